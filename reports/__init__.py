@@ -1,0 +1,1 @@
+"""Figures and pages, drawn from saved results and from nothing else."""

@@ -1,0 +1,10 @@
+"""The instruments: rules, decoders, processes and chance.
+
+Five nouns carry everything. A *process* says where the pmfs p and q come from, a *rule* says which draft
+is kept and what replaces a rejected one, a *decoder* is the loop around them, *chance* is the only source
+of randomness a decoder sees, and a *claim* (in :mod:`theory`) is a statement that is decided with them.
+"""
+
+from importlib.metadata import version
+
+__version__ = version("simlab")

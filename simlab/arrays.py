@@ -1,0 +1,108 @@
+"""What the rest of the house needs beyond the array standard, for NumPy, ``Fraction`` and torch alike.
+
+Rows are pmfs on the last axis: ``[..., V]``. An array of dtype ``object`` holds :class:`~fractions.Fraction`
+and is *exact*; every other array is floating point. Nothing here looks at values, so nothing here waits for
+an accelerator.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+Array = Any  # numpy.ndarray (float64 or Fraction) or torch.Tensor; there is no common base class
+Number = float | Fraction
+
+
+def namespace(array: Array) -> Any:
+    """The array-API namespace of ``array`` (NumPy for arrays of ``Fraction``)."""
+    return array_namespace(array)
+
+
+def is_exact(array: Array) -> bool:
+    """Whether ``array`` holds rationals."""
+    return bool(array.dtype == object)
+
+
+def number(value: Any, like: Array) -> Number:
+    """``value`` in the arithmetic of ``like``; a float becomes ``Fraction(str(value))`` in an exact run."""
+    if not is_exact(like):
+        return float(value)
+    return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+def indices(count: int, like: Array) -> Array:
+    """``0, 1, ..., count - 1`` on the device of ``like``."""
+    xp = namespace(like)
+    return xp.arange(count, dtype=xp.int64, device=device(like))
+
+
+def asarray(values: Any, like: Array) -> Array:
+    """``values`` as an array of their own type beside ``like``: same library, same device."""
+    return namespace(like).asarray(values, device=device(like))
+
+
+def full(shape: tuple[int, ...], value: Any, like: Array) -> Array:
+    """``value`` everywhere, in the arithmetic, library and device of ``like``."""
+    if is_exact(like):
+        return np.full(shape, number(value, like))
+    return namespace(like).full(shape, float(value), dtype=like.dtype, device=device(like))
+
+
+def grid(start: Array, count: int) -> Array:
+    """``[..., count]``: ``start, start + 1, ...`` for each entry of ``start``."""
+    return start[..., None] + indices(count, start)
+
+
+def at(rows: Array, index: Array) -> Array:
+    """``rows[..., index]``: one entry of each row ``[..., V]``; ``index`` is ``[...]``."""
+    xp = namespace(rows)
+    return xp.squeeze(xp.take_along_axis(rows, index[..., None], axis=-1), axis=-1)
+
+
+def slots(rows: Array, index: Array) -> Array:
+    """``rows[b, index[b, j]]``: entries along axis 1 of ``[B, M]`` or ``[B, M, V]``; ``index`` is ``[B, J]``."""
+    where = index if rows.ndim == 2 else index[:, :, None]
+    return namespace(rows).take_along_axis(rows, where, axis=1)
+
+
+def slot(rows: Array, index: Array) -> Array:
+    """``rows[b, index[b]]``: like :func:`slots` for a single index a sequence."""
+    return slots(rows, index[:, None])[:, 0]
+
+
+def one_hot(index: Array, like: Array) -> Array:
+    """Point masses ``[..., V]`` on ``index``, with V and the arithmetic of the rows ``like``."""
+    hit = index[..., None] == indices(like.shape[-1], index)
+    if is_exact(like):
+        return np.where(hit, Fraction(1), Fraction(0))
+    return namespace(like).astype(hit, like.dtype)
+
+
+def normalised(weights: Array, fallback: Array) -> Array:
+    """``weights`` scaled to sum to one on the last axis; ``fallback`` where they sum to nothing."""
+    xp = namespace(weights)
+    total = xp.sum(weights, axis=-1, keepdims=True)
+    return xp.where(total > 0, weights / xp.where(total > 0, total, number(1, weights)), fallback)
+
+
+def positive_part(p: Array, q: Array) -> Array:
+    """[p - q]+: the positive part of p - q, normalised; p where it is empty."""
+    xp = namespace(p)
+    return normalised(xp.where(p > q, p - q, number(0, p)), p)
+
+
+def splice(tokens: Array, start: Array, values: Array) -> Array:
+    """``tokens[B, T]`` with ``values[B, M]`` written from ``start[B]`` on, and token 0 after them.
+
+    Whatever would fall past the end of the buffer is dropped.
+    """
+    xp = namespace(tokens)
+    offset = indices(tokens.shape[1], tokens) - start[:, None]
+    width = values.shape[1]
+    inside = (offset >= 0) & (offset < width)
+    written = slots(values, xp.clip(offset, 0, width - 1))
+    return xp.where(offset < 0, tokens, xp.where(inside, written, 0))

@@ -1,0 +1,72 @@
+"""A tape: chance from a counter-based generator.
+
+Key = the 64-bit seed; counter = (replicate, iteration, position, purpose and lane). Every decision has its own
+uniform, whatever the batch, the order, the number of threads or the library: same seed, same tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simlab.arrays import Array, asarray, grid, namespace
+from simlab.chance.base import Chance, Purpose
+from simlab.chance.inverse import inverse_cdf
+from simlab.chance.philox import MASK, philox4x32, unit
+from simlab.checks import check_at_least
+
+
+class Tape(Chance):
+    """The random numbers of one iteration of a batch.
+
+    Parameters
+    ----------
+    seed
+        64-bit seed, 0 to 2^64 - 1.
+    replicates
+        The number of sequences, or the replicate number of each: whole numbers below 2^32.
+    iteration
+        The step this tape is for; :meth:`at` moves it.
+    """
+
+    def __init__(self, seed: int, replicates: int | Sequence[int], iteration: int = 0) -> None:
+        self.seed = check_at_least("seed", seed, 0)
+        if self.seed >= 1 << 64:
+            raise ValueError(f"seed is {seed}; expected a whole number below 2^64")
+        if isinstance(replicates, int):
+            replicates = range(check_at_least("replicates", replicates, 1))
+        self.replicates = np.asarray([check_at_least("replicate", int(r), 0) for r in replicates], dtype=np.int64)
+        if len(self.replicates) == 0 or self.replicates.max() > MASK:
+            raise ValueError(f"replicates is {replicates!r}; expected at least one, all below 2^32")
+        self.iteration = check_at_least("iteration", iteration, 0)
+
+    def at(self, iteration: int) -> Tape:
+        """The tape of another iteration, same seed and replicates."""
+        moved = object.__new__(type(self))
+        moved.seed, moved.replicates, moved.iteration = self.seed, self.replicates, iteration
+        return moved
+
+    def uniform(self, position: Array, purpose: Purpose, lane: int = 0, iteration: int | None = None) -> Array:
+        """``float64[B, M]`` in [0, 1) for the positions ``[B, M]``."""
+        words = [self.replicates[:, None], self.iteration if iteration is None else iteration]
+        replicate, step = (asarray(np.broadcast_to(w, tuple(position.shape)).copy(), position) for w in words)
+        kind = position * 0 + ((int(purpose) << 24) | lane)
+        high, low, _, _ = philox4x32(replicate, step, position & MASK, kind, self.seed & MASK, self.seed >> 32)
+        return unit(high, low)
+
+    def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
+        return self.uniform(position[:, None], Purpose.ACCEPT, lane)[:, 0] < probability
+
+    def accept_prefix(self, probability: Array, position: Array) -> Array:
+        xp = namespace(probability)
+        coins = self.uniform(grid(position, probability.shape[1]), Purpose.ACCEPT)
+        kept = xp.astype(coins < probability, xp.int64)
+        return xp.sum(xp.cumulative_prod(kept, axis=1), axis=1)
+
+    def draw(self, pmf: Array, position: Array, purpose: Purpose) -> Array:
+        return inverse_cdf(pmf, self.uniform(grid(position, pmf.shape[1]), purpose))
+
+    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        noise = self.uniform(grid(position, pmf.shape[1]), Purpose.NOISE, iteration=0)
+        return inverse_cdf(pmf, noise), known

@@ -1,0 +1,34 @@
+"""Decoders, one file each. ``make_decoder(name, **parameters)`` makes one by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simlab.decoders.autoregressive import Autoregressive
+from simlab.decoders.base import Decoder, Info
+from simlab.decoders.jacobi import Jacobi
+from simlab.decoders.run import Run, run
+from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd_unrefined import SjdUnrefined
+from simlab.decoders.speculative import SpeculativeDecoder
+from simlab.registry import make
+
+DECODERS: dict[str, type[Decoder]] = {
+    "autoregressive": Autoregressive,
+    "speculative": SpeculativeDecoder,
+    "jacobi": Jacobi,
+    "sjd": Sjd,
+    "sjd-unrefined": SjdUnrefined,
+}
+
+
+def make_decoder(name: str, **parameters: Any) -> Decoder:
+    """The decoder called ``name``.
+
+    Raises ``ValueError`` for an unknown name or parameter, a missing parameter, or a bad value.
+    """
+    return make("decoder", DECODERS, name, parameters)
+
+
+__all__ = ["DECODERS", "Autoregressive", "Decoder", "Info", "Jacobi", "Run", "Sjd", "SjdUnrefined",
+           "SpeculativeDecoder", "make_decoder", "run"]

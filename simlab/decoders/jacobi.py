@@ -1,0 +1,87 @@
+"""Jacobi decoding under sampling.
+
+Song et al. 2021, as described in SJD, section 3.2: iterate a window of tokens until they stop changing. With
+sampling, a token is drawn from its row at every iteration; it is final once all tokens before it are final
+and unchanged, because then its row was the right one. ``noise`` says what is drawn anew:
+
+``fresh``
+    every iteration draws with new randomness. A draft survives only if the same token is drawn again.
+``fixed``
+    each position keeps one uniform through all iterations and applies it to the inverse CDF of its current
+    row, which makes the iteration deterministic: a token changes only when its row changes enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+from simlab.arrays import Array, full, grid, indices, namespace, one_hot, slots, splice
+from simlab.chance import Chance, Purpose
+from simlab.checks import check_at_least, check_choice
+from simlab.decoders.base import Decoder, Info, advance
+from simlab.processes import Process
+from simlab.rules import Rule
+
+Noise = Literal["fresh", "fixed"]
+
+
+class JacobiState(NamedTuple):
+    tokens: Array  # int[B, N+W+1]: committed, then the W tokens of the window
+    length: Array  # int[B]
+    known: Array  # [B, W, 2]: the interval that holds the fixed uniform of each window position
+
+
+@dataclass(frozen=True)
+class Jacobi(Decoder[JacobiState]):
+    """Jacobi iteration over a window of ``window`` tokens, started at random. The rule is not used."""
+
+    window: int
+    noise: Noise = "fresh"
+
+    def __post_init__(self) -> None:
+        check_at_least("window", self.window, 1)
+        check_choice("noise", self.noise, get_args(Noise))
+
+    def init(self, process: Process, chance: Chance, batch: int) -> JacobiState:
+        tokens = process.buffer(batch, process.length + self.window + 1)
+        length = tokens[:, 0]
+        tokens = self._start(process, chance, tokens, length, length + self.window)
+        return JacobiState(tokens, length, self._nothing_known(process, batch))
+
+    def step(
+        self, state: JacobiState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+    ) -> tuple[JacobiState, Info]:
+        tokens, length, known = state
+        xp, width = namespace(tokens), self.window
+        p = process.forward(tokens, length, width)
+        x = slots(tokens, grid(length, width))
+        if self.noise == "fixed":
+            y, known = chance.draw_again(p, length, known)
+        else:
+            y = chance.draw(p, length, Purpose.TARGET)
+
+        # unchanged tokens are final, and so is the first that changed
+        same = xp.sum(xp.cumulative_prod(xp.astype(x == y, length.dtype), axis=1), axis=1)
+        count = xp.clip(same, 0, width - 1)
+        start = length + count + 1
+        tokens = self._start(process, chance, splice(tokens, length, y), length + width, start + width)
+
+        known = xp.concat([known, self._nothing_known(process, len(tokens))], axis=1)
+        known = slots(known, grid(count + 1, width))
+        length, info = advance(process, length, count)
+        return JacobiState(tokens, length, known), info
+
+    def _start(self, process: Process, chance: Chance, tokens: Array, first: Array, end: Array) -> Array:
+        """Uniform tokens from position ``first`` to ``end``."""
+        position = grid(first, self.window)
+        inside = (position < end[:, None]) & (position < process.length)
+        nothing = one_hot(indices(1, position), process.uniform)
+        rows = namespace(nothing).where(inside[..., None], process.uniform, nothing)
+        return splice(tokens, first, chance.draw(rows, first, Purpose.DRAFT))
+
+    def _nothing_known(self, process: Process, batch: int) -> Array:
+        """The interval (0, 1) for every position of the window."""
+        shape = batch, self.window, 1
+        ends = [full(shape, 0, process.uniform), full(shape, 1, process.uniform)]
+        return namespace(process.uniform).concat(ends, axis=2)

@@ -1,0 +1,60 @@
+"""Run a decoder on a tape until every sequence is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from simlab.arrays import Array, namespace
+from simlab.chance import Tape
+from simlab.decoders.base import Decoder, Info
+from simlab.processes import Process
+from simlab.rules import Rule
+
+
+class Run(NamedTuple):
+    """Finished sequences and what they took."""
+
+    tokens: Array  # int[B, N]
+    steps: Array  # int[B]: calls of the target
+
+
+def run(
+    decoder: Decoder,
+    process: Process,
+    rule: Rule,
+    tape: Tape,
+    draft: Process | None = None,
+    watch: Callable[[Any, Any, Info], None] | None = None,
+) -> Run:
+    """Decode one sequence a replicate of ``tape``.
+
+    ``watch(before, after, info)`` is called after every step with the states around it. Raises ``ValueError``
+    if the decoder needs a draft process and has none, or has one it cannot use.
+    """
+    check_draft(decoder, process, draft)
+    state = decoder.init(process, tape.at(0), len(tape.replicates))
+    steps = state.length * 0
+    iteration = 0
+    while bool(namespace(state.length).any(state.length < process.length)):
+        iteration += 1
+        steps = steps + namespace(steps).astype(state.length < process.length, steps.dtype)
+        before = state
+        state, info = decoder.step(state, process, rule, tape.at(iteration), draft)
+        if watch is not None:
+            watch(before, state, info)
+    return Run(state.tokens[:, : process.length], steps)
+
+
+def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> None:
+    """Raise ``ValueError`` unless ``draft`` is there just where it is needed, over the same sequences."""
+    name = type(decoder).__name__
+    if decoder.needs_draft and draft is None:
+        raise ValueError(f"draft is None; expected a draft process: {name} needs one")
+    if draft is None:
+        return
+    if not decoder.needs_draft:
+        raise ValueError(f"a draft process was given; expected none: {name} drafts by itself")
+    sizes = (process.vocabulary, process.length), (draft.vocabulary, draft.length)
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"draft has (vocabulary, length) {sizes[1]}; expected the target's {sizes[0]}")

@@ -1,0 +1,135 @@
+"""Speculative Jacobi decoding.
+
+Teng et al., "Accelerating auto-regressive text-to-image generation with training-free speculative Jacobi
+decoding", sections 4.1 and 4.2; GSD, Algorithms 4 and 5, is the same loop with another rule.
+
+The target is its own draft: the drafts of a window were drawn from the rows of the *previous* call, and those
+rows are their declared q. New positions start as ``initial`` says, each with the q that belongs to it:
+
+=================  =====================================  ==============================================
+initial            token of a new position                declared q
+=================  =====================================  ==============================================
+``random``         uniform                                the uniform row
+``repeat-left``    the token to the left                  a point mass on it
+``repeat-above``   the token above                        a point mass on it
+``sample-left``    drawn from the row of the left token   that row
+``sample-above``   drawn from the row of the token above  that row
+=================  =====================================  ==============================================
+
+At an edge of the grid, and before the first call, there is no neighbour: the token is uniform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
+from simlab.chance import Chance, Purpose
+from simlab.checks import check_at_least, check_choice
+from simlab.decoders.base import Decoder, Info, advance, verify
+from simlab.decoders.initial import INITIALS, Initial, source
+from simlab.processes import Process
+from simlab.rules import Rule
+
+
+class SjdState(NamedTuple):
+    tokens: Array  # int[B, N+W+1]: committed, then the W drafts of the window
+    length: Array  # int[B]
+    q: Array  # [B, W, V]: the pmf each draft was drawn from
+    past: Array  # [B, H, V]: target rows of the last H committed positions, where `sample-above` needs them
+
+
+@dataclass(frozen=True)
+class Sjd(Decoder[SjdState]):
+    """Speculative Jacobi decoding over a window of ``window`` drafts.
+
+    With ``bonus`` a window that is kept whole is followed by a token drawn from the row after it, which the
+    same call has computed; without it, as the paper states the loop, by a new draft.
+    """
+
+    window: int
+    initial: Initial = "random"
+    bonus: bool = True
+
+    def __post_init__(self) -> None:
+        check_at_least("window", self.window, 1)
+        check_choice("initial", self.initial, INITIALS)
+        if not isinstance(self.bonus, bool):
+            raise ValueError(f"bonus is {self.bonus!r}; expected True or False")
+
+    def init(self, process: Process, chance: Chance, batch: int) -> SjdState:
+        tokens = process.buffer(batch, process.length + self.window + 1)
+        length = tokens[:, 0]
+        # before the first call every position is new and every row uniform
+        blank = self._rows(process.uniform, batch, max(process.length, self.window) + 1)
+        tokens, q = self._fill(process, chance, tokens, length, length, length + self.window,
+                               blank[:, : self.window], blank, length)
+        return SjdState(tokens, length, q, blank[:, : self._memory(process)])
+
+    def step(
+        self, state: SjdState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+    ) -> tuple[SjdState, Info]:
+        tokens, length, q, past = state
+        xp, width = namespace(q), self.window
+
+        # one call of the target for the whole window, and the scan to the first rejection
+        p = process.forward(tokens, length, width + 1)
+        x = slots(tokens, grid(length, width))
+        count, after = verify(rule, p, q, x, chance, length)
+        stop = length + count
+        drawn = xp.astype((count < width) | self.bonus, length.dtype)
+
+        # the token after the kept drafts, then the rest of the window again from this call's rows
+        rows = slots(p, xp.clip(grid(count, width + 1), 0, width))
+        rows = xp.concat([after[:, None], rows[:, 1:]], axis=1)
+        known = xp.concat([past, p], axis=1)
+        tokens, q = self._fill(process, chance, tokens, stop, self._fresh(length, count, drawn),
+                               stop + drawn + width, rows, known, length - past.shape[1])
+
+        past = slots(known, grid(count + drawn, past.shape[1]))
+        q = slots(q, grid(drawn, width))
+        length, info = advance(process, length, count, drawn)
+        return SjdState(tokens, length, q, past), info
+
+    def _fresh(self, length: Array, count: Array, drawn: Array) -> Array:
+        """The first position that has no row yet: past the window, and past the bonus token if there is one."""
+        whole = namespace(count).astype(count == self.window, count.dtype)
+        return length + self.window + whole * drawn
+
+    def _fill(
+        self, process: Process, chance: Chance, tokens: Array, first: Array, fresh: Array, end: Array,
+        rows: Array, known: Array, known_from: Array,
+    ) -> tuple[Array, Array]:
+        """Draw the tokens from position ``first`` to ``end``, and return them with the q each was drawn from.
+
+        Positions before ``fresh`` follow ``rows[B, M, V]``; from ``fresh`` on, ``initial`` says what they
+        follow. ``known[B, K, V]`` holds the target rows of the positions from ``known_from`` on.
+        """
+        xp = namespace(rows)
+        position, fresh = grid(first, rows.shape[1]), fresh[:, None]
+        origin = source(self.initial, position, fresh, process.shape[1])
+        inside = (position < end[:, None]) & (position < process.length)
+        new = inside & (position >= fresh)
+
+        copied = new & (origin != position) & self.initial.startswith("repeat")
+        sampled = new & (origin < fresh) & self.initial.startswith("sample")
+        neighbour = slots(known, xp.clip(origin - known_from[:, None], 0, known.shape[1] - 1))
+        rows = xp.where(new[..., None], process.uniform, rows)
+        rows = xp.where(sampled[..., None], neighbour, rows)
+        nothing = one_hot(indices(1, position), rows)  # a point mass on token 0, which is drawn without chance
+        rows = xp.where((inside & ~copied)[..., None], rows, nothing)
+
+        tokens = splice(tokens, first, chance.draw(rows, first, Purpose.TARGET))
+        values = slots(tokens, xp.clip(xp.where(copied, origin, position), 0, tokens.shape[1] - 1))
+        q = xp.where(copied[..., None], one_hot(values, rows), rows)
+        return splice(tokens, first, values), q
+
+    def _memory(self, process: Process) -> int:
+        """How many committed rows a new position may look back on."""
+        return max(0, process.shape[1] - self.window) if self.initial == "sample-above" else 0
+
+    @staticmethod
+    def _rows(row: Array, batch: int, count: int) -> Array:
+        """``row[V]`` repeated to ``[batch, count, V]``."""
+        return namespace(row).broadcast_to(row, (batch, count, row.shape[0]))

@@ -1,0 +1,6 @@
+"""Processes: where p and q come from."""
+
+from simlab.processes.base import Process
+from simlab.processes.table import TableProcess
+
+__all__ = ["Process", "TableProcess"]

@@ -1,0 +1,37 @@
+"""Verification rules, one file each. ``make_rule(name, **parameters)`` makes one by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simlab.registry import make
+from simlab.rules.addition import Addition
+from simlab.rules.amplify import Amplify
+from simlab.rules.base import Rule
+from simlab.rules.dynamic_grouped import DynamicGrouped
+from simlab.rules.grouped import Grouped
+from simlab.rules.grouped_group_residual import GroupedGroupResidual
+from simlab.rules.gsd_reference import GsdReference
+from simlab.rules.speculative import Speculative
+
+RULES: dict[str, type[Rule]] = {
+    "speculative": Speculative,
+    "amplify": Amplify,
+    "addition": Addition,
+    "grouped": Grouped,
+    "grouped-group-residual": GroupedGroupResidual,
+    "dynamic-grouped": DynamicGrouped,
+    "gsd-reference": GsdReference,
+}
+
+
+def make_rule(name: str, **parameters: Any) -> Rule:
+    """The rule called ``name``.
+
+    Raises ``ValueError`` for an unknown name or parameter, a missing parameter, or a bad value.
+    """
+    return make("rule", RULES, name, parameters)
+
+
+__all__ = ["RULES", "Addition", "Amplify", "DynamicGrouped", "Grouped", "GroupedGroupResidual", "GsdReference",
+           "Rule", "Speculative", "make_rule"]

@@ -1,0 +1,25 @@
+"""Naive lossy acceptance by a constant: accept min(1, (p + epsilon)/q), residual [p - q]+.
+
+GSD, section 5 ("Addition") and Table 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simlab.arrays import Array, Number, at, number
+from simlab.checks import check_number
+from simlab.rules.base import Rule
+
+
+@dataclass(frozen=True)
+class Addition(Rule):
+    """Accept x with min(1, (p(x) + epsilon)/q(x)); epsilon >= 0, and epsilon = 0 is lossless."""
+
+    epsilon: Number
+
+    def __post_init__(self) -> None:
+        check_number("epsilon", self.epsilon)
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        return at(p, x) + number(self.epsilon, p), at(q, x)

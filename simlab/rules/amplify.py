@@ -1,0 +1,25 @@
+"""Naive lossy acceptance by a factor: accept min(1, k p/q), residual [p - q]+.
+
+GSD, section 5 ("Amplify") and Table 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simlab.arrays import Array, Number, at, number
+from simlab.checks import check_number
+from simlab.rules.base import Rule
+
+
+@dataclass(frozen=True)
+class Amplify(Rule):
+    """Accept x with min(1, k p(x)/q(x)); k >= 0, and k = 1 is lossless."""
+
+    k: Number
+
+    def __post_init__(self) -> None:
+        check_number("k", self.k)
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        return number(self.k, p) * at(p, x), at(q, x)

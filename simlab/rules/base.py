@@ -1,0 +1,75 @@
+"""The contract of a rule.
+
+A rule is two functions of a target row p, a draft row q and a drafted token x:
+
+* ``accept(p, q, x)``: the probability of keeping x;
+* ``residual(p, q, x)``: the pmf to draw from once x is rejected.
+
+Their one-step output law is ``law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y)``, so acceptance and
+distortion are computed, never sampled (:mod:`theory.exact`). Every rule of the five papers accepts with a
+ratio of two masses, min(1, mass of the target / mass of the draft); they differ in which tokens the masses
+are taken over. A rule is therefore written down as its two masses, and as its residual where that is not
+the usual [p - q]+.
+
+Rows are ``[..., V]``, tokens ``[...]``; float64 NumPy, arrays of ``Fraction`` and torch tensors alike.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array, at, namespace, number, positive_part
+from simlab.checks import as_pmf, check_pair, check_tokens
+
+
+class Rule(ABC):
+    """A verification rule. Subclasses give the masses and, where it differs, the residual."""
+
+    def accept(self, p: Array, q: Array, x: Array) -> Array:
+        """The probability ``[...]`` of keeping x: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise.
+
+        Raises ``ValueError`` where p or q is no pmf, shapes differ, or x is outside the vocabulary.
+        """
+        return self._accept(*_checked(p, q, x))
+
+    def residual(self, p: Array, q: Array, x: Array) -> Array:
+        """The pmf ``[..., V]`` to draw from after rejecting x; p where the residual has no mass.
+
+        Raises ``ValueError`` as :meth:`accept` does.
+        """
+        return self._residual(*_checked(p, q, x))
+
+    # Decoders, whose rows come from processes that vouch for them, call these two.
+
+    def _accept(self, p: Array, q: Array, x: Array) -> Array:
+        xp = namespace(p)
+        target, draft = self._masses(p, q, x)
+        one, zero = number(1, p), number(0, p)
+        ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, one), zero)
+        return xp.where((ratio < 1) & (at(q, x) > 0), ratio, one)
+
+    def _residual(self, p: Array, q: Array, x: Array) -> Array:
+        return positive_part(p, q)
+
+    @abstractmethod
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        """Numerator and denominator ``[...]`` of the acceptance ratio for x."""
+
+
+def group_masses(p: Array, q: Array, group: Array) -> tuple[Array, Array]:
+    """The masses ``[...]`` that p and q put on ``group[..., V]``."""
+    xp, zero = namespace(p), number(0, p)
+    return xp.sum(xp.where(group, p, zero), axis=-1), xp.sum(xp.where(group, q, zero), axis=-1)
+
+
+def _checked(p: Any, q: Any, x: Any) -> tuple[Array, Array, Array]:
+    p, q = as_pmf(p, "p"), as_pmf(q, "q")
+    check_pair(p, q)
+    x = x if hasattr(x, "dtype") else np.asarray(x)
+    if "int" not in str(x.dtype):
+        raise ValueError(f"x has dtype {x.dtype}; expected whole numbers")
+    check_tokens(x, p)
+    return p, q, x

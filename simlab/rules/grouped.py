@@ -1,0 +1,46 @@
+"""Grouped speculative decoding over a fixed partition, as the paper states it.
+
+GSD, equations 2 to 4: accept by the masses of the drafted token's group; "if rejected, we follow the same
+resampling strategy as in standard SD", that is the token-level [p - q]+.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from simlab.arrays import Array, asarray
+from simlab.rules.base import Rule, group_masses
+
+
+@dataclass(frozen=True)
+class Grouped(Rule):
+    """Accept x with min(1, P(C(x))/Q(C(x))), C(x) the tokens that share the label of x.
+
+    ``labels`` holds the group of every token: V whole numbers >= 0.
+    """
+
+    labels: Sequence[int]
+
+    def __post_init__(self) -> None:
+        labels = self.labels.tolist() if hasattr(self.labels, "tolist") else self.labels
+        if isinstance(labels, str) or not isinstance(labels, Sequence) or not labels:
+            raise ValueError(f"labels is {self.labels!r}; expected a sequence with the group of every token")
+        for token, label in enumerate(labels):
+            if isinstance(label, bool) or not isinstance(label, Integral) or label < 0:
+                raise ValueError(f"labels[{token}] is {label!r}; expected a whole number >= 0, "
+                                 "so that every token is in exactly one group")
+        object.__setattr__(self, "labels", tuple(int(label) for label in labels))
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        labels = self._labels(p)
+        return group_masses(p, q, labels == labels[x][..., None])
+
+    def _labels(self, p: Array) -> Array:
+        if len(self.labels) != p.shape[-1]:
+            raise ValueError(f"labels names the group of {len(self.labels)} tokens; expected V = {p.shape[-1]}, "
+                             "a partition of the vocabulary")
+        return asarray(np.asarray(self.labels), p)

@@ -1,0 +1,51 @@
+"""The group of GSD's published reference code, which differs from Algorithm 3.
+
+Ranks r - 7 to r + 6 in ascending order of p, whatever the group size in the paper's tables; tokens with fewer
+than seven tokens below them fall back to the plain ratio p/q; both thresholds are strict; the distance is the
+squared L2 distance of the language model's input embeddings. The residual is the token-level [p - q]+.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from simlab.arrays import Array, Number, at, namespace, number
+from simlab.checks import check_at_least, check_number
+from simlab.rules.base import Rule, group_masses
+from simlab.rules.dynamic_grouped import check_distances, distance_rows, ranks
+
+
+@dataclass(frozen=True)
+class GsdReference(Rule):
+    """Accept x with min(1, P(C_x)/Q(C_x)), C_x the ranks r - ``below`` to r + ``above``.
+
+    A token y stays if |p(y) - p(x)| < ``max_gap`` and ``distances[x][y]`` < ``max_distance``; ``None``
+    switches a filter off. Smaller ``below`` and ``above`` give the same rule at a vocabulary that can be
+    enumerated.
+    """
+
+    below: int = 7
+    above: int = 6
+    max_gap: Number | None = None
+    max_distance: Number | None = None
+    distances: Any = None
+
+    def __post_init__(self) -> None:
+        check_at_least("below", self.below, 0)
+        check_at_least("above", self.above, 0)
+        if self.max_gap is not None:
+            check_number("max_gap", self.max_gap)
+        check_distances(self.max_distance, self.distances)
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        xp, rank = namespace(p), ranks(p)
+        place = at(rank, x)
+        group = (rank >= (place - self.below)[..., None]) & (rank <= (place + self.above)[..., None])
+        if self.max_gap is not None:
+            group = group & (abs(p - at(p, x)[..., None]) < number(self.max_gap, p))
+        if self.max_distance is not None:
+            group = group & (distance_rows(self.distances, p, x) < float(self.max_distance))
+        target, draft = group_masses(p, q, group)
+        low = place < self.below
+        return xp.where(low, at(p, x), target), xp.where(low, at(q, x), draft)

@@ -1,0 +1,19 @@
+"""Lossless speculative sampling: accept min(1, p/q), residual [p - q]+.
+
+Leviathan et al., arXiv 2211.17192, Algorithm 1; GSD, Algorithm 2; SJD, equations 1 and 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simlab.arrays import Array, at
+from simlab.rules.base import Rule
+
+
+@dataclass(frozen=True)
+class Speculative(Rule):
+    """Accept x with min(1, p(x)/q(x)); what is emitted follows p exactly."""
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        return at(p, x), at(q, x)

@@ -1,0 +1,1 @@
+"""What is true: acceptance, exact laws, distances, searches, claims."""

@@ -1,0 +1,193 @@
+"""Exact laws, by enumeration.
+
+``step_law`` and ``acceptance``
+    what a rule emits for one target row and one draft row.
+``block_law``
+    what one step of a decoder emits, as a joint law of tokens.
+``sequence_law``
+    the joint law of finished sequences and the law of the number of steps.
+
+Rational tables give rational answers. Nothing here samples.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array, Number, grid, indices, is_exact, namespace, number
+from simlab.chance import Enumerator, explore
+from simlab.checks import as_pmf, check_pair
+from simlab.decoders import Decoder
+from simlab.decoders.run import check_draft
+from simlab.processes import Process
+from simlab.rules import Rule
+
+Law = dict[tuple[int, ...], Number]
+
+__all__ = ["Law", "acceptance", "block_law", "complete", "sequence_law", "step_law", "target_law"]
+
+
+def acceptance(rule: Rule, p: Any, q: Any) -> Any:
+    """The probability that a draft from q is kept, ``sum_x q(x) a(x)``; ``[...]`` for rows ``[..., V]``.
+
+    Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    """
+    p, q = _pair(p, q)
+    kept = namespace(p).sum(q * _each_accept(rule, p, q), axis=-1)
+    return kept if p.ndim > 1 else _scalar(kept)
+
+
+def step_law(rule: Rule, p: Any, q: Any) -> Array:
+    """The law of the token emitted: ``law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y)``, ``[..., V]``.
+
+    Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    """
+    p, q = _pair(p, q)
+    kept = _each_accept(rule, p, q)
+    every, x = _each(p), _tokens(p)
+    residual = rule.residual(every, _each(q), x)  # [..., x, y]
+    rejected = q * (number(1, p) - kept)
+    law = q * kept + namespace(p).sum(rejected[..., None] * residual, axis=-2)
+    return np.vectorize(Fraction, otypes=[object])(law) if is_exact(p) else law
+
+
+def _pair(p: Any, q: Any) -> tuple[Array, Array]:
+    p, q = as_pmf(p, "p"), as_pmf(q, "q")
+    if is_exact(p) != is_exact(q):  # a list of integers is exact; beside floats it is meant as floats
+        p, q = (as_pmf(r.astype(np.float64)) if is_exact(r) and _whole(r) else r for r in (p, q))
+    check_pair(p, q)
+    return p, q
+
+
+def _whole(rows: np.ndarray) -> bool:
+    return all(v.denominator == 1 for v in rows.ravel())
+
+
+def _each(rows: Array) -> Array:
+    """``[..., V, V]``: the row once for every token that could have been drafted."""
+    return namespace(rows).broadcast_to(rows[..., None, :], (*rows.shape, rows.shape[-1]))
+
+
+def _tokens(p: Array) -> Array:
+    """``[..., V]``: every token that could have been drafted."""
+    tokens = indices(p.shape[-1], p)
+    return namespace(tokens).broadcast_to(tokens, tuple(p.shape))
+
+
+def _each_accept(rule: Rule, p: Array, q: Array) -> Array:
+    return rule.accept(_each(p), _each(q), _tokens(p))
+
+
+def _scalar(value: Any) -> Number:
+    return value if isinstance(value, Fraction) else float(value)
+
+
+# Sequences ---------------------------------------------------------------------------------------------------
+
+
+def sequence_law(
+    decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None
+) -> tuple[Law, dict[int, Number]]:
+    """The joint law of finished sequences, and the law of the number of steps they take.
+
+    States that are equal in every respect (prefix, drafts and the q declared for each) are merged between
+    steps. Raises ``ValueError`` if the decoder needs a draft process and has none, or the other way round, and
+    ``ArithmeticError`` if the decoder does not get to the end.
+    """
+    check_draft(decoder, process, draft)
+    law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
+    steps: defaultdict[int, Number] = defaultdict(_zero(process))
+    states, weights = _start(decoder, process)
+    taken = 0
+    while weights:
+        taken += 1
+        if taken > 4 * process.length + 4:
+            raise ArithmeticError(f"{type(decoder).__name__} has not finished after {taken - 1} steps on "
+                                  f"sequences of {process.length} tokens; expected a token a step")
+        states, weights = _merged(_after_step(decoder, process, rule, draft, states, weights))
+        over = states.length == process.length
+        for sequence, weight in zip(states.tokens[over, : process.length].tolist(),
+                                    (w for w, o in zip(weights, over, strict=True) if o), strict=True):
+            law[tuple(sequence)] += weight
+            steps[taken] += weight
+        states = type(states)(*(field[~over] for field in states))
+        weights = [w for w, o in zip(weights, over, strict=True) if not o]
+    return dict(sorted(law.items())), dict(steps)
+
+
+def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Law:
+    """The joint law of what the first step emits: tuples of one or more tokens, cut at the end."""
+    check_draft(decoder, process, draft)
+    law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
+    states, weights = _start(decoder, process)
+    states, weights = _merged(_after_step(decoder, process, rule, draft, states, weights))
+    for sequence, length, weight in zip(states.tokens.tolist(), states.length.tolist(), weights, strict=True):
+        law[tuple(sequence[:length])] += weight
+    return dict(sorted(law.items()))
+
+
+def complete(law: Law, process: Process, length: int) -> Law:
+    """``law`` of tuples of at most ``length`` tokens, each drawn out to ``length`` tokens by the process."""
+    full: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
+    waiting = list(law.items())
+    while waiting:
+        tokens, weight = waiting.pop()
+        if len(tokens) >= length:
+            full[tokens] += weight
+            continue
+        row = process.forward(np.array([tokens], dtype=np.int64).reshape(1, -1), np.array([len(tokens)]), 1)[0, 0]
+        waiting += [((*tokens, token), weight * mass) for token, mass in enumerate(row) if mass > 0]
+    return dict(sorted(full.items()))
+
+
+def target_law(process: Process, length: int | None = None) -> Law:
+    """The law of the first ``length`` tokens of the process itself; of whole sequences by default."""
+    return complete({(): number(1, process.uniform)}, process, process.length if length is None else length)
+
+
+def _start(decoder: Decoder, process: Process) -> tuple[Any, list[Number]]:
+    one = number(1, process.uniform)
+    return _merged(explore(lambda rows, chance: decoder.init(process, chance, len(rows)), [one]))
+
+
+def _after_step(
+    decoder: Decoder, process: Process, rule: Rule, draft: Process | None, states: Any, weights: list[Number]
+) -> Iterable[tuple[Any, list]]:
+    def step(rows: np.ndarray, chance: Enumerator) -> Any:
+        batch = type(states)(*(field[rows] for field in states))
+        return decoder.step(batch, process, rule, chance, draft)[0]
+
+    return explore(step, weights)
+
+
+def _merged(outcomes: Iterable[tuple[Any, list]]) -> tuple[Any, list[Number]]:
+    """The distinct states among ``outcomes``, with the total weight of each."""
+    place: dict[Any, int] = {}
+    weights: list[Number] = []
+    kept = []
+    for states, paths in outcomes:
+        first = []
+        for row, (key, path) in enumerate(zip(_keys(states), paths, strict=True)):
+            if key in place:
+                weights[place[key]] += path.weight
+            else:
+                place[key] = len(weights)
+                weights.append(path.weight)
+                first.append(row)
+        kept.append(type(states)(*(field[first] for field in states)))
+    return type(kept[0])(*(np.concatenate(fields) for fields in zip(*kept, strict=True))), weights
+
+
+def _keys(states: Any) -> Iterable[tuple]:
+    """A hashable identity for each row of a batch of states."""
+    flat = [field.reshape(len(states.length), -1) for field in states]
+    return zip(*(map(tuple, field.tolist()) for field in flat), strict=True)
+
+
+def _zero(process: Process) -> Callable[[], Number]:
+    return lambda: number(0, process.uniform)
