@@ -78,7 +78,7 @@ def one_hot(index: Array, like: Array) -> Array:
     """Point masses ``[..., V]`` on ``index``, with V and the arithmetic of the rows ``like``."""
     hit = index[..., None] == indices(like.shape[-1], index)
     if is_exact(like):
-        return np.where(hit, Fraction(1), Fraction(0))
+        return hit * Fraction(1)
     return namespace(like).astype(hit, like.dtype)
 
 

@@ -16,8 +16,7 @@ from simlab.arrays import Array, is_exact, namespace
 
 TOLERANCE = 1e-6  # a float pmf may miss 1 by this much: room for float32 softmax rows over a large vocabulary
 
-__all__ = ["as_pmf", "check_at_least", "check_choice", "check_number", "check_pair", "check_pmf",
-           "check_tokens"]
+__all__ = ["as_pmf", "check_at_least", "check_choice", "check_number", "check_pair", "check_pmf", "check_tokens"]
 
 
 def as_pmf(values: Any, what: str = "pmf") -> Array:

@@ -13,14 +13,15 @@ Rational tables give rational answers. Nothing here samples.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Number, grid, indices, is_exact, namespace, number
-from simlab.chance import Enumerator, explore
+from simlab.arrays import Array, Number, indices, is_exact, namespace, number
+from simlab.chance import Enumerator, Path, explore
 from simlab.checks import as_pmf, check_pair
 from simlab.decoders import Decoder
 from simlab.decoders.run import check_draft
@@ -28,8 +29,9 @@ from simlab.processes import Process
 from simlab.rules import Rule
 
 Law = dict[tuple[int, ...], Number]
+Outcomes = tuple[Any, list[Path]]  # a batch of states, and the path that led to each of its rows
 
-__all__ = ["Law", "acceptance", "block_law", "complete", "sequence_law", "step_law", "target_law"]
+__all__ = ["Law", "acceptance", "block_law", "complete", "sequence_law", "step_law", "target_law", "transitions"]
 
 
 def acceptance(rule: Rule, p: Any, q: Any) -> Any:
@@ -50,7 +52,7 @@ def step_law(rule: Rule, p: Any, q: Any) -> Array:
     p, q = _pair(p, q)
     kept = _each_accept(rule, p, q)
     every, x = _each(p), _tokens(p)
-    residual = rule.residual(every, _each(q), x)  # [..., x, y]
+    residual = rule.residual_rows(every, _each(q), x)  # [..., x, y]
     rejected = q * (number(1, p) - kept)
     law = q * kept + namespace(p).sum(rejected[..., None] * residual, axis=-2)
     return np.vectorize(Fraction, otypes=[object])(law) if is_exact(p) else law
@@ -80,7 +82,7 @@ def _tokens(p: Array) -> Array:
 
 
 def _each_accept(rule: Rule, p: Array, q: Array) -> Array:
-    return rule.accept(_each(p), _each(q), _tokens(p))
+    return rule.accept_rows(_each(p), _each(q), _tokens(p))
 
 
 def _scalar(value: Any) -> Number:
@@ -102,22 +104,35 @@ def sequence_law(
     check_draft(decoder, process, draft)
     law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
     steps: defaultdict[int, Number] = defaultdict(_zero(process))
-    states, weights = _start(decoder, process)
-    taken = 0
-    while weights:
-        taken += 1
-        if taken > 4 * process.length + 4:
-            raise ArithmeticError(f"{type(decoder).__name__} has not finished after {taken - 1} steps on "
-                                  f"sequences of {process.length} tokens; expected a token a step")
-        states, weights = _merged(_after_step(decoder, process, rule, draft, states, weights))
-        over = states.length == process.length
-        for sequence, weight in zip(states.tokens[over, : process.length].tolist(),
-                                    (w for w, o in zip(weights, over, strict=True) if o), strict=True):
-            law[tuple(sequence)] += weight
-            steps[taken] += weight
-        states = type(states)(*(field[~over] for field in states))
-        weights = [w for w, o in zip(weights, over, strict=True) if not o]
+    for taken, outcomes in enumerate(transitions(decoder, process, rule, draft), start=1):
+        for states, paths in outcomes:
+            for tokens, length, path in zip(states.tokens.tolist(), states.length.tolist(), paths, strict=True):
+                if length == process.length:
+                    law[tuple(tokens[:length])] += path.weight
+                    steps[taken] += path.weight
     return dict(sorted(law.items())), dict(steps)
+
+
+def transitions(
+    decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None
+) -> Iterator[list[Outcomes]]:
+    """Step by step, everything that can happen: batches of states with the path that led to each of their rows.
+
+    A path's ``row`` numbers the merged states before the step, its ``weight`` is the probability of the whole
+    history. Raises ``ArithmeticError`` if the decoder does not get to the end.
+    """
+    check_draft(decoder, process, draft)
+    states, weights = _start(decoder, process)
+    for _ in range(4 * process.length + 4):
+        outcomes = list(_after_step(decoder, process, rule, draft, states, weights))
+        yield outcomes
+        states, weights = _merged(_unfinished(batch, process.length) for batch in outcomes)
+        if not weights:
+            return
+    raise ArithmeticError(
+        f"{type(decoder).__name__} has not finished sequences of {process.length} tokens after "
+        f"{4 * process.length + 4} steps; expected a token a step"
+    )
 
 
 def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Law:
@@ -157,7 +172,7 @@ def _start(decoder: Decoder, process: Process) -> tuple[Any, list[Number]]:
 
 def _after_step(
     decoder: Decoder, process: Process, rule: Rule, draft: Process | None, states: Any, weights: list[Number]
-) -> Iterable[tuple[Any, list]]:
+) -> Iterable[Outcomes]:
     def step(rows: np.ndarray, chance: Enumerator) -> Any:
         batch = type(states)(*(field[rows] for field in states))
         return decoder.step(batch, process, rule, chance, draft)[0]
@@ -165,7 +180,14 @@ def _after_step(
     return explore(step, weights)
 
 
-def _merged(outcomes: Iterable[tuple[Any, list]]) -> tuple[Any, list[Number]]:
+def _unfinished(batch: Outcomes, length: int) -> Outcomes:
+    states, paths = batch
+    going = states.length < length
+    kept = [path for path, goes in zip(paths, going, strict=True) if goes]
+    return type(states)(*(field[going] for field in states)), kept
+
+
+def _merged(outcomes: Iterable[Outcomes]) -> tuple[Any, list[Number]]:
     """The distinct states among ``outcomes``, with the total weight of each."""
     place: dict[Any, int] = {}
     weights: list[Number] = []
@@ -185,7 +207,7 @@ def _merged(outcomes: Iterable[tuple[Any, list]]) -> tuple[Any, list[Number]]:
 
 def _keys(states: Any) -> Iterable[tuple]:
     """A hashable identity for each row of a batch of states."""
-    flat = [field.reshape(len(states.length), -1) for field in states]
+    flat = [field.reshape(len(states.length), prod(field.shape[1:])) for field in states]
     return zip(*(map(tuple, field.tolist()) for field in flat), strict=True)
 
 

@@ -49,9 +49,10 @@ class Tape(Chance):
 
     def uniform(self, position: Array, purpose: Purpose, lane: int = 0, iteration: int | None = None) -> Array:
         """``float64[B, M]`` in [0, 1) for the positions ``[B, M]``."""
-        words = [self.replicates[:, None], self.iteration if iteration is None else iteration]
-        replicate, step = (asarray(np.broadcast_to(w, tuple(position.shape)).copy(), position) for w in words)
-        kind = position * 0 + ((int(purpose) << 24) | lane)
+        nought = position * 0
+        replicate = nought + asarray(self.replicates, position)[:, None]
+        step = nought + (self.iteration if iteration is None else iteration)
+        kind = nought + ((int(purpose) << 24) | lane)
         high, low, _, _ = philox4x32(replicate, step, position & MASK, kind, self.seed & MASK, self.seed >> 32)
         return unit(high, low)
 

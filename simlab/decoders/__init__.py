@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from simlab.decoders.autoregressive import Autoregressive
@@ -9,16 +10,18 @@ from simlab.decoders.base import Decoder, Info
 from simlab.decoders.jacobi import Jacobi
 from simlab.decoders.run import Run, run
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd_reference import sjd_reference
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.registry import make
 
-DECODERS: dict[str, type[Decoder]] = {
+DECODERS: dict[str, Callable[..., Decoder]] = {
     "autoregressive": Autoregressive,
     "speculative": SpeculativeDecoder,
     "jacobi": Jacobi,
     "sjd": Sjd,
     "sjd-unrefined": SjdUnrefined,
+    "sjd-reference": sjd_reference,
 }
 
 
@@ -30,5 +33,17 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
     return make("decoder", DECODERS, name, parameters)
 
 
-__all__ = ["DECODERS", "Autoregressive", "Decoder", "Info", "Jacobi", "Run", "Sjd", "SjdUnrefined",
-           "SpeculativeDecoder", "make_decoder", "run"]
+__all__ = [
+    "DECODERS",
+    "Autoregressive",
+    "Decoder",
+    "Info",
+    "Jacobi",
+    "Run",
+    "Sjd",
+    "SjdUnrefined",
+    "SpeculativeDecoder",
+    "make_decoder",
+    "run",
+    "sjd_reference",
+]

@@ -26,7 +26,11 @@ class Autoregressive(Decoder[AutoregressiveState]):
         return AutoregressiveState(tokens, tokens[:, 0])
 
     def step(
-        self, state: AutoregressiveState, process: Process, rule: Rule, chance: Chance,
+        self,
+        state: AutoregressiveState,
+        process: Process,
+        rule: Rule,
+        chance: Chance,
         draft: Process | None = None,
     ) -> tuple[AutoregressiveState, Info]:
         tokens, length = state

@@ -41,19 +41,19 @@ class Decoder(ABC, Generic[State]):
     ) -> tuple[State, Info]:
         """One call of the target; commits at least one token to every sequence that is not over."""
 
+    def verify(self, rule: Rule, p: Array, q: Array, x: Array, chance: Chance, position: Array) -> tuple[Array, Array]:
+        """Scan drafts to the first rejection.
 
-def verify(rule: Rule, p: Array, q: Array, x: Array, chance: Chance, position: Array) -> tuple[Array, Array]:
-    """Scan drafts to the first rejection.
-
-    ``p[B, W+1, V]`` and ``q[B, W, V]`` are the rows of the drafts ``x[B, W]``, with one more row of p.
-    Returns how many drafts are kept, ``[B]``, and the pmf ``[B, V]`` of the token after them: the residual of
-    the rejected draft, or the last row of p, the bonus, if none was (Leviathan et al., Algorithm 1).
-    """
-    xp, width = namespace(p), x.shape[1]
-    count = chance.accept_prefix(rule._accept(p[:, :width], q, x), position)
-    last = xp.clip(count, 0, width - 1)
-    residual = rule._residual(slot(p, last), slot(q, last), slot(x, last))
-    return count, xp.where((count < width)[:, None], residual, p[:, width])
+        ``p[B, W+1, V]`` and ``q[B, W, V]`` are the rows of the drafts ``x[B, W]``, with one more row of p.
+        Returns how many drafts are kept, ``[B]``, and the pmf ``[B, V]`` of the token after them: the
+        residual of the rejected draft, or the last row of p, the bonus, if none was (Leviathan et al.,
+        Algorithm 1).
+        """
+        xp, width = namespace(p), x.shape[1]
+        count = chance.accept_prefix(rule.accept_rows(p[:, :width], q, x), position)
+        last = xp.clip(count, 0, width - 1)
+        residual = rule.residual_rows(slot(p, last), slot(q, last), slot(x, last))
+        return count, xp.where((count < width)[:, None], residual, p[:, width])
 
 
 def advance(process: Process, length: Array, accepted: Array, drawn: Array | int = 1) -> tuple[Array, Info]:

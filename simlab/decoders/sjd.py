@@ -27,7 +27,7 @@ from typing import NamedTuple
 from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
 from simlab.chance import Chance, Purpose
 from simlab.checks import check_at_least, check_choice
-from simlab.decoders.base import Decoder, Info, advance, verify
+from simlab.decoders.base import Decoder, Info, advance
 from simlab.decoders.initial import INITIALS, Initial, source
 from simlab.processes import Process
 from simlab.rules import Rule
@@ -63,8 +63,9 @@ class Sjd(Decoder[SjdState]):
         length = tokens[:, 0]
         # before the first call every position is new and every row uniform
         blank = self._rows(process.uniform, batch, max(process.length, self.window) + 1)
-        tokens, q = self._fill(process, chance, tokens, length, length, length + self.window,
-                               blank[:, : self.window], blank, length)
+        tokens, q = self._fill(
+            process, chance, tokens, length, length, length + self.window, blank[:, : self.window], blank, length
+        )
         return SjdState(tokens, length, q, blank[:, : self._memory(process)])
 
     def step(
@@ -76,7 +77,7 @@ class Sjd(Decoder[SjdState]):
         # one call of the target for the whole window, and the scan to the first rejection
         p = process.forward(tokens, length, width + 1)
         x = slots(tokens, grid(length, width))
-        count, after = verify(rule, p, q, x, chance, length)
+        count, after = self.verify(rule, p, q, x, chance, length)
         stop = length + count
         drawn = xp.astype((count < width) | self.bonus, length.dtype)
 
@@ -84,8 +85,17 @@ class Sjd(Decoder[SjdState]):
         rows = slots(p, xp.clip(grid(count, width + 1), 0, width))
         rows = xp.concat([after[:, None], rows[:, 1:]], axis=1)
         known = xp.concat([past, p], axis=1)
-        tokens, q = self._fill(process, chance, tokens, stop, self._fresh(length, count, drawn),
-                               stop + drawn + width, rows, known, length - past.shape[1])
+        tokens, q = self._fill(
+            process,
+            chance,
+            tokens,
+            stop,
+            self._fresh(length, count, drawn),
+            stop + drawn + width,
+            rows,
+            known,
+            length - past.shape[1],
+        )
 
         past = slots(known, grid(count + drawn, past.shape[1]))
         q = slots(q, grid(drawn, width))
@@ -98,8 +108,16 @@ class Sjd(Decoder[SjdState]):
         return length + self.window + whole * drawn
 
     def _fill(
-        self, process: Process, chance: Chance, tokens: Array, first: Array, fresh: Array, end: Array,
-        rows: Array, known: Array, known_from: Array,
+        self,
+        process: Process,
+        chance: Chance,
+        tokens: Array,
+        first: Array,
+        fresh: Array,
+        end: Array,
+        rows: Array,
+        known: Array,
+        known_from: Array,
     ) -> tuple[Array, Array]:
         """Draw the tokens from position ``first`` to ``end``, and return them with the q each was drawn from.
 

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 from simlab.arrays import Array, grid, namespace, slots, splice
 from simlab.chance import Chance, Purpose
 from simlab.checks import check_at_least
-from simlab.decoders.base import Decoder, Info, advance, verify
+from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
 from simlab.rules import Rule
 
@@ -36,7 +36,11 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         return SpeculativeState(tokens, tokens[:, 0])
 
     def step(
-        self, state: SpeculativeState, process: Process, rule: Rule, chance: Chance,
+        self,
+        state: SpeculativeState,
+        process: Process,
+        rule: Rule,
+        chance: Chance,
         draft: Process | None = None,
     ) -> tuple[SpeculativeState, Info]:
         if draft is None:
@@ -55,7 +59,7 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         # verify them in one call of the target
         x = slots(tokens, grid(length, self.gamma))
         p = process.forward(tokens, length, self.gamma + 1)
-        count, after = verify(rule, p, q, x, chance, length)
+        count, after = self.verify(rule, p, q, x, chance, length)
 
         # commit what was kept and the token after it
         last = chance.draw(after[:, None], length + count, Purpose.TARGET)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class TableProcess(Process):
     def _row(self, prefix: tuple[int, ...]) -> np.ndarray:
         """The checked pmf ``[V]`` after ``prefix``, read-only."""
         what = f"the pmf after {prefix}"
-        values = self._pmf(prefix)
+        values: Any = self._pmf(prefix)
         if is_exact(self.uniform):
             values = np.asarray(values, dtype=object)
         row = np.asarray(as_pmf(values, what), dtype=self.uniform.dtype)

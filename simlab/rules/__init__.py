@@ -33,5 +33,15 @@ def make_rule(name: str, **parameters: Any) -> Rule:
     return make("rule", RULES, name, parameters)
 
 
-__all__ = ["RULES", "Addition", "Amplify", "DynamicGrouped", "Grouped", "GroupedGroupResidual", "GsdReference",
-           "Rule", "Speculative", "make_rule"]
+__all__ = [
+    "RULES",
+    "Addition",
+    "Amplify",
+    "DynamicGrouped",
+    "Grouped",
+    "GroupedGroupResidual",
+    "GsdReference",
+    "Rule",
+    "Speculative",
+    "make_rule",
+]

@@ -33,25 +33,27 @@ class Rule(ABC):
 
         Raises ``ValueError`` where p or q is no pmf, shapes differ, or x is outside the vocabulary.
         """
-        return self._accept(*_checked(p, q, x))
+        return self.accept_rows(*_checked(p, q, x))
 
     def residual(self, p: Array, q: Array, x: Array) -> Array:
         """The pmf ``[..., V]`` to draw from after rejecting x; p where the residual has no mass.
 
         Raises ``ValueError`` as :meth:`accept` does.
         """
-        return self._residual(*_checked(p, q, x))
+        return self.residual_rows(*_checked(p, q, x))
 
-    # Decoders, whose rows come from processes that vouch for them, call these two.
+    # The same for rows that are known to be pmfs, as a process vouches for its own: no checks, no waiting.
 
-    def _accept(self, p: Array, q: Array, x: Array) -> Array:
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        """:meth:`accept` without the checks."""
         xp = namespace(p)
         target, draft = self._masses(p, q, x)
         one, zero = number(1, p), number(0, p)
         ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, one), zero)
         return xp.where((ratio < 1) & (at(q, x) > 0), ratio, one)
 
-    def _residual(self, p: Array, q: Array, x: Array) -> Array:
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        """:meth:`residual` without the checks."""
         return positive_part(p, q)
 
     @abstractmethod

@@ -31,8 +31,10 @@ class Grouped(Rule):
             raise ValueError(f"labels is {self.labels!r}; expected a sequence with the group of every token")
         for token, label in enumerate(labels):
             if isinstance(label, bool) or not isinstance(label, Integral) or label < 0:
-                raise ValueError(f"labels[{token}] is {label!r}; expected a whole number >= 0, "
-                                 "so that every token is in exactly one group")
+                raise ValueError(
+                    f"labels[{token}] is {label!r}; expected a whole number >= 0, "
+                    "so that every token is in exactly one group"
+                )
         object.__setattr__(self, "labels", tuple(int(label) for label in labels))
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
@@ -41,6 +43,8 @@ class Grouped(Rule):
 
     def _labels(self, p: Array) -> Array:
         if len(self.labels) != p.shape[-1]:
-            raise ValueError(f"labels names the group of {len(self.labels)} tokens; expected V = {p.shape[-1]}, "
-                             "a partition of the vocabulary")
+            raise ValueError(
+                f"labels names the group of {len(self.labels)} tokens; expected V = {p.shape[-1]}, "
+                "a partition of the vocabulary"
+            )
         return asarray(np.asarray(self.labels), p)

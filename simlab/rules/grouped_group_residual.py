@@ -16,7 +16,7 @@ from simlab.rules.grouped import Grouped
 class GroupedGroupResidual(Grouped):
     """As :class:`Grouped`, with residual [P - Q]+ over groups and p within a group."""
 
-    def _residual(self, p: Array, q: Array, x: Array) -> Array:
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
         xp, labels = namespace(p), self._labels(p)
         one, zero = number(1, p), number(0, p)
         same = xp.astype(labels[:, None] == labels, p.dtype) * one  # [V, V]

@@ -1,0 +1,76 @@
+"""Acceptance theory of the base rule, and the frontier no rule with one candidate can cross.
+
+Everything takes float64 or ``Fraction``, and gives the same back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simlab.arrays import Number
+from simlab.checks import check_at_least, check_number
+from theory.distances import tv
+
+__all__ = ["alpha", "expected_tokens", "frontier", "speedup", "trials_per_rejection", "trials_per_token"]
+
+
+def alpha(p: Any, q: Any) -> Any:
+    """alpha = sum min(p, q) = 1 - TV(p, q): the acceptance rate of speculative sampling.
+
+    GSD, Proposition 1. Since min(a, b) = (a + b - |a - b|)/2, summing over tokens gives 1 - TV.
+    """
+    return 1 - tv(p, q)
+
+
+def expected_tokens(alpha: Number, gamma: int) -> Number:
+    """Tokens a block of ``gamma`` drafts with i.i.d. acceptance ``alpha``: (1 - alpha^(gamma+1))/(1 - alpha).
+
+    At least k + 1 tokens are emitted with probability alpha^k, k = 0 to gamma, and the mean is the sum of
+    these. CSpD, equation 51; Leviathan et al., equation 1. Raises ``ValueError`` for alpha outside [0, 1].
+    """
+    check_at_least("gamma", gamma, 0)
+    check_number("alpha", alpha)
+    if alpha > 1:
+        raise ValueError(f"alpha is {alpha}; expected a probability")
+    return sum((alpha**k for k in range(1, gamma + 1)), start=alpha * 0 + 1)
+
+
+def speedup(alpha: Number, gamma: int, c: Number) -> Number:
+    """Wall-clock speedup when a draft costs ``c`` calls of the target: expected tokens/(gamma c + 1).
+
+    CSpD, equation 51. Assumes i.i.d. acceptance and that verifying gamma + 1 rows costs one call.
+    """
+    check_number("c", c)
+    return expected_tokens(alpha, gamma) / (gamma * c + 1)
+
+
+def trials_per_rejection(p: Any, q: Any) -> Any:
+    """Mean trials of accept-reject sampling of [p - q]+ with proposal p: 1/TV(p, q).
+
+    A trial draws y from p and keeps it with [p(y) - q(y)]^+/p(y), so it succeeds with probability
+    sum [p - q]^+ = TV; trials are geometric. CSpD, appendix A.3 (M = 1/Z, Z = TV). Raises
+    ``ZeroDivisionError`` for p = q, where nothing is ever rejected.
+    """
+    return 1 / tv(p, q)
+
+
+def trials_per_token(p: Any, q: Any) -> Any:
+    """Mean trials a verified token: TV rejections of 1/TV trials each, so 1 unless p = q, and then 0."""
+    return tv(p, q) * 0 + (tv(p, q) > 0)
+
+
+def frontier(p: Any, q: Any, spent: Number) -> Any:
+    """The most a rule with one candidate can accept if its output law is within TV ``spent`` of p.
+
+    **Acceptance gained <= TV spent.** Let a rule keep x from q with probability a(x), and let ``law`` be the
+    law of what it emits. What is kept is part of what is emitted, q a <= law, and also q a <= q. So
+
+        acceptance = sum q a <= sum min(q, law) <= sum min(q, p) + sum [law - p]^+ = alpha + TV(law, p),
+
+    because min(q, law) <= min(q, p) + [law - p]^+ token by token. The bound is reached by every rule with
+    a >= min(1, p/q) and residual [p - q]+, amplify and addition among them: tokens with q <= p are all kept
+    and the residual adds at most p - q to them, so the law exceeds p only where q > p, by exactly
+    sum_{q > p} (q a - p) = acceptance - alpha.
+    """
+    best = alpha(p, q) + spent
+    return best if best < 1 else best * 0 + 1

@@ -1,0 +1,28 @@
+"""Claims of the papers, a file a paper: statement, assumptions, proof, checks, verdict."""
+
+from __future__ import annotations
+
+from theory.claims import gsd, gsd_lossy, gsd_reference, leviathan, sjd, sjd_reference
+from theory.claims.base import VERDICTS, CheckFailed, Claim, Evidence, Finding, Verdict, combined
+
+CLAIMS: dict[str, Claim] = {
+    id: claim
+    for module in (leviathan, gsd, gsd_lossy, gsd_reference, sjd, sjd_reference)
+    for id, claim in module.CLAIMS.items()
+}
+PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.values()))
+
+__all__ = ["CLAIMS", "PAPERS", "VERDICTS", "CheckFailed", "Claim", "Evidence", "Finding", "Verdict", "combined", "find"]
+
+
+def find(id: str) -> Claim:
+    """The claim called ``id``; raises ``ValueError`` with the nearest ids if there is none."""
+    if id in CLAIMS:
+        return CLAIMS[id]
+    from difflib import get_close_matches
+
+    near = get_close_matches(id, CLAIMS, n=3, cutoff=0.4)
+    raise ValueError(
+        f"unknown claim {id!r}; expected one of those `simlab claims` lists"
+        + (f", such as {', '.join(near)}" if near else "")
+    )

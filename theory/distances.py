@@ -1,0 +1,73 @@
+"""Distances between pmfs ``[..., V]`` and between laws of sequences.
+
+TV is exact for rationals. KL, Jensen-Shannon and Wasserstein are floating point, by SciPy and POT.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import jensenshannon
+from scipy.special import rel_entr
+
+from simlab.arrays import is_exact, namespace, number
+from simlab.checks import as_pmf, check_pair
+
+for _backend in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):  # POT would import whatever is installed
+    os.environ.setdefault(f"POT_BACKEND_DISABLE_{_backend}", "1")
+import ot  # noqa: E402
+
+__all__ = ["aligned", "js", "kl", "tv", "wasserstein1"]
+
+
+def tv(p: Any, q: Any) -> Any:
+    """Total variation, sum |p - q|/2; ``Fraction`` for exact rows."""
+    p, q = _pair(p, q)
+    return namespace(p).sum(abs(p - q), axis=-1) / number(2, p)
+
+
+def kl(p: Any, q: Any) -> Any:
+    """KL(p || q) in nats; infinite where p has mass and q has none."""
+    p, q = _floats(p, q)
+    return rel_entr(p, q).sum(axis=-1)
+
+
+def js(p: Any, q: Any) -> Any:
+    """The Jensen-Shannon divergence in nats (not its square root); at most log 2."""
+    p, q = _floats(p, q)
+    return jensenshannon(p, q, axis=-1) ** 2
+
+
+def wasserstein1(p: Any, q: Any, metric: Any) -> Any:
+    """Wasserstein-1 under the ground metric ``metric[V, V]``, in its units.
+
+    Raises ``ValueError`` where the metric has another shape.
+    """
+    p, q = _floats(p, q)
+    cost = np.ascontiguousarray(metric, dtype=np.float64)
+    size = p.shape[-1]
+    if cost.shape != (size, size):
+        raise ValueError(f"metric has shape {cost.shape}; expected ({size}, {size})")
+    flat = zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)
+    values = np.array([float(ot.emd2(a, b * (a.sum() / b.sum()), cost)) for a, b in flat])
+    return values.reshape(p.shape[:-1]) if p.ndim > 1 else float(values[0])
+
+
+def aligned(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Two laws as pmfs over the outcomes of either."""
+    outcomes = sorted(one.keys() | other.keys())
+    return as_pmf([one.get(o, 0) for o in outcomes], "law"), as_pmf([other.get(o, 0) for o in outcomes], "law")
+
+
+def _pair(p: Any, q: Any) -> tuple[Any, Any]:
+    p, q = as_pmf(p, "p"), as_pmf(q, "q")
+    check_pair(p, q)
+    return p, q
+
+
+def _floats(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    p, q = (np.asarray(r.astype(np.float64) if is_exact(r) else r, dtype=np.float64) for r in _pair(p, q))
+    return p, q

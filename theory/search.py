@@ -1,0 +1,87 @@
+"""Adversarial search: look for a violation of a universal statement, and return the smallest one found.
+
+Hypothesis generates the inputs, from the simplest level of size up, and shrinks what it finds: a
+counterexample comes back in few tokens and small rationals. Finding nothing proves nothing:
+a claim is then ``not-refuted``, or rests on a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from random import Random
+from typing import TypeVar
+
+from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+Example = TypeVar("Example")
+Pmf = tuple[Fraction, ...]
+
+# Vocabulary and largest weight of the rationals tried, simplest first: a search goes up this list, so that what
+# it finds is small before it is shrunk.
+LEVELS = ((2, 1), (2, 3), (3, 1), (3, 2), (3, 4), (3, 8), (4, 1), (4, 2), (4, 4), (5, 1), (5, 3), (5, 6))
+TRIES = 100  # examples a level
+
+__all__ = ["LEVELS", "TRIES", "Pmf", "grouped_pairs", "pairs", "pmfs", "searched", "sized_pairs", "smallest_violation"]
+
+
+def smallest_violation(
+    examples: Callable[[int, int], st.SearchStrategy[Example]],
+    violates: Callable[[Example], bool],
+    seed: int,
+    levels: Sequence[tuple[int, int]] = LEVELS,
+    tries: int = TRIES,
+) -> Example | None:
+    """The smallest example found for which ``violates`` is true; ``None`` if there is none.
+
+    ``examples(vocabulary, largest)`` generates the examples of a level, of which ``tries`` are tried. What an
+    example raises is raised.
+    """
+    quiet = settings(
+        max_examples=tries,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    for vocabulary, largest in levels:
+        try:
+            return find(examples(vocabulary, largest), violates, settings=quiet, random=Random(seed))
+        except NoSuchExample:
+            continue
+    return None
+
+
+def searched(levels: Sequence[tuple[int, int]] = LEVELS, tries: int = TRIES) -> str:
+    """What a search that found nothing has looked at, for people."""
+    sizes = [vocabulary for vocabulary, _ in levels]
+    return (
+        f"up to {tries} examples at each of {len(levels)} levels of size (V = {min(sizes)} to {max(sizes)}, weights "
+        f"up to {max(w for _, w in levels)}), none violating"
+    )
+
+
+@st.composite
+def pmfs(draw: st.DrawFn, vocabulary: int, largest: int) -> Pmf:
+    """A rational pmf with weights 0 to ``largest``; smaller weights are simpler."""
+    weights = draw(st.lists(st.integers(0, largest), min_size=vocabulary, max_size=vocabulary).filter(any))
+    return tuple(Fraction(w, sum(weights)) for w in weights)
+
+
+def pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf]]:
+    """Two pmfs over one vocabulary."""
+    return st.tuples(pmfs(vocabulary, largest), pmfs(vocabulary, largest))
+
+
+def grouped_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf, tuple[int, ...]]]:
+    """Two pmfs and a partition of their vocabulary: a label for every token."""
+    labels = st.tuples(*[st.integers(0, vocabulary - 1)] * vocabulary)
+    return st.tuples(pmfs(vocabulary, largest), pmfs(vocabulary, largest), labels)
+
+
+def sized_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf, int]]:
+    """Two pmfs, the first in ascending order, and a group size >= 2: what a rule that sorts by p looks at."""
+    ascending = pmfs(vocabulary, largest).map(lambda p: tuple(sorted(p)))
+    return st.tuples(ascending, pmfs(vocabulary, largest), st.integers(2, vocabulary + 1))
