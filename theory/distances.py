@@ -20,7 +20,7 @@ for _backend in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):  # POT would import wh
     os.environ.setdefault(f"POT_BACKEND_DISABLE_{_backend}", "1")
 import ot  # noqa: E402
 
-__all__ = ["aligned", "js", "kl", "tv", "wasserstein1"]
+__all__ = ["aligned", "js", "kl", "tv", "wasserstein1", "wasserstein1_line"]
 
 
 def tv(p: Any, q: Any) -> Any:
@@ -54,6 +54,15 @@ def wasserstein1(p: Any, q: Any, metric: Any) -> Any:
     flat = zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)
     values = np.array([float(ot.emd2(a, b * (a.sum() / b.sum()), cost)) for a, b in flat])
     return values.reshape(p.shape[:-1]) if p.ndim > 1 else float(values[0])
+
+
+def wasserstein1_line(p: Any, q: Any, values: Any) -> Any:
+    """Wasserstein-1 of rows ``[..., V]`` on a line, ``values[V]`` being where the tokens stand; batched."""
+    p, q = _floats(p, q)
+    size = p.shape[-1]
+    places = np.broadcast_to(np.asarray(values, dtype=np.float64)[:, None], (size, p.size // size))
+    weights = (np.ascontiguousarray(r.reshape(-1, size).T) for r in (p, q))
+    return ot.wasserstein_1d(places, places, *weights, p=1).reshape(p.shape[:-1])
 
 
 def aligned(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:

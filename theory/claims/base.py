@@ -19,7 +19,17 @@ import numpy as np
 Verdict = Literal["holds", "holds-under-assumptions", "refuted", "not-refuted", "not-decided"]
 Found = TypeVar("Found")
 VERDICTS: tuple[str, ...] = get_args(Verdict)
-Kind = Literal["enumeration", "identity", "search", "counterexample", "control", "exact-small-scale", "parts"]
+Kind = Literal[
+    "enumeration",
+    "identity",
+    "search",
+    "counterexample",
+    "example",
+    "control",
+    "exact-small-scale",
+    "parts",
+    "check-failed",
+]
 
 
 class CheckFailed(AssertionError):
@@ -28,11 +38,11 @@ class CheckFailed(AssertionError):
 
 @dataclass(frozen=True)
 class Evidence:
-    """One piece of evidence: what was computed and what came out."""
+    """One piece of evidence: what was computed, what came out, and the numbers of a (counter)example."""
 
     kind: Kind
     summary: str
-    counterexample: dict[str, Any] | None = None
+    numbers: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,7 @@ def combined(parts: Mapping[str, tuple[Claim, Finding]]) -> Finding:
     ]
     if verdict == "refuted":
         first = next(id for id, v in stated.items() if v == "refuted")
-        evidence += [e for e in parts[first][1].evidence if e.counterexample]
+        evidence += [e for e in parts[first][1].evidence if e.kind == "counterexample"]
     return Finding(verdict, evidence)
 
 
@@ -141,8 +151,8 @@ def shown(value: Any) -> str:
     return f"{float(value):.4g}"
 
 
-def counterexample(rule: str | None = None, parameters: Mapping[str, Any] | None = None, **values: Any) -> dict:
-    """A counterexample anyone can recompute: plain numbers, and the rationals behind them under ``exact``."""
+def numbers(rule: str | None = None, parameters: Mapping[str, Any] | None = None, **values: Any) -> dict:
+    """A (counter)example anyone can recompute: plain numbers, and the rationals behind them under ``exact``."""
     everything = {**(parameters or {}), **values}
     exact = {name: _exact(value) for name, value in everything.items() if _has_fraction(value)}
     named = {"rule": rule} if rule else {}

@@ -11,7 +11,7 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, Verdict, counterexample, needed, require, shown
+from theory.claims.base import Claims, Evidence, Finding, Verdict, needed, numbers, require, shown
 from theory.distances import tv
 from theory.exact import acceptance, sequence_law, step_law
 from theory.search import Pmf, grouped_pairs, pairs, searched, sized_pairs, smallest_violation
@@ -40,7 +40,7 @@ def described(rule: str, parameters: dict[str, Any], p: Pmf, q: Pmf, **more: Any
     """A counterexample for one pair of rows: what the rule does there, and what the lossless rule does."""
     made = make_rule(rule, **parameters)
     law = step_law(made, p, q)
-    return counterexample(
+    return numbers(
         rule,
         parameters,
         p=p,
@@ -131,10 +131,10 @@ def speed(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"four tokens, two drafts a block, tokens 0 and 1 in one group: speculative decoding takes "
+                f"four tokens, two drafts a block, tokens 0 and 1 in one group: the lossless rule takes "
                 f"{shown(mean['sd'])} steps, GSD {shown(mean['gsd'])}. The first draft (1 for 0) is kept for its group, "
                 f"and after it every draft is rejected",
-                counterexample(
+                numbers(
                     "grouped",
                     {"labels": labels},
                     gamma=gamma,
@@ -195,7 +195,7 @@ def _dynamic(window: str) -> Callable[[int], Finding]:
                     described("dynamic-grouped", parameters, p, q),
                 )
             )
-        refuted = any(e.counterexample for e in evidence)
+        refuted = any(e.kind == "counterexample" for e in evidence)
         return Finding("refuted" if refuted else "not-refuted", evidence)
 
     return decide
@@ -384,7 +384,7 @@ def unbiased_group_residual(seed: int) -> Finding:
         [
             Evidence("search", f"the group law is P: {searched()}"),
             Evidence(
-                "counterexample",
+                "example",
                 "token by token it is still not p: kept tokens follow q within their group",
                 described(rule, {"labels": labels}, p, q),
             ),

@@ -19,7 +19,7 @@ from theory.acceptance import (
     trials_per_rejection,
     trials_per_token,
 )
-from theory.claims.base import Claims, Evidence, Finding, Verdict, caught, counterexample, shown
+from theory.claims.base import Claims, Evidence, Finding, Verdict, caught, numbers, shown
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
 from theory.worlds import random_row, random_world
@@ -113,7 +113,7 @@ def lossless(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "leviathan.frontier",
-    "ours, for reading the other claims",
+    "derived here",
     "A rule with one candidate gains at most as much acceptance over the lossless rule as its output law "
     "is away from p in TV: acceptance <= alpha + TV(law, p). Amplify and addition reach the bound.",
     stated=False,
@@ -244,9 +244,9 @@ def expected_tokens_dependent(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"gamma = {gamma}, mean rate {rate} in both: a block easy or hard as a whole emits {shown(mean)} tokens, "
-                f"one whose first draft is hopeless {shown(late)}; the formula: {shown(formula)}, {shown(late_formula)}",
-                counterexample(
+                f"gamma = {gamma}, mean rate {rate} in both: a block easy or hard as a whole emits {shown(mean)}, "
+                f"one whose first draft is hopeless {shown(late)}; formula: {shown(formula)}, {shown(late_formula)}",
+                numbers(
                     gamma=gamma,
                     alpha=rate,
                     tokens=mean,

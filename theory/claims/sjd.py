@@ -14,7 +14,7 @@ from simlab.decoders.initial import INITIALS
 from simlab.processes import Process, TableProcess
 from simlab.rules import Rule, Speculative
 from theory import controls
-from theory.claims.base import Claims, Evidence, Finding, caught, counterexample, needed, require, shown
+from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown
 from theory.distances import aligned, tv
 from theory.exact import sequence_law, target_law, transitions
 from theory.search import pairs, smallest_violation
@@ -196,10 +196,10 @@ def independence(seed: int) -> Finding:
                 "independence",
             ),
             Evidence(
-                "counterexample",
+                "example",
                 f"what follows without it: two tokens, window 2, all draws of a call from one uniform; "
                 f"the law of the sequence is off by TV {shown(deviation(broken, world))}",
-                counterexample(
+                numbers(
                     p={"": first, "0": then, "1": then[::-1]},
                     q={"new draft": (Fraction(1, 2),) * 2, "0": then, "1": then[::-1]},
                     window=2,

@@ -1,0 +1,38 @@
+# make verify   set up, decide the claims, measure a real model pair, write out/report.html
+# make test     set up with everything the tests need, and run them
+# make lab      open the notebooks in JupyterLab
+# make check    ruff and mypy
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: verify test lab check clean
+
+verify: .venv/.verify
+	$(BIN)/simlab verify --out out
+
+test: .venv/.test
+	$(BIN)/pytest -n auto
+
+check: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+lab: .venv/.test
+	$(BIN)/jupytext-config --settings-file .venv/etc/jupyter/labconfig/default_setting_overrides.json set-default-viewer python
+	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+.venv/bin/pip:
+	$(PYTHON) -m venv .venv
+
+.venv/.verify: pyproject.toml constraints.txt | .venv/bin/pip
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+.venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@ .venv/.verify
+
+clean:
+	rm -rf .venv out

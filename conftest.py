@@ -1,0 +1,26 @@
+"""What all tests share: in CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+STRICT = os.environ.get("CI", "").lower() == "true"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    report = yield
+    if STRICT and report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("cuda") is None:
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI does not allow: {report.longrepr}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    waiting = len(terminalreporter.getreports("skipped"))
+    if waiting:
+        terminalreporter.write_line(f"{waiting} tests skipped: not measured on a CUDA device")

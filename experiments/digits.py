@@ -1,0 +1,200 @@
+"""Every decoder x rule pair on a real model pair: scikit-learn's digits.
+
+Sequences are drawn on the tape, but nothing that can be computed is counted. For each draft a decoder looks at,
+the rows p and q it was judged by give the *exact* probability of keeping a draft there, the exact law of the
+token that comes out, and so the exact TV, KL and Wasserstein-1 (over grey levels) of that law to p; averages
+over sequences of these conditional expectations have far less spread than counts. A token's law is known given
+the past of its own decoder run, so by the chain rule the sum of its KL over a sequence bounds the KL of the
+whole sequence law from the target's, and likewise the sum of TV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from simlab.arrays import Array, slots
+from simlab.chance import Tape
+from simlab.decoders import Decoder, Info, make_decoder, run
+from simlab.processes.digits import DigitsPair
+from simlab.rules import Rule, make_rule
+from theory.distances import kl, tv, wasserstein1_line
+from theory.exact import acceptance, step_law
+
+WINDOW, GAMMA = 8, 4
+LEVELS = np.arange(17)  # grey levels: the ground metric is their difference
+DISTANCES = abs(LEVELS[:, None] - LEVELS)
+
+DECODERS: dict[str, Decoder] = {
+    "autoregressive": make_decoder("autoregressive"),
+    "jacobi, fresh noise": make_decoder("jacobi", window=WINDOW, noise="fresh"),
+    "jacobi, fixed noise": make_decoder("jacobi", window=WINDOW, noise="fixed"),
+    "speculative": make_decoder("speculative", gamma=GAMMA),
+    **{
+        f"sjd, {initial}": make_decoder("sjd", window=WINDOW, initial=initial)
+        for initial in ("random", "repeat-left", "repeat-above", "sample-left", "sample-above")
+    },
+}
+RULELESS = ("autoregressive", "jacobi, fresh noise", "jacobi, fixed noise")
+
+_groups = (LEVELS + 1) // 2  # 0 alone, then 1-2, 3-4, ..., 15-16
+_dynamic = {"size": 5, "max_gap": 0.15, "max_distance": 4, "distances": DISTANCES}
+RULES: dict[str, Rule] = {
+    "speculative": make_rule("speculative"),
+    "amplify, k = 2": make_rule("amplify", k=2),
+    "addition, ε = 0.1": make_rule("addition", epsilon=0.1),
+    "grouped": make_rule("grouped", labels=_groups),
+    "grouped, group residual": make_rule("grouped-group-residual", labels=_groups),
+    **{f"dynamic, {w}": make_rule("dynamic-grouped", window=w, **_dynamic) for w in ("printed", "clamped", "centred")},
+}
+
+# The same rules over a range of their parameter, for the map of acceptance against distortion.
+SWEEPS: dict[str, list[tuple[float, Rule]]] = {
+    "amplify": [(k, make_rule("amplify", k=k)) for k in (1.1, 1.25, 1.5, 2, 3, 5)],
+    "addition": [(e, make_rule("addition", epsilon=e)) for e in (0.01, 0.03, 0.06, 0.1, 0.2, 0.3)],
+    "grouped": [(g, make_rule("grouped", labels=(LEVELS + g - 1) // g)) for g in (2, 3, 4, 6, 8, 16)],
+    "grouped, group residual": [
+        (g, make_rule("grouped-group-residual", labels=(LEVELS + g - 1) // g)) for g in (2, 3, 4, 6, 8, 16)
+    ],
+    "dynamic, centred": [
+        (g, make_rule("dynamic-grouped", **{**_dynamic, "size": g, "window": "centred"})) for g in (2, 4, 6, 8, 12, 16)
+    ],
+    "dynamic, printed": [
+        (g, make_rule("dynamic-grouped", **{**_dynamic, "size": g, "window": "printed"})) for g in (2, 4, 6, 8, 12, 16)
+    ],
+}
+
+
+class _Recorder(Rule):
+    """A rule that remembers the rows it was last asked about."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.rows: tuple[Array, Array] | None = None
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        self.rows = p, q
+        return self.rule.accept_rows(p, q, x)
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return self.rule.residual_rows(p, q, x)
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        raise NotImplementedError("never asked for: the recorded rule accepts")
+
+
+class Contexts(NamedTuple):
+    """The drafts a run looked at: where, and by which rows."""
+
+    sequence: np.ndarray  # int[K]
+    position: np.ndarray  # int[K]
+    p: np.ndarray  # [K, V]
+    q: np.ndarray  # [K, V]
+
+
+class Measured(NamedTuple):
+    """What :func:`measure` returns for one decoder."""
+
+    pairs: list[dict[str, Any]]  # one row a rule
+    compounding: pd.DataFrame  # rule, position, cumulative TV, KL and Wasserstein-1
+    map: pd.DataFrame  # rule, parameter: acceptance and distortion, all on one set of contexts
+    samples: dict[str, np.ndarray]  # rule -> uint8[sequences, 64]
+
+
+def decode(decoder: Decoder, rule: Rule, pair: DigitsPair, tape: Tape) -> tuple[Any, Contexts]:
+    """Run a decoder to the end and keep the rows of every draft it looked at."""
+    recorder, found = _Recorder(rule), []
+
+    def watch(before: Any, after: Any, info: Info) -> None:
+        if recorder.rows is None:
+            return
+        p, q = recorder.rows
+        place = np.arange(p.shape[1])
+        # a draft is looked at if all before it were kept, up to the end of the sequence
+        looked = (place <= info.accepted[:, None]) & (before.length[:, None] + place < pair.target.length)
+        b, j = np.nonzero(looked)
+        found.append(Contexts(b, before.length[b] + j, p[b, j], q[b, j]))
+
+    draft = pair.draft if decoder.needs_draft else None
+    done = run(decoder, pair.target, recorder, tape, draft, watch)
+    if not found:
+        empty = np.empty((0, pair.target.vocabulary))
+        return done, Contexts(np.empty(0, np.int64), np.empty(0, np.int64), empty, empty)
+    return done, Contexts(*(np.concatenate(field) for field in zip(*found, strict=True)))
+
+
+def measure(name: str, pair: DigitsPair, seed: int, sequences: int) -> Measured:
+    """All rules with the decoder ``name``, ``sequences`` sequences each, all from one tape."""
+    decoder = DECODERS[name]
+    rules = {"(none)": RULES["speculative"]} if name in RULELESS else RULES
+    pairs, curves, samples = [], [], {}
+    bank: Contexts | None = None
+    for label, rule in rules.items():
+        done, contexts = decode(decoder, rule, pair, Tape(seed, sequences))
+        local = _local(rule, contexts)
+        pairs.append({"decoder": name, "rule": label, **_summary(done, local, contexts, pair)})
+        curves.append(_compounding(local, contexts, sequences, pair.target.length).assign(decoder=name, rule=label))
+        samples[label] = done.tokens.astype(np.uint8)
+        if label == "speculative":
+            bank = contexts
+    return Measured(pairs, pd.concat(curves), _map(name, bank), samples)
+
+
+def _local(rule: Rule, contexts: Contexts) -> pd.DataFrame:
+    """Exact conditional expectations at each context: what the rule keeps there and what comes out."""
+    p, q = contexts.p, contexts.q
+    law = step_law(rule, p, q) if len(p) else p
+    exact: dict[str, Callable[[], Any]] = {
+        "acceptance": lambda: acceptance(rule, p, q),
+        "lossless": lambda: 1 - tv(p, q),
+        "tv": lambda: tv(law, p),
+        "kl": lambda: kl(law, p),
+        "wasserstein": lambda: wasserstein1_line(law, p, LEVELS),
+    }
+    return pd.DataFrame({name: value() if len(p) else np.empty(0) for name, value in exact.items()})
+
+
+def _summary(done: Any, local: pd.DataFrame, contexts: Contexts, pair: DigitsPair) -> dict[str, float]:
+    """Means over sequences with their standard errors; ``bits`` is what the target pays for the samples."""
+    count = len(done.tokens)
+    rows = pair.target.forward(done.tokens, np.zeros(count, np.int64), pair.target.length)
+    bits = -np.log2(slots(rows.reshape(-1, rows.shape[-1]), done.tokens.reshape(-1, 1))).reshape(count, -1).mean(axis=1)
+    compression = pair.target.length / done.steps
+    values = {"steps": done.steps, "compression": compression, "bits": bits}
+    summary = {"sequences": float(count)}
+    for name, value in values.items():
+        summary |= {name: float(value.mean()), f"{name}_se": float(value.std(ddof=1) / np.sqrt(count))}
+    for column in local:
+        summary[str(column)] = float(local[column].mean()) if len(local) else float("nan")
+    if len(local):
+        per_sequence = local.groupby(contexts.sequence)["acceptance"].mean()
+        summary["acceptance_se"] = float(per_sequence.std(ddof=1) / np.sqrt(count))
+    return summary
+
+
+def _compounding(local: pd.DataFrame, contexts: Contexts, sequences: int, length: int) -> pd.DataFrame:
+    """Mean over sequences of the distortion of all tokens up to each position; a token no rule judged adds 0."""
+    names = ["tv", "kl", "wasserstein"]
+    at_position = local[names].groupby(contexts.position).sum().reindex(range(length), fill_value=0.0) / sequences
+    return at_position.cumsum().rename_axis("position").reset_index()
+
+
+def _map(name: str, bank: Contexts | None) -> pd.DataFrame:
+    """Acceptance against distortion of every rule on the contexts of the lossless run, at most 1500 of them.
+
+    One set of contexts for all rules: averages over different trajectories are not comparable.
+    """
+    if bank is None:
+        return pd.DataFrame()
+    every = slice(None, None, -(-len(bank.p) // 1500))
+    contexts = Contexts(*(field[every] for field in bank))
+    named = [(label, np.nan, rule) for label, rule in RULES.items()]
+    swept = [(label, parameter, rule) for label, points in SWEEPS.items() for parameter, rule in points]
+    rows = [
+        {"decoder": name, "rule": label, "parameter": parameter, **_local(rule, contexts).mean().to_dict()}
+        for label, parameter, rule in named + swept
+    ]
+    return pd.DataFrame(rows)

@@ -1,0 +1,50 @@
+"""Results on disk: text, tables and arrays, each written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def write(path: Path, fill: Callable[[Path], object]) -> None:
+    """Let ``fill`` write a temporary file beside ``path``, then move it there in one go."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix, delete=False) as handle:
+        temporary = Path(handle.name)
+    try:
+        fill(temporary)
+        temporary.chmod(0o644)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """``value`` as strict JSON."""
+    text = json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """A tidy frame as Parquet."""
+    write(path, lambda temporary: frame.to_parquet(temporary, index=False))
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Named arrays, compressed, without pickles."""
+    write(path, lambda temporary: np.savez_compressed(temporary, **arrays))  # type: ignore[arg-type]
+
+
+def versions() -> dict[str, str]:
+    """What a result was computed with."""
+    packages = ("simlab", "numpy", "scipy", "scikit-learn", "hypothesis", "POT")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -1,0 +1,195 @@
+"""Adjudicate the claims, measure the digits, and save what was found.
+
+Everything here is independent of everything else, so it runs as tasks over a few processes. Nothing here
+draws: the report is made from the files this leaves (:mod:`reports`).
+
+=====================  ==================================================================================
+verdicts.json          the claims: statement, verdict, assumptions, evidence, counterexamples
+manifest.json          seed, versions, seconds each task took
+steps.parquet          exact step distributions on a small world
+compounding.parquet    exact TV of whole sequences against length, on small worlds
+digits.parquet         every decoder x rule pair on digits, with standard errors
+digits-compounding     ... its distortion summed over the tokens up to each position
+digits-map             ... acceptance against distortion of all rules on one set of contexts
+digits-quality         ... how good target and draft are, and what they cost
+digits-samples.npz     ... the images
+=====================  ==================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from experiments import digits, small_worlds
+from experiments.results import versions, write_arrays, write_json, write_table
+from simlab.processes.digits import DigitsPair, fit_digits
+from theory.claims import CLAIMS, Evidence, Finding, combined
+from theory.claims.base import plain
+
+SEQUENCES = 128  # digits a decoder x rule pair
+
+Task = Callable[[], Any]
+Progress = Callable[[str, int, int], None]  # what has just ended, how many have, how many there are
+
+
+def with_parts(ids: Iterable[str]) -> list[str]:
+    """``ids`` and the parts they split into, in the order of the list of claims."""
+    wanted, waiting = set(), list(ids)
+    while waiting:
+        id = waiting.pop()
+        wanted.add(id)
+        waiting += CLAIMS[id].parts
+    return [id for id in CLAIMS if id in wanted]
+
+
+def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progress) -> dict[str, Any]:
+    """Decide the claims ``ids``, take the measurements if ``measure``, and save everything under ``out``.
+
+    Returns what ``verdicts.json`` holds. A check that failed is named under ``failed`` with its reason, and its
+    claim is ``not-decided``; the other checks run all the same.
+    """
+    started = perf_counter()
+    claims: dict[str, Task] = {id: partial(decide, id, seed) for id in ids if CLAIMS[id].decide}
+    measurements = _measurements(seed) if measure else {}
+    results: dict[str, Any] = {}
+    seconds: dict[str, float] = {}
+    for name, result, took in _run(measurements | claims, progress):
+        results[name], seconds[name] = result, round(took, 2)
+
+    failed = {id: results[id] for id in claims if isinstance(results[id], str)}
+    findings = {id: _failure(failed[id]) if id in failed else results[id] for id in claims}
+    document = {
+        "simlab": versions()["simlab"],
+        "seed": seed,
+        "claims": [_entry(id, finding_of(id, findings)) for id in ids],
+        "failed": failed,
+    }
+    if measure:
+        _save_measurements(results, out)
+    run = {"seed": seed, "measured": measure, "sequences": SEQUENCES if measure else 0, "versions": versions()}
+    write_json(out / "verdicts.json", document)
+    write_json(out / "manifest.json", run | {"seconds": seconds | {"all": round(perf_counter() - started, 2)}})
+    return document
+
+
+# Claims --------------------------------------------------------------------------------------------------------
+
+
+def decide(id: str, seed: int) -> Finding | str:
+    """The finding on one claim, or why its check failed."""
+    check = CLAIMS[id].decide
+    assert check is not None, f"{id} is decided by its parts"
+    try:
+        return check(seed)
+    except Exception as error:  # a check that breaks has failed, and the others go on
+        return f"{type(error).__name__}: {error}"
+
+
+def finding_of(id: str, findings: dict[str, Finding]) -> Finding:
+    """The finding on a claim, put together from its parts where it has some."""
+    claim = CLAIMS[id]
+    if not claim.parts:
+        return findings[id]
+    return combined({part: (CLAIMS[part], finding_of(part, findings)) for part in claim.parts})
+
+
+def _failure(reason: str) -> Finding:
+    return Finding("not-decided", [Evidence("check-failed", reason)])
+
+
+def _entry(id: str, finding: Finding) -> dict[str, Any]:
+    claim = CLAIMS[id]
+    return {
+        "id": id,
+        "paper": claim.paper,
+        "where": claim.where,
+        "statement": claim.statement,
+        "stated": claim.stated,
+        "verdict": finding.verdict,
+        "assumptions": list(claim.assumptions),
+        "parts": list(claim.parts),
+        "argument": claim.proof,
+        "evidence": [_piece(piece) for piece in finding.evidence],
+    }
+
+
+def _piece(evidence: Evidence) -> dict[str, Any]:
+    """One piece of evidence; its numbers stand under ``counterexample`` or ``example``."""
+    told = {"kind": evidence.kind, "summary": evidence.summary}
+    return told | ({evidence.kind: plain(evidence.numbers)} if evidence.numbers else {})
+
+
+# Measurements --------------------------------------------------------------------------------------------------
+
+FIT = "digits: fit"
+
+
+def _measurements(seed: int) -> dict[str, Task]:
+    return {
+        FIT: partial(fit_digits, seed),
+        "steps": partial(small_worlds.step_distributions, seed),
+        "compounding": partial(small_worlds.compounding, seed),
+    }
+
+
+def _after_fit(pair: DigitsPair, seed: int) -> dict[str, Task]:
+    return {f"digits: {name}": partial(digits.measure, name, pair, seed, SEQUENCES) for name in digits.DECODERS}
+
+
+def _save_measurements(results: dict[str, Any], out: Path) -> None:
+    pair = results[FIT]
+    measured: dict[str, digits.Measured] = {name: results[f"digits: {name}"] for name in digits.DECODERS}
+    tables = {
+        "steps": results["steps"],
+        "compounding": results["compounding"],
+        "digits": pd.DataFrame([row for m in measured.values() for row in m.pairs]),
+        "digits-compounding": pd.concat([m.compounding for m in measured.values()]),
+        "digits-map": pd.concat([m.map for m in measured.values()]),
+        "digits-quality": pd.DataFrame([asdict(pair.quality)]),
+    }
+    for name, table in tables.items():
+        write_table(out / f"{name}.parquet", table)
+    images = {f"{name} | {rule}": grid for name, m in measured.items() for rule, grid in m.samples.items()}
+    write_arrays(out / "digits-samples.npz", {"data": pair.held_out.astype(np.uint8)} | images)
+
+
+# Running -------------------------------------------------------------------------------------------------------
+
+
+def _run(tasks: dict[str, Task], progress: Progress) -> Iterator[tuple[str, Any, float]]:
+    """Results as they come, over a process a core; the digits are measured as soon as they are fitted."""
+    total, done = len(tasks) + len(digits.DECODERS) * (FIT in tasks), 0
+    workers = min(os.cpu_count() or 1, total)
+    one_thread = {"initializer": threadpool_limits, "initargs": (1,)}  # a process a core, so a thread a process
+    with ProcessPoolExecutor(workers, get_context("spawn"), **one_thread) as pool:
+        running: dict[Future[tuple[Any, float]], str] = {}
+
+        def submit(more: dict[str, Task]) -> None:
+            running.update({pool.submit(_timed, task): name for name, task in more.items()})
+
+        submit(tasks)
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name, (result, took) = running.pop(future), future.result()
+                if name == FIT:
+                    submit(_after_fit(result, tasks[FIT].args[0]))  # type: ignore[attr-defined]
+                done += 1
+                progress(name, done, total)
+                yield name, result, took
+
+
+def _timed(task: Task) -> tuple[Any, float]:
+    started = perf_counter()
+    return task(), perf_counter() - started
