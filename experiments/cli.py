@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from rich.console import Console
@@ -109,7 +110,7 @@ def _verify(options: argparse.Namespace) -> int:
     subprocess.run([sys.executable, "-m", "reports", str(options.out)], check=True)
 
     console = _console()
-    console.print(_table(document["claims"]))
+    console.print(_table(console, document["claims"]))
     if old is not None:
         _print_changes(console, old, document)
     for id, reason in document["failed"].items():
@@ -161,17 +162,23 @@ def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=150)
 
 
-def _table(entries: list[dict[str, Any]]) -> Table:
+def _table(console: Console, entries: list[dict[str, Any]]) -> Table:
     count = {verdict: sum(e["verdict"] == verdict for e in entries) for verdict in VERDICTS}
     title = ", ".join(f"{n} {verdict}" for verdict, n in count.items() if n)
+    rows = [(e["id"], Text(e["verdict"], style=COLOURS[e["verdict"]]), e["evidence"][0]["summary"]) for e in entries]
+    return _plain_table(console, ("claim", "verdict", "evidence"), rows, title)
+
+
+def _plain_table(
+    console: Console, names: Sequence[str], rows: Sequence[Sequence[str | Text]], title: str | None = None
+) -> Table:
+    """A table without lines; the last column is cut so that every row fits on one line."""
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    table.add_column("claim", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("evidence", ratio=1, no_wrap=True, overflow="ellipsis")
-    for entry in entries:
-        table.add_row(
-            entry["id"], Text(entry["verdict"], style=COLOURS[entry["verdict"]]), Text(entry["evidence"][0]["summary"])
-        )
+    for name in names:
+        table.add_column(name)
+    used = sum(max(len(row[k]) for row in rows) + 2 for k in range(len(names) - 1))
+    for *first, last in rows:
+        table.add_row(*first, shorten(str(last), max(20, console.width - used), placeholder=" …"))
     return table
 
 
@@ -191,13 +198,8 @@ def _print_changes(console: Console, old: dict[str, str], document: dict[str, An
 def _claims(options: argparse.Namespace) -> int:
     console = _console()
     if options.id is None:
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        table.add_column("claim", no_wrap=True)
-        table.add_column("where", no_wrap=True)
-        table.add_column("statement", ratio=1, no_wrap=True, overflow="ellipsis")
-        for claim in CLAIMS.values():
-            table.add_row(claim.id, claim.where, claim.statement)
-        console.print(table)
+        rows = [(claim.id, claim.where, claim.statement) for claim in CLAIMS.values()]
+        console.print(_plain_table(console, ("claim", "where", "statement"), rows), highlight=False)
         return 0
     try:
         claim = find(options.id)

@@ -17,6 +17,9 @@ Array = Any  # numpy.ndarray (float64 or Fraction) or torch.Tensor; there is no 
 Number = float | Fraction
 
 
+_ZERO_ONE = np.array([Fraction(0), Fraction(1)], dtype=object)
+
+
 def namespace(array: Array) -> Any:
     """The array-API namespace of ``array`` (NumPy for arrays of ``Fraction``)."""
     return array_namespace(array)
@@ -78,7 +81,7 @@ def one_hot(index: Array, like: Array) -> Array:
     """Point masses ``[..., V]`` on ``index``, with V and the arithmetic of the rows ``like``."""
     hit = index[..., None] == indices(like.shape[-1], index)
     if is_exact(like):
-        return hit * Fraction(1)
+        return _ZERO_ONE[hit.astype(np.int64)]
     return namespace(like).astype(hit, like.dtype)
 
 

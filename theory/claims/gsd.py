@@ -131,8 +131,8 @@ def speed(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"four tokens, two drafts a block, tokens 0 and 1 in one group: the lossless rule takes "
-                f"{shown(mean['sd'])} steps, GSD {shown(mean['gsd'])}. The first draft (1 for 0) is kept for its group, "
+                f"four tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes "
+                f"{shown(mean['sd'])} steps, GSD {shown(mean['gsd'])}. The first draft, 1 for 0, is kept for its group "
                 f"and after it every draft is rejected",
                 numbers(
                     "grouped",
