@@ -107,7 +107,7 @@ def _verify(options: argparse.Namespace) -> int:
         )
     if options.json:
         write_json(options.json, document)
-    subprocess.run([sys.executable, "-m", "reports", str(options.out)], check=True)
+    subprocess.run([sys.executable, "-P", "-m", "reports", str(options.out)], check=True)
 
     console = _console()
     console.print(_table(console, document["claims"]))

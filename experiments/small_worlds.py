@@ -14,7 +14,7 @@ from theory.exact import sequence_law, target_law
 from theory.worlds import random_world, sticky_world
 
 LENGTH = 6
-STAY = Fraction(3, 4)
+STAY = Fraction(4, 5)
 
 DECODERS: dict[str, Decoder] = {
     "autoregressive": make_decoder("autoregressive"),
@@ -41,7 +41,7 @@ RULES: dict[str, Rule] = {
 
 
 def step_distributions(seed: int) -> pd.DataFrame:
-    """Exact law of the number of calls for six tokens that repeat with probability 3/4, V = 2: decoder, steps."""
+    """Exact law of the number of calls for six tokens that repeat with probability 4/5, V = 2: decoder, steps."""
     world = sticky_world(STAY, 2, LENGTH)
     return pd.DataFrame(
         {"decoder": name, "steps": steps, "probability": float(mass)}

@@ -118,11 +118,17 @@ def _entry(id: str, finding: Finding) -> dict[str, Any]:
         "statement": claim.statement,
         "stated": claim.stated,
         "verdict": finding.verdict,
-        "assumptions": list(claim.assumptions),
+        "assumptions": _assumptions(id),
         "parts": list(claim.parts),
         "argument": claim.proof,
         "evidence": [_piece(piece) for piece in finding.evidence],
     }
+
+
+def _assumptions(id: str) -> list[str]:
+    """The assumptions of a claim and of its parts."""
+    inherited = [line for part in CLAIMS[id].parts for line in _assumptions(part)]
+    return list(dict.fromkeys([*CLAIMS[id].assumptions, *inherited]))
 
 
 def _piece(evidence: Evidence) -> dict[str, Any]:

@@ -175,7 +175,7 @@ def steps(table: pd.DataFrame) -> Figure:
 def digits_grid(images: Mapping[str, np.ndarray], count: int = 16) -> Figure:
     """The first ``count`` images of each method, a row a method: ``uint8[B, 64]``."""
     figure = Figure(figsize=(10, 0.5 * len(images)))
-    figure.subplots_adjust(left=0.24, right=1, top=1, bottom=0, hspace=0.06)
+    figure.subplots_adjust(left=0.31, right=1, top=1, bottom=0, hspace=0.06)
     paper = matplotlib.colormaps["gray_r"].with_extremes(bad="#ccd4dc")
     for ax, (label, grid) in zip(figure.subplots(len(images), 1, squeeze=False)[:, 0], images.items(), strict=True):
         tiles = [np.pad(image.reshape(8, 8).astype(float), 1, constant_values=np.nan) for image in grid[:count]]

@@ -16,7 +16,15 @@ from simlab.arrays import Array, is_exact, namespace
 
 TOLERANCE = 1e-6  # a float pmf may miss 1 by this much: room for float32 softmax rows over a large vocabulary
 
-__all__ = ["as_pmf", "check_at_least", "check_choice", "check_number", "check_pair", "check_pmf", "check_tokens"]
+__all__ = [
+    "as_pair",
+    "as_pmf",
+    "check_at_least",
+    "check_choice",
+    "check_number",
+    "check_pmf",
+    "check_tokens",
+]
 
 
 def as_pmf(values: Any, what: str = "pmf") -> Array:
@@ -68,12 +76,25 @@ def check_pmf(rows: Array, what: str) -> None:
         raise ValueError(f"{what} sums to {worst}; expected a pmf that sums to 1")
 
 
-def check_pair(p: Array, q: Array) -> None:
-    """Raise ``ValueError`` unless p and q have one shape and one arithmetic."""
+def as_pair(p: Any, q: Any) -> tuple[Array, Array]:
+    """p and q as checked rows of one shape and one arithmetic.
+
+    A row written with integers alone, such as (1, 0), goes with either arithmetic. Raises ``ValueError`` where one
+    is no pmf, the shapes differ, or one holds fractions and the other floats.
+    """
+    p, q = as_pmf(p, "p"), as_pmf(q, "q")
+    if is_exact(p) != is_exact(q):
+        p, q = (_unless_fractions(rows) if is_exact(rows) else rows for rows in (p, q))
+    if is_exact(p) != is_exact(q):
+        raise ValueError("one of p and q holds fractions and the other floats; expected the same of both")
     if tuple(p.shape) != tuple(q.shape):
         raise ValueError(f"p has shape {tuple(p.shape)} and q {tuple(q.shape)}; expected one shape [..., V]")
-    if is_exact(p) != is_exact(q):
-        raise ValueError("one of p and q is exact and the other floating point; expected the same of both")
+    return p, q
+
+
+def _unless_fractions(rows: np.ndarray) -> np.ndarray:
+    """Exact rows as floats if every number in them is whole."""
+    return rows.astype(np.float64) if all(value.denominator == 1 for value in rows.ravel()) else rows
 
 
 def check_tokens(x: Array, p: Array) -> None:

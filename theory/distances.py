@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.special import rel_entr
 
 from simlab.arrays import is_exact, namespace, number
-from simlab.checks import as_pmf, check_pair
+from simlab.checks import as_pair, as_pmf
 
 for _backend in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):  # POT would import whatever is installed
     os.environ.setdefault(f"POT_BACKEND_DISABLE_{_backend}", "1")
@@ -25,7 +25,7 @@ __all__ = ["aligned", "js", "kl", "tv", "wasserstein1", "wasserstein1_line"]
 
 def tv(p: Any, q: Any) -> Any:
     """Total variation, sum |p - q|/2; ``Fraction`` for exact rows."""
-    p, q = _pair(p, q)
+    p, q = as_pair(p, q)
     return namespace(p).sum(abs(p - q), axis=-1) / number(2, p)
 
 
@@ -71,12 +71,6 @@ def aligned(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> tuple[np.ndarra
     return as_pmf([one.get(o, 0) for o in outcomes], "law"), as_pmf([other.get(o, 0) for o in outcomes], "law")
 
 
-def _pair(p: Any, q: Any) -> tuple[Any, Any]:
-    p, q = as_pmf(p, "p"), as_pmf(q, "q")
-    check_pair(p, q)
-    return p, q
-
-
 def _floats(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
-    p, q = (np.asarray(r.astype(np.float64) if is_exact(r) else r, dtype=np.float64) for r in _pair(p, q))
+    p, q = (np.asarray(r.astype(np.float64) if is_exact(r) else r, dtype=np.float64) for r in as_pair(p, q))
     return p, q

@@ -22,7 +22,7 @@ import numpy as np
 
 from simlab.arrays import Array, Number, indices, is_exact, namespace, number
 from simlab.chance import Enumerator, Path, explore
-from simlab.checks import as_pmf, check_pair
+from simlab.checks import as_pair
 from simlab.decoders import Decoder
 from simlab.decoders.run import check_draft
 from simlab.processes import Process
@@ -39,7 +39,7 @@ def acceptance(rule: Rule, p: Any, q: Any) -> Any:
 
     Raises ``ValueError`` where p or q is no pmf or their shapes differ.
     """
-    p, q = _pair(p, q)
+    p, q = as_pair(p, q)
     kept = namespace(p).sum(q * _each_accept(rule, p, q), axis=-1)
     return kept if p.ndim > 1 else _scalar(kept)
 
@@ -49,25 +49,13 @@ def step_law(rule: Rule, p: Any, q: Any) -> Array:
 
     Raises ``ValueError`` where p or q is no pmf or their shapes differ.
     """
-    p, q = _pair(p, q)
+    p, q = as_pair(p, q)
     kept = _each_accept(rule, p, q)
     every, x = _each(p), _tokens(p)
     residual = rule.residual_rows(every, _each(q), x)  # [..., x, y]
     rejected = q * (number(1, p) - kept)
     law = q * kept + namespace(p).sum(rejected[..., None] * residual, axis=-2)
     return np.vectorize(Fraction, otypes=[object])(law) if is_exact(p) else law
-
-
-def _pair(p: Any, q: Any) -> tuple[Array, Array]:
-    p, q = as_pmf(p, "p"), as_pmf(q, "q")
-    if is_exact(p) != is_exact(q):  # a list of integers is exact; beside floats it is meant as floats
-        p, q = (as_pmf(r.astype(np.float64)) if is_exact(r) and _whole(r) else r for r in (p, q))
-    check_pair(p, q)
-    return p, q
-
-
-def _whole(rows: np.ndarray) -> bool:
-    return all(v.denominator == 1 for v in rows.ravel())
 
 
 def _each(rows: Array) -> Array:

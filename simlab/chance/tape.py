@@ -34,7 +34,7 @@ class Tape(Chance):
         self.seed = check_at_least("seed", seed, 0)
         if self.seed >= 1 << 64:
             raise ValueError(f"seed is {seed}; expected a whole number below 2^64")
-        if isinstance(replicates, int):
+        if isinstance(replicates, int | np.integer):
             replicates = range(check_at_least("replicates", replicates, 1))
         self.replicates = np.asarray([check_at_least("replicate", int(r), 0) for r in replicates], dtype=np.int64)
         if len(self.replicates) == 0 or self.replicates.max() > MASK:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array, at, namespace, number, positive_part
-from simlab.checks import as_pmf, check_pair, check_tokens
+from simlab.checks import as_pair, check_tokens
 
 
 class Rule(ABC):
@@ -68,8 +68,7 @@ def group_masses(p: Array, q: Array, group: Array) -> tuple[Array, Array]:
 
 
 def _checked(p: Any, q: Any, x: Any) -> tuple[Array, Array, Array]:
-    p, q = as_pmf(p, "p"), as_pmf(q, "q")
-    check_pair(p, q)
+    p, q = as_pair(p, q)
     x = x if hasattr(x, "dtype") else np.asarray(x)
     if "int" not in str(x.dtype):
         raise ValueError(f"x has dtype {x.dtype}; expected whole numbers")

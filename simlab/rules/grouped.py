@@ -42,9 +42,10 @@ class Grouped(Rule):
         return group_masses(p, q, labels == labels[x][..., None])
 
     def _labels(self, p: Array) -> Array:
+        """``int[V]``: the group of every token, numbered 0, 1, ... without gaps."""
         if len(self.labels) != p.shape[-1]:
             raise ValueError(
                 f"labels names the group of {len(self.labels)} tokens; expected V = {p.shape[-1]}, "
                 "a partition of the vocabulary"
             )
-        return asarray(np.asarray(self.labels), p)
+        return asarray(np.unique(self.labels, return_inverse=True)[1], p)

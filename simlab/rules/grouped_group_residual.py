@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, namespace, normalised, number
+from simlab.arrays import Array, full, namespace, normalised, number, one_hot
 from simlab.rules.grouped import Grouped
 
 
@@ -19,7 +19,7 @@ class GroupedGroupResidual(Grouped):
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
         xp, labels = namespace(p), self._labels(p)
         one, zero = number(1, p), number(0, p)
-        same = xp.astype(labels[:, None] == labels, p.dtype) * one  # [V, V]
-        target, draft = p @ same, q @ same  # the mass of each token's group
-        excess = xp.where(target > draft, target - draft, zero)
-        return normalised(excess * p / xp.where(target > 0, target, one), p)
+        member = one_hot(labels, full((len(set(self.labels)),), 0, p))  # [V, groups]
+        target, draft = p @ member, q @ member
+        share = xp.where(target > draft, target - draft, zero) / xp.where(target > 0, target, one)
+        return normalised(p * xp.take(share, labels, axis=-1), p)

@@ -59,11 +59,6 @@ CLAIMS.summary(
     "sjd.theorem-1.sequence",
     "Theorem 1",
     "Finished sequences follow the autoregressive law exactly.",
-    assumptions=[
-        "a draft that is declared to follow q was drawn from q, independently of what is drawn to "
-        "its left in the same call",
-        "coins and draws are independent",
-    ],
 )
 def theorem_1_sequence(seed: int) -> Finding:
     """Let F be everything up to and including the drawing of the window in the last call, and J the tokens left of

@@ -1,0 +1,51 @@
+"""The README's tour is true: its code runs as printed, and gives what its comments say."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction as F
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.S)
+
+
+@pytest.fixture(scope="module")
+def tour() -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    for block in BLOCKS:
+        exec(block, names)
+    return names
+
+
+def test_the_rule(tour: dict[str, Any]) -> None:
+    p, q, gsd = tour["p"], tour["q"], tour["gsd"]
+    assert tour["acceptance"](gsd, p, q) == F(11, 12)
+    assert tour["alpha"](p, q) == F(5, 6)
+    assert list(tour["step_law"](gsd, p, q)) == [F(19, 72), F(4, 9), F(7, 24)]
+
+
+def test_the_sequence(tour: dict[str, Any]) -> None:
+    assert tour["law"] == tour["target_law"](tour["world"])
+    assert sum(tour["steps"].values()) == 1
+
+
+def test_the_images(tour: dict[str, Any]) -> None:
+    assert tour["images"].shape == (64, 64)
+    assert tour["calls"].max() < 64
+
+
+def test_the_search(tour: dict[str, Any]) -> None:
+    last = BLOCKS[-1].strip().splitlines()
+    assert eval(last[-2], tour) is None
+    assert last[-1].startswith("# None")
+
+
+def test_every_decoder_and_rule_is_named() -> None:
+    from simlab.decoders import DECODERS
+    from simlab.rules import RULES
+
+    assert all(f"`{name}`" in README for name in (*RULES, *DECODERS))
