@@ -248,49 +248,20 @@ def _window(width: int, before: Array, after: Array) -> tuple[Array, Array]:
 class NeighbourScoredUniform(Sjd):
     """Starts a position with its neighbour's token but declares the uniform row for it."""
 
-    def _fill(
-        self,
-        process: Process,
-        chance: Chance,
-        tokens: Array,
-        first: Array,
-        fresh: Array,
-        end: Array,
-        rows: Array,
-        known: Array,
-        known_from: Array,
-    ) -> tuple[Array, Array]:
-        tokens, q = super()._fill(process, chance, tokens, first, fresh, end, rows, known, known_from)
-        position = grid(first, q.shape[1])
-        new = (position >= fresh[:, None]) & (position < process.length)
-        return tokens, namespace(q).where(new[..., None], process.uniform, q)
+    def _declared(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
+        return namespace(rows).where(new[..., None], process.uniform, rows)
 
 
 class GreedyDrafts(Sjd):
-    """Drafts the likeliest token but declares the whole row it was taken from.
+    """Drafts the likeliest token of a row but declares the whole row.
 
-    What is committed (the token after the kept drafts) is still drawn.
+    New tokens are drawn as ever, and so is what is committed: the token after the kept drafts.
     """
 
-    def _fill(
-        self,
-        process: Process,
-        chance: Chance,
-        tokens: Array,
-        first: Array,
-        fresh: Array,
-        end: Array,
-        rows: Array,
-        known: Array,
-        known_from: Array,
-    ) -> tuple[Array, Array]:
+    def _drawn_from(self, rows: Array, new: Array) -> Array:
         xp = namespace(rows)
-        position = grid(first, rows.shape[1])
-        greedy = (position > first[:, None]) & (position < fresh[:, None]) & (position < process.length)
-        likeliest = one_hot(xp.argmax(rows, axis=-1), rows)
-        shown = xp.where(greedy[..., None], likeliest, rows)
-        tokens, q = super()._fill(process, chance, tokens, first, fresh, end, shown, known, known_from)
-        return tokens, xp.where(greedy[..., None], rows, q)
+        committed = indices(rows.shape[1], new) == 0
+        return xp.where((new | committed)[..., None], rows, one_hot(xp.argmax(rows, axis=-1), rows))
 
 
 def speculative_decoders(gamma: int) -> dict[str, Decoder]:

@@ -40,6 +40,18 @@ class SjdState(NamedTuple):
     past: Array  # [B, H, V]: target rows of the last H committed positions, where `sample-above` needs them
 
 
+class Known(NamedTuple):
+    """Target rows ``[B, K, V]`` of the positions from ``start[B]`` on."""
+
+    rows: Array
+    start: Array
+
+    def at(self, position: Array) -> Array:
+        """The rows of the positions ``[B, M]``; any row where the position is outside."""
+        index = position - self.start[:, None]
+        return slots(self.rows, namespace(index).clip(index, 0, self.rows.shape[1] - 1))
+
+
 @dataclass(frozen=True)
 class Sjd(Decoder[SjdState]):
     """Speculative Jacobi decoding over a window of ``window`` drafts.
@@ -61,43 +73,33 @@ class Sjd(Decoder[SjdState]):
     def init(self, process: Process, chance: Chance, batch: int) -> SjdState:
         tokens = process.buffer(batch, process.length + self.window + 1)
         length = tokens[:, 0]
-        # before the first call every position is new and every row uniform
-        blank = self._rows(process.uniform, batch, max(process.length, self.window) + 1)
-        tokens, q = self._fill(
-            process, chance, tokens, length, length, length + self.window, blank[:, : self.window], blank, length
+        # before the first call every position is new, and no row is known
+        uniform = namespace(tokens).broadcast_to(
+            process.uniform, (batch, 1 + self._memory(process), process.vocabulary)
         )
-        return SjdState(tokens, length, q, blank[:, : self._memory(process)])
+        tokens, q = self._fill(
+            process, chance, tokens, length, length, length + self.window, Known(uniform, length), uniform[:, 0]
+        )
+        return SjdState(tokens, length, q[:, : self.window], uniform[:, 1:])
 
     def step(
         self, state: SjdState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
     ) -> tuple[SjdState, Info]:
         tokens, length, q, past = state
-        xp, width = namespace(q), self.window
+        xp, width, memory = namespace(q), self.window, state.past.shape[1]
 
         # one call of the target for the whole window, and the scan to the first rejection
         p = process.forward(tokens, length, width + 1)
         x = slots(tokens, grid(length, width))
         count, after = self.verify(rule, p, q, x, chance, length)
-        stop = length + count
-        drawn = xp.astype((count < width) | self.bonus, length.dtype)
 
         # the token after the kept drafts, then the rest of the window again from this call's rows
-        rows = slots(p, xp.clip(grid(count, width + 1), 0, width))
-        rows = xp.concat([after[:, None], rows[:, 1:]], axis=1)
-        known = xp.concat([past, p], axis=1)
-        tokens, q = self._fill(
-            process,
-            chance,
-            tokens,
-            stop,
-            self._fresh(length, count, drawn),
-            stop + drawn + width,
-            rows,
-            known,
-            length - past.shape[1],
-        )
+        drawn = xp.astype((count < width) | self.bonus, length.dtype)
+        start, fresh = length + count + drawn, self._fresh(length, count, drawn)
+        known = Known(xp.concat([past, p], axis=1), length - memory)
+        tokens, q = self._fill(process, chance, tokens, length + count, fresh, start + width, known, after)
 
-        past = slots(known, grid(count + drawn, past.shape[1]))
+        past = known.at(grid(start - memory, memory))
         q = slots(q, grid(drawn, width))
         length, info = advance(process, length, count, drawn)
         return SjdState(tokens, length, q, past), info
@@ -115,39 +117,41 @@ class Sjd(Decoder[SjdState]):
         first: Array,
         fresh: Array,
         end: Array,
-        rows: Array,
-        known: Array,
-        known_from: Array,
+        known: Known,
+        after: Array,
     ) -> tuple[Array, Array]:
-        """Draw the tokens from position ``first`` to ``end``, and return them with the q each was drawn from.
+        """Draw ``window + 1`` tokens from position ``first`` on; return the buffer, and the q each was drawn from.
 
-        Positions before ``fresh`` follow ``rows[B, M, V]``; from ``fresh`` on, ``initial`` says what they
-        follow. ``known[B, K, V]`` holds the target rows of the positions from ``known_from`` on.
+        The first follows ``after[B, V]``, the others their known rows; from position ``fresh`` on they are new, and
+        ``initial`` says what they follow. From ``end`` on there is nothing but token 0.
         """
-        xp = namespace(rows)
-        position, fresh = grid(first, rows.shape[1]), fresh[:, None]
+        xp = namespace(after)
+        position, fresh = grid(first, self.window + 1), fresh[:, None]
         origin = source(self.initial, position, fresh, process.shape[1])
         inside = (position < end[:, None]) & (position < process.length)
         new = inside & (position >= fresh)
 
         copied = new & (origin != position) & self.initial.startswith("repeat")
         sampled = new & (origin < fresh) & self.initial.startswith("sample")
-        neighbour = slots(known, xp.clip(origin - known_from[:, None], 0, known.shape[1] - 1))
+        rows = xp.concat([after[:, None], known.at(position[:, 1:])], axis=1)
         rows = xp.where(new[..., None], process.uniform, rows)
-        rows = xp.where(sampled[..., None], neighbour, rows)
+        rows = xp.where(sampled[..., None], known.at(origin), rows)
         nothing = one_hot(indices(1, position), rows)  # a point mass on token 0, which is drawn without chance
         rows = xp.where((inside & ~copied)[..., None], rows, nothing)
 
-        tokens = splice(tokens, first, chance.draw(rows, first, Purpose.TARGET))
+        drawn = chance.draw(self._drawn_from(rows, new), first, Purpose.TARGET)
+        tokens = splice(tokens, first, drawn)
         values = slots(tokens, xp.clip(xp.where(copied, origin, position), 0, tokens.shape[1] - 1))
-        q = xp.where(copied[..., None], one_hot(values, rows), rows)
-        return splice(tokens, first, values), q
+        return splice(tokens, first, values), self._declared(process, rows, values, new, copied)
+
+    def _drawn_from(self, rows: Array, new: Array) -> Array:
+        """The pmfs ``[B, M, V]`` that tokens are drawn from."""
+        return rows
+
+    def _declared(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
+        """The q ``[B, M, V]`` of the tokens ``values[B, M]``: a point mass where one was copied."""
+        return namespace(rows).where(copied[..., None], one_hot(values, rows), rows)
 
     def _memory(self, process: Process) -> int:
         """How many committed rows a new position may look back on."""
         return max(0, process.shape[1] - self.window) if self.initial == "sample-above" else 0
-
-    @staticmethod
-    def _rows(row: Array, batch: int, count: int) -> Array:
-        """``row[V]`` repeated to ``[batch, count, V]``."""
-        return namespace(row).broadcast_to(row, (batch, count, row.shape[0]))

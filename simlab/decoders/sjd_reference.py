@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, grid, namespace, one_hot, slots
-from simlab.chance import Chance
+from simlab.arrays import Array, namespace, one_hot
 from simlab.checks import check_at_least
 from simlab.decoders.sjd import Sjd
 from simlab.processes import Process
@@ -20,23 +19,8 @@ from simlab.processes import Process
 class PointMassSjd(Sjd):
     """SJD that declares a point mass for every new draft, however it was drawn."""
 
-    def _fill(
-        self,
-        process: Process,
-        chance: Chance,
-        tokens: Array,
-        first: Array,
-        fresh: Array,
-        end: Array,
-        rows: Array,
-        known: Array,
-        known_from: Array,
-    ) -> tuple[Array, Array]:
-        tokens, q = super()._fill(process, chance, tokens, first, fresh, end, rows, known, known_from)
-        position = grid(first, q.shape[1])
-        drawn = slots(tokens, namespace(q).clip(position, 0, tokens.shape[1] - 1))
-        new = position >= fresh[:, None]
-        return tokens, namespace(q).where(new[..., None], one_hot(drawn, q), q)
+    def _declared(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
+        return namespace(rows).where(new[..., None], one_hot(values, rows), rows)
 
 
 def sjd_reference(window: int = 16) -> Sjd:
