@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, grid, indices, namespace
+from simlab.arrays import Array, grid, namespace
 from simlab.processes import Process, TableProcess
 
 
@@ -44,6 +44,3 @@ def floats(world: TableProcess) -> TableProcess:
 def batches(count: int, size: int) -> list[range]:
     """The replicates 0 to ``count`` - 1 in batches of ``size``."""
     return [range(first, min(first + size, count)) for first in range(0, count, size)]
-
-
-__all__ = ["DenseProcess", "batches", "floats", "indices"]

@@ -407,6 +407,10 @@ def support(seed: int) -> Finding:
     def dynamic_rule(size: int) -> Rule:
         return make_rule("dynamic-grouped", size=size, max_gap=0.15, window="centred")
 
+    def leak(rule: Rule, p: Pmf, q: Pmf) -> str:
+        mass = sum((m for m, t in zip(step_law(rule, p, q), p, strict=True) if t == 0), Fraction(0))
+        return f"a token of target probability 0 comes out with probability {shown(mass)}"
+
     static = smallest_violation(grouped_pairs, lambda e: emits(Grouped(e[2]), *e[:2]), seed)
     dynamic = smallest_violation(sized_pairs, lambda e: emits(dynamic_rule(e[2]), *e[:2]), seed)
     lossless = smallest_violation(pairs, lambda e: emits(Speculative(), *e), seed)
@@ -417,7 +421,7 @@ def support(seed: int) -> Finding:
         evidence.append(
             Evidence(
                 "counterexample",
-                f"a fixed partition {labels} over {len(p)} tokens",
+                f"{len(p)} tokens in groups {labels}: {leak(Grouped(labels), p, q)}",
                 described("grouped", {"labels": labels}, p, q),
             )
         )
@@ -427,7 +431,7 @@ def support(seed: int) -> Finding:
         evidence.append(
             Evidence(
                 "counterexample",
-                f"Algorithm 3 with delta = 0.15, G = {size}, over {len(p)} tokens",
+                f"Algorithm 3, centred, delta = 0.15, G = {size}: {leak(dynamic_rule(size), p, q)}",
                 described("dynamic-grouped", parameters, p, q),
             )
         )
