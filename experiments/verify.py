@@ -25,11 +25,13 @@ from dataclasses import asdict
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from hypothesis.configuration import set_hypothesis_home_dir
 from threadpoolctl import threadpool_limits
 
 from experiments import digits, small_worlds
@@ -178,8 +180,10 @@ def _run(tasks: dict[str, Task], progress: Progress) -> Iterator[tuple[str, Any,
     """Results as they come, over a process a core; the digits are measured as soon as they are fitted."""
     total, done = len(tasks) + len(digits.DECODERS) * (FIT in tasks), 0
     workers = min(os.cpu_count() or 1, total)
-    one_thread = {"initializer": threadpool_limits, "initargs": (1,)}  # a process a core, so a thread a process
-    with ProcessPoolExecutor(workers, get_context("spawn"), **one_thread) as pool:
+    with (
+        TemporaryDirectory() as scratch,
+        ProcessPoolExecutor(workers, get_context("spawn"), initializer=_settle, initargs=(scratch,)) as pool,
+    ):
         running: dict[Future[tuple[Any, float]], str] = {}
 
         def submit(more: dict[str, Task]) -> None:
@@ -194,6 +198,12 @@ def _run(tasks: dict[str, Task], progress: Progress) -> Iterator[tuple[str, Any,
                 done += 1
                 progress(name, done, total)
                 yield name, result, took
+
+
+def _settle(scratch: str) -> None:
+    """What a worker does first: a process a core, so a thread a process; and no notes in the user's folder."""
+    threadpool_limits(1)
+    set_hypothesis_home_dir(scratch)
 
 
 def _timed(task: Task) -> tuple[Any, float]:

@@ -75,4 +75,11 @@ UNREFINED = [
 REFERENCE = [("sjd-reference", {"window": window}) for window in (2, 3, 4)]
 JACOBI = [("jacobi", {"window": window, "noise": noise}) for noise in ("fresh", "fixed") for window in (1, 2, 3)]
 SPECULATIVE = [("speculative", {"gamma": gamma}) for gamma in (1, 2, 3)]
-DECODERS = [("autoregressive", {}), *SPECULATIVE, *JACOBI, *SJD, *UNREFINED, *REFERENCE]
+LONG = [  # windows longer than any sequence of the tests
+    ("speculative", {"gamma": 8}),
+    ("sjd", {"window": 8, "initial": "repeat-above", "bonus": True}),
+    ("sjd", {"window": 8, "initial": "sample-left", "bonus": False}),
+    ("sjd-unrefined", {"window": 8, "initial": "repeat-left", "bonus": True}),
+    ("sjd-reference", {"window": 8}),
+]
+DECODERS = [("autoregressive", {}), *SPECULATIVE, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *LONG]

@@ -13,7 +13,7 @@ Rational tables give rational answers. Nothing here samples.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -31,7 +31,17 @@ from simlab.rules import Rule
 Law = dict[tuple[int, ...], Number]
 Outcomes = tuple[Any, list[Path]]  # a batch of states, and the path that led to each of its rows
 
-__all__ = ["Law", "acceptance", "block_law", "complete", "sequence_law", "step_law", "target_law", "transitions"]
+__all__ = [
+    "Law",
+    "acceptance",
+    "block_law",
+    "complete",
+    "mean",
+    "sequence_law",
+    "step_law",
+    "target_law",
+    "transitions",
+]
 
 
 def acceptance(rule: Rule, p: Any, q: Any) -> Any:
@@ -92,7 +102,7 @@ def sequence_law(
     check_draft(decoder, process, draft)
     law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
     steps: defaultdict[int, Number] = defaultdict(_zero(process))
-    for taken, outcomes in enumerate(transitions(decoder, process, rule, draft), start=1):
+    for taken, outcomes in enumerate(transitions(decoder, process, rule, draft)):
         for states, paths in outcomes:
             for tokens, length, path in zip(states.tokens.tolist(), states.length.tolist(), paths, strict=True):
                 if length == process.length:
@@ -101,22 +111,29 @@ def sequence_law(
     return dict(sorted(law.items())), dict(steps)
 
 
+def mean(law: Mapping[int, Number]) -> Number:
+    """The mean of a law of numbers, such as the number of steps."""
+    return sum(value * weight for value, weight in law.items())
+
+
 def transitions(
     decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None
 ) -> Iterator[list[Outcomes]]:
-    """Step by step, everything that can happen: batches of states with the path that led to each of their rows.
+    """Everything that can happen, first at the start and then step by step.
 
-    A path's ``row`` numbers the merged states before the step, its ``weight`` is the probability of the whole
-    history. Raises ``ArithmeticError`` if the decoder does not get to the end.
+    Each time a list of batches of states, with the path that led to each of their rows: its ``row`` numbers the
+    merged states before the step, its ``weight`` is the probability of the whole history. Raises
+    ``ArithmeticError`` if the decoder does not get to the end.
     """
     check_draft(decoder, process, draft)
-    states, weights = _start(decoder, process)
+    outcomes = list(_at_start(decoder, process))
+    yield outcomes
     for _ in range(4 * process.length + 4):
-        outcomes = list(_after_step(decoder, process, rule, draft, states, weights))
-        yield outcomes
         states, weights = _merged(_unfinished(batch, process.length) for batch in outcomes)
         if not weights:
             return
+        outcomes = list(_after_step(decoder, process, rule, draft, states, weights))
+        yield outcomes
     raise ArithmeticError(
         f"{type(decoder).__name__} has not finished sequences of {process.length} tokens after "
         f"{4 * process.length + 4} steps; expected a token a step"
@@ -127,7 +144,7 @@ def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | N
     """The joint law of what the first step emits: tuples of one or more tokens, cut at the end."""
     check_draft(decoder, process, draft)
     law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
-    states, weights = _start(decoder, process)
+    states, weights = _merged(_at_start(decoder, process))
     states, weights = _merged(_after_step(decoder, process, rule, draft, states, weights))
     for sequence, length, weight in zip(states.tokens.tolist(), states.length.tolist(), weights, strict=True):
         law[tuple(sequence[:length])] += weight
@@ -153,9 +170,8 @@ def target_law(process: Process, length: int | None = None) -> Law:
     return complete({(): number(1, process.uniform)}, process, process.length if length is None else length)
 
 
-def _start(decoder: Decoder, process: Process) -> tuple[Any, list[Number]]:
-    one = number(1, process.uniform)
-    return _merged(explore(lambda rows, chance: decoder.init(process, chance, len(rows)), [one]))
+def _at_start(decoder: Decoder, process: Process) -> Iterator[Outcomes]:
+    return explore(lambda rows, chance: decoder.init(process, chance, len(rows)), [number(1, process.uniform)])
 
 
 def _after_step(

@@ -13,7 +13,7 @@ from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rul
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Evidence, Finding, Verdict, needed, numbers, require, shown
 from theory.distances import tv
-from theory.exact import acceptance, sequence_law, step_law
+from theory.exact import acceptance, mean, sequence_law, step_law
 from theory.search import Pmf, grouped_pairs, pairs, searched, sized_pairs, smallest_violation
 from theory.worlds import random_row
 
@@ -121,19 +121,19 @@ def speed(seed: int) -> Finding:
     p = TableProcess(3, length, lambda prefix: [1, 0, 0])
     q = TableProcess(3, length, lambda prefix: [0, 1, 0] if not prefix else [1, 0, 0] if prefix[0] == 0 else [0, 0, 1])
     decoder = SpeculativeDecoder(gamma)
-    mean = {
-        name: sum(k * w for k, w in sequence_law(decoder, p, rule, q)[1].items())
+    steps = {
+        name: mean(sequence_law(decoder, p, rule, q)[1])
         for name, rule in (("sd", Speculative()), ("gsd", Grouped(labels)))
     }
-    slower = mean["gsd"] > mean["sd"]
+    slower = steps["gsd"] > steps["sd"]
     return Finding(
         "refuted" if slower else "not-refuted",
         [
             Evidence(
                 "counterexample",
                 f"four tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes "
-                f"{shown(mean['sd'])} steps, GSD {shown(mean['gsd'])}. The first draft, 1 for 0, is kept for its group "
-                f"and after it every draft is rejected",
+                f"{shown(steps['sd'])} steps, GSD {shown(steps['gsd'])}. The first draft, 1 for 0, is kept for its "
+                f"group, and after it every draft is rejected",
                 numbers(
                     "grouped",
                     {"labels": labels},
@@ -141,8 +141,8 @@ def speed(seed: int) -> Finding:
                     length=length,
                     p={"": [1, 0, 0]},
                     q={"": [0, 1, 0], "0 ...": [1, 0, 0], "1 ...": [0, 0, 1]},
-                    steps=mean["gsd"],
-                    steps_speculative=mean["sd"],
+                    steps=steps["gsd"],
+                    steps_speculative=steps["sd"],
                 ),
             )
         ],

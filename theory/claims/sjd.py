@@ -16,7 +16,7 @@ from simlab.rules import Rule, Speculative
 from theory import controls
 from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown
 from theory.distances import aligned, tv
-from theory.exact import sequence_law, target_law, transitions
+from theory.exact import mean, sequence_law, target_law, transitions
 from theory.search import pairs, smallest_violation
 from theory.worlds import greedy_world, random_world, sticky_world
 
@@ -41,7 +41,7 @@ def deviation(decoder: Decoder, process: TableProcess, rule: Rule = LOSSLESS) ->
 
 def mean_steps(decoder: Decoder, process: Process, rule: Rule = LOSSLESS) -> Fraction:
     """Exact mean number of calls of the target."""
-    return Fraction(sum(k * w for k, w in sequence_law(decoder, process, rule)[1].items()))
+    return Fraction(mean(sequence_law(decoder, process, rule)[1]))
 
 
 # Theorem 1 -----------------------------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ def theorem_1_token(seed: int) -> Finding:
         [
             Evidence(
                 "enumeration",
-                f"after every step, in every state, each draft follows its declared q given all tokens "
-                f"to its left: in rationals for {len(tried)} pairs of process and decoder, all five "
+                f"at the start and after every step, in every state, each draft follows its declared q given all "
+                f"tokens to its left: in rationals for {len(tried)} pairs of process and decoder, all five "
                 f"initialisations (largest difference {shown(worst)})",
             ),
             caught(
@@ -132,7 +132,7 @@ def theorem_1_token(seed: int) -> Finding:
 def honesty_gap(decoder: Decoder, process: TableProcess) -> Fraction:
     """Largest difference between a declared q and the law of its draft given everything to its left.
 
-    Given the state before a step, over all steps; a position counts while it is inside the sequence.
+    Given the state before it, at the start and over all steps; a position counts while it is inside the sequence.
     """
     worst = Fraction(0)
     for outcomes in transitions(decoder, process, LOSSLESS):
