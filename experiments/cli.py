@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from textwrap import shorten
 from typing import Any
 
@@ -95,7 +96,9 @@ def _verify(options: argparse.Namespace) -> int:
     old = _read_verdicts(options.against) if options.against else None
     ids = with_parts(_selected(options.paper, options.claim))
     measure = not (options.paper or options.claim)
-    _check_writable(options.out)
+    _check_writable("--out", options.out)
+    if options.json:
+        _check_writable("--json", options.json.parent)
     with _progress() as progress:
         bar = progress.add_task("starting", total=None)
         document = verify(
@@ -107,20 +110,21 @@ def _verify(options: argparse.Namespace) -> int:
         )
     if options.json:
         write_json(options.json, document)
-    subprocess.run([sys.executable, "-P", "-m", "reports", str(options.out)], check=True)
-
     console = _console()
     console.print(_table(console, document["claims"]))
     if old is not None:
         _print_changes(console, old, document)
-    for id, reason in document["failed"].items():
-        console.print(Text(f"check failed: {id}: {reason}", style="bold red"))
+    for name, reason in document["failed"].items():
+        console.print(Text(f"check failed: {name}: {reason.splitlines()[-1]}", style="bold red"))
+    drawn = subprocess.run([sys.executable, "-P", "-m", "reports", str(options.out)], check=False)
+    if drawn.returncode:
+        console.print("the report could not be drawn; the verdicts are saved", style="bold red")
     console.print(
         f"verdicts  {options.out / 'verdicts.json'}\nreport    {options.out / 'report.html'}",
         highlight=False,
         soft_wrap=True,
     )
-    return 1 if document["failed"] else 0
+    return 1 if document["failed"] or drawn.returncode else 0
 
 
 def _selected(papers: list[str], ids: list[str]) -> list[str]:
@@ -144,11 +148,13 @@ def _read_verdicts(path: Path) -> dict[str, str]:
         raise UsageError(f"--against {path}: expected a verdicts.json that simlab verify wrote") from None
 
 
-def _check_writable(out: Path) -> None:
+def _check_writable(option: str, folder: Path) -> None:
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
     except OSError as error:
-        raise UsageError(f"--out {out}: {error.strerror}; expected a folder that can be written") from None
+        raise UsageError(f"{option} {folder}: {error.strerror}; expected a folder that can be written") from None
 
 
 def _progress() -> Progress:
@@ -186,7 +192,7 @@ def _print_changes(console: Console, old: dict[str, str], document: dict[str, An
     new = {entry["id"]: entry["verdict"] for entry in document["claims"]}
     changes = [f"{id}: {old[id]} -> {verdict}" for id, verdict in new.items() if id in old and old[id] != verdict]
     changes += [f"{id}: new, {verdict}" for id, verdict in new.items() if id not in old]
-    changes += [f"{id}: was {old[id]}, not decided in this run" for id in old if id not in new]
+    changes += [f"{id}: was {old[id]}, not part of this run" for id in old if id not in new]
     console.print("changed since the old verdicts:" if changes else "nothing changed since the old verdicts")
     for change in changes:
         console.print(f"  {change}", highlight=False, soft_wrap=True)

@@ -3,9 +3,10 @@
 Sequences are drawn on the tape, but nothing that can be computed is counted. For each draft a decoder looks at,
 the rows p and q it was judged by give the *exact* probability of keeping a draft there, the exact law of the
 token that comes out, and so the exact TV, KL and Wasserstein-1 (over grey levels) of that law to p; averages
-over sequences of these conditional expectations have far less spread than counts. A token's law is known given
-the past of its own decoder run, so by the chain rule the sum of its KL over a sequence bounds the KL of the
-whole sequence law from the target's, and likewise the sum of TV.
+of these conditional expectations have far less spread than counts. Each of these laws is conditional on the past
+of a decoder's run, so by the chain rule, and because KL is convex, the expected sum of KL over a sequence bounds
+the KL of the whole sequence law from the target's. So does the sum of TV for TV. Means over sequences estimate
+these expectations. A sum of Wasserstein-1 bounds nothing; it says what single tokens add up to.
 """
 
 from __future__ import annotations
@@ -82,9 +83,6 @@ class _Recorder(Rule):
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
         return self.rule.residual_rows(p, q, x)
 
-    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        raise NotImplementedError("never asked for: the recorded rule accepts")
-
 
 class Contexts(NamedTuple):
     """The drafts a run looked at: where, and by which rows."""
@@ -158,7 +156,7 @@ def _local(rule: Rule, contexts: Contexts) -> pd.DataFrame:
 
 
 def _summary(done: Any, local: pd.DataFrame, contexts: Contexts, pair: DigitsPair) -> dict[str, float]:
-    """Means over sequences with their standard errors; ``bits`` is what the target pays for the samples."""
+    """Means with their standard errors; ``bits`` is what the target pays for the samples, per pixel."""
     count = len(done.tokens)
     rows = pair.target.forward(done.tokens, np.zeros(count, np.int64), pair.target.length)
     bits = -np.log2(slots(rows.reshape(-1, rows.shape[-1]), done.tokens.reshape(-1, 1))).reshape(count, -1).mean(axis=1)
@@ -167,12 +165,25 @@ def _summary(done: Any, local: pd.DataFrame, contexts: Contexts, pair: DigitsPai
     summary = {"sequences": float(count)}
     for name, value in values.items():
         summary |= {name: float(value.mean()), f"{name}_se": float(value.std(ddof=1) / np.sqrt(count))}
-    for column in local:
-        summary[str(column)] = float(local[column].mean()) if len(local) else float("nan")
-    if len(local):
-        per_sequence = local.groupby(contexts.sequence)["acceptance"].mean()
-        summary["acceptance_se"] = float(per_sequence.std(ddof=1) / np.sqrt(count))
-    return summary
+    return summary | _pooled(local, contexts.sequence, count)
+
+
+def _pooled(local: pd.DataFrame, sequence: np.ndarray, count: int) -> dict[str, float]:
+    """The mean of every column over all contexts, with its standard error from whole sequences.
+
+    Contexts of one sequence are not independent, sequences are: the mean is a ratio of two sums over sequences,
+    and its error is that of the residuals of these.
+    """
+    looks = np.bincount(sequence, minlength=count)
+    pooled: dict[str, float] = {}
+    for name in map(str, local):
+        sums = np.bincount(sequence, weights=local[name], minlength=count)
+        mean = sums.sum() / looks.sum() if len(local) else np.nan
+        error = (
+            np.sqrt(((sums - mean * looks) ** 2).sum() / (count * (count - 1))) / looks.mean() if len(local) else np.nan
+        )
+        pooled |= {name: float(mean), f"{name}_se": float(error)}
+    return pooled
 
 
 def _compounding(local: pd.DataFrame, contexts: Contexts, sequences: int, length: int) -> pd.DataFrame:

@@ -40,7 +40,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-def step_distributions(seed: int) -> pd.DataFrame:
+def step_distributions() -> pd.DataFrame:
     """Exact law of the number of calls for six tokens that repeat with probability 4/5, V = 2: decoder, steps."""
     world = sticky_world(STAY, 2, LENGTH)
     return pd.DataFrame(

@@ -19,6 +19,7 @@ digits-samples.npz     ... the images
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict
@@ -67,20 +68,21 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     measurements = _measurements(seed) if measure else {}
     results: dict[str, Any] = {}
     seconds: dict[str, float] = {}
-    for name, result, took in _run(measurements | claims, progress):
+    for name, result, took in _run(measurements | claims, seed, progress):
         results[name], seconds[name] = result, round(took, 2)
 
-    failed = {id: results[id] for id in claims if isinstance(results[id], str)}
+    failed = {name: result for name, result in results.items() if isinstance(result, Failure)}
     findings = {id: _failure(failed[id]) if id in failed else results[id] for id in claims}
+    measured = measure and not (failed.keys() - claims.keys())
     document = {
         "simlab": versions()["simlab"],
         "seed": seed,
         "claims": [_entry(id, finding_of(id, findings)) for id in ids],
         "failed": failed,
     }
-    if measure:
+    if measured:
         _save_measurements(results, out)
-    run = {"seed": seed, "measured": measure, "sequences": SEQUENCES if measure else 0, "versions": versions()}
+    run = {"seed": seed, "measured": measured, "sequences": SEQUENCES if measured else 0, "versions": versions()}
     write_json(out / "verdicts.json", document)
     write_json(out / "manifest.json", run | {"seconds": seconds | {"all": round(perf_counter() - started, 2)}})
     return document
@@ -89,14 +91,15 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
 # Claims --------------------------------------------------------------------------------------------------------
 
 
-def decide(id: str, seed: int) -> Finding | str:
-    """The finding on one claim, or why its check failed."""
+class Failure(str):
+    """Why a task failed, for people: the last line says what, the rest where."""
+
+
+def decide(id: str, seed: int) -> Finding:
+    """The finding on one claim."""
     check = CLAIMS[id].decide
     assert check is not None, f"{id} is decided by its parts"
-    try:
-        return check(seed)
-    except Exception as error:  # a check that breaks has failed, and the others go on
-        return f"{type(error).__name__}: {error}"
+    return check(seed)
 
 
 def finding_of(id: str, findings: dict[str, Finding]) -> Finding:
@@ -107,8 +110,8 @@ def finding_of(id: str, findings: dict[str, Finding]) -> Finding:
     return combined({part: (CLAIMS[part], finding_of(part, findings)) for part in claim.parts})
 
 
-def _failure(reason: str) -> Finding:
-    return Finding("not-decided", [Evidence("check-failed", reason)])
+def _failure(reason: Failure) -> Finding:
+    return Finding("not-decided", [Evidence("check-failed", reason.splitlines()[-1])])
 
 
 def _entry(id: str, finding: Finding) -> dict[str, Any]:
@@ -120,7 +123,7 @@ def _entry(id: str, finding: Finding) -> dict[str, Any]:
         "statement": claim.statement,
         "stated": claim.stated,
         "verdict": finding.verdict,
-        "assumptions": _assumptions(id),
+        "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],
         "parts": list(claim.parts),
         "argument": claim.proof,
         "evidence": [_piece(piece) for piece in finding.evidence],
@@ -147,7 +150,7 @@ FIT = "digits: fit"
 def _measurements(seed: int) -> dict[str, Task]:
     return {
         FIT: partial(fit_digits, seed),
-        "steps": partial(small_worlds.step_distributions, seed),
+        "steps": small_worlds.step_distributions,
         "compounding": partial(small_worlds.compounding, seed),
     }
 
@@ -176,10 +179,10 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
 # Running -------------------------------------------------------------------------------------------------------
 
 
-def _run(tasks: dict[str, Task], progress: Progress) -> Iterator[tuple[str, Any, float]]:
+def _run(tasks: dict[str, Task], seed: int, progress: Progress) -> Iterator[tuple[str, Any, float]]:
     """Results as they come, over a process a core; the digits are measured as soon as they are fitted."""
     total, done = len(tasks) + len(digits.DECODERS) * (FIT in tasks), 0
-    workers = min(os.cpu_count() or 1, total)
+    workers = min(_cores(), total)
     with (
         TemporaryDirectory() as scratch,
         ProcessPoolExecutor(workers, get_context("spawn"), initializer=_settle, initargs=(scratch,)) as pool,
@@ -193,8 +196,8 @@ def _run(tasks: dict[str, Task], progress: Progress) -> Iterator[tuple[str, Any,
         while running:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, (result, took) = running.pop(future), future.result()
-                if name == FIT:
-                    submit(_after_fit(result, tasks[FIT].args[0]))  # type: ignore[attr-defined]
+                if name == FIT and isinstance(result, DigitsPair):
+                    submit(_after_fit(result, seed))
                 done += 1
                 progress(name, done, total)
                 yield name, result, took
@@ -207,5 +210,15 @@ def _settle(scratch: str) -> None:
 
 
 def _timed(task: Task) -> tuple[Any, float]:
+    """What a task returns, or the :class:`Failure` it ended in, and the seconds it took."""
     started = perf_counter()
-    return task(), perf_counter() - started
+    try:
+        result = task()
+    except Exception:  # a check that breaks has failed, and the others go on
+        result = Failure(traceback.format_exc().strip())
+    return result, perf_counter() - started
+
+
+def _cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

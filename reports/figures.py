@@ -111,7 +111,9 @@ def digits_compounding(table: pd.DataFrame, decoders: Sequence[str]) -> Figure:
     for column, decoder in zip(axes.T, decoders, strict=True):
         part = table[(table["decoder"] == decoder) & (table["rule"] != LOSSLESS)]
         for ax, (value, label) in zip(
-            column, [("kl", "KL to the target, nats"), ("wasserstein", "Wasserstein-1, grey levels")], strict=True
+            column,
+            [("kl", "sum of one-step KL, nats"), ("wasserstein", "sum of one-step W1, grey levels")],
+            strict=True,
         ):
             _lines(ax, part, "position", value)
             ax.set(ylabel=label if decoder == decoders[0] else "", yscale="log", ylim=(1e-2, None))

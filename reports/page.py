@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from experiments.results import write
 from reports import figures
 
 VERDICT_NAMES = {
@@ -36,8 +37,6 @@ COMPARED = ("speculative", "sjd, repeat-above")
 
 def build(out: Path) -> Path:
     """Write ``report.html`` beside the results in ``out``; raises ``FileNotFoundError`` where they are missing."""
-    from experiments.results import write
-
     verdicts = json.loads((out / "verdicts.json").read_text(encoding="utf-8"))
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     environment = Environment(

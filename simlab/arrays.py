@@ -17,6 +17,21 @@ Array = Any  # numpy.ndarray (float64 or Fraction) or torch.Tensor; there is no 
 Number = float | Fraction
 
 
+class Constant:
+    """A table that does not change, kept beside whatever it is used with: copied once to each device."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self._copies: dict[tuple[str, str], Array] = {}
+
+    def beside(self, like: Array) -> Array:
+        """The table in the library and on the device of ``like``."""
+        place = namespace(like).__name__, str(device(like))
+        if place not in self._copies:
+            self._copies[place] = asarray(self.values, like)
+        return self._copies[place]
+
+
 _ZERO_ONE = np.array([Fraction(0), Fraction(1)], dtype=object)
 
 
@@ -92,8 +107,14 @@ def normalised(weights: Array, fallback: Array) -> Array:
     return xp.where(total > 0, weights / xp.where(total > 0, total, number(1, weights)), fallback)
 
 
+def wide(rows: Array) -> Array:
+    """Floating-point ``rows`` in float64: differences and sums of masses are taken there, whatever rows are in."""
+    return rows if is_exact(rows) else namespace(rows).astype(rows, namespace(rows).float64)
+
+
 def positive_part(p: Array, q: Array) -> Array:
     """[p - q]+: the positive part of p - q, normalised; p where it is empty."""
+    p, q = wide(p), wide(q)
     xp = namespace(p)
     return normalised(xp.where(p > q, p - q, number(0, p)), p)
 

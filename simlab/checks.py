@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, is_exact, namespace
+from simlab.arrays import Array, asarray, is_exact, namespace
 
 TOLERANCE = 1e-6  # a float pmf may miss 1 by this much: room for float32 softmax rows over a large vocabulary
 
 __all__ = [
+    "as_metric",
     "as_pair",
     "as_pmf",
+    "as_tokens",
     "check_at_least",
     "check_choice",
     "check_number",
     "check_pmf",
-    "check_tokens",
 ]
 
 
@@ -35,6 +36,8 @@ def as_pmf(values: Any, what: str = "pmf") -> Array:
     rows = values if hasattr(values, "dtype") else _from_numbers(values, what)
     if isinstance(rows, np.ndarray) and rows.dtype.kind in "iub":
         rows = rows.astype(np.float64)
+    if "float" not in str(rows.dtype) and not is_exact(rows):
+        raise ValueError(f"{what} has dtype {rows.dtype}; expected real numbers")
     if is_exact(rows):
         rows = np.vectorize(lambda v: _rational(v, what), otypes=[object])(rows)
     check_pmf(rows, what)
@@ -65,15 +68,14 @@ def check_pmf(rows: Array, what: str) -> None:
     if getattr(rows, "is_cuda", False):
         return
     xp = namespace(rows)
-    total = xp.sum(rows, axis=-1)
+    total = xp.sum(rows, axis=-1, keepdims=True)
     if not is_exact(rows) and bool(xp.any(xp.isnan(total))):
         raise ValueError(f"{what} holds NaN; expected probabilities")
     if bool(xp.any(rows < 0)):
         raise ValueError(f"{what} holds {rows[rows < 0].ravel()[0]}; expected probabilities >= 0")
     off = total != 1 if is_exact(rows) else abs(total - 1) > TOLERANCE
     if bool(xp.any(off)):
-        worst = total[off].ravel()[0] if total.ndim else total
-        raise ValueError(f"{what} sums to {worst}; expected a pmf that sums to 1")
+        raise ValueError(f"{what} sums to {total[off].ravel()[0]}; expected a pmf that sums to 1")
 
 
 def as_pair(p: Any, q: Any) -> tuple[Array, Array]:
@@ -82,7 +84,7 @@ def as_pair(p: Any, q: Any) -> tuple[Array, Array]:
     A row written with integers alone, such as (1, 0), goes with either arithmetic. Raises ``ValueError`` where one
     is no pmf, the shapes differ, or one holds fractions and the other floats.
     """
-    p, q = as_pmf(p, "p"), as_pmf(q, "q")
+    p, q = _beside(as_pmf(p, "p"), as_pmf(q, "q"))
     if is_exact(p) != is_exact(q):
         p, q = (_unless_fractions(rows) if is_exact(rows) else rows for rows in (p, q))
     if is_exact(p) != is_exact(q):
@@ -92,21 +94,36 @@ def as_pair(p: Any, q: Any) -> tuple[Array, Array]:
     return p, q
 
 
+def _beside(p: Array, q: Array) -> tuple[Array, Array]:
+    """Where one of the two is a NumPy array and the other is not, both as the other is."""
+    if isinstance(p, np.ndarray) == isinstance(q, np.ndarray):
+        return p, q
+    if isinstance(p, np.ndarray):
+        return asarray(p.astype(np.float64), q), q
+    return p, asarray(q.astype(np.float64), p)
+
+
 def _unless_fractions(rows: np.ndarray) -> np.ndarray:
     """Exact rows as floats if every number in them is whole."""
     return rows.astype(np.float64) if all(value.denominator == 1 for value in rows.ravel()) else rows
 
 
-def check_tokens(x: Array, p: Array) -> None:
-    """Raise ``ValueError`` unless ``x`` holds one token of the vocabulary for each row of ``p``."""
+def as_tokens(x: Any, p: Array) -> Array:
+    """``x`` as int64 beside the rows ``p``; raise ``ValueError`` unless it holds one token for each row."""
+    if not hasattr(x, "dtype") or (isinstance(x, np.ndarray) and not isinstance(p, np.ndarray)):
+        x = asarray(np.asarray(x), p)
+    if "int" not in str(x.dtype):
+        raise ValueError(f"x has dtype {x.dtype}; expected whole numbers")
+    x = namespace(x).astype(namespace(x).asarray(x), namespace(x).int64)
     if tuple(x.shape) != tuple(p.shape[:-1]):
         raise ValueError(f"x has shape {tuple(x.shape)}; expected {tuple(p.shape[:-1])}, one token a row of p")
     if getattr(x, "is_cuda", False):
-        return
+        return x
     outside = (x < 0) | (x >= p.shape[-1])
     if bool(namespace(x).any(outside)):
         first = x[outside].ravel()[0] if x.ndim else x
         raise ValueError(f"x holds token {int(first)}; expected 0 to {p.shape[-1] - 1}")
+    return x
 
 
 def check_at_least(name: str, value: Any, least: int) -> int:
@@ -118,8 +135,34 @@ def check_at_least(name: str, value: Any, least: int) -> int:
 
 def check_number(name: str, value: Any, least: float = 0) -> None:
     """Raise ``ValueError`` unless ``value`` is a finite number >= ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)) or value < least:
+    try:
+        fine = (
+            isinstance(value, Real)
+            and not isinstance(value, bool)
+            and np.isfinite(float(value))
+            and float(value) >= least
+        )
+    except OverflowError:
+        fine = False
+    if not fine:
         raise ValueError(f"{name} is {value!r}; expected a finite number >= {least}")
+
+
+def as_metric(values: Any, what: str, size: int | None = None) -> np.ndarray:
+    """``values`` as a square float64 table of distances; raise ``ValueError`` where it is none.
+
+    ``size`` is the vocabulary, where it is known.
+    """
+    try:
+        table = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} is {values!r}; expected a table of numbers") from None
+    wanted = "[V, V]" if size is None else f"[{size}, {size}]"
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.shape[0] != (size or table.shape[0]):
+        raise ValueError(f"{what} has shape {list(table.shape)}; expected {wanted}")
+    if not (table >= 0).all():
+        raise ValueError(f"{what} holds {table[~(table >= 0)][0]}; expected distances >= 0")
+    return table
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

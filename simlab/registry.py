@@ -15,7 +15,7 @@ def make(kind: str, table: Mapping[str, Callable[..., Made]], name: str, paramet
     Raises ``ValueError`` for an unknown name, an unknown parameter or a missing one, naming it and what is
     known; the object itself checks the values.
     """
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise ValueError(f"unknown {kind} {name!r}; expected one of {', '.join(table)}")
     known = inspect.signature(table[name]).parameters
     for given in parameters:

@@ -28,6 +28,7 @@ from simlab.arrays import (
 from simlab.chance import Chance, Purpose
 from simlab.decoders import Decoder, Info, Sjd, SpeculativeDecoder
 from simlab.decoders.sjd import SjdState
+from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.speculative import SpeculativeState
 from simlab.processes import Process
 from simlab.rules import Amplify, Rule, Speculative
@@ -192,6 +193,17 @@ class BonusFromResidual(SpeculativeDecoder):
         return count, rule.residual(slot(p, last), slot(q, last), slot(x, last))
 
 
+class BonusOmitted(SpeculativeDecoder):
+    """Commits no bonus token: as lossless as with it, but not what the formulas count."""
+
+    def step(
+        self, state: SpeculativeState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+    ) -> tuple[SpeculativeState, Info]:
+        (tokens, length), info = super().step(state, process, rule, chance, draft)
+        shorter = length - namespace(length).astype(info.committed == self.gamma + 1, length.dtype)
+        return SpeculativeState(splice(tokens, shorter, tokens[:, :1] * 0), shorter), info
+
+
 class BonusTwice(SpeculativeDecoder):
     """Commits the bonus token twice."""
 
@@ -243,6 +255,27 @@ def _window(width: int, before: Array, after: Array) -> tuple[Array, Array]:
     """The positions ``[B, W]`` of the window after a step, and which of them were in it before."""
     position = grid(after, width)
     return position, position < before[:, None] + width
+
+
+class ReferenceTailStale(TailStale, PointMassSjd):
+    """The loop of SJD's reference code, with the fault of :class:`TailStale`."""
+
+
+class FlatTail(Sjd):
+    """Draws the tokens behind a rejection from the uniform row and says so: lossless, but not SJD."""
+
+    def _drawn_from(self, rows: Array, new: Array) -> Array:
+        return self._flat(rows)
+
+    def _declared(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
+        return self._flat(rows)
+
+    def _flat(self, rows: Array) -> Array:
+        """Every row but the first, and but certain ones past the end, uniform."""
+        xp = namespace(rows)
+        first = (indices(rows.shape[1], rows) == 0)[:, None]
+        certain = xp.max(rows, axis=2, keepdims=True) == number(1, rows)
+        return xp.where(first | certain, rows, full(tuple(rows.shape), number(1, rows) / rows.shape[2], rows))
 
 
 class NeighbourScoredUniform(Sjd):

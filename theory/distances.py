@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.special import rel_entr
 
 from simlab.arrays import is_exact, namespace, number
-from simlab.checks import as_pair, as_pmf
+from simlab.checks import as_metric, as_pair, as_pmf
 
 for _backend in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):  # POT would import whatever is installed
     os.environ.setdefault(f"POT_BACKEND_DISABLE_{_backend}", "1")
@@ -44,13 +44,11 @@ def js(p: Any, q: Any) -> Any:
 def wasserstein1(p: Any, q: Any, metric: Any) -> Any:
     """Wasserstein-1 under the ground metric ``metric[V, V]``, in its units.
 
-    Raises ``ValueError`` where the metric has another shape.
+    Raises ``ValueError`` where the metric has another shape or holds NaN or negative numbers.
     """
     p, q = _floats(p, q)
-    cost = np.ascontiguousarray(metric, dtype=np.float64)
     size = p.shape[-1]
-    if cost.shape != (size, size):
-        raise ValueError(f"metric has shape {cost.shape}; expected ({size}, {size})")
+    cost = as_metric(metric, "metric", size)
     flat = zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)
     values = np.array([float(ot.emd2(a, b * (a.sum() / b.sum()), cost)) for a, b in flat])
     return values.reshape(p.shape[:-1]) if p.ndim > 1 else float(values[0])

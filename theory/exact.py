@@ -37,6 +37,7 @@ __all__ = [
     "block_law",
     "complete",
     "mean",
+    "merged_unfinished",
     "sequence_law",
     "step_law",
     "target_law",
@@ -138,6 +139,11 @@ def transitions(
         f"{type(decoder).__name__} has not finished sequences of {process.length} tokens after "
         f"{4 * process.length + 4} steps; expected a token a step"
     )
+
+
+def merged_unfinished(outcomes: Iterable[Outcomes], length: int) -> Any:
+    """The distinct states of ``outcomes`` that are not over: those whose numbers the next step's paths bear."""
+    return _merged(_unfinished(batch, length) for batch in outcomes)[0]
 
 
 def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Law:

@@ -1,4 +1,4 @@
-"""Small rational processes to enumerate: context-dependent tables, with zeros, reproducible by a seed."""
+"""Small things to enumerate: rational rows, context-dependent processes, and every rule at a small vocabulary."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from fractions import Fraction
 from random import Random
 
 from simlab.processes import TableProcess
+from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rule
 
 
 def random_world(
@@ -43,6 +44,35 @@ def sticky_world(stay: Fraction, vocabulary: int, length: int) -> TableProcess:
     return TableProcess(vocabulary, length, row)
 
 
+def copying_world(stay: Fraction, vocabulary: int, shape: tuple[int, int]) -> TableProcess:
+    """A grid whose tokens repeat the one above with probability ``stay``, and are uniform in the first line."""
+    columns = shape[1]
+
+    def row(prefix: tuple[int, ...]) -> list[Fraction]:
+        if len(prefix) < columns:
+            return [Fraction(1, vocabulary)] * vocabulary
+        other = (1 - stay) / (vocabulary - 1)
+        return [stay if token == prefix[-columns] else other for token in range(vocabulary)]
+
+    return TableProcess(vocabulary, shape[0] * columns, row, shape)
+
+
 def greedy_world(choices: dict[tuple[int, ...], int], vocabulary: int, length: int) -> TableProcess:
     """A top-1 process: after each prefix one token, surely."""
     return TableProcess(vocabulary, length, lambda prefix: [int(t == choices[prefix]) for t in range(vocabulary)])
+
+
+def small_rules(vocabulary: int) -> dict[str, Rule]:
+    """Every rule GSD compares, with parameters that make sense at a small vocabulary."""
+    labels = [token // 2 for token in range(vocabulary)]
+    dynamic = {
+        f"dynamic, {w}": make_rule("dynamic-grouped", size=3, window=w) for w in ("printed", "clamped", "centred")
+    }
+    return {
+        "speculative": Speculative(),
+        "amplify": Amplify(2),
+        "addition": Addition(0.1),
+        "grouped": Grouped(labels),
+        "grouped, group residual": make_rule("grouped-group-residual", labels=labels),
+        **dynamic,
+    }

@@ -1,7 +1,8 @@
 """Inverse-CDF sampling, defined once.
 
 Sums are float64, in blocks of 256 tokens, from the left within a block and then from the left over blocks,
-also where rows are float32. Whoever follows that order gets the same token from the same uniform.
+also where rows are float32. Whoever follows that order gets the same token from the same uniform; an accelerator
+whose cumulative sums go another way agrees in law only.
 """
 
 from __future__ import annotations

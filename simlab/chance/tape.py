@@ -7,10 +7,11 @@ uniform, whatever the batch, the order, the number of threads or the library: sa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
-from simlab.arrays import Array, asarray, grid, namespace
+from simlab.arrays import Array, Constant, grid, namespace
 from simlab.chance.base import Chance, Purpose
 from simlab.chance.inverse import inverse_cdf
 from simlab.chance.philox import MASK, philox4x32, unit
@@ -36,21 +37,22 @@ class Tape(Chance):
             raise ValueError(f"seed is {seed}; expected a whole number below 2^64")
         if isinstance(replicates, int | np.integer):
             replicates = range(check_at_least("replicates", replicates, 1))
-        self.replicates = np.asarray([check_at_least("replicate", int(r), 0) for r in replicates], dtype=np.int64)
+        self.replicates = np.array([check_at_least("replicate", r, 0) for r in replicates], dtype=np.int64)
         if len(self.replicates) == 0 or self.replicates.max() > MASK:
             raise ValueError(f"replicates is {replicates!r}; expected at least one, all below 2^32")
         self.iteration = check_at_least("iteration", iteration, 0)
+        self._words = Constant(self.replicates)
 
     def at(self, iteration: int) -> Tape:
         """The tape of another iteration, same seed and replicates."""
-        moved = object.__new__(type(self))
-        moved.seed, moved.replicates, moved.iteration = self.seed, self.replicates, iteration
+        moved = copy(self)
+        moved.iteration = iteration
         return moved
 
     def uniform(self, position: Array, purpose: Purpose, lane: int = 0, iteration: int | None = None) -> Array:
         """``float64[B, M]`` in [0, 1) for the positions ``[B, M]``."""
         nought = position * 0
-        replicate = nought + asarray(self.replicates, position)[:, None]
+        replicate = nought + self._words.beside(position)[:, None]
         step = nought + (self.iteration if iteration is None else iteration)
         kind = nought + ((int(purpose) << 24) | lane)
         high, low, _, _ = philox4x32(replicate, step, position & MASK, kind, self.seed & MASK, self.seed >> 32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from simlab.arrays import Array, namespace
+from simlab.arrays import Array, is_exact, namespace
 from simlab.chance import Tape
 from simlab.decoders.base import Decoder, Info
 from simlab.processes import Process
@@ -58,3 +58,5 @@ def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> No
     sizes = (process.vocabulary, process.length), (draft.vocabulary, draft.length)
     if sizes[0] != sizes[1]:
         raise ValueError(f"draft has (vocabulary, length) {sizes[1]}; expected the target's {sizes[0]}")
+    if is_exact(process.uniform) != is_exact(draft.uniform):
+        raise ValueError("one of target and draft is exact and the other floating point; expected the same of both")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from simlab.arrays import Array
 from simlab.decoders.sjd import Sjd
+from simlab.processes import Process
 
 
 @dataclass(frozen=True)
@@ -18,3 +19,7 @@ class SjdUnrefined(Sjd):
 
     def _fresh(self, length: Array, count: Array, drawn: Array) -> Array:
         return length + count + drawn
+
+    def _memory(self, process: Process) -> int:
+        """All rows of the line above: every position after the committed ones is new."""
+        return max(0, process.shape[1] - 1) if self.initial == "sample-above" else 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -40,9 +39,9 @@ class TableProcess(Process):
     ) -> None:
         self.vocabulary = check_at_least("vocabulary", vocabulary, 1)
         self.length = check_at_least("length", length, 1)
-        self.shape = (1, length) if shape is None else shape
-        if self.shape[0] * self.shape[1] != length:
-            raise ValueError(f"shape is {self.shape}; expected (rows, columns) that hold {length} tokens")
+        self.shape = (1, length) if shape is None else _checked_shape(shape, length)
+        if not callable(pmf):
+            raise ValueError(f"pmf is {pmf!r}; expected a function from prefixes to pmfs")
         self._pmf = pmf
         self.row = lru_cache(maxsize=None)(self._row)
         exact = is_exact(as_pmf(pmf(()), "the pmf after ()"))
@@ -52,10 +51,12 @@ class TableProcess(Process):
     def _row(self, prefix: tuple[int, ...]) -> np.ndarray:
         """The checked pmf ``[V]`` after ``prefix``, read-only."""
         what = f"the pmf after {prefix}"
-        values: Any = self._pmf(prefix)
-        if is_exact(self.uniform):
-            values = np.asarray(values, dtype=object)
-        row = np.asarray(as_pmf(values, what), dtype=self.uniform.dtype)
+        row = as_pmf(self._pmf(prefix), what)
+        if is_exact(self.uniform) and not is_exact(row):
+            if set(row.ravel().tolist()) - {0.0, 1.0}:
+                raise ValueError(f"{what} holds floats, the pmf after () is exact; expected Fractions in both")
+            row = as_pmf(row.astype(int).astype(object), what)
+        row = row.astype(self.uniform.dtype)
         if row.shape != (self.vocabulary,):
             raise ValueError(f"{what} has shape {row.shape}; expected ({self.vocabulary},), one number a token")
         row.flags.writeable = False
@@ -67,3 +68,12 @@ class TableProcess(Process):
             for j in range(count):
                 rows[b, j] = self.row(tuple(sequence[: first + j])) if first + j < self.length else self.uniform
         return rows
+
+
+def _checked_shape(shape: tuple[int, int], length: int) -> tuple[int, int]:
+    if not isinstance(shape, Sequence) or len(shape) != 2:
+        raise ValueError(f"shape is {shape!r}; expected (rows, columns)")
+    rows, columns = (check_at_least("a side of shape", side, 1) for side in shape)
+    if rows * columns != length:
+        raise ValueError(f"shape is {shape}; expected (rows, columns) that hold {length} tokens")
+    return rows, columns

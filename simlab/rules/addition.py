@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from simlab.arrays import Array, Number, at, number
 from simlab.checks import check_number
-from simlab.rules.base import Rule
+from simlab.rules.base import RatioRule
 
 
 @dataclass(frozen=True)
-class Addition(Rule):
+class Addition(RatioRule):
     """Accept x with min(1, (p(x) + epsilon)/q(x)); epsilon >= 0, and epsilon = 0 is lossless."""
 
     epsilon: Number

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from simlab.arrays import Array, Number, at, number
 from simlab.checks import check_number
-from simlab.rules.base import Rule
+from simlab.rules.base import RatioRule
 
 
 @dataclass(frozen=True)
-class Amplify(Rule):
+class Amplify(RatioRule):
     """Accept x with min(1, k p(x)/q(x)); k >= 0, and k = 1 is lossless."""
 
     k: Number

@@ -6,10 +6,10 @@ A rule is two functions of a target row p, a draft row q and a drafted token x:
 * ``residual(p, q, x)``: the pmf to draw from once x is rejected.
 
 Their one-step output law is ``law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y)``, so acceptance and
-distortion are computed, never sampled (:mod:`theory.exact`). Every rule of the five papers accepts with a
-ratio of two masses, min(1, mass of the target / mass of the draft); they differ in which tokens the masses
-are taken over. A rule is therefore written down as its two masses, and as its residual where that is not
-the usual [p - q]+.
+distortion are computed, never sampled (:mod:`theory.exact`). Every rule here accepts with a ratio of two
+masses, min(1, mass of the target / mass of the draft); they differ in which tokens the masses are taken over.
+So most are written down as their two masses (:class:`RatioRule`), and as their residual where that is not the
+usual [p - q]+.
 
 Rows are ``[..., V]``, tokens ``[...]``; float64 NumPy, arrays of ``Fraction`` and torch tensors alike.
 """
@@ -19,14 +19,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-import numpy as np
-
 from simlab.arrays import Array, at, namespace, number, positive_part
-from simlab.checks import as_pair, check_tokens
+from simlab.checks import as_pair, as_tokens
 
 
 class Rule(ABC):
-    """A verification rule. Subclasses give the masses and, where it differs, the residual."""
+    """A verification rule."""
 
     def accept(self, p: Array, q: Array, x: Array) -> Array:
         """The probability ``[...]`` of keeping x: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise.
@@ -44,21 +42,29 @@ class Rule(ABC):
 
     # The same for rows that are known to be pmfs, as a process vouches for its own: no checks, no waiting.
 
+    @abstractmethod
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         """:meth:`accept` without the checks."""
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        """:meth:`residual` without the checks: [p - q]+ unless a rule has another."""
+        return positive_part(p, q)
+
+
+class RatioRule(Rule):
+    """A rule that accepts with the ratio of two masses."""
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         xp = namespace(p)
         target, draft = self._masses(p, q, x)
         one, zero = number(1, p), number(0, p)
         ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, one), zero)
-        return xp.where((ratio < 1) & (at(q, x) > 0), ratio, one)
-
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        """:meth:`residual` without the checks."""
-        return positive_part(p, q)
+        # written so that NaN, from rows nobody checked, is not kept
+        return xp.where((ratio >= 1) | (at(q, x) <= 0), one, ratio)
 
     @abstractmethod
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        """Numerator and denominator ``[...]`` of the acceptance ratio for x."""
+        """The masses of target and draft ``[...]`` whose ratio accepts x; no draft mass rejects."""
 
 
 def group_masses(p: Array, q: Array, group: Array) -> tuple[Array, Array]:
@@ -69,8 +75,4 @@ def group_masses(p: Array, q: Array, group: Array) -> tuple[Array, Array]:
 
 def _checked(p: Any, q: Any, x: Any) -> tuple[Array, Array, Array]:
     p, q = as_pair(p, q)
-    x = x if hasattr(x, "dtype") else np.asarray(x)
-    if "int" not in str(x.dtype):
-        raise ValueError(f"x has dtype {x.dtype}; expected whole numbers")
-    check_tokens(x, p)
-    return p, q, x
+    return p, q, as_tokens(x, p)

@@ -17,20 +17,18 @@ The residual is the token-level [p - q]+ (Algorithm 3, line 18).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from simlab.arrays import Array, Number, asarray, at, namespace, number
-from simlab.checks import check_at_least, check_choice, check_number
-from simlab.rules.base import Rule, group_masses
+from simlab.arrays import Array, Constant, Number, at, namespace, number
+from simlab.checks import as_metric, check_at_least, check_choice, check_number
+from simlab.rules.base import RatioRule, group_masses
 
 Window = Literal["printed", "clamped", "centred"]
 
 
-@dataclass(frozen=True)
-class DynamicGrouped(Rule):
+@dataclass(frozen=True, eq=False)
+class DynamicGrouped(RatioRule):
     """Accept x with min(1, P(C_x)/Q(C_x)), C_x a window of about ``size`` ranks around x.
 
     A token y stays in the group if |p(y) - p(x)| <= ``max_gap`` and ``distances[x][y]`` <= ``max_distance``;
@@ -42,13 +40,14 @@ class DynamicGrouped(Rule):
     max_distance: Number | None = None
     distances: Any = None
     window: Window = "centred"
+    _table: Constant | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_at_least("size", self.size, 1)
         check_choice("window", self.window, get_args(Window))
         if self.max_gap is not None:
             check_number("max_gap", self.max_gap)
-        check_distances(self.max_distance, self.distances)
+        object.__setattr__(self, "_table", as_table(self.max_distance, self.distances))
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         rank = ranks(p)
@@ -57,7 +56,7 @@ class DynamicGrouped(Rule):
         if self.max_gap is not None:
             group = group & (abs(p - at(p, x)[..., None]) <= number(self.max_gap, p))
         if self.max_distance is not None:
-            group = group & (distance_rows(self.distances, p, x) <= float(self.max_distance))
+            group = group & (distance_rows(self._table, p, x) <= float(self.max_distance))
         return group_masses(p, q, group)
 
     def _window(self, p: Array, rank: Array, x: Array) -> tuple[Array, Array]:
@@ -79,21 +78,18 @@ def ranks(p: Array) -> Array:
     return xp.argsort(xp.argsort(p, axis=-1, stable=True), axis=-1, stable=True)
 
 
-def distance_rows(distances: Any, p: Array, x: Array) -> Array:
-    """``[..., V]``: the distances from each drafted token to every token, as floats."""
-    table = np.asarray(distances, dtype=np.float64)
-    if len(table) != p.shape[-1]:
-        raise ValueError(f"distances has shape {table.shape}; expected [V, V] with V = {p.shape[-1]}")
-    return asarray(table, x)[x]
+def distance_rows(table: Constant | None, p: Array, x: Array) -> Array:
+    """``[..., V]``: the distances from each drafted token to every token."""
+    assert table is not None, "max_distance needs distances; the constructor checks it"
+    if len(table.values) != p.shape[-1]:
+        raise ValueError(f"distances has shape {list(table.values.shape)}; expected [V, V] with V = {p.shape[-1]}")
+    return table.beside(x)[x]
 
 
-def check_distances(max_distance: Number | None, distances: Any) -> None:
-    """Raise ``ValueError`` unless ``distances`` is a square table wherever ``max_distance`` needs one."""
-    if max_distance is None:
-        return
-    check_number("max_distance", max_distance)
-    if distances is None:
-        raise ValueError(f"max_distance is {max_distance!r} but distances is None; expected a table [V, V]")
-    table = np.asarray(distances, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or np.isnan(table).any() or (table < 0).any():
-        raise ValueError(f"distances has shape {table.shape}; expected a square table of numbers >= 0")
+def as_table(max_distance: Number | None, distances: Any) -> Constant | None:
+    """The checked distances; raise ``ValueError`` where they are no table, or missing where they are needed."""
+    if max_distance is not None:
+        check_number("max_distance", max_distance)
+        if distances is None:
+            raise ValueError(f"max_distance is {max_distance!r} but distances is None; expected a table [V, V]")
+    return None if distances is None else Constant(as_metric(distances, "distances"))

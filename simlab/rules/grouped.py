@@ -7,23 +7,24 @@ resampling strategy as in standard SD", that is the token-level [p - q]+.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 
 import numpy as np
 
-from simlab.arrays import Array, asarray
-from simlab.rules.base import Rule, group_masses
+from simlab.arrays import Array, Constant
+from simlab.rules.base import RatioRule, group_masses
 
 
 @dataclass(frozen=True)
-class Grouped(Rule):
+class Grouped(RatioRule):
     """Accept x with min(1, P(C(x))/Q(C(x))), C(x) the tokens that share the label of x.
 
     ``labels`` holds the group of every token: V whole numbers >= 0.
     """
 
     labels: Sequence[int]
+    _group: Constant = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         labels = self.labels.tolist() if hasattr(self.labels, "tolist") else self.labels
@@ -36,6 +37,7 @@ class Grouped(Rule):
                     "so that every token is in exactly one group"
                 )
         object.__setattr__(self, "labels", tuple(int(label) for label in labels))
+        object.__setattr__(self, "_group", Constant(np.unique(self.labels, return_inverse=True)[1]))
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         labels = self._labels(p)
@@ -48,4 +50,4 @@ class Grouped(Rule):
                 f"labels names the group of {len(self.labels)} tokens; expected V = {p.shape[-1]}, "
                 "a partition of the vocabulary"
             )
-        return asarray(np.unique(self.labels, return_inverse=True)[1], p)
+        return self._group.beside(p)

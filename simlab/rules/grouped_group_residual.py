@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, full, namespace, normalised, number, one_hot
+from simlab.arrays import Array, full, namespace, normalised, number, one_hot, wide
 from simlab.rules.grouped import Grouped
 
 
@@ -17,6 +17,7 @@ class GroupedGroupResidual(Grouped):
     """As :class:`Grouped`, with residual [P - Q]+ over groups and p within a group."""
 
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        p, q = wide(p), wide(q)
         xp, labels = namespace(p), self._labels(p)
         one, zero = number(1, p), number(0, p)
         member = one_hot(labels, full((len(set(self.labels)),), 0, p))  # [V, groups]

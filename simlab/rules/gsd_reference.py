@@ -7,17 +7,17 @@ squared L2 distance of the language model's input embeddings. The residual is th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from simlab.arrays import Array, Number, at, namespace, number
+from simlab.arrays import Array, Constant, Number, at, namespace, number
 from simlab.checks import check_at_least, check_number
-from simlab.rules.base import Rule, group_masses
-from simlab.rules.dynamic_grouped import check_distances, distance_rows, ranks
+from simlab.rules.base import RatioRule, group_masses
+from simlab.rules.dynamic_grouped import as_table, distance_rows, ranks
 
 
-@dataclass(frozen=True)
-class GsdReference(Rule):
+@dataclass(frozen=True, eq=False)
+class GsdReference(RatioRule):
     """Accept x with min(1, P(C_x)/Q(C_x)), C_x the ranks r - ``below`` to r + ``above``.
 
     A token y stays if |p(y) - p(x)| < ``max_gap`` and ``distances[x][y]`` < ``max_distance``; ``None``
@@ -30,13 +30,14 @@ class GsdReference(Rule):
     max_gap: Number | None = None
     max_distance: Number | None = None
     distances: Any = None
+    _table: Constant | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_at_least("below", self.below, 0)
         check_at_least("above", self.above, 0)
         if self.max_gap is not None:
             check_number("max_gap", self.max_gap)
-        check_distances(self.max_distance, self.distances)
+        object.__setattr__(self, "_table", as_table(self.max_distance, self.distances))
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         xp, rank = namespace(p), ranks(p)
@@ -45,7 +46,7 @@ class GsdReference(Rule):
         if self.max_gap is not None:
             group = group & (abs(p - at(p, x)[..., None]) < number(self.max_gap, p))
         if self.max_distance is not None:
-            group = group & (distance_rows(self.distances, p, x) < float(self.max_distance))
+            group = group & (distance_rows(self._table, p, x) < float(self.max_distance))
         target, draft = group_masses(p, q, group)
         low = place < self.below
         return xp.where(low, at(p, x), target), xp.where(low, at(q, x), draft)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simlab.arrays import Array, at
-from simlab.rules.base import Rule
+from simlab.rules.base import RatioRule
 
 
 @dataclass(frozen=True)
-class Speculative(Rule):
+class Speculative(RatioRule):
     """Accept x with min(1, p(x)/q(x)); what is emitted follows p exactly."""
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:

@@ -117,7 +117,7 @@ def test_against_says_what_changed(verified: tuple[Path, Any], tmp_path: Path) -
     (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
     done = simlab("verify", "--claim", "gsd.speed", "--out", "o", "--against", "old.json", cwd=tmp_path)
     assert "gsd.speed: holds -> refuted" in done.stdout
-    assert "gsd.printed-slice: was refuted, not decided in this run" in done.stdout
+    assert "gsd.printed-slice: was refuted, not part of this run" in done.stdout
 
 
 def test_claims_lists_all_of_them(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Everything `simlab verify` saves, for two claims and a few sequences a pair."""
     out = tmp_path_factory.mktemp("results")
 
-    def few(tasks: dict, progress: object) -> object:
+    def few(tasks: dict, seed: int, progress: object) -> object:
         for name, task in tasks.items():
             result = task()
             yield name, result, 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal, TypeVar, get_args
 
@@ -47,10 +47,15 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on a claim and what it rests on."""
+    """The verdict on a claim and what it rests on. Only a refutation has counterexamples; others have examples."""
 
     verdict: Verdict
     evidence: Sequence[Evidence]
+
+    def __post_init__(self) -> None:
+        if self.verdict != "refuted":
+            told = [replace(e, kind="example") if e.kind == "counterexample" else e for e in self.evidence]
+            object.__setattr__(self, "evidence", told)
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,11 @@ def caught(controls: Mapping[str, Any], differs: Callable[[Any], Any], what: str
         "the same check, on deliberately wrong variants, deviates for each: "
         + ", ".join(f"{name} ({shown(size)})" for name, size in sizes.items()),
     )
+
+
+def shown_row(row: Iterable[Any]) -> str:
+    """A row of numbers to read."""
+    return f"({', '.join(map(shown, row))})"
 
 
 def shown(value: Any) -> str:

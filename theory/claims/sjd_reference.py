@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from simlab.decoders import Sjd, make_decoder
 from theory import controls
-from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown, shown_row
 from theory.claims.sjd import LOSSLESS, deviation, steps_of, two_tokens, worlds
 from theory.distances import tv
 from theory.exact import sequence_law, step_law, target_law
-from theory.search import pairs, searched, smallest_violation
+from theory.search import Pmf, pairs, searched, smallest_violation
 from theory.worlds import random_world
 
 CLAIMS = Claims("sjd")
@@ -44,7 +44,7 @@ def reference_lossless(seed: int) -> Finding:
                 f"decoder; largest TV {shown(worst)}",
             ),
             caught(
-                {"tail drawn again, q stale": controls.TailStale(2)},
+                {"tail drawn again, q stale": controls.ReferenceTailStale(2)},
                 lambda d: max(deviation(d, world) for world in some),
                 "the reference loop",
             ),
@@ -53,43 +53,67 @@ def reference_lossless(seed: int) -> Finding:
     )
 
 
+K = 2  # of top-k, at vocabularies of 2 to 5 tokens
+
+
 @CLAIMS.claim(
     "sjd-reference.residual",
     "reference code",
     "Passing the residual through the logits processors again does no harm.",
-    assumptions=["temperature 1, no top-p"],
+    assumptions=["temperature 1, no top-p", "no tie at the k-th place of the target's row"],
 )
 def reference_residual(seed: int) -> Finding:
-    """At temperature 1 a residual of filtered rows has no mass outside the filter, so top-k, which keeps the k
-    largest, finds at most k tokens and keeps them all. At another temperature the residual is sharpened a
-    second time, and the output law is not p.
+    """At temperature 1 a residual of a top-k filtered row has no mass outside the filter. Without a tie at the k-th
+    place the filter leaves at most k tokens, so the k largest of the residual are all of it. With a tie it leaves
+    more, and filtering the residual drops the least of them. At another temperature the residual is sharpened a
+    second time. In both cases the output law is not p.
     """
-    topk = smallest_violation(pairs, _changed_by_topk, seed)
+
+    def changed(again: int) -> Callable[[tuple[Pmf, Pmf]], bool]:
+        return lambda e: not _tied(e[0], K) and _changed_by_topk(e, K, again)
+
+    untied = smallest_violation(pairs, changed(K), seed)
+    needed(smallest_violation(pairs, changed(K - 1), seed), "the search does not find that a smaller k drops tokens")
+    tied = needed(
+        smallest_violation(pairs, lambda e: _changed_by_topk(e, K, K), seed), "the search does not find what a tie does"
+    )
     p, q = needed(
         smallest_violation(pairs, lambda e: tv(step_law(controls.ResidualTempered(), *e), e[0]) > 0, seed),
         "squaring the residual does not change the law",
     )
     law = step_law(controls.ResidualTempered(), p, q)
     return Finding(
-        "holds-under-assumptions" if topk is None else "refuted",
+        "holds-under-assumptions" if untied is None else "refuted",
         [
-            Evidence("search", f"top-k of a residual of top-k filtered rows changes nothing: {searched()}"),
+            Evidence("search", f"top-{K} of the residual of a top-{K} filtered row changes nothing: {searched()}"),
+            Evidence("control", f"the same search finds that top-{K - 1} of that residual changes it"),
+            Evidence(
+                "example",
+                f"with a tie at place {K}, p = {shown_row(tied[0])} and q = {shown_row(tied[1])} before the filter: "
+                f"top-{K} of the residual changes it",
+                numbers(p=tied[0], q=tied[1], k=K),
+            ),
             Evidence(
                 "example",
                 f"at temperature 1/2, applied to p, to q and again to the residual, {len(p)} tokens: law "
-                f"({', '.join(map(shown, law))}) where the target has ({', '.join(map(shown, p))})",
+                f"{shown_row(law)} where the target has {shown_row(p)}",
                 numbers(p=p, q=q, temperature=0.5, law=law, tv=tv(law, p)),
             ),
         ],
     )
 
 
-def _changed_by_topk(e: tuple[Any, Any]) -> bool:
-    """Whether top-2 (ties kept) of the residual of top-2 filtered rows differs from the residual."""
-    p, q = (_top(np.array(r, dtype=object), 2) for r in e)
+def _tied(row: Pmf, k: int) -> bool:
+    """Whether tokens tie for the k-th place."""
+    falling = sorted(row, reverse=True)
+    return len(row) > k and falling[k - 1] == falling[k]
+
+
+def _changed_by_topk(e: tuple[Pmf, Pmf], k: int, again: int) -> bool:
+    """Whether top-``again`` of the residual of top-k filtered rows differs from that residual."""
+    p, q = (_top(np.array(row, dtype=object), k) for row in e)
     residual = LOSSLESS.residual(p, q, np.int64(0))
-    support = int((p > 0).sum())
-    return bool((_top(residual, support) != residual).any())
+    return bool((_top(residual, again) != residual).any())
 
 
 def _top(row: np.ndarray, k: int) -> np.ndarray:

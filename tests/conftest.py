@@ -20,7 +20,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    report = yield
+    if STRICT and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"a whole module skipped, which CI does not allow: {report.longrepr}"
+    return report
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    waiting = len(terminalreporter.getreports("skipped"))
+    waiting = [report for report in terminalreporter.getreports("skipped") if "cuda" in report.keywords]
     if waiting:
-        terminalreporter.write_line(f"{waiting} tests skipped: not measured on a CUDA device")
+        terminalreporter.write_line(f"{len(waiting)} tests wait for a CUDA device: not measured")
