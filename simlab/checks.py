@@ -68,9 +68,10 @@ def check_pmf(rows: Array, what: str) -> None:
     if getattr(rows, "is_cuda", False):
         return
     xp = namespace(rows)
+    if not is_exact(rows) and not bool(xp.all(xp.isfinite(rows))):
+        found = "NaN" if bool(xp.any(xp.isnan(rows))) else "infinity"
+        raise ValueError(f"{what} holds {found}; expected probabilities")
     total = xp.sum(rows, axis=-1, keepdims=True)
-    if not is_exact(rows) and bool(xp.any(xp.isnan(total))):
-        raise ValueError(f"{what} holds NaN; expected probabilities")
     if bool(xp.any(rows < 0)):
         raise ValueError(f"{what} holds {rows[rows < 0].ravel()[0]}; expected probabilities >= 0")
     off = total != 1 if is_exact(rows) else abs(total - 1) > TOLERANCE

@@ -51,7 +51,10 @@ def trials_per_rejection(p: Any, q: Any) -> Any:
     sum [p - q]^+ = TV; trials are geometric. CSpD, appendix A.3 (M = 1/Z, Z = TV). Raises
     ``ZeroDivisionError`` for p = q, where nothing is ever rejected.
     """
-    return 1 / tv(p, q)
+    spent = tv(p, q)
+    if not spent > 0:
+        raise ZeroDivisionError("p equals q, and nothing is ever rejected")
+    return 1 / spent
 
 
 def trials_per_token(p: Any, q: Any) -> Any:

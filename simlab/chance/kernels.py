@@ -5,6 +5,13 @@ from __future__ import annotations
 from numba import njit
 
 from simlab.chance import philox
+from simlab.chance.philox import STEP
 
 philox4x32 = njit(inline="always")(philox.philox4x32)
-unit = njit(inline="always")(philox.unit)
+mantissa = njit(inline="always")(philox.mantissa)
+
+
+@njit(inline="always")
+def unit(high: int, low: int) -> float:
+    """A float64 in [0, 1), as :func:`simlab.chance.philox.unit`."""
+    return mantissa(high, low) * STEP

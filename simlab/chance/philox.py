@@ -1,16 +1,17 @@
 """Philox 4x32-10, a counter-based generator, written once for NumPy, torch and Numba.
 
-Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Only ``* >> & ^ +``
+Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Only ``* << >> & | ^ +``
 on 64-bit integers are used, and they wrap the same way everywhere, so the very same functions run on NumPy
 arrays, on torch tensors, and compiled (:mod:`simlab.chance.kernels`). Words are 32 bits held in int64.
 """
 
 from __future__ import annotations
 
-from simlab.arrays import Array
+from simlab.arrays import Array, namespace
 
 MASK = 0xFFFFFFFF
 ROUNDS = 10
+STEP = 2.0**-53
 
 Words = tuple[Array, Array, Array, Array]
 
@@ -31,6 +32,12 @@ def philox4x32(c0: Array, c1: Array, c2: Array, c3: Array, k0: Array, k1: Array)
     return c0, c1, c2, c3
 
 
+def mantissa(high: Array, low: Array) -> Array:
+    """The 53-bit number made of two words: 27 bits of ``high``, then 26 of ``low``."""
+    return ((high >> 5) << 26) | (low >> 6)
+
+
 def unit(high: Array, low: Array) -> Array:
-    """The 53-bit number in [0, 1) made of two words: 27 bits of ``high``, then 26 of ``low``."""
-    return ((high >> 5) * 67108864 + (low >> 6)) * (1.0 / 9007199254740992.0)
+    """That number over 2^53: a float64 in [0, 1)."""
+    xp = namespace(high)
+    return xp.astype(mantissa(high, low), xp.float64) * STEP

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Any
 
 import numpy as np
 
@@ -35,11 +36,7 @@ class Tape(Chance):
         self.seed = check_at_least("seed", seed, 0)
         if self.seed >= 1 << 64:
             raise ValueError(f"seed is {seed}; expected a whole number below 2^64")
-        if isinstance(replicates, int | np.integer):
-            replicates = range(check_at_least("replicates", replicates, 1))
-        self.replicates = np.array([check_at_least("replicate", r, 0) for r in replicates], dtype=np.int64)
-        if len(self.replicates) == 0 or self.replicates.max() > MASK:
-            raise ValueError(f"replicates is {replicates!r}; expected at least one, all below 2^32")
+        self.replicates = np.array(_replicate_numbers(replicates), dtype=np.int64)
         self.iteration = check_at_least("iteration", iteration, 0)
         self._words = Constant(self.replicates)
 
@@ -73,3 +70,14 @@ class Tape(Chance):
     def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
         noise = self.uniform(grid(position, pmf.shape[1]), Purpose.NOISE, iteration=0)
         return inverse_cdf(pmf, noise), known
+
+
+def _replicate_numbers(replicates: Any) -> list[int]:
+    if isinstance(replicates, int | np.integer):
+        return list(range(check_at_least("replicates", replicates, 1)))
+    if isinstance(replicates, str) or not isinstance(replicates, Sequence | np.ndarray):
+        raise ValueError(f"replicates is {replicates!r}; expected how many sequences, or the number of each")
+    numbers = [check_at_least("replicate", number, 0) for number in replicates]
+    if not numbers or max(numbers) > MASK:
+        raise ValueError(f"replicates is {replicates!r}; expected at least one, all below 2^32")
+    return numbers

@@ -1,0 +1,71 @@
+"""The four floors: imports run only down.
+
+``simlab`` knows nothing of what stands on it; ``theory`` uses ``simlab``, ``experiments`` both, and ``reports`` may
+look at all of them. Every import of every file is read from its source, those inside functions too.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FLOORS = ("simlab", "theory", "experiments", "reports")  # from the ground up
+HOUSE = {*FLOORS, "notebooks", "tests", "conftest"}
+
+
+def imported(source: str, package: str) -> set[str]:
+    """The top-level packages a file imports; a relative import is its own package."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(package if node.level else node.module or "")
+    return {name.partition(".")[0] for name in names}
+
+
+def climbs(floor: str, source: str) -> set[str]:
+    """What a file of ``floor`` imports that does not stand on its floor or below."""
+    return (imported(source, floor) & HOUSE) - set(FLOORS[: FLOORS.index(floor) + 1])
+
+
+FILES = [(floor, path) for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
+
+
+def test_there_is_something_to_check() -> None:
+    assert {floor for floor, _ in FILES} == set(FLOORS)
+    assert "simlab" in imported((ROOT / "theory" / "exact.py").read_text(), "theory")
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_imports_run_only_down(floor: str) -> None:
+    found = {str(path.relative_to(ROOT)): climbs(floor, path.read_text()) for f, path in FILES if f == floor}
+    assert {path: up for path, up in found.items() if up} == {}
+
+
+@pytest.mark.parametrize(
+    ("floor", "source", "up"),
+    [
+        ("simlab", "import theory.exact", {"theory"}),
+        ("simlab", "def f():\n    from experiments.cli import main", {"experiments"}),
+        ("theory", "import numpy, reports.page as page", {"reports"}),
+        ("experiments", "from tests import oracles", {"tests"}),
+        ("experiments", "from theory import exact\nfrom . import cli", set()),
+        ("reports", "from experiments import results", set()),
+    ],
+)
+def test_an_import_that_climbs_is_seen(floor: str, source: str, up: set[str]) -> None:
+    assert climbs(floor, source) == up
+
+
+def test_the_main_job_needs_no_torch() -> None:
+    """No file of the house imports torch when it is loaded; a function that needs it may."""
+    loaded = set()
+    for floor, path in FILES:
+        at_once = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom)]
+        if "torch" in imported(ast.unparse(ast.Module(at_once, [])), floor):
+            loaded.add(str(path.relative_to(ROOT)))
+    assert loaded == set()
