@@ -15,7 +15,7 @@ from tests.statistical.power import counted
 from theory.exact import sequence_law
 from theory.worlds import random_world
 
-SEQUENCES, BATCH = 40_000, 2000
+SEQUENCES, BATCH = 200_000, 10_000
 FALSE_ALARMS = 1e-6  # of a whole family of tests
 SEED = 1
 

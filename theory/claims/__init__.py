@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from theory.claims import gsd, gsd_lossy, gsd_reference, leviathan, sjd, sjd_reference
+from theory.claims import gsd, gsd_lossy, gsd_output, gsd_reference, leviathan, sjd, sjd_reference, sjd_scale
 from theory.claims.base import VERDICTS, CheckFailed, Claim, Evidence, Finding, Verdict, combined
 
 CLAIMS: dict[str, Claim] = {
     id: claim
-    for module in (leviathan, gsd, gsd_lossy, gsd_reference, sjd, sjd_reference)
+    for module in (leviathan, gsd, gsd_output, gsd_lossy, gsd_reference, sjd, sjd_scale, sjd_reference)
     for id, claim in module.CLAIMS.items()
 }
 PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.values()))

@@ -10,7 +10,8 @@ import numpy as np
 from simlab.decoders import Sjd, make_decoder
 from theory import controls
 from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown, shown_row
-from theory.claims.sjd import LOSSLESS, deviation, steps_of, two_tokens, worlds
+from theory.claims.sjd import LOSSLESS, deviation, two_tokens, worlds
+from theory.claims.sjd_scale import steps_of
 from theory.distances import tv
 from theory.exact import sequence_law, step_law, target_law
 from theory.search import Pmf, pairs, searched, smallest_violation
