@@ -208,12 +208,7 @@ class BonusTwice(SpeculativeDecoder):
     """Commits the bonus token twice."""
 
     def step(
-        self,
-        state: SpeculativeState,
-        process: Process,
-        rule: Rule,
-        chance: Chance,
-        draft: Process | None = None,
+        self, state: SpeculativeState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
     ) -> tuple[SpeculativeState, Info]:
         (tokens, length), info = super().step(state, process, rule, chance, draft)
         xp = namespace(length)
