@@ -146,7 +146,7 @@ def _impossible(found: Any, rule: str, parameters: dict[str, Any]) -> Finding:
     require(
         emits_impossible(Speculative(), p, q) == 0, f"speculative sampling emits what the target excludes: {p}, {q}"
     )
-    told = {name: value for name, value in parameters.items() if value is not None}
+    told = ", ".join(f"{name} = {value}" for name, value in parameters.items() if value is not None)
     return Finding(
         "refuted",
         [
