@@ -100,6 +100,19 @@ def one_hot(index: Array, like: Array) -> Array:
     return namespace(like).astype(hit, like.dtype)
 
 
+def marked(index: Array, flags: Array, size: int) -> Array:
+    """``bool[..., size]``: true at every ``index[..., k]`` whose flag is set; each index at most once, negative ones
+    nowhere."""
+    xp = namespace(index)
+    where = xp.where(index < 0, size, index)
+    found = xp.zeros((*index.shape[:-1], size + 1), dtype=xp.bool, device=device(index))
+    if isinstance(found, np.ndarray):
+        np.put_along_axis(found, where, flags, axis=-1)
+    else:
+        found = found.scatter(-1, where, flags)
+    return found[..., :size]
+
+
 def normalised(weights: Array, fallback: Array) -> Array:
     """``weights`` scaled to sum to one on the last axis; ``fallback`` where they sum to nothing."""
     xp = namespace(weights)

@@ -23,6 +23,7 @@ __all__ = [
     "as_tokens",
     "check_at_least",
     "check_choice",
+    "check_flag",
     "check_number",
     "check_pmf",
 ]
@@ -164,6 +165,12 @@ def as_metric(values: Any, what: str, size: int | None = None) -> np.ndarray:
     if not (table >= 0).all():
         raise ValueError(f"{what} holds {table[~(table >= 0)][0]}; expected distances >= 0")
     return table
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise ``ValueError`` unless ``value`` is True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}; expected True or False")
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -112,8 +112,8 @@ class Twisted(Chance):
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         return self.chance.accept_prefix(probability, position)
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose) -> Array:
-        return self.chance.draw(pmf, position, purpose)
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+        return self.chance.draw(pmf, position, purpose, lane)
 
     def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
         return self.chance.draw_again(pmf, position, known)
@@ -151,12 +151,12 @@ class OneCoin(Twisted):
 class OneUniform(Twisted):
     """Draws all tokens of a call by inverse CDF from one uniform."""
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose) -> Array:
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
         xp = namespace(pmf)
         upto = xp.cumulative_sum(pmf, axis=2)
         edges = xp.sort(xp.reshape(upto, (len(pmf), -1)), axis=1)
         pieces = xp.concat([edges[:, :1], edges[:, 1:] - edges[:, :-1]], axis=1)
-        piece = self.chance.draw(pieces[:, None], position, purpose)
+        piece = self.chance.draw(pieces[:, None], position, purpose, lane)
         upper = slots(edges, piece)[:, None]
         return xp.sum(xp.astype(upto < upper, position.dtype), axis=2)
 
@@ -187,8 +187,17 @@ class WithChance(Decoder[Any]):
 class BonusFromResidual(SpeculativeDecoder):
     """Draws the bonus token from the residual of the last draft."""
 
-    def verify(self, rule: Rule, p: Array, q: Array, x: Array, chance: Chance, position: Array) -> tuple[Array, Array]:
-        count, _ = super().verify(rule, p, q, x, chance, position)
+    def verify(
+        self,
+        rule: Rule,
+        p: Array,
+        q: Array,
+        x: Array,
+        chance: Chance,
+        position: Array,
+        among: Array | None = None,
+    ) -> tuple[Array, Array]:
+        count, _ = super().verify(rule, p, q, x, chance, position, among)
         last = namespace(count).clip(count, 0, x.shape[1] - 1)
         return count, rule.residual(slot(p, last), slot(q, last), slot(x, last))
 

@@ -61,11 +61,7 @@ def step_law(rule: Rule, p: Any, q: Any) -> Array:
     Raises ``ValueError`` where p or q is no pmf or their shapes differ.
     """
     p, q = as_pair(p, q)
-    kept = _each_accept(rule, p, q)
-    every, x = _each(p), _tokens(p)
-    residual = rule.residual_rows(every, _each(q), x)  # [..., x, y]
-    rejected = q * (number(1, p) - kept)
-    law = q * kept + namespace(p).sum(rejected[..., None] * residual, axis=-2)
+    law = rule.law_rows(p, q)
     return np.vectorize(Fraction, otypes=[object])(law) if is_exact(p) else law
 
 

@@ -5,7 +5,7 @@ A decoder is written for a batch of sequences and asks four kinds of questions. 
 follows every answer with its exact probability. Neither is visible in the decoder.
 
 ``position`` is the place in the sequence of the first decision, ``[B]``; the j-th decision of a call stands
-at ``position + j``. With the iteration and the purpose it gives every decision its own random number.
+at ``position + j``, unless a position is given for each. With the iteration and the purpose it gives every decision its own random number.
 """
 
 from __future__ import annotations
@@ -30,15 +30,19 @@ class Chance(ABC):
 
     @abstractmethod
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
-        """``bool[B]``: true with the given probability ``[B]``; lanes tell candidates at one place apart."""
+        """``bool[B, M]``: each true with its ``probability[B, M]``; lanes tell candidates at one place apart."""
 
     @abstractmethod
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         """``int[B]``: how many of the coins ``probability[B, W]``, tossed in turn, come up before one fails."""
 
     @abstractmethod
-    def draw(self, pmf: Array, position: Array, purpose: Purpose) -> Array:
-        """``int[B, M]``: a token from each row of ``pmf[B, M, V]``."""
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+        """``int[B, M]``: a token from each row of ``pmf[B, M, V]``.
+
+        Where several tokens are drawn for one place, ``position`` is ``[B, M]``, the place of each, and ``lane``
+        (one number, or ``[M]``) tells them apart.
+        """
 
     @abstractmethod
     def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:

@@ -59,12 +59,12 @@ class Enumerator(Chance):
         return [path.answers[self._asked - 1] for path in self.done]
 
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
-        return np.array(self.choose(lambda k: [(True, probability[k]), (False, 1 - probability[k])]))
+        return np.array(self.choose(lambda k: _coins(probability[k])), dtype=bool).reshape(probability.shape)
 
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         return np.array(self.choose(lambda k: _prefixes(probability[k])), dtype=np.int64)
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose) -> Array:
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
         return np.array(self.choose(lambda k: _draws(pmf[k])), dtype=np.int64).reshape(pmf.shape[:2])
 
     def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
@@ -75,6 +75,12 @@ class Enumerator(Chance):
 
         learnt = np.array(self.choose(outcomes), dtype=object).reshape(*pmf.shape[:2], 3)
         return learnt[..., 0].astype(np.int64), learnt[..., 1:].astype(known.dtype)
+
+
+def _coins(probability: Array) -> Iterator[Outcome]:
+    sides = [[(side, mass) for side, mass in ((True, p), (False, 1 - p)) if mass > 0] for p in probability]
+    for combination in product(*sides):
+        yield tuple(side for side, _ in combination), prod(mass for _, mass in combination)
 
 
 def _prefixes(probability: Array) -> Iterator[Outcome]:

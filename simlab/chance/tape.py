@@ -46,8 +46,8 @@ class Tape(Chance):
         moved.iteration = iteration
         return moved
 
-    def uniform(self, position: Array, purpose: Purpose, lane: int = 0, iteration: int | None = None) -> Array:
-        """``float64[B, M]`` in [0, 1) for the positions ``[B, M]``."""
+    def uniform(self, position: Array, purpose: Purpose, lane: int | Array = 0, iteration: int | None = None) -> Array:
+        """``float64[B, M]`` in [0, 1) for the positions ``[B, M]``; ``lane`` is one number, or ``[M]``."""
         nought = position * 0
         replicate = nought + self._words.beside(position)[:, None]
         step = nought + (self.iteration if iteration is None else iteration)
@@ -56,7 +56,7 @@ class Tape(Chance):
         return unit(high, low)
 
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
-        return self.uniform(position[:, None], Purpose.ACCEPT, lane)[:, 0] < probability
+        return self.uniform(grid(position, probability.shape[1]), Purpose.ACCEPT, lane) < probability
 
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         xp = namespace(probability)
@@ -64,8 +64,9 @@ class Tape(Chance):
         kept = xp.astype(coins < probability, xp.int64)
         return xp.sum(xp.cumulative_prod(kept, axis=1), axis=1)
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose) -> Array:
-        return inverse_cdf(pmf, self.uniform(grid(position, pmf.shape[1]), purpose))
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+        places = position if position.ndim == 2 else grid(position, pmf.shape[1])
+        return inverse_cdf(pmf, self.uniform(places, purpose, lane))
 
     def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
         noise = self.uniform(grid(position, pmf.shape[1]), Purpose.NOISE, iteration=0)

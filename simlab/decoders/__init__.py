@@ -7,9 +7,13 @@ from typing import Any
 
 from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder, Info
+from simlab.decoders.block import Block
 from simlab.decoders.jacobi import Jacobi
 from simlab.decoders.run import Run, run
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd_ac import SjdAc
+from simlab.decoders.sjd_pac import SjdPac
+from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_reference import sjd_reference
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.decoders.speculative import SpeculativeDecoder
@@ -18,8 +22,12 @@ from simlab.registry import make
 DECODERS: dict[str, Callable[..., Decoder]] = {
     "autoregressive": Autoregressive,
     "speculative": SpeculativeDecoder,
+    "block": Block,
     "jacobi": Jacobi,
     "sjd": Sjd,
+    "sjd-ac": SjdAc,
+    "sjd-pd": SjdPd,
+    "sjd-pac": SjdPac,
     "sjd-unrefined": SjdUnrefined,
     "sjd-reference": sjd_reference,
 }
@@ -36,11 +44,15 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
 __all__ = [
     "DECODERS",
     "Autoregressive",
+    "Block",
     "Decoder",
     "Info",
     "Jacobi",
     "Run",
     "Sjd",
+    "SjdAc",
+    "SjdPac",
+    "SjdPd",
     "SjdUnrefined",
     "SpeculativeDecoder",
     "make_decoder",

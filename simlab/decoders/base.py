@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from simlab.arrays import Array, namespace, slot
+from simlab.arrays import Array, namespace, number, slot
 from simlab.chance import Chance
 from simlab.processes import Process
 from simlab.rules import Rule
@@ -41,16 +41,28 @@ class Decoder(ABC, Generic[State]):
     ) -> tuple[State, Info]:
         """One call of the target; commits at least one token to every sequence that is not over."""
 
-    def verify(self, rule: Rule, p: Array, q: Array, x: Array, chance: Chance, position: Array) -> tuple[Array, Array]:
+    def verify(
+        self,
+        rule: Rule,
+        p: Array,
+        q: Array,
+        x: Array,
+        chance: Chance,
+        position: Array,
+        among: Array | None = None,
+    ) -> tuple[Array, Array]:
         """Scan drafts to the first rejection.
 
         ``p[B, W+1, V]`` and ``q[B, W, V]`` are the rows of the drafts ``x[B, W]``, with one more row of p.
         Returns how many drafts are kept, ``[B]``, and the pmf ``[B, V]`` of the token after them: the
         residual of the rejected draft, or the last row of p, the bonus, if none was (Leviathan et al.,
-        Algorithm 1).
+        Algorithm 1). Where ``among[B]`` is false nothing is kept, and no coin tossed.
         """
         xp, width = namespace(p), x.shape[1]
-        count = chance.accept_prefix(rule.accept_rows(p[:, :width], q, x), position)
+        probability = rule.accept_rows(p[:, :width], q, x)
+        if among is not None:
+            probability = xp.where(among[:, None], probability, number(0, p))
+        count = chance.accept_prefix(probability, position)
         last = xp.clip(count, 0, width - 1)
         residual = rule.residual_rows(slot(p, last), slot(q, last), slot(x, last))
         return count, xp.where((count < width)[:, None], residual, p[:, width])

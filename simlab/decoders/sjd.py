@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
 from simlab.chance import Chance, Purpose
-from simlab.checks import check_at_least, check_choice
+from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.decoders.initial import INITIALS, Initial, source
 from simlab.processes import Process
@@ -41,7 +41,7 @@ class SjdState(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Target rows ``[B, K, V]`` of the positions from ``start[B]`` on."""
+    """Rows ``[B, K, V]`` of the positions from ``start[B]`` on."""
 
     rows: Array
     start: Array
@@ -50,6 +50,23 @@ class Known(NamedTuple):
         """The rows of the positions ``[B, M]``; any row where the position is outside."""
         index = position - self.start[:, None]
         return slots(self.rows, namespace(index).clip(index, 0, self.rows.shape[1] - 1))
+
+
+class Verified(NamedTuple):
+    """What one call of the target has decided about the window."""
+
+    tokens: Array  # int[B, N+W+1]: the kept drafts written down
+    p: Array  # [B, W+1, V]: the target's rows given the drafts of the window, and the row after them
+    count: Array  # int[B]: drafts kept
+    after: Array  # [B, V]: the pmf of the token after them
+    spare: Array  # bool[B]: nothing was rejected, so that token is a bonus
+
+
+class Tail(NamedTuple):
+    """Where the tokens that stay in the window come from."""
+
+    drawn: Known  # the pmfs they are drawn from
+    declared: Known  # the q that is declared for them
 
 
 @dataclass(frozen=True)
@@ -67,8 +84,7 @@ class Sjd(Decoder[SjdState]):
     def __post_init__(self) -> None:
         check_at_least("window", self.window, 1)
         check_choice("initial", self.initial, INITIALS)
-        if not isinstance(self.bonus, bool):
-            raise ValueError(f"bonus is {self.bonus!r}; expected True or False")
+        check_flag("bonus", self.bonus)
 
     def init(self, process: Process, chance: Chance, batch: int) -> SjdState:
         tokens = process.buffer(batch, process.length + self.window + 1)
@@ -77,32 +93,47 @@ class Sjd(Decoder[SjdState]):
         uniform = namespace(tokens).broadcast_to(
             process.uniform, (batch, 1 + self._memory(process), process.vocabulary)
         )
+        known = Known(uniform, length)
         tokens, q = self._fill(
-            process, chance, tokens, length, length, length + self.window, Known(uniform, length), uniform[:, 0]
+            process, chance, tokens, length, length, length, known, Tail(known, known), uniform[:, 0]
         )
         return SjdState(tokens, length, q[:, : self.window], uniform[:, 1:])
 
     def step(
         self, state: SjdState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
     ) -> tuple[SjdState, Info]:
-        tokens, length, q, past = state
-        xp, width, memory = namespace(q), self.window, state.past.shape[1]
+        length, memory = state.length, state.past.shape[1]
+        xp = namespace(state.q)
 
         # one call of the target for the whole window, and the scan to the first rejection
-        p = process.forward(tokens, length, width + 1)
-        x = slots(tokens, grid(length, width))
-        count, after = self.verify(rule, p, q, x, chance, length)
+        seen = self._look(state, process, rule, chance)
+        drawn = xp.astype(~seen.spare | self.bonus, length.dtype)
+        start, fresh = length + seen.count + drawn, self._fresh(length, seen.count, drawn)
 
         # the token after the kept drafts, then the rest of the window again from this call's rows
-        drawn = xp.astype((count < width) | self.bonus, length.dtype)
-        start, fresh = length + count + drawn, self._fresh(length, count, drawn)
-        known = Known(xp.concat([past, p], axis=1), length - memory)
-        tokens, q = self._fill(process, chance, tokens, length + count, fresh, start + width, known, after)
+        known = Known(xp.concat([state.past, seen.p], axis=1), length - memory)
+        tail = self._tail(state, seen, rule, chance, start)
+        tokens, q = self._fill(
+            process, chance, seen.tokens, length + seen.count, start, fresh, known, tail, seen.after
+        )
 
         past = known.at(grid(start - memory, memory))
-        q = slots(q, grid(drawn, width))
-        length, info = advance(process, length, count, drawn)
+        q = slots(q, grid(drawn, self.window))
+        length, info = advance(process, length, seen.count, drawn)
         return SjdState(tokens, length, q, past), info
+
+    def _look(self, state: SjdState, process: Process, rule: Rule, chance: Chance) -> Verified:
+        """Verify the window: one chain of drafts."""
+        tokens, length, q, _ = state
+        p = process.forward(tokens, length, self.window + 1)
+        x = slots(tokens, grid(length, self.window))
+        count, after = self.verify(rule, p, q, x, chance, length)
+        return Verified(tokens, p, count, after, count == self.window)
+
+    def _tail(self, state: SjdState, seen: Verified, rule: Rule, chance: Chance, start: Array) -> Tail:
+        """Where the window's tokens from position ``start[B]`` on come from: drawn from this call's rows."""
+        rows = Known(seen.p, state.length)
+        return Tail(rows, rows)
 
     def _fresh(self, length: Array, count: Array, drawn: Array) -> Array:
         """The first position that has no row yet: past the window, and past the bonus token if there is one."""
@@ -115,34 +146,40 @@ class Sjd(Decoder[SjdState]):
         chance: Chance,
         tokens: Array,
         first: Array,
+        start: Array,
         fresh: Array,
-        end: Array,
         known: Known,
+        tail: Tail,
         after: Array,
     ) -> tuple[Array, Array]:
-        """Draw ``window + 1`` tokens from position ``first`` on; return the buffer, and the q each was drawn from.
+        """Draw ``window + 1`` tokens from position ``first`` on; return the buffer, and the q declared for each.
 
-        The first follows ``after[B, V]``, the others their known rows; from position ``fresh`` on they are new, and
-        ``initial`` says what they follow. From ``end`` on there is nothing but token 0.
+        A token before ``start`` is to be committed and follows ``after[B, V]``; the window begins at ``start``. Its
+        tokens follow the ``tail``, and from position ``fresh`` on they are new, and ``initial`` says what they follow:
+        the uniform row, or rows that are ``known``. Past the window there is nothing but token 0.
         """
         xp = namespace(after)
         position, fresh = grid(first, self.window + 1), fresh[:, None]
         origin = source(self.initial, position, fresh, process.shape[1])
-        inside = (position < end[:, None]) & (position < process.length)
+        committed = position < start[:, None]
+        inside = (position < start[:, None] + self.window) & (position < process.length)
         new = inside & (position >= fresh)
 
         copied = new & (origin != position) & self.initial.startswith("repeat")
         sampled = new & (origin < fresh) & self.initial.startswith("sample")
-        rows = xp.concat([after[:, None], known.at(position[:, 1:])], axis=1)
-        rows = xp.where(new[..., None], process.uniform, rows)
-        rows = xp.where(sampled[..., None], known.at(origin), rows)
-        nothing = one_hot(indices(1, position), rows)  # a point mass on token 0, which is drawn without chance
-        rows = xp.where((inside & ~copied)[..., None], rows, nothing)
+        nothing = one_hot(indices(1, position), after)  # a point mass on token 0, which is drawn without chance
 
-        drawn = chance.draw(self._drawn_from(rows, new), first, Purpose.TARGET)
+        def rows(old: Known) -> Array:
+            found = xp.where(committed[..., None], after[:, None], old.at(position))
+            found = xp.where(new[..., None], process.uniform, found)
+            found = xp.where(sampled[..., None], known.at(origin), found)
+            return xp.where((inside & ~copied)[..., None], found, nothing)
+
+        drawn = chance.draw(self._drawn_from(rows(tail.drawn), new), first, Purpose.TARGET)
         tokens = splice(tokens, first, drawn)
         values = slots(tokens, xp.clip(xp.where(copied, origin, position), 0, tokens.shape[1] - 1))
-        return splice(tokens, first, values), self._declared(process, rows, values, new, copied)
+        declared = self._declared(process, rows(tail.declared), values, new, copied)
+        return splice(tokens, first, values), declared
 
     def _drawn_from(self, rows: Array, new: Array) -> Array:
         """The pmfs ``[B, M, V]`` that tokens are drawn from."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from simlab.arrays import Array, grid, indices, namespace, one_hot
+from array_api_compat import device
+
+from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
 
 
 class Process(ABC):
@@ -30,13 +32,34 @@ class Process(ABC):
         with T >= max(start) + count - 1. A sequence that is over goes on with token 0, surely: so a decoder
         needs no special case for the end.
         """
-        return self.ended(self._rows(tokens, start, count), start)
+        return self._ended(self._rows(tokens, start, count), grid(start, count))
 
-    def ended(self, rows: Array, start: Array) -> Array:
-        """``rows[B, M, V]`` with a point mass on token 0 wherever ``start + j`` is past the end."""
-        xp = namespace(rows)
-        over = grid(start, rows.shape[1]) >= self.length
-        return xp.where(over[..., None], one_hot(indices(1, start)[0], self.uniform), rows)
+    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        """One call of the model for a tree of drafts that hangs on ``tokens[b, :start]``.
+
+        ``nodes[B, M]`` holds the token of every node and ``paths[M, D]`` the nodes from the root down to each
+        node, itself last, then -1. Returns ``[B, M + 1, V]``: first the row after the prefix itself, then after the
+        prefix and the path to each node. Here every path is a sequence of its own; a model with tree attention
+        computes all of them at once.
+        """
+        xp = namespace(tokens)
+        batch, (count, depth) = tokens.shape[0], paths.shape
+        root = xp.full((1, depth), -1, dtype=paths.dtype, device=device(paths))
+        paths = xp.concat([root, paths], axis=0)
+        place = start[:, None] + xp.sum(xp.astype(paths >= 0, start.dtype), axis=1)
+        values = slots(nodes, xp.broadcast_to(xp.reshape(xp.clip(paths, 0, None), (1, -1)), (batch, (count + 1) * depth)))
+        values = xp.where(paths >= 0, xp.reshape(values, (batch, count + 1, depth)), 0)
+        repeated = xp.broadcast_to(tokens[:, None], (batch, count + 1, tokens.shape[1]))
+        repeated = xp.reshape(repeated, (batch * (count + 1), tokens.shape[1]))
+        starts = xp.reshape(xp.broadcast_to(start[:, None], place.shape), (-1,))
+        sequences = splice(repeated, starts, xp.reshape(values, (-1, depth)))
+        rows = self._rows(sequences, xp.reshape(place, (-1,)), 1)
+        return self._ended(xp.reshape(rows, (batch, count + 1, self.vocabulary)), place)
+
+    def _ended(self, rows: Array, position: Array) -> Array:
+        """``rows[B, M, V]`` with a point mass on token 0 wherever ``position[B, M]`` is past the end."""
+        over = position >= self.length
+        return namespace(rows).where(over[..., None], one_hot(indices(1, position)[0], self.uniform), rows)
 
     def buffer(self, batch: int, width: int) -> Array:
         """Token 0, ``int64[batch, width]``, beside the rows of this process."""

@@ -12,7 +12,13 @@ from simlab.rules.dynamic_grouped import DynamicGrouped
 from simlab.rules.grouped import Grouped
 from simlab.rules.grouped_group_residual import GroupedGroupResidual
 from simlab.rules.gsd_reference import GsdReference
+from simlab.rules.lantern import Lantern, LanternMultiplicative
+from simlab.rules.lantern_greedy import LanternGreedy
+from simlab.rules.lantern_reference import LanternReference
+from simlab.rules.neighbourhood import codebook_distances, codebook_neighbours
+from simlab.rules.optimal_lossy import OptimalLossy
 from simlab.rules.speculative import Speculative
+from simlab.rules.typical import Typical
 
 RULES: dict[str, type[Rule]] = {
     "speculative": Speculative,
@@ -22,6 +28,12 @@ RULES: dict[str, type[Rule]] = {
     "grouped-group-residual": GroupedGroupResidual,
     "dynamic-grouped": DynamicGrouped,
     "gsd-reference": GsdReference,
+    "lantern": Lantern,
+    "lantern-multiplicative": LanternMultiplicative,
+    "lantern-greedy": LanternGreedy,
+    "lantern-reference": LanternReference,
+    "typical": Typical,
+    "optimal-lossy": OptimalLossy,
 }
 
 
@@ -41,8 +53,16 @@ __all__ = [
     "Grouped",
     "GroupedGroupResidual",
     "GsdReference",
+    "Lantern",
+    "LanternGreedy",
+    "LanternMultiplicative",
+    "LanternReference",
+    "OptimalLossy",
     "RatioRule",
     "Rule",
     "Speculative",
+    "Typical",
+    "codebook_distances",
+    "codebook_neighbours",
     "make_rule",
 ]

@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from simlab.arrays import Array, at, namespace, number, positive_part
+from simlab.arrays import Array, at, indices, namespace, number, positive_part
 from simlab.checks import as_pair, as_tokens
 
 
@@ -49,6 +49,16 @@ class Rule(ABC):
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
         """:meth:`residual` without the checks: [p - q]+ unless a rule has another."""
         return positive_part(p, q)
+
+    def law_rows(self, p: Array, q: Array) -> Array:
+        """``[..., V]``: the law of the token emitted for one candidate from q."""
+        xp = namespace(p)
+        tokens = indices(p.shape[-1], p)
+        x = xp.broadcast_to(tokens, tuple(p.shape))
+        each = tuple(xp.broadcast_to(r[..., None, :], (*r.shape, r.shape[-1])) for r in (p, q))  # one a token drafted
+        kept = self.accept_rows(*each, x)
+        rejected = q * (number(1, p) - kept)
+        return q * kept + xp.sum(rejected[..., None] * self.residual_rows(*each, x), axis=-2)
 
 
 class RatioRule(Rule):

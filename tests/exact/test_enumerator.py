@@ -46,7 +46,7 @@ def test_a_scan_has_the_law_of_its_coins(coins: tuple[F, ...]) -> None:
 
 @pytest.mark.parametrize("coin", [F(0), F(1, 3), F(1)])
 def test_a_coin(coin: F) -> None:
-    found = outcomes(lambda chance, rows: chance.accept(np.array([coin] * len(rows)), HERE))
+    found = outcomes(lambda chance, rows: chance.accept(np.array([[coin]] * len(rows)), HERE)[:, 0])
     assert found == +Counter({(0, "True"): coin, (0, "False"): 1 - coin})
 
 
@@ -58,7 +58,7 @@ def test_draws_are_independent_and_skip_what_cannot_happen() -> None:
 
 def test_questions_in_turn_multiply() -> None:
     def ask(chance: Any, rows: Any) -> Any:
-        first = chance.accept(np.array([F(1, 4)] * len(rows)), HERE)
+        first = chance.accept(np.array([[F(1, 4)]] * len(rows)), HERE)[:, 0]
         pmf = np.where(first[:, None, None], np.array([[ROWS[1]]]), np.array([[(F(0), F(1), F(0))]]))
         return np.concatenate([first[:, None], chance.draw(pmf, HERE, Purpose.TARGET)], axis=1)
 
@@ -72,7 +72,7 @@ def test_questions_in_turn_multiply() -> None:
 
 def test_rows_keep_their_own_weights_and_questions() -> None:
     heads = np.array([F(1, 2), F(0), F(1)])
-    found = outcomes(lambda chance, rows: chance.accept(heads[rows], HERE), [F(1, 2), F(1, 3), F(1, 6)])
+    found = outcomes(lambda chance, rows: chance.accept(heads[rows][:, None], HERE)[:, 0], [F(1, 2), F(1, 3), F(1, 6)])
     assert found == {(0, "True"): F(1, 4), (0, "False"): F(1, 4), (1, "False"): F(1, 3), (2, "True"): F(1, 6)}
 
 
@@ -94,6 +94,6 @@ def test_fixed_noise_is_one_uniform_however_often_it_is_used() -> None:
 
 def test_a_path_remembers_its_answers() -> None:
     chance = Enumerator([Path(0, (), F(1))])
-    chance.accept(np.array([F(1, 3)]), HERE)
-    assert chance.done == [Path(0, (True,), F(1, 3))]
-    assert chance.untried == [Path(0, (False,), F(2, 3))]
+    chance.accept(np.array([[F(1, 3)]]), HERE)
+    assert chance.done == [Path(0, ((True,),), F(1, 3))]
+    assert chance.untried == [Path(0, ((False,),), F(2, 3))]

@@ -81,12 +81,12 @@ def test_coins_and_draws_are_their_uniforms(make: Any) -> None:
     coins = tape.uniform(start[:, None] + make([[0, 1, 2]]), Purpose.ACCEPT)
     chances = coins + make([[2.0**-53, 0.0, 0.0]])  # the first coin succeeds by a hair, the second just fails
     assert tape.accept_prefix(chances, start).tolist() == [1] * 4
-    assert tape.accept(chances[:, 0], start).tolist() == [True] * 4
-    assert tape.accept(coins[:, 0], start).tolist() == [False] * 4
+    assert tape.accept(chances[:, :1], start).ravel().tolist() == [True] * 4
+    assert tape.accept(coins, start).ravel().tolist() == [False] * 12
     assert tape.accept_prefix(chances * 0 + 1, start).tolist() == [3] * 4
-    lane = tape.uniform(start[:, None], Purpose.ACCEPT, lane=2)[:, 0]
-    assert tape.accept(lane + 2.0**-53, start, lane=2).tolist() == [True] * 4
-    assert tape.accept(lane, start, lane=2).tolist() == [False] * 4
+    lane = tape.uniform(start[:, None], Purpose.ACCEPT, lane=2)
+    assert tape.accept(lane + 2.0**-53, start, lane=2).tolist() == [[True]] * 4
+    assert tape.accept(lane, start, lane=2).tolist() == [[False]] * 4
 
 
 class Forced(Tape):
@@ -105,8 +105,8 @@ def test_coins_at_the_ends(make: Any, number: float) -> None:
     """MUTANT 19: at a coin of 0, a token of no mass is neither kept nor drawn; at the last, a sure one still is."""
     tape, here = Forced(0, 1), make([0])
     tape.number = number
-    assert tape.accept(make([0.0]), here).tolist() == [False]
-    assert tape.accept(make([1.0]), here).tolist() == [True]
+    assert tape.accept(make([[0.0]]), here).tolist() == [[False]]
+    assert tape.accept(make([[1.0]]), here).tolist() == [[True]]
     assert tape.accept_prefix(make([[1.0, 1.0, 0.0, 1.0]]), here).tolist() == [2]
     row = make([[[0.0, 0.5, 0.0, 0.5, 0.0]]])
     assert tape.draw(row, here, Purpose.TARGET).tolist() == [[1 if number == 0 else 3]]

@@ -1,0 +1,162 @@
+"""LANTERN: accept a draft with the mass of its neighbourhood in the codebook.
+
+LANTERN, sections 3.2 and 3.3 and Algorithm 1 (whose q is the target: here p is). The neighbourhood A of a drafted
+token x is x itself and its nearest tokens, which join one by one while the *conditional* target
+
+    p_A(y given x) = P(A) if y = x,  0 if y is another token of A,  p(y) otherwise
+
+stays nearer to p than ``delta``; the first that would reach it stops the joining. A draft is kept with
+min(1, P(A)/q(x)); after a rejection the token follows [p_A(. given x) - q]+.
+
+Only the mass m that moves to x matters: TV(p_A, p) = m, and the Jensen-Shannon divergence is, in nats,
+
+    JS = (m log 2 + a log(a/c) + b log(b/c))/2   with a = p(x), b = a + m, c = (a + b)/2,
+
+because every token that joined loses all it had. Both grow with m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array, Number, asarray, at, is_exact, marked, namespace, normalised, number, one_hot, wide
+from simlab.checks import check_choice, check_number
+from simlab.rules.base import RatioRule
+from simlab.rules.neighbourhood import NOBODY, Neighbours
+
+
+def moved_tv(moved: Array, own: Array) -> Array:
+    """TV of p_A to p."""
+    return moved
+
+
+def moved_js(moved: Array, own: Array) -> Array:
+    """Jensen-Shannon divergence of p_A to p in nats, at most log 2; in floating point, also for exact rows."""
+    if is_exact(moved):
+        moved, own = moved.astype(np.float64), own.astype(np.float64)
+    xp = namespace(moved)
+    own = own + 0 * moved
+    sum_, tiny = own + moved, 1e-300
+    middle = xp.where(own + moved > 0, own + moved / 2, 1.0)
+    low = own * xp.log(xp.where(own > tiny, own, 1.0) / middle)
+    high = sum_ * xp.log(xp.where(sum_ > tiny, sum_, 1.0) / middle)
+    return (moved * float(np.log(2)) + xp.where(own > tiny, low, 0.0) + xp.where(sum_ > tiny, high, 0.0)) / 2
+
+
+def moved_js_bits(moved: Array, own: Array) -> Array:
+    """The same in bits, at most 1."""
+    return moved_js(moved, own) / float(np.log(2))
+
+
+def moved_js_root(moved: Array, own: Array) -> Array:
+    """The Jensen-Shannon *distance*: the square root of the divergence in nats."""
+    root = moved_js(moved, own)
+    return namespace(root).sqrt(namespace(root).clip(root, 0.0, None))
+
+
+BOUNDS: dict[str, Callable[[Array, Array], Array]] = {
+    "tv": moved_tv,
+    "jsd": moved_js,
+    "jsd-bits": moved_js_bits,
+    "jsd-root": moved_js_root,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed(RatioRule):
+    """What LANTERN's rules share: a neighbourhood, its mass, and the conditional target it makes."""
+
+    neighbours: Any
+    _near: Neighbours = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_near", Neighbours(self.neighbours))
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        joined, masses = self._joined(p, x)
+        return at(p, x) + namespace(p).sum(namespace(p).where(joined, masses, number(0, p)), axis=-1), at(q, x)
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        given, q = wide(self.conditional_rows(p, x)), wide(q)
+        xp = namespace(given)
+        return normalised(xp.where(given > q, given - q, number(0, given)), wide(p))
+
+    def conditional_rows(self, p: Array, x: Array) -> Array:
+        """p_A(. given x), ``[..., V]``: the target with the mass of the neighbourhood moved to x."""
+        xp, (joined, masses) = namespace(p), self._joined(p, x)
+        moved = xp.sum(xp.where(joined, masses, number(0, p)), axis=-1)
+        lost = self._member(p, x, joined)
+        return xp.where(lost, number(0, p), p) + moved[..., None] * one_hot(x, p)
+
+    def _joined(self, p: Array, x: Array) -> tuple[Array, Array]:
+        """Which neighbours ``[..., K]`` join x, and the mass p has on each."""
+        xp, near = namespace(p), self._near.of(p, x)
+        masses = xp.where(near == NOBODY, number(0, p), _at_each(p, near))
+        upto = xp.cumsum(masses, axis=-1) if is_exact(p) else xp.cumulative_sum(masses, axis=-1)
+        return (near != NOBODY) & self._within(upto, at(p, x)[..., None]), masses
+
+    def _member(self, p: Array, x: Array, joined: Array) -> Array:
+        """``bool[..., V]``: the tokens that joined."""
+        return marked(self._near.of(p, x), joined, p.shape[-1])
+
+    def _within(self, moved: Array, own: Array) -> Array:
+        """Whether a neighbour may join, ``moved[..., K]`` being the mass moved to x then, and ``own`` what x has."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Lantern(Relaxed):
+    """LANTERN's rule: neighbours join while ``bound`` stays strictly below ``delta``, 0 <= delta <= 1.
+
+    ``neighbours[x]`` lists the nearest tokens of x, nearest first, without x. ``bound`` is ``tv``, ``jsd`` (in nats),
+    ``jsd-bits`` or ``jsd-root``. With delta = 0 no token that has mass joins, and the rule is lossless.
+    """
+
+    delta: Number = 0.2
+    bound: str = "tv"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_delta(self.delta)
+        check_choice("bound", self.bound, tuple(BOUNDS))
+
+    def _within(self, moved: Array, own: Array) -> Array:
+        return BOUNDS[self.bound](moved, own) < number(self.delta, moved)
+
+
+@dataclass(frozen=True, eq=False)
+class LanternMultiplicative(Relaxed):
+    """LANTERN++'s rule: neighbours join while they add at most (``factor`` - 1) p(x) to p(x); factor >= 1.
+
+    The reference code of LANTERN, where a bound above 1 is read this way. With factor = 1 it is lossless.
+    """
+
+    factor: Number = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("factor", self.factor, least=1)
+
+    def _within(self, moved: Array, own: Array) -> Array:
+        return moved <= (number(self.factor, moved) - number(1, moved)) * own
+
+
+def check_delta(delta: Any) -> None:
+    """Raise ``ValueError`` unless ``delta`` is a number from 0 to 1."""
+    try:
+        check_number("delta", delta)
+        fine = delta <= 1
+    except ValueError:
+        fine = False
+    if not fine:
+        raise ValueError(f"delta is {delta!r}; expected a number from 0 to 1")
+
+
+def _at_each(p: Array, near: Array) -> Array:
+    """``p[..., near[..., k]]``; the last entry where ``near`` is ``NOBODY``."""
+    xp = namespace(p)
+    return xp.take_along_axis(p, xp.where(near == NOBODY, asarray(p.shape[-1] - 1, near), near), axis=-1)

@@ -1,0 +1,37 @@
+"""LANTERN at temperature 0: keep a draft if it is the likeliest token once its neighbourhood is counted for it.
+
+LANTERN, section 3.3, last paragraph: "accept x if x = argmax p_A(. given D = x)". After a rejection the likeliest
+token of the target is emitted; it is also the likeliest of p_A, because x was not. The paper leaves open which p is
+meant: the softmax row of the model, or the point mass that temperature 0 makes of it. The rule takes the row it is
+given (:mod:`theory.claims.lantern` judges both).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simlab.arrays import Array, namespace, number, one_hot
+from simlab.rules.lantern import Lantern
+
+
+@dataclass(frozen=True, eq=False)
+class LanternGreedy(Lantern):
+    """Keep x surely if it is the argmax of p_A(. given x), the first of equals; never otherwise.
+
+    ``neighbours``, ``delta`` and ``bound`` are those of ``lantern``. The draft row is looked at only where
+    q(x) = 0, which is kept, as every rule does.
+    """
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        xp = namespace(p)
+        best = _argmax(self.conditional_rows(p, x))
+        drafted = xp.squeeze(xp.take_along_axis(q, x[..., None], axis=-1), axis=-1)
+        return xp.where((best == x) | (drafted <= 0), number(1, p), number(0, p))
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return one_hot(_argmax(p), p)
+
+
+def _argmax(rows: Array) -> Array:
+    """``int[...]``: the likeliest token, the first of equals."""
+    return namespace(rows).argmax(rows, axis=-1)

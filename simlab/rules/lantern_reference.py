@@ -1,0 +1,33 @@
+"""LANTERN as its published reference code verifies the candidates of a dynamic tree.
+
+The candidates are the draft model's likeliest tokens: nothing is random about them, so the code scores each with
+q = 1 and keeps it with P(A). After a rejection it sets p to zero on x and *all* its k neighbours, not on the
+set A whose mass decided, and scales up the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simlab.arrays import Array, namespace, normalised, number, one_hot, wide
+from simlab.rules.lantern import Lantern
+from simlab.rules.neighbourhood import NOBODY
+
+
+@dataclass(frozen=True, eq=False)
+class LanternReference(Lantern):
+    """Accept x with P(A), whatever q; residual p outside x and its neighbours.
+
+    ``neighbours``, ``delta`` and ``bound`` are those of ``lantern``. With empty lists it is the lossless rule for
+    a draft that is a point mass.
+    """
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        target, draft = super()._masses(p, q, x)
+        return target, draft * 0 + number(1, p)
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        p = wide(p)
+        near = self._near.of(p, x) != NOBODY
+        gone = self._member(p, x, near) | (one_hot(x, p) > 0)
+        return normalised(namespace(p).where(gone, number(0, p), p), p)

@@ -1,0 +1,118 @@
+"""Which tokens count as near: the table ``neighbours[x]`` that LANTERN's rules look at.
+
+``neighbours[x]`` lists the nearest tokens of x, nearest first, without x (LANTERN, section 3.2; the paper's B_k(x)
+is x and these). :func:`codebook_neighbours` makes the table from embeddings, :class:`Neighbours` holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from simlab.arrays import Array, Constant
+from simlab.checks import check_at_least, check_choice
+
+Measure = Literal["l2", "cosine", "random"]
+NOBODY = -1  # fills up the lists that are shorter than the longest
+
+
+class Neighbours:
+    """A checked table of neighbours, ready to be looked up beside any rows.
+
+    ``lists`` holds, for each of V tokens, its neighbours, nearest first; lists may differ in length. Raises
+    ``ValueError`` where a list repeats a token, contains its own, or leaves the vocabulary.
+    """
+
+    def __init__(self, lists: Any) -> None:
+        rows = lists.tolist() if hasattr(lists, "tolist") else lists
+        if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
+            raise ValueError(f"neighbours is {lists!r}; expected a list of nearest tokens for every token")
+        self.lists = tuple(_checked(token, row, len(rows)) for token, row in enumerate(rows))
+        table = np.full((len(rows), max(1, max(map(len, self.lists)))), NOBODY, dtype=np.int64)
+        for token, row in enumerate(self.lists):
+            table[token, : len(row)] = row
+        self._table = Constant(table)
+
+    def of(self, p: Array, x: Array) -> Array:
+        """``int[..., K]``: the neighbours of ``x[...]``, nearest first, then ``NOBODY``.
+
+        Raises ``ValueError`` where ``p[..., V]`` has another vocabulary.
+        """
+        if len(self.lists) != p.shape[-1]:
+            raise ValueError(f"neighbours lists {len(self.lists)} tokens; expected V = {p.shape[-1]}, a list for each")
+        return self._table.beside(x)[x]
+
+
+def _checked(token: int, row: Any, size: int) -> tuple[int, ...]:
+    row = row.tolist() if hasattr(row, "tolist") else row
+    if isinstance(row, str) or not isinstance(row, Sequence):
+        raise ValueError(f"neighbours[{token}] is {row!r}; expected a list of tokens, nearest first")
+    for near in row:
+        if isinstance(near, bool) or not isinstance(near, Integral) or not 0 <= near < size:
+            raise ValueError(f"neighbours[{token}] holds {near!r}; expected tokens 0 to {size - 1}")
+        if near == token:
+            raise ValueError(f"neighbours[{token}] holds {near} itself; expected only other tokens")
+    if len(set(row)) < len(row):
+        twice = next(near for near in row if list(row).count(near) > 1)
+        raise ValueError(f"neighbours[{token}] holds {twice} more than once; expected each token at most once")
+    return tuple(map(int, row))
+
+
+def codebook_neighbours(
+    codebook: Any, count: int, measure: Measure = "l2", normalised: bool = False, seed: int = 0
+) -> np.ndarray:
+    """``int64[V, count]``: the ``count`` nearest tokens of each token, nearest first, without the token itself.
+
+    ``codebook`` is ``[V, dimensions]``. ``measure`` is ``l2``, ``cosine`` (of the raw vectors), or ``random``: other
+    tokens in an order that ``seed`` decides, the control of LANTERN's Table 4. ``normalised`` scales the vectors to
+    unit length first, which is how such codebooks are looked up when an image is decoded. Tokens at equal
+    distance stand in the order of their numbers. Raises ``ValueError`` for a codebook that is no finite table,
+    a vector of length 0 where a length is needed, an unknown measure, or a count outside 1 to V - 1.
+    """
+    vectors = _vectors(codebook)
+    size = len(vectors)
+    check_choice("measure", measure, get_args(Measure))
+    if check_at_least("count", count, 1) >= size:
+        raise ValueError(f"count is {count}; expected at most {size - 1}, the other tokens of a codebook of {size}")
+    if measure == "random":
+        away = np.random.default_rng(check_at_least("seed", seed, 0)).random((size, size))
+    else:
+        away = _distances(_unit(vectors) if normalised or measure == "cosine" else vectors)
+    np.fill_diagonal(away, -1)
+    return np.argsort(away, axis=1, kind="stable")[:, 1 : count + 1]
+
+
+def codebook_distances(codebook: Any, normalised: bool = False) -> np.ndarray:
+    """``float64[V, V]``: L2 distances between the vectors of a codebook, raw or scaled to unit length.
+
+    Raises ``ValueError`` as :func:`codebook_neighbours` does.
+    """
+    vectors = _vectors(codebook)
+    return _distances(_unit(vectors) if normalised else vectors)
+
+
+def _vectors(codebook: Any) -> np.ndarray:
+    try:
+        vectors = np.array(codebook, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"codebook is {codebook!r}; expected a table of numbers [V, dimensions]") from None
+    if vectors.ndim != 2 or 0 in vectors.shape:
+        raise ValueError(f"codebook has shape {vectors.shape}; expected [V, dimensions]")
+    if not np.isfinite(vectors).all():
+        raise ValueError("codebook holds NaN or infinity; expected numbers")
+    return vectors
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not (length > 0).all():
+        raise ValueError(f"codebook[{int(np.argmin(length))}] has length 0; expected vectors with a direction")
+    return vectors / length
+
+
+def _distances(vectors: np.ndarray) -> np.ndarray:
+    return cdist(vectors, vectors)

@@ -1,0 +1,35 @@
+"""The optimal lossy rule: the most acceptance a given total variation can buy.
+
+The question is that of V. Tran-Thien's "mentored decoding" (An optimal lossy variant of speculative decoding,
+2023), which bounds the Kullback-Leibler divergence of the output to the target; here the bound is on TV, and the
+answer has a closed form. Let t = min(1, tv/TV(p, q)) and let the target be p_t = p + t (q - p). Speculative sampling of
+p_t emits p_t, which is tv away from p, and accepts 1 - TV(p_t, q) = 1 - (1 - t) TV(p, q) = alpha + tv: all that any
+rule with one candidate can (:func:`theory.acceptance.frontier`). Its residual is [p_t - q]+ = [p - q]+.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simlab.arrays import Array, Number, at, namespace, number, wide
+from simlab.rules.base import RatioRule
+from simlab.checks import check_number
+
+
+@dataclass(frozen=True)
+class OptimalLossy(RatioRule):
+    """Accept x with min(1, p_t(x)/q(x)); what is emitted is min(``tv``, TV(p, q)) away from p; 0 <= tv <= 1."""
+
+    tv: Number
+
+    def __post_init__(self) -> None:
+        check_number("tv", self.tv)
+        if self.tv > 1:
+            raise ValueError(f"tv is {self.tv!r}; expected a number from 0 to 1")
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        xp, one = namespace(p), number(1, p)
+        apart = xp.sum(abs(wide(p) - wide(q)), axis=-1) / number(2, p)
+        share = number(self.tv, p) / xp.where(apart > 0, apart, one)
+        share = xp.where(share < one, share, one)
+        return at(p, x) + share * (at(q, x) - at(p, x)), at(q, x)

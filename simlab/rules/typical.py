@@ -1,0 +1,39 @@
+"""Typical acceptance, the lossy rule of Medusa: keep a draft the target finds likely enough, whatever q.
+
+Cai et al., "Medusa: simple LLM inference acceleration framework with multiple decoding heads", arXiv 2401.10774,
+section 2.3.2: accept x if p(x) > min(epsilon, delta exp(-H(p))), H the entropy of p in nats. The draft is compared
+with nothing, so the output law follows q wherever p is flat. After a rejection the token is drawn from p.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.arrays import Array, Number, at, is_exact, namespace, number
+from simlab.checks import check_number
+from simlab.rules.base import Rule
+
+
+@dataclass(frozen=True)
+class Typical(Rule):
+    """Keep x surely if p(x) > min(``epsilon``, ``delta`` exp(-H(p))), never otherwise; both >= 0, Medusa's defaults."""
+
+    epsilon: Number = 0.09
+    delta: Number = 0.3
+
+    def __post_init__(self) -> None:
+        check_number("epsilon", self.epsilon)
+        check_number("delta", self.delta)
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        xp = namespace(p)
+        floats = p.astype(np.float64) if is_exact(p) else p
+        inner = floats * xp.log(xp.where(floats > 0, floats, 1.0))
+        flat = float(self.delta) * xp.exp(xp.sum(inner, axis=-1))
+        threshold = xp.clip(flat, 0.0, float(self.epsilon))
+        return xp.where((at(floats, x) > threshold) | (at(q, x) <= 0), number(1, p), number(0, p))
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return p
