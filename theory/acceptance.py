@@ -7,11 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from simlab.arrays import Number
-from simlab.checks import check_at_least, check_number
-from theory.distances import tv
+import numpy as np
 
-__all__ = ["alpha", "expected_tokens", "frontier", "speedup", "trials_per_rejection", "trials_per_token"]
+from simlab.arrays import Number
+from simlab.checks import as_metric, as_pair, check_at_least, check_number
+from theory.distances import ot, tv
+
+__all__ = [
+    "alpha",
+    "expected_tokens",
+    "frontier",
+    "nearest_frontier",
+    "speedup",
+    "trials_per_rejection",
+    "trials_per_token",
+]
 
 
 def alpha(p: Any, q: Any) -> Any:
@@ -77,3 +87,25 @@ def frontier(p: Any, q: Any, spent: Number) -> Any:
     """
     best = alpha(p, q) + spent
     return best if best < 1 else best * 0 + 1
+
+
+def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
+    """The least Wasserstein-1 at which a rule with one candidate can accept ``accepted``; floating point.
+
+    A rule keeps masses k <= q of total ``accepted`` and emits k and something else. Whatever it emits, moving p to it
+    moves ``accepted`` of p's mass onto k; and mass that is not needed there may stay where it is. So the least is a
+    *partial* transport of that much mass from p to q, and a rule that emits its plan, the rest of p unmoved, reaches
+    it. It is 0 up to alpha = sum min(p, q), and the whole distance from p to q at 1. ``metric`` is ``[V, V]``.
+    Raises ``ValueError`` for ``accepted`` outside [0, 1], and where p or q is no pmf.
+    """
+    p, q = (np.asarray(row, dtype=np.float64) for row in as_pair(p, q))
+    check_number("accepted", accepted)
+    if accepted > 1:
+        raise ValueError(f"accepted is {accepted}; expected a probability")
+    cost = as_metric(metric, "metric", len(p))
+    both = np.minimum(p, q)
+    moved = float(accepted) - both.sum()
+    if moved <= 1e-12:
+        return 0.0
+    # nothing that can stay moves: only what p has too much of, and q too
+    return float(ot.partial.partial_wasserstein2(p - both, q - both, cost, m=min(moved, (p - both).sum())))

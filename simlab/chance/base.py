@@ -5,7 +5,8 @@ A decoder is written for a batch of sequences and asks four kinds of questions. 
 follows every answer with its exact probability. Neither is visible in the decoder.
 
 ``position`` is the place in the sequence of the first decision, ``[B]``; the j-th decision of a call stands
-at ``position + j``, unless a position is given for each. With the iteration and the purpose it gives every decision its own random number.
+at ``position + j``, unless a position is given for each. With the iteration, the purpose and the lane it gives
+every decision its own random number.
 """
 
 from __future__ import annotations

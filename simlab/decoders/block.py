@@ -18,7 +18,7 @@ from simlab.rules import Rule
 
 @dataclass(frozen=True)
 class Block(SpeculativeDecoder):
-    """``gamma`` drafts verified together, and one more token. The rule is not used: this is a lossless rule of its own."""
+    """``gamma`` drafts verified together, and one more token. The rule is not used: this is lossless by itself."""
 
     def verify(
         self,

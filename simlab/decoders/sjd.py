@@ -113,9 +113,7 @@ class Sjd(Decoder[SjdState]):
         # the token after the kept drafts, then the rest of the window again from this call's rows
         known = Known(xp.concat([state.past, seen.p], axis=1), length - memory)
         tail = self._tail(state, seen, rule, chance, start)
-        tokens, q = self._fill(
-            process, chance, seen.tokens, length + seen.count, start, fresh, known, tail, seen.after
-        )
+        tokens, q = self._fill(process, chance, seen.tokens, length + seen.count, start, fresh, known, tail, seen.after)
 
         past = known.at(grid(start - memory, memory))
         q = slots(q, grid(drawn, self.window))

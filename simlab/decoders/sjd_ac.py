@@ -1,9 +1,9 @@
 """Speculative Jacobi decoding with adaptive continuation: SJD-PAC, section 4.2 and Algorithm 1, lines 5 to 16.
 
 SJD draws every token behind the first rejection anew. Adaptive continuation goes on verifying instead, each token by
-its own coin against the rows of this call: a token that passes stays, another is replaced from the residual. What stands
-there afterwards follows the rule's output law for (p, q), for a lossless rule p itself, and is declared so; it is
-a draft for the next call, and stays there far more often than a token drawn anew would come out the same.
+its own coin against the rows of this call: a token that passes stays, another is replaced from the residual. What
+stands there afterwards follows the rule's output law for (p, q), for a lossless rule p itself, and is declared so. It
+is a draft for the next call, and the same token far more often than one drawn anew would be.
 """
 
 from __future__ import annotations

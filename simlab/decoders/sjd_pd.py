@@ -6,12 +6,12 @@ in turn with recursive residuals (equations 7 and 8),
 
     p^(1) = p,   q^(1) = q,   p^(k+1) = residual(p^(k), q^(k), c_k),   q^(k+1) = q^(k) without c_k,
 
-so that whatever node the tree is left at, what follows has the right law (:mod:`simlab.decoders.tree` has the shapes). A
-draft other than the window's own leads off the chain: the rows behind it were computed for other tokens, and stay
-what they were, the rows the next drafts are drawn from.
+so that whatever node the tree is left at, what follows has the right law (:mod:`simlab.decoders.tree` has the
+shapes). A draft other than the window's own leads off the chain: the rows behind it were computed for other tokens,
+and stay what they were, the rows the next drafts are drawn from.
 
-The window's state is that of SJD. The other candidates depend on nothing but the rows declared for it, so they are drawn
-when the next call is about to be made, and forgotten after it.
+The window's state is that of SJD. The other candidates depend on nothing but the rows declared for it, so they are
+drawn when the next call is about to be made, and forgotten after it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class SjdPd(Sjd):
             after = xp.where((walking & ~kept)[:, None], left, after)
             spare = spare | (walking & (children[:, 0] == NONE))
             walking = kept
-            row = xp.where(kept, at(children, xp.clip(picked, 0, None)) + 1, row)
+            row = xp.where(kept, self._below(children, picked), row)
             count = count + xp.astype(kept, count.dtype)
         after, spare = xp.where(walking[:, None], slot(rows, row), after), spare | walking
 
@@ -127,7 +127,7 @@ class SjdPd(Sjd):
                 drawn = self._draw(left, place, chance, group)
                 drawn = xp.concat([*(token[:, None] for token in known), drawn[:, len(known) :]], axis=1)
                 nodes |= {node: drawn[:, g] for g, node in enumerate(group)}
-                left = self._without(left, drawn)
+                left = self._left(left, drawn, k)
             for row in parents[len(drawn_for) :]:
                 nodes |= {int(n): nodes[int(c)] for n, c in zip(*shape.children.values[[row, parents[0]]], strict=True)}
         return xp.stack([nodes[node] for node in range(shape.nodes)], axis=1)
@@ -140,9 +140,9 @@ class SjdPd(Sjd):
         xp = namespace(left)
         nothing = one_hot(indices(1, place), left)
         there = xp.sum(left, axis=2) > 0
-        known = asarray(np.array([node < self.window for node in group]), place)
-        wanted = there & ~known
-        drawn = chance.draw(xp.where(wanted[..., None], left, nothing), place, Purpose.DRAFT, _lanes(group, place))
+        lane = asarray(np.array(group), place)  # every node of a call has a number, and so a uniform, of its own
+        wanted = there & (lane >= self.window)
+        drawn = chance.draw(xp.where(wanted[..., None], left, nothing), place, Purpose.DRAFT, lane)
         return xp.where(there, drawn, NONE)
 
     def _pick(
@@ -162,16 +162,23 @@ class SjdPd(Sjd):
             picked = xp.where(kept, k, picked)
             rejected = (asked & ~kept)[:, None]
             p = xp.where(rejected, rule.residual_rows(p, q, x), p)
-            q = xp.where(rejected, self._without(q, x), q)
+            q = xp.where(rejected, self._rescored(q, x), q)
         return picked, p
 
-    def _without(self, q: Array, x: Array) -> Array:
-        """q^(k+1): the rows ``q[..., V]`` without the tokens ``x[...]``, scaled up; all 0 where nothing is left."""
-        xp, zero = namespace(q), number(0, q)
-        rest = xp.where(one_hot(x, q) > 0, zero, q)
-        return normalised(rest, rest * 0)
+    def _left(self, q: Array, x: Array, k: int) -> Array:
+        """What the candidate after ``c_{k+1} = x[...]`` is drawn from: q without it."""
+        return without(q, x)
+
+    def _rescored(self, q: Array, x: Array) -> Array:
+        """The q that the candidate after the rejected ``x[...]`` is scored with: what it was drawn from."""
+        return without(q, x)
+
+    def _below(self, children: Array, picked: Array) -> Array:
+        """The row ``[B]`` after the candidate that was kept."""
+        return at(children, namespace(picked).clip(picked, 0, None)) + 1
 
 
-def _lanes(group: list[int], like: Array) -> Array:
-    """The lane of each node: its number, so that every draw of a call has its own uniform."""
-    return asarray(np.array(group), like)
+def without(q: Array, x: Array) -> Array:
+    """q^(k+1): the rows ``q[..., V]`` without the tokens ``x[...]``, scaled up; all 0 where nothing is left."""
+    rest = namespace(q).where(one_hot(x, q) > 0, number(0, q), q)
+    return normalised(rest, rest * 0)

@@ -16,7 +16,7 @@ once, and a model can lay out its attention ahead.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -45,7 +45,7 @@ class Tree:
         return len(self.paths.values)
 
 
-@lru_cache(maxsize=None)
+@cache
 def tree(shape: Shape, window: int, candidates: int, depth: int) -> Tree:
     """The tree of that shape; ``depth`` is cut at the window."""
     depth = min(depth, window)

@@ -47,7 +47,9 @@ class Process(ABC):
         root = xp.full((1, depth), -1, dtype=paths.dtype, device=device(paths))
         paths = xp.concat([root, paths], axis=0)
         place = start[:, None] + xp.sum(xp.astype(paths >= 0, start.dtype), axis=1)
-        values = slots(nodes, xp.broadcast_to(xp.reshape(xp.clip(paths, 0, None), (1, -1)), (batch, (count + 1) * depth)))
+        values = slots(
+            nodes, xp.broadcast_to(xp.reshape(xp.clip(paths, 0, None), (1, -1)), (batch, (count + 1) * depth))
+        )
         values = xp.where(paths >= 0, xp.reshape(values, (batch, count + 1, depth)), 0)
         repeated = xp.broadcast_to(tokens[:, None], (batch, count + 1, tokens.shape[1]))
         repeated = xp.reshape(repeated, (batch * (count + 1), tokens.shape[1]))

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simlab.arrays import Array, Number, at, namespace, number, wide
-from simlab.rules.base import RatioRule
 from simlab.checks import check_number
+from simlab.rules.base import RatioRule
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,112 @@
+"""A process behind a sampler's processors: the target that is really sampled from.
+
+What a decoder has to be lossless to is not the model's row but the row after guidance, masks, temperature and the
+filters. So these are part of the process, and every row of it has passed through all of them, in the order real
+samplers apply them:
+
+    guidance on raw logits, grammar mask, temperature, top-k, top-p, softmax.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array, Constant, Number, grid, is_exact, namespace
+from simlab.checks import check_at_least, check_number
+from simlab.processes import processors
+from simlab.processes.base import Process
+
+
+class Processed(Process):
+    """The rows of ``process`` after a sampler's processors.
+
+    Parameters
+    ----------
+    process
+        The model, given the condition.
+    temperature
+        >= 0; 1 leaves the row, 0 makes it a point mass on its likeliest token. 0 or 1/n for exact processes.
+    top_k, top_p
+        Keep the k likeliest tokens (ties kept); keep the fewest likeliest that have this mass, 0 < top_p <= 1.
+    unconditional, guidance
+        The model without the condition, and the scale; 1 is the conditional model. Whole for exact processes.
+    grammar
+        ``bool[N, V]``: the tokens allowed at each position, at least one everywhere.
+
+    Raises ``ValueError`` for a value outside its range, a grammar of another shape or without a token somewhere,
+    guidance without an unconditional process, or one over other sequences.
+    """
+
+    def __init__(
+        self,
+        process: Process,
+        temperature: Number = 1,
+        top_k: int | None = None,
+        top_p: Number | None = None,
+        unconditional: Process | None = None,
+        guidance: Number = 1,
+        grammar: Any = None,
+    ) -> None:
+        self.process, self.unconditional = process, unconditional
+        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
+        self.uniform = process.uniform
+        check_number("temperature", temperature)
+        check_number("guidance", guidance)
+        if top_k is not None:
+            check_at_least("top_k", top_k, 1)
+        if top_p is not None:
+            check_number("top_p", top_p)
+            if not 0 < top_p <= 1:
+                raise ValueError(f"top_p is {top_p!r}; expected a mass above 0 and at most 1")
+        if (unconditional is None) != (guidance == 1):
+            raise ValueError(
+                f"guidance is {guidance!r} and unconditional {unconditional!r}; expected a process with a "
+                "guidance other than 1, and none with 1"
+            )
+        if unconditional is not None:
+            _same_sequences(process, unconditional)
+        self.temperature, self.top_k, self.top_p, self.guidance = temperature, top_k, top_p, guidance
+        self._allowed = None if grammar is None else _grammar(grammar, process)
+        # an exact process says at once what it cannot do
+        self.processed(processors.guided(process.uniform, process.uniform, guidance))
+
+    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
+        rows = self.process.forward(tokens, start, count)
+        if self.unconditional is not None:
+            rows = processors.guided(rows, self.unconditional.forward(tokens, start, count), self.guidance)
+        if self._allowed is not None:
+            place = namespace(start).clip(grid(start, count), 0, self.length - 1)
+            rows = processors.masked(rows, self._allowed.beside(start)[place])
+        return self.processed(rows)
+
+    def processed(self, rows: Array) -> Array:
+        """Rows ``[..., V]`` after temperature, top-k and top-p."""
+        if self.temperature != 1:
+            rows = processors.tempered(rows, self.temperature)
+        if self.top_k is not None:
+            rows = processors.top_k(rows, self.top_k)
+        if self.top_p is not None:
+            rows = processors.top_p(rows, self.top_p)
+        return rows
+
+
+def _same_sequences(process: Process, other: Process) -> None:
+    sizes = (process.vocabulary, process.length), (other.vocabulary, other.length)
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"unconditional has (vocabulary, length) {sizes[1]}; expected the process's {sizes[0]}")
+    if is_exact(process.uniform) != is_exact(other.uniform):
+        raise ValueError("one of process and unconditional is exact and the other floating point; expected the same")
+
+
+def _grammar(grammar: Any, process: Process) -> Constant:
+    table = np.asarray(grammar)
+    wanted = process.length, process.vocabulary
+    if table.shape != wanted or table.dtype != bool:
+        raise ValueError(f"grammar has shape {table.shape} and dtype {table.dtype}; expected bool {wanted}")
+    if not table.any(axis=1).all():
+        raise ValueError(
+            f"grammar allows no token at position {int(np.argmin(table.any(axis=1)))}; expected one or more"
+        )
+    return Constant(table)

@@ -1,0 +1,82 @@
+"""What samplers do to a row before they draw from it, each a function of rows ``[..., V]``.
+
+On pmfs instead of logits: log p is a logit row up to a constant, which none of these look at. Exact rows stay exact
+where the operation is rational: whole guidance scales, and temperatures 1/n.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from simlab.arrays import Array, Number, full, indices, is_exact, namespace, normalised, number, one_hot
+
+__all__ = ["guided", "masked", "tempered", "top_k", "top_p"]
+
+
+def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
+    """Classifier-free guidance: logits u + scale (c - u), so a row in proportion to c^scale u^(1 - scale).
+
+    Ho and Salimans, "Classifier-free diffusion guidance", 2022, on the logits of tokens. A token that the
+    conditional row excludes stays excluded; one that only the unconditional row excludes counts as having its
+    conditional mass there, because a ratio to nothing says nothing. Raises ``ValueError`` for exact rows and a
+    scale that is not whole.
+    """
+    xp = namespace(conditional)
+    base = xp.where(unconditional > 0, unconditional, xp.where(conditional > 0, conditional, number(1, conditional)))
+    return normalised(conditional * _power(conditional / base, scale - 1, "guidance"), conditional)
+
+
+def masked(rows: Array, allowed: Array) -> Array:
+    """A grammar's mask: the rows on the tokens ``allowed[..., V]``; uniform over these where a row has none."""
+    xp, zero = namespace(rows), number(0, rows)
+    ones = full(tuple(rows.shape), 1, rows)
+    return normalised(xp.where(allowed, rows, zero), normalised(xp.where(allowed, ones, zero), rows))
+
+
+def tempered(rows: Array, temperature: Number) -> Array:
+    """Rows in proportion to p^(1/temperature); at 0 a point mass on the likeliest token, the first of equals.
+
+    Raises ``ValueError`` for exact rows and a temperature that is not 0 or 1/n.
+    """
+    if temperature == 0:
+        return one_hot(namespace(rows).argmax(rows, axis=-1), rows)
+    top = namespace(rows).max(rows, axis=-1, keepdims=True)
+    return normalised(_power(rows / top, 1 / _as_fraction(temperature), "1/temperature"), rows)
+
+
+def top_k(rows: Array, k: int) -> Array:
+    """The k likeliest tokens, and all that tie with the last of them, scaled up."""
+    xp, size = namespace(rows), rows.shape[-1]
+    least = xp.sort(rows, axis=-1)[..., size - min(k, size)]
+    return normalised(xp.where(rows >= least[..., None], rows, number(0, rows)), rows)
+
+
+def top_p(rows: Array, mass: Number) -> Array:
+    """The fewest likeliest tokens that have at least ``mass`` together, scaled up; of equals the first."""
+    xp = namespace(rows)
+    order = xp.argsort(-rows, axis=-1, stable=True)
+    falling = xp.take_along_axis(rows, order, axis=-1)
+    upto = xp.cumsum(falling, axis=-1) if is_exact(rows) else xp.cumulative_sum(falling, axis=-1)
+    needed = upto - falling < number(mass, rows)
+    needed = needed | (indices(rows.shape[-1], order) == 0)
+    back = xp.argsort(order, axis=-1, stable=True)
+    return normalised(xp.where(xp.take_along_axis(needed, back, axis=-1), rows, number(0, rows)), rows)
+
+
+def _as_fraction(value: Number) -> Fraction:
+    return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+def _power(rows: Array, exponent: Number, what: str) -> Array:
+    """``rows ** exponent`` with 0 to the power of anything 0; exact rows take whole exponents."""
+    if not is_exact(rows):
+        xp = namespace(rows)
+        return xp.where(rows > 0, xp.where(rows > 0, rows, 1.0) ** float(exponent), 0.0)
+    if _as_fraction(exponent).denominator != 1:
+        raise ValueError(
+            f"{what} takes the power {exponent} of exact rows; expected a whole one, or floating-point rows"
+        )
+    whole = int(_as_fraction(exponent))
+    return np.where(rows > 0, np.where(rows > 0, rows, Fraction(1)) ** whole, Fraction(0))

@@ -1,0 +1,164 @@
+"""Several candidates for one position: what is emitted, and how often any method could keep one of them.
+
+K candidates are drawn from q without replacement. Verified in turn they are kept with a probability that depends
+on the rule (:func:`candidates_law`). No lossless method keeps one more often than the optimal transport between p and
+the law of the *set* of candidates (SpecTr, Sun et al., arXiv 2310.15141), which :func:`optimal_acceptance` computes.
+
+**The optimum as a minimum.** A method keeps a token of the set S it has seen, so it fixes masses f(S, y), y in S, with
+sum_y f(S, y) <= P(S) and sum_S f(S, y) <= p(y), and keeps one with their total: a flow from sets to their tokens.
+Its maximum is the smallest cut, and for tokens T kept on the side of the sets the cheapest cut is
+
+    optimum = min over T of  p(T) + P(S is not within T),
+
+since a set that reaches beyond T has to be cut itself, and one within T has all its edges cut at T.
+
+**The frontier.** Let a method emit a law that is within TV s of p. It keeps at most the optimum for that law, and the
+cut above grows by at most s when p does. So acceptance <= optimum + s. It is reached: where the flow is stuck, mass
+1 - optimum of p and of the sets is left over; move s of the former onto tokens of the latter. With K = 1 the optimum
+is 1 - TV(p, q) and this is the frontier of :mod:`theory.acceptance`. Measured from what *verifying in turn* accepts
+the bound does not hold: a better lossless method gains acceptance for nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+
+from simlab.arrays import Array, Number, is_exact, normalised
+from simlab.checks import as_pair, as_pmf, check_at_least
+from simlab.rules import Rule
+
+Sets = dict[frozenset[int], Number]
+LARGEST = 16  # tokens; the minimum runs over all their subsets
+
+__all__ = [
+    "Sets",
+    "candidate_sets",
+    "candidates_acceptance",
+    "candidates_frontier",
+    "candidates_law",
+    "optimal_acceptance",
+    "optimal_transport",
+    "without",
+]
+
+
+def without(q: Array, x: int) -> Array:
+    """The row ``q[V]`` without token x, scaled up; all 0 where nothing is left."""
+    rest = q.copy()
+    rest[x] = rest[x] * 0
+    return normalised(rest, rest * 0)
+
+
+def candidates_law(
+    rule: Rule, p: Any, q: Any, candidates: int, after: Callable[[Array, int], Array] = without
+) -> tuple[Array, Number]:
+    """The law ``[V]`` of the token emitted by K candidates verified in turn, and how often one of them is kept.
+
+    c_1 follows q, c_{k+1} follows what is left of q; after a rejection p becomes ``rule.residual`` and q
+    becomes ``after(q, c_k)``, by default what is left of it. K above the support draws all of it. SJD-PAC, appendix
+    A.3. Raises ``ValueError`` where p or q is no pmf, or K < 1.
+    """
+    p, q = as_pair(p, q)
+    check_at_least("candidates", candidates, 1)
+    return _verified(rule, p, q, q, candidates, after)
+
+
+def candidates_acceptance(rule: Rule, p: Any, q: Any, candidates: int) -> Number:
+    """How often one of K candidates verified in turn is kept."""
+    return candidates_law(rule, p, q, candidates)[1]
+
+
+def _verified(
+    rule: Rule, p: Array, q: Array, left: Array, candidates: int, after: Callable[[Array, int], Array]
+) -> tuple[Array, Number]:
+    """``left`` is what the next candidate is drawn from, q what it is scored with."""
+    law, kept = p * 0, p[0] * 0
+    if candidates == 0 or not (left > 0).any():
+        return p, kept
+    for x, drawn in enumerate(left):
+        if not drawn > 0:
+            continue
+        token = np.int64(x)
+        keep = rule.accept_rows(p, q, token)[()]
+        law[x] += drawn * keep
+        kept += drawn * keep
+        if keep < 1:
+            rest = rule.residual_rows(p, q, token)
+            below, more = _verified(rule, rest, after(q, x), without(left, x), candidates - 1, after)
+            law = law + drawn * (1 - keep) * below
+            kept += drawn * (1 - keep) * more
+    return law, kept
+
+
+def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
+    """The law of the set of K candidates from ``q[V]``, drawn with or without replacement.
+
+    Raises ``ValueError`` where q is no pmf, or K < 1.
+    """
+    q = as_pmf(q, "q")
+    law: Sets = {frozenset(): q[0] * 0 + 1}
+    left = {frozenset(): q}
+    for _ in range(check_at_least("candidates", candidates, 1)):
+        longer: defaultdict[Any, Any] = defaultdict(lambda: q[0] * 0)
+        rows = {}
+        for drawn, weight in law.items():
+            row = left[drawn]
+            if not (row > 0).any():
+                longer[drawn] += weight
+                rows[drawn] = row
+            for x, mass in enumerate(row):
+                if mass > 0:
+                    longer[drawn | {x}] += weight * mass
+                    rows[drawn | {x}] = q if replacement else without(row, x)
+        law, left = dict(longer), rows
+    return law
+
+
+def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
+    """The most often a lossless method can keep one of the candidates, whose set has the law ``sets``; exact.
+
+    Raises ``ValueError`` where p is no pmf or has more than 16 tokens.
+    """
+    p = as_pmf(p, "p")
+    if len(p) > LARGEST:
+        raise ValueError(f"p has {len(p)} tokens; expected at most {LARGEST}, the minimum runs over all subsets")
+    best = None
+    for size in range(len(p) + 1):
+        for inside in combinations(range(len(p)), size):
+            within = frozenset(inside)
+            beyond = sum((mass for drawn, mass in sets.items() if not drawn <= within), start=p[0] * 0)
+            cut = sum((p[y] for y in inside), start=p[0] * 0) + beyond
+            best = cut if best is None or cut < best else best
+    return best if is_exact(p) else float(best)
+
+
+def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[float, dict[frozenset[int], np.ndarray]]:
+    """The same by linear programming, in floating point, and the masses f(S, y) ``[V]`` that reach it."""
+    p = np.asarray([float(x) for x in as_pmf(p, "p")])
+    pairs = [(s, y) for s in sets for y in sorted(s)]
+    place = {s: k for k, s in enumerate(sets)}
+    rows = [place[s] for s, _ in pairs] + [len(sets) + y for _, y in pairs]
+    columns = [*range(len(pairs))] * 2
+    matrix = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets) + len(p), len(pairs)))
+    limits = np.array([float(mass) for mass in sets.values()] + list(p))
+    solved = linprog(-np.ones(len(pairs)), A_ub=matrix.tocsr(), b_ub=limits, method="highs")
+    if not solved.success:
+        raise ArithmeticError(f"the linear program of {len(pairs)} masses was not solved: {solved.message}")
+    plan = {s: np.zeros(len(p)) for s in sets}
+    for (s, y), mass in zip(pairs, solved.x, strict=True):
+        plan[s][y] = mass
+    return float(-solved.fun), plan
+
+
+def candidates_frontier(p: Any, sets: Mapping[frozenset[int], Number], spent: Number) -> Number:
+    """The most any method can keep of the candidates if its output law is within TV ``spent`` of p."""
+    best = optimal_acceptance(p, sets) + (spent if isinstance(spent, Fraction) else float(spent))
+    return best if best < 1 else best * 0 + 1
