@@ -105,7 +105,7 @@ def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
     """
     q = as_pmf(q, "q")
     law: Sets = {frozenset(): q[0] * 0 + 1}
-    left = {frozenset(): q}
+    left: dict[frozenset[int], Array] = {frozenset(): q}
     for _ in range(check_at_least("candidates", candidates, 1)):
         longer: defaultdict[Any, Any] = defaultdict(lambda: q[0] * 0)
         rows = {}
@@ -130,13 +130,13 @@ def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
     p = as_pmf(p, "p")
     if len(p) > LARGEST:
         raise ValueError(f"p has {len(p)} tokens; expected at most {LARGEST}, the minimum runs over all subsets")
-    best = None
+    best = p[0] * 0 + 1  # the cut with all tokens inside
     for size in range(len(p) + 1):
         for inside in combinations(range(len(p)), size):
             within = frozenset(inside)
             beyond = sum((mass for drawn, mass in sets.items() if not drawn <= within), start=p[0] * 0)
             cut = sum((p[y] for y in inside), start=p[0] * 0) + beyond
-            best = cut if best is None or cut < best else best
+            best = cut if cut < best else best
     return best if is_exact(p) else float(best)
 
 
@@ -149,7 +149,7 @@ def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[fl
     columns = [*range(len(pairs))] * 2
     matrix = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets) + len(p), len(pairs)))
     limits = np.array([float(mass) for mass in sets.values()] + list(p))
-    solved = linprog(-np.ones(len(pairs)), A_ub=matrix.tocsr(), b_ub=limits, method="highs")
+    solved = linprog(-np.ones(len(pairs)), A_ub=matrix.toarray(), b_ub=limits)
     if not solved.success:
         raise ArithmeticError(f"the linear program of {len(pairs)} masses was not solved: {solved.message}")
     plan = {s: np.zeros(len(p)) for s in sets}

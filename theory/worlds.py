@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
+from typing import NamedTuple
+
+import numpy as np
 
 from simlab.processes import TableProcess
 from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rule
@@ -76,3 +79,38 @@ def small_rules(vocabulary: int) -> dict[str, Rule]:
         "grouped, group residual": make_rule("grouped-group-residual", labels=labels),
         **dynamic,
     }
+
+
+class CodebookPairs(NamedTuple):
+    """Pairs of rows over one codebook, in which tokens that are near are likely together."""
+
+    codebook: np.ndarray  # [V, dimensions]
+    p: np.ndarray  # [n, V]
+    q: np.ndarray  # [n, V]
+
+
+def codebook_pairs(
+    seed: int,
+    count: int,
+    vocabulary: int = 64,
+    dimensions: int = 3,
+    sharpness: float = 1.5,
+    roughness: float = 0.8,
+    error: float = 0.4,
+) -> CodebookPairs:
+    """``count`` target and draft rows imitating an image model's over a random codebook.
+
+    Logits are ``sharpness`` times the inner product of a token's vector with a content vector, plus ``roughness``
+    times noise of the token's own: which of several like tokens is likely is a matter of chance, as LANTERN finds in
+    image models (section 2.2). The draft sees the content with an ``error`` and has noise of its own.
+    """
+    random = np.random.default_rng(seed)
+    codebook = random.normal(size=(vocabulary, dimensions))
+    content = random.normal(size=(count, dimensions))
+    guess = content + error * random.normal(size=(count, dimensions))
+    rows = []
+    for seen in (content, guess):
+        logits = sharpness * seen @ codebook.T + roughness * random.normal(size=(count, vocabulary))
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        rows.append(weights / weights.sum(axis=1, keepdims=True))
+    return CodebookPairs(codebook, *rows)

@@ -79,4 +79,4 @@ def _power(rows: Array, exponent: Number, what: str) -> Array:
             f"{what} takes the power {exponent} of exact rows; expected a whole one, or floating-point rows"
         )
     whole = int(_as_fraction(exponent))
-    return np.where(rows > 0, np.where(rows > 0, rows, Fraction(1)) ** whole, Fraction(0))
+    return np.where(rows > 0, np.where(rows > 0, rows, number(1, rows)) ** whole, number(0, rows))

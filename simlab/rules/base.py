@@ -55,10 +55,10 @@ class Rule(ABC):
         xp = namespace(p)
         tokens = indices(p.shape[-1], p)
         x = xp.broadcast_to(tokens, tuple(p.shape))
-        each = tuple(xp.broadcast_to(r[..., None, :], (*r.shape, r.shape[-1])) for r in (p, q))  # one a token drafted
-        kept = self.accept_rows(*each, x)
+        wide_p, wide_q = (xp.broadcast_to(r[..., None, :], (*r.shape, r.shape[-1])) for r in (p, q))  # one a draft
+        kept = self.accept_rows(wide_p, wide_q, x)
         rejected = q * (number(1, p) - kept)
-        return q * kept + xp.sum(rejected[..., None] * self.residual_rows(*each, x), axis=-2)
+        return q * kept + xp.sum(rejected[..., None] * self.residual_rows(wide_p, wide_q, x), axis=-2)
 
 
 class RatioRule(Rule):
