@@ -150,7 +150,7 @@ def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[fl
     matrix = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets) + len(p), len(pairs)))
     limits = np.array([float(mass) for mass in sets.values()] + list(p))
     solved = linprog(-np.ones(len(pairs)), A_ub=matrix.toarray(), b_ub=limits)
-    if not solved.success:
+    if solved.x is None or solved.fun is None:
         raise ArithmeticError(f"the linear program of {len(pairs)} masses was not solved: {solved.message}")
     plan = {s: np.zeros(len(p)) for s in sets}
     for (s, y), mass in zip(pairs, solved.x, strict=True):

@@ -51,8 +51,8 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         rows = []
         for j in range(self.gamma):
             row = draft.forward(tokens, length + j, 1)
+            rows.append(self._declared(row, tokens, length + j))
             tokens = splice(tokens, length + j, chance.draw(row, length + j, Purpose.DRAFT))
-            rows.append(row)
         xp = namespace(rows[0])
         q = xp.concat(rows, axis=1)
 
@@ -66,3 +66,7 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         tokens = splice(tokens, length + count, last)
         length, info = advance(process, length, count)
         return SpeculativeState(tokens, length), info
+
+    def _declared(self, row: Array, tokens: Array, position: Array) -> Array:
+        """The q ``[B, 1, V]`` of the draft at ``position[B]`` that is drawn from ``row``: that row."""
+        return row

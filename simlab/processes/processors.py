@@ -79,4 +79,6 @@ def _power(rows: Array, exponent: Number, what: str) -> Array:
             f"{what} takes the power {exponent} of exact rows; expected a whole one, or floating-point rows"
         )
     whole = int(_as_fraction(exponent))
-    return np.where(rows > 0, np.where(rows > 0, rows, number(1, rows)) ** whole, number(0, rows))
+    held: Array = rows > 0
+    base: Array = np.where(held, rows, full((1,), 1, rows))
+    return np.where(held, base**whole, rows * 0)
