@@ -107,5 +107,6 @@ def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
     moved = float(accepted) - both.sum()
     if moved <= 1e-12:
         return 0.0
-    # nothing that can stay moves: only what p has too much of, and q too
-    return float(ot.partial.partial_wasserstein2(p - both, q - both, cost, m=min(moved, (p - both).sum())))
+    # nothing that can stay moves: only what p has too much of, and q too; their sums may differ by rounding
+    over, under = p - both, q - both
+    return float(ot.partial.partial_wasserstein2(over, under, cost, m=min(moved, over.sum(), under.sum())))

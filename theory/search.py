@@ -18,13 +18,26 @@ from hypothesis.errors import NoSuchExample
 
 Example = TypeVar("Example")
 Pmf = tuple[Fraction, ...]
+Relaxation = tuple[Pmf, Pmf, tuple[tuple[int, ...], ...], Fraction]  # p, q, neighbours, delta
 
 # Vocabulary and largest weight of the rationals tried, simplest first: a search goes up this list, so that what
 # it finds is small before it is shrunk.
 LEVELS = ((2, 1), (2, 3), (3, 1), (3, 2), (3, 4), (3, 8), (4, 1), (4, 2), (4, 4), (5, 1), (5, 3), (5, 6))
 TRIES = 100  # examples a level
 
-__all__ = ["LEVELS", "TRIES", "Pmf", "grouped_pairs", "pairs", "pmfs", "searched", "sized_pairs", "smallest_violation"]
+__all__ = [
+    "LEVELS",
+    "TRIES",
+    "Pmf",
+    "Relaxation",
+    "grouped_pairs",
+    "pairs",
+    "pmfs",
+    "relaxed_pairs",
+    "searched",
+    "sized_pairs",
+    "smallest_violation",
+]
 
 
 def smallest_violation(
@@ -85,3 +98,12 @@ def sized_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, P
     """Two pmfs, the first in ascending order, and a group size >= 2: what a rule that sorts by p looks at."""
     ascending = pmfs(vocabulary, largest).map(lambda p: tuple(sorted(p)))
     return st.tuples(ascending, pmfs(vocabulary, largest), st.integers(2, vocabulary + 1))
+
+
+@st.composite
+def relaxed_pairs(draw: st.DrawFn, vocabulary: int, largest: int) -> Relaxation:
+    """Two pmfs, a list of neighbours for every token (all others, in some order, cut somewhere), and 0 < delta <= 1."""
+    others = [[y for y in range(vocabulary) if y != x] for x in range(vocabulary)]
+    lists = tuple(tuple(draw(st.permutations(row)))[: draw(st.integers(0, vocabulary - 1))] for row in others)
+    delta = Fraction(draw(st.integers(1, 10)), 10)
+    return draw(pmfs(vocabulary, largest)), draw(pmfs(vocabulary, largest)), lists, delta

@@ -16,6 +16,12 @@ from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
+from simlab.rules import make_rule
+from theory.acceptance import alpha
+from theory.distances import tv
+from theory.exact import acceptance, step_law
+from theory.search import Pmf
+
 Verdict = Literal["holds", "holds-under-assumptions", "refuted", "not-refuted", "not-decided"]
 Found = TypeVar("Found")
 VERDICTS: tuple[str, ...] = get_args(Verdict)
@@ -167,6 +173,23 @@ def numbers(rule: str | None = None, parameters: Mapping[str, Any] | None = None
     exact = {name: _exact(value) for name, value in everything.items() if _has_fraction(value)}
     named = {"rule": rule} if rule else {}
     return named | {name: plain(value) for name, value in everything.items()} | ({"exact": exact} if exact else {})
+
+
+def described(rule: str, parameters: dict[str, Any], p: Pmf, q: Pmf, **more: Any) -> dict[str, Any]:
+    """A counterexample for one pair of rows: what the rule does there, and what the lossless rule does."""
+    made = make_rule(rule, **parameters)
+    law = step_law(made, p, q)
+    return numbers(
+        rule,
+        parameters,
+        p=p,
+        q=q,
+        acceptance=acceptance(made, p, q),
+        acceptance_speculative=alpha(p, q),
+        law=law,
+        tv=tv(law, p),
+        **more,
+    )
 
 
 def plain(value: Any) -> Any:

@@ -11,30 +11,13 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Grouped, Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, Verdict, needed, numbers, require, shown, shown_row
+from theory.claims.base import Claims, Evidence, Finding, Verdict, described, needed, numbers, require, shown, shown_row
 from theory.distances import tv
-from theory.exact import acceptance, mean, sequence_law, step_law
+from theory.exact import acceptance, mean, sequence_law
 from theory.search import Pmf, grouped_pairs, searched, sized_pairs, smallest_violation
 from theory.worlds import random_row
 
 CLAIMS = Claims("gsd")
-
-
-def described(rule: str, parameters: dict[str, Any], p: Pmf, q: Pmf, **more: Any) -> dict[str, Any]:
-    """A counterexample for one pair of rows: what the rule does there, and what the lossless rule does."""
-    made = make_rule(rule, **parameters)
-    law = step_law(made, p, q)
-    return numbers(
-        rule,
-        parameters,
-        p=p,
-        q=q,
-        acceptance=acceptance(made, p, q),
-        acceptance_speculative=alpha(p, q),
-        law=law,
-        tv=tv(law, p),
-        **more,
-    )
 
 
 # Theorem 1 -----------------------------------------------------------------------------------------------------

@@ -10,8 +10,7 @@ from typing import Any
 from simlab.rules import Addition, Amplify, Grouped, Rule
 from theory import controls
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
-from theory.claims.gsd import described
+from theory.claims.base import Claims, Evidence, Finding, caught, described, numbers, require, shown
 from theory.distances import tv, wasserstein1
 from theory.exact import acceptance, step_law
 from theory.search import Pmf, grouped_pairs, searched, smallest_violation

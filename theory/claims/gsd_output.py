@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from simlab.rules import Grouped, Rule, Speculative, make_rule
-from theory.claims.base import Claims, Evidence, Finding, needed, require, shown
-from theory.claims.gsd import WINDOWS, described
+from theory.claims.base import Claims, Evidence, Finding, described, needed, require, shown
+from theory.claims.gsd import WINDOWS
 from theory.distances import tv
 from theory.exact import step_law
 from theory.search import Pmf, grouped_pairs, searched, sized_pairs, smallest_violation

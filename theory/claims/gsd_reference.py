@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from simlab.rules import Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, require, shown
-from theory.claims.gsd import described
+from theory.claims.base import Claims, Evidence, Finding, described, require, shown
 from theory.exact import acceptance, step_law
 from theory.search import pairs, searched, smallest_violation
 

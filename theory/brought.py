@@ -1,0 +1,210 @@
+"""A rule that somebody brings, made to stand beside the rules of the house.
+
+It is two functions of one position: ``accept(p, q, x)``, the probability of keeping x, and ``residual(p, q, x)``, the
+pmf to draw from once x is rejected, with rows ``[V]`` and a token. :class:`Brought` asks them row by row, hands them
+copies, and reads their answers strictly: what is no probability and no pmf is :class:`Broken`, and says so in words.
+
+They are asked only what matters to what is emitted: about tokens that can be drafted, q(x) > 0, and for the residual
+only where x can be rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Rational, Real
+from traceback import format_exception_only
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.arrays import Array, Number, is_exact, number
+from simlab.checks import TOLERANCE
+from simlab.rules import Rule
+
+NEGLIGIBLE = 1e-9  # what floats may miss a bound by, and a chance of rejection too small to be drawn
+
+__all__ = ["NEGLIGIBLE", "Broken", "Brought", "Functions", "Inexact", "as_probability", "as_row", "asked", "last_line"]
+
+
+class Functions(NamedTuple):
+    """The two functions of one position that make a rule."""
+
+    accept: Callable[[Array, Array, int], Any]
+    residual: Callable[[Array, Array, int], Any]
+
+
+class Broken(Exception):
+    """A rule did not answer as a rule must: ``check`` is the id of what it breaks (:mod:`theory.contract`).
+
+    ``at`` is the position, p, q and x, where it is known.
+    """
+
+    def __init__(self, check: str, message: str, at: tuple[Array, Array, int] | None = None) -> None:
+        super().__init__(message)
+        self.check = check
+        self.at = at
+
+
+class Inexact(Exception):
+    """A rule was given rationals and answered with floats: no fault, but no exact evidence either."""
+
+
+@dataclass(frozen=True, eq=False)
+class Brought(Rule):
+    """The rule that two functions make; ``functions`` gives them for a vocabulary. For NumPy and ``Fraction`` rows.
+
+    Every method raises :class:`Broken` where an answer is no answer, and :class:`Inexact` where rationals are
+    answered with floats.
+    """
+
+    functions: Callable[[int], Functions]
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        kept = [self.keeps(*row) for row in _positions(p, q, x)]
+        return np.array(kept, dtype=p.dtype).reshape(np.shape(x))
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        drawn = [self.draws(*row) for row in _positions(p, q, x)]
+        return np.array(drawn, dtype=p.dtype).reshape(p.shape)
+
+    def law_rows(self, p: Array, q: Array) -> Array:
+        size = p.shape[-1]
+        rows = zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)
+        return np.array([self.step(*row)[0] for row in rows], dtype=p.dtype).reshape(p.shape)
+
+    def keeps(self, p: Array, q: Array, x: int) -> Number:
+        """The probability of keeping x; 1 where q(x) = 0, which is not asked."""
+        if not q[x] > 0:
+            return number(1, p)
+        return _read(as_probability, self._functions(p, q, x).accept, "accept", p, q, x)
+
+    def draws(self, p: Array, q: Array, x: int) -> Array:
+        """The pmf to draw from after x is rejected; p where x is never rejected, which is not asked."""
+        return self._rest(p, q, x) if self.keeps(p, q, x) < 1 - NEGLIGIBLE else p
+
+    def step(self, p: Array, q: Array) -> tuple[Array, Number]:
+        """The law ``[V]`` of what is emitted for one pair of rows, and how often a draft is kept."""
+        law, kept = p * 0, number(0, p)
+        for x in np.flatnonzero(q > 0).tolist():
+            keep = self.keeps(p, q, x)
+            law[x] += q[x] * keep
+            kept += q[x] * keep
+            if keep < 1 - NEGLIGIBLE:
+                law = law + q[x] * (1 - keep) * self._rest(p, q, x)
+            else:
+                law[x] += q[x] * (1 - keep)  # at most a billionth, so that nothing is lost
+        return law, kept
+
+    def _rest(self, p: Array, q: Array, x: int) -> Array:
+        return _read(as_row, self._functions(p, q, x).residual, "residual", p, q, x)
+
+    def _functions(self, p: Array, q: Array, x: int) -> Functions:
+        try:
+            return self.functions(len(p))
+        except Exception as error:
+            raise Broken("answers", f"no rule is made for {len(p)} tokens: {last_line(error)}", (p, q, x)) from error
+
+
+def _positions(p: Array, q: Array, x: Array) -> Any:
+    size = p.shape[-1]
+    return zip(p.reshape(-1, size), q.reshape(-1, size), np.ravel(x).tolist(), strict=True)
+
+
+def _read(reader: Callable[..., Any], function: Any, name: str, p: Array, q: Array, x: int) -> Any:
+    try:
+        return reader(asked(function, name, p.copy(), q.copy(), x), name, p)
+    except Broken as broken:
+        broken.at = p, q, x
+        raise
+
+
+# Asking and reading --------------------------------------------------------------------------------------------
+
+
+def asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q: Array, x: int) -> Any:
+    """What a function answers, as it comes; raises :class:`Broken` where it raises."""
+    try:
+        with np.errstate(all="ignore"):  # what a division by zero comes to is looked at, not how
+            return function(p, q, x)
+    except (Exception, SystemExit) as error:
+        raise Broken("answers", f"{name} raises {last_line(error)}") from error
+
+
+def last_line(error: BaseException) -> str:
+    """An exception as Python prints it, in one line."""
+    return " ".join("".join(format_exception_only(error)).strip().splitlines()[-1].split())
+
+
+def as_probability(answer: Any, name: str, like: Array) -> Number:
+    """``answer`` as a number from 0 to 1 in the arithmetic of ``like``; raises :class:`Broken` or :class:`Inexact`."""
+    expected = "expected one number from 0 to 1"
+    if getattr(answer, "ndim", 0):
+        raise Broken("accept", f"{name} returns an array of shape {tuple(answer.shape)}; {expected}")
+    value = answer.item() if hasattr(answer, "item") else answer
+    if not isinstance(value, Real):
+        raise Broken("accept", f"{name} returns {_short(value)}; {expected}")
+    if is_exact(like) and not np.isnan(float(value)):
+        value = _rational(value, name)
+        slack: Number = Fraction(0)
+    else:
+        value, slack = float(value), NEGLIGIBLE
+    if not -slack <= value <= 1 + slack:
+        raise Broken("accept", f"{name} returns {_short(value)}; {expected}")
+    return min(max(value, number(0, like)), number(1, like))
+
+
+def as_row(answer: Any, name: str, like: Array) -> Array:
+    """``answer`` as a pmf shaped as ``like``, in its arithmetic; raises :class:`Broken` or :class:`Inexact`.
+
+    A float row may miss 1 by a millionth, and is scaled: whoever draws from it does the same.
+    """
+    expected = f"expected a pmf of {len(like)} numbers"
+    try:
+        row = np.asarray(answer)
+    except Exception as error:
+        raise Broken("residual", f"{name} returns {_short(answer)}; {expected}: {last_line(error)}") from error
+    if row.shape != like.shape:
+        what = f"an array of shape {row.shape}" if row.ndim else _short(answer)
+        raise Broken("residual", f"{name} returns {what}; {expected}")
+    values = row.tolist()
+    if row.dtype.kind not in "fiubO" or not all(isinstance(value, Real) for value in values):
+        raise Broken("residual", f"{name} returns {_short(answer)}; {expected}")
+    if not np.isfinite(row.astype(np.float64)).all():
+        found = "NaN" if np.isnan(row.astype(np.float64)).any() else "infinity"
+        raise Broken("residual", f"{name} returns {found}; {expected}")
+    if is_exact(like):
+        return _exact_row([_rational(value, name) for value in values], name)
+    return _float_row(row.astype(np.float64), name)
+
+
+def _exact_row(values: list[Fraction], name: str) -> Array:
+    if min(values) < 0:
+        raise Broken("residual", f"{name} holds {min(values)}; expected probabilities >= 0")
+    if sum(values) != 1:
+        raise Broken("residual", f"{name} sums to {sum(values)}; expected 1")
+    return np.array(values, dtype=object)
+
+
+def _float_row(row: Array, name: str) -> Array:
+    if row.min() < -NEGLIGIBLE:
+        raise Broken("residual", f"{name} holds {row.min():.6g}; expected probabilities >= 0")
+    total = row.sum()
+    if abs(total - 1) > TOLERANCE:
+        raise Broken("residual", f"{name} sums to {total:.9g}; expected 1")
+    row = np.maximum(row, 0.0)
+    return row / row.sum()
+
+
+def _rational(value: Any, name: str) -> Fraction:
+    if isinstance(value, Rational):
+        return Fraction(value)
+    if value in (0.0, 1.0):  # a written 0.0 or 1.0 says what it means
+        return Fraction(int(value))
+    raise Inexact(f"{name} answers {_short(value)} where rows are rationals")
+
+
+def _short(value: Any) -> str:
+    text = "NaN" if isinstance(value, float) and np.isnan(value) else " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,280 @@
+"""Claims of LANTERN about near tokens, and about temperature 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+from simlab.rules import (
+    Lantern,
+    LanternGreedy,
+    OptimalLossy,
+    Rule,
+    Speculative,
+    codebook_distances,
+    codebook_neighbours,
+)
+from theory.acceptance import alpha
+from theory.claims.base import (
+    Claims,
+    Evidence,
+    Finding,
+    caught,
+    described,
+    needed,
+    shown,
+    shown_row,
+)
+from theory.distances import tv, wasserstein1
+from theory.exact import acceptance, step_law
+from theory.search import Relaxation, relaxed_pairs, smallest_violation
+from theory.worlds import codebook_pairs
+
+CLAIMS = Claims("lantern")
+
+# Near tokens ---------------------------------------------------------------------------------------------------
+
+CLAIMS.summary(
+    "lantern.neighbours",
+    "Table 4",
+    "Nearest neighbours accept more than random ones at equal delta, with L2 and cosine alike; and because near "
+    "tokens are "
+    "interchangeable, little is lost.",
+    ["lantern.neighbours.empirical", "lantern.neighbours.always", "lantern.neighbours.distance"],
+)
+
+
+@CLAIMS.claim(
+    "lantern.neighbours.empirical",
+    "Table 4",
+    "On image-like rows nearest neighbours accept more than random ones at equal delta, L2 and cosine alike.",
+)
+def neighbours_empirical(seed: int) -> Finding:
+    """A neighbourhood is useful if its tokens have mass where the draft token has been offered, which the tokens near a
+    likely one have. How much depends on the rows: here a family over a random codebook, exact for each pair.
+    """
+    family = codebook_pairs(seed, 60)
+    table = {
+        (name, k, delta): _mean(family, codebook_neighbours(family.codebook, k, name), delta)
+        for name in ("l2", "cosine", "random")
+        for k in (4, 16)
+        for delta in (0.05, 0.2)
+    }
+    summary = "; ".join(
+        f"k = {k}, delta = {delta}: "
+        + ", ".join(f"{name} {table[(name, k, delta)][0]:.3f}" for name in ("l2", "cosine", "random"))
+        for k in (4, 16)
+        for delta in (0.05, 0.2)
+    )
+    ahead = sum(table[("l2", k, d)][0] > table[("random", k, d)][0] for k in (4, 16) for d in (0.05, 0.2))
+    return Finding(
+        "not-decided",
+        [
+            Evidence(
+                "exact-small-scale",
+                f"needs simulation of image models; exact mean acceptance over {len(family.p)} pairs on a random "
+                f"codebook of "
+                f"64 tokens, lossless {float(alpha(family.p, family.q).mean()):.3f}: {summary}. Nearest ahead of "
+                f"random in "
+                f"{ahead} of 4 settings",
+            )
+        ],
+    )
+
+
+def _mean(family: Any, lists: Any, delta: float) -> tuple[float, float, float]:
+    """Mean acceptance, TV and Wasserstein-1 over the codebook."""
+    rule = Lantern(lists, delta)
+    law = step_law(rule, family.p, family.q)
+    metric = codebook_distances(family.codebook)
+    kept = acceptance(rule, family.p, family.q)
+    return float(kept.mean()), float(tv(law, family.p).mean()), float(wasserstein1(law, family.p, metric).mean())
+
+
+@CLAIMS.claim(
+    "lantern.neighbours.always",
+    "Table 4",
+    "For every pair of rows nearest neighbours accept at least as much as any other tokens.",
+    stated=False,
+)
+def neighbours_always(seed: int) -> Finding:
+    """The mass decides, not the distance: a far token with more mass does more for acceptance."""
+    p, q = (Fraction(0), Fraction(0), Fraction(1)), (Fraction(1), Fraction(0), Fraction(0))
+    near, far = [[1], [0], [1]], [[2], [0], [0]]
+    less, more = (acceptance(Lantern(lists, 1), _half(p), q) for lists in (near, far))
+    return Finding(
+        "refuted" if less < more else "not-refuted",
+        [
+            Evidence(
+                "counterexample",
+                f"three tokens on a line, p = {shown_row(_half(p))}, q = (1, 0, 0), delta = 1: with the nearest "
+                f"token of 0 "
+                f"acceptance is {shown(less)}, with the farthest {shown(more)}",
+                described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, _half(p), q, far=far),
+            )
+        ],
+    )
+
+
+def _half(p: Any) -> Any:
+    return tuple((x + Fraction(int(k == 0))) / 2 for k, x in enumerate(p))
+
+
+@CLAIMS.claim(
+    "lantern.neighbours.distance",
+    "3.1, Table 4",
+    "At equal delta nearest neighbours distort less than others, measured as Wasserstein-1 in the codebook.",
+    stated=False,
+)
+def neighbours_distance(seed: int) -> Finding:
+    """The rule keeps x with the mass of its neighbours but does not take it from them: a neighbour that is not drafted
+    loses only through residuals, and what x has too much of is missing wherever p exceeds q, near or far. So the
+    distance over which mass ends up displaced is that between q and p, not that between neighbours; and who accepts
+    more distorts more.
+    """
+    line = [[abs(x - y) for y in range(3)] for x in range(3)]
+    near = ((1, 2), (0, 2), (1, 0))
+
+    def costs(e: Relaxation) -> tuple[float, float, float, float]:
+        p, q, lists, delta = e
+        found = []
+        for table in (near, lists):
+            rule = Lantern([row[:1] for row in table], delta)
+            found += [float(acceptance(rule, p, q)), wasserstein1(step_law(rule, p, q), p, line)]
+        return found[0], found[1], found[2], found[3]
+
+    def violates(e: Relaxation) -> bool:
+        if not all(e[2]):
+            return False
+        _, moved, _, moved_other = costs(e)
+        return moved > moved_other + 1e-9
+
+    found = needed(
+        smallest_violation(relaxed_pairs, violates, seed, ((3, 1), (3, 2), (3, 4))),
+        "the search finds no pair where other neighbours distort less",
+    )
+    p, q, lists, delta = found
+    accepted, moved, accepted_other, moved_other = costs(found)
+    family = codebook_pairs(seed, 60)
+    lossless = float(alpha(family.p, family.q).mean())
+    means = {name: _mean(family, codebook_neighbours(family.codebook, 16, name), 0.1) for name in ("l2", "random")}
+    told = "; ".join(
+        f"{name}: acceptance gained {a - lossless:.3f}, distance {w:.3f}, {w / (a - lossless):.2f} for each unit gained"
+        for name, (a, _, w) in means.items()
+    )
+    return Finding(
+        "refuted",
+        [
+            Evidence(
+                "counterexample",
+                f"three tokens on a line, one neighbour each, delta = {shown(delta)}: nearest accept "
+                f"{shown(accepted)} at "
+                f"distance {shown(moved)}, others {shown(accepted_other)} at {shown(moved_other)}",
+                described(
+                    "lantern", {"neighbours": [r[:1] for r in near], "delta": delta, "bound": "tv"}, p, q, other=lists
+                ),
+            ),
+            Evidence(
+                "exact-small-scale",
+                f"over the codebook family, 16 neighbours, delta = 0.1, Wasserstein-1: {told}",
+            ),
+        ],
+    )
+
+
+# Temperature 0 -------------------------------------------------------------------------------------------------
+
+CLAIMS.summary(
+    "lantern.greedy",
+    "3.3",
+    "At temperature 0 the rule reduces to: accept x iff x = argmax of p_A(. given D = x).",
+    ["lantern.greedy.one-hot", "lantern.greedy.softmax"],
+)
+
+
+@CLAIMS.claim(
+    "lantern.greedy.one-hot",
+    "3.3",
+    "With p the point mass that temperature 0 makes of a row, the rule and the criterion agree on every draft.",
+    assumptions=["p is the one-hot row; then no neighbour ever joins, and nothing is relaxed"],
+)
+def greedy_one_hot(seed: int) -> Finding:
+    """Let p be a point mass on t. A neighbour t of x would move mass 1 >= delta, so it never joins, and other
+    neighbours have no mass. So P(A) = p(x), p_A = p, and x is kept iff x = t, which is the criterion; a rejected
+    draft is replaced by t either way. This is the lossless rule. It does not accept more than that, so this reading
+    does not explain why Table 3 finds longer accepted lengths at temperature 0.
+    """
+
+    def disagreements(make: Callable[[Any, Fraction], Rule]) -> int:
+        count = 0
+        for size in (2, 3, 4):
+            lists = [list(permutations([y for y in range(size) if y != x]))[-1] for x in range(size)]
+            for t in range(size):
+                for d in range(size):
+                    p, q = (tuple(Fraction(int(y == z)) for y in range(size)) for z in (t, d))
+                    for delta in (Fraction(1, 10), Fraction(1)):
+                        greedy, rule = LanternGreedy(lists, delta), make(lists, delta)
+                        same = greedy.accept(p, q, d) == rule.accept(p, q, d)
+                        same &= (greedy.residual(p, q, d) == rule.residual(p, q, d)).all()
+                        count += not same
+        return count
+
+    found = disagreements(Lantern)
+    lossless = disagreements(lambda lists, delta: Speculative())
+    return Finding(
+        "holds-under-assumptions" if found == lossless == 0 else "refuted",
+        [
+            Evidence(
+                "enumeration",
+                "every pair of point masses over 2 to 4 tokens, delta = 1/10 and 1: criterion, LANTERN's rule and "
+                "the lossless "
+                f"rule give the same answers ({found + lossless} differences)",
+            ),
+            caught(
+                {"optimal lossy, tv = 1/2": lambda *_: OptimalLossy(Fraction(1, 2))}, disagreements, "the comparison"
+            ),
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "lantern.greedy.softmax",
+    "3.3",
+    "With p the softmax row and a greedy draft, the rule reduces to the criterion.",
+    stated=False,
+)
+def greedy_softmax(seed: int) -> Finding:
+    """A greedy draft is a point mass on x, kept by the rule with probability P(A), which is neither 0 nor 1 on a
+    softmax row; the criterion keeps it surely or never. It is a rule of its own: it emits x in place of the target's
+    argmax whenever P(A) exceeds every other mass.
+    """
+    p, q = (Fraction(3, 10), Fraction(1, 5), Fraction(1, 2)), (Fraction(1), Fraction(0), Fraction(0))
+    lists, delta = [[1], [0], [0]], Fraction(1, 4)
+    rule, greedy = Lantern(lists, delta), LanternGreedy(lists, delta)
+    accept, sure = rule.accept(p, q, 0), greedy.accept(p, q, 0)
+    wide_lists, flat = [[1, 2], [0, 2], [0, 1]], (Fraction(3, 10), Fraction(3, 10), Fraction(2, 5))
+    wide = LanternGreedy(wide_lists, Fraction(2, 5))
+    replaced = step_law(wide, flat, q)
+    return Finding(
+        "refuted" if accept != sure and replaced[2] == 0 else "not-refuted",
+        [
+            Evidence(
+                "counterexample",
+                f"p = (3/10, 1/5, 1/2), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule keeps "
+                f"it with "
+                f"probability {accept}, the criterion with {sure}",
+                described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),
+            ),
+            Evidence(
+                "example",
+                f"p = (3/10, 3/10, 2/5), delta = 2/5: the criterion emits token 0 surely, where greedy decoding "
+                f"emits 2: "
+                f"law {shown_row(replaced)}",
+                described(
+                    "lantern-greedy", {"neighbours": wide_lists, "delta": Fraction(2, 5), "bound": "tv"}, flat, q
+                ),
+            ),
+        ],
+    )
