@@ -77,7 +77,7 @@ class Relaxed(RatioRule):
         object.__setattr__(self, "_near", Neighbours(self.neighbours))
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        joined, masses = self._joined(p, x)
+        joined, masses = self.joined_rows(p, x)
         return at(p, x) + namespace(p).sum(namespace(p).where(joined, masses, number(0, p)), axis=-1), at(q, x)
 
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
@@ -87,12 +87,12 @@ class Relaxed(RatioRule):
 
     def conditional_rows(self, p: Array, x: Array) -> Array:
         """p_A(. given x), ``[..., V]``: the target with the mass of the neighbourhood moved to x."""
-        xp, (joined, masses) = namespace(p), self._joined(p, x)
-        moved = xp.sum(xp.where(joined, masses, number(0, p)), axis=-1)
+        xp, (joined, masses) = namespace(p), self.joined_rows(p, x)
+        moved = xp.sum(xp.where(joined, masses, number(0, p)), axis=-1, keepdims=True)
         lost = self._member(p, x, joined)
-        return xp.where(lost, number(0, p), p) + moved[..., None] * one_hot(x, p)
+        return xp.where(lost, number(0, p), p) + moved * one_hot(x, p)
 
-    def _joined(self, p: Array, x: Array) -> tuple[Array, Array]:
+    def joined_rows(self, p: Array, x: Array) -> tuple[Array, Array]:
         """Which neighbours ``[..., K]`` join x, and the mass p has on each."""
         xp, near = namespace(p), self._near.of(p, x)
         masses = xp.where(near == NOBODY, number(0, p), _at_each(p, near))

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
-from theory.claims import gsd, gsd_lossy, gsd_output, gsd_reference, leviathan, sjd, sjd_reference, sjd_scale
+from theory.claims import (
+    baselines,
+    gsd,
+    gsd_lossy,
+    gsd_output,
+    gsd_reference,
+    lantern,
+    lantern_near,
+    lantern_output,
+    lantern_reference,
+    leviathan,
+    pac,
+    pac_readings,
+    sjd,
+    sjd_reference,
+    sjd_scale,
+)
 from theory.claims.base import VERDICTS, CheckFailed, Claim, Evidence, Finding, Verdict, combined
 
-CLAIMS: dict[str, Claim] = {
-    id: claim
-    for module in (leviathan, gsd, gsd_output, gsd_lossy, gsd_reference, sjd, sjd_scale, sjd_reference)
-    for id, claim in module.CLAIMS.items()
-}
+_TOLD = (  # in the order they are told
+    leviathan,
+    gsd,
+    gsd_output,
+    gsd_lossy,
+    gsd_reference,
+    lantern,
+    lantern_output,
+    lantern_near,
+    lantern_reference,
+    sjd,
+    sjd_scale,
+    sjd_reference,
+    pac,
+    pac_readings,
+    baselines,
+)
+CLAIMS: dict[str, Claim] = {id: claim for module in _TOLD for id, claim in module.CLAIMS.items()}
 PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.values()))
 
 __all__ = ["CLAIMS", "PAPERS", "VERDICTS", "CheckFailed", "Claim", "Evidence", "Finding", "Verdict", "combined", "find"]

@@ -25,7 +25,7 @@ from theory.exact import acceptance, step_law
 from theory.worlds import random_row
 
 CLAIMS = Claims("lantern")
-Case = tuple[tuple[Fraction, ...], tuple[Fraction, ...], list[list[int]], Fraction]
+Case = tuple[tuple[Fraction, ...], tuple[Fraction, ...], Any, Fraction]
 
 
 def cases(seed: int, count: int = 150) -> list[Case]:

@@ -250,7 +250,7 @@ def greedy_softmax(seed: int) -> Finding:
     softmax row; the criterion keeps it surely or never. It is a rule of its own: it emits x in place of the target's
     argmax whenever P(A) exceeds every other mass.
     """
-    p, q = (Fraction(3, 10), Fraction(1, 5), Fraction(1, 2)), (Fraction(1), Fraction(0), Fraction(0))
+    p, q = (Fraction(2, 5), Fraction(1, 5), Fraction(2, 5)), (Fraction(1), Fraction(0), Fraction(0))
     lists, delta = [[1], [0], [0]], Fraction(1, 4)
     rule, greedy = Lantern(lists, delta), LanternGreedy(lists, delta)
     accept, sure = rule.accept(p, q, 0), greedy.accept(p, q, 0)
@@ -262,7 +262,7 @@ def greedy_softmax(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"p = (3/10, 1/5, 1/2), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule keeps "
+                f"p = (2/5, 1/5, 2/5), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule keeps "
                 f"it with "
                 f"probability {accept}, the criterion with {sure}",
                 described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,8 +144,12 @@ def output_sequence(seed: int) -> Finding:
     )
 
 
+def _always(row: Any, prefix: tuple[int, ...]) -> Any:
+    return row
+
+
 def _sequence_tv(rule: Rule, p: Any, q: Any, length: int) -> Fraction:
-    target, draft = (TableProcess(len(p), length, lambda prefix, row=row: row) for row in (p, q))
+    target, draft = (TableProcess(len(p), length, partial(_always, row)) for row in (p, q))
     law = sequence_law(SpeculativeDecoder(1), target, rule, draft=draft)[0]
     return Fraction(tv(*aligned(law, target_law(target))))
 

@@ -1,0 +1,281 @@
+"""What SJD-PAC leaves open, reading by reading: which are lossless, and what each costs or saves in steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from simlab.arrays import Number
+from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd
+from simlab.decoders.tree import tree
+from simlab.processes import TableProcess
+from simlab.rules import Rule, Speculative, make_rule
+from theory import controls_tree
+from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
+from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown, shown_row
+from theory.claims.pac import left_gap
+from theory.claims.sjd import deviation, mean_steps, worlds
+from theory.distances import aligned, tv
+from theory.exact import sequence_law
+from theory.search import pairs, smallest_violation
+from theory.worlds import random_world
+
+CLAIMS = Claims("sjd-pac")
+BUDGET, WIDTH, DEPTH = 64, 4, 3  # the paper's L, K and D
+
+
+def processes(seed: int) -> list[TableProcess]:
+    """Worlds with room for a tree: V = 3, four tokens."""
+    return [random_world(seed + k, 3, 4, zeros=0.35) for k in range(2)]
+
+
+def steps(decoder: Decoder, some: list[TableProcess]) -> Fraction:
+    """Exact mean number of calls, averaged over processes."""
+    return Fraction(sum(mean_steps(decoder, world) for world in some), len(some))
+
+
+@CLAIMS.claim(
+    "pac.readings.budget",
+    "4.1, 5.1",
+    "With K = 4 branches a node, D = 3 and 64 verified tokens, every node of the first three positions has four "
+    "children.",
+    stated=False,
+)
+def budget(seed: int) -> Finding:
+    """A full tree has 4 + 16 + 64 = 84 nodes in its first three positions alone, more than the 64 tokens a call
+    verifies, before any chain. A comb has 4 a position: with a chain of L - (K - 1) D = 55 drafts it has exactly 64.
+    The shapes are counted by making them.
+    """
+    combs = {w: tree("comb", w, WIDTH, DEPTH).nodes for w in (54, 55, 56)}
+    smallest = tree("full", DEPTH, WIDTH, DEPTH).nodes
+    require(combs[55] == BUDGET and combs[56] > BUDGET, "the count of nodes does not tell windows apart")
+    return Finding(
+        "refuted" if smallest > BUDGET else "holds",
+        [
+            Evidence(
+                "counterexample",
+                f"the smallest full tree with K = 4, D = 3 has {smallest} nodes, {smallest - BUDGET} over the "
+                f"budget of 64; a "
+                f"comb fits with a chain of 55 drafts ({combs[55]} nodes)",
+                numbers(p=[1], q=[1], candidates=WIDTH, depth=DEPTH, budget=BUDGET, nodes=smallest, comb_window=55),
+            )
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "pac.readings.bonus",
+    "4.1",
+    "Without a bonus token after an accepted sibling a comb takes exactly as many steps as no tree at all.",
+    stated=False,
+)
+def bonus(seed: int) -> Finding:
+    """Where the chain's own token at position j is kept, both go on. Where it is rejected, the chain commits a token
+    from the residual there and stops. The comb may accept a sibling or not, but commits one token there and stops,
+    since only the chain has children; and given the rejection that token follows the residual too (pac.theorem-2 for
+    the candidates that are left). Siblings are drawn from rows that are known and looked at only here, so what stays
+    in the window is the same in law. So are the steps. What a comb gains is the bonus token from the accepted
+    sibling's row.
+    """
+    some = processes(seed)
+
+    def apart(make: Callable[..., Decoder]) -> Number:
+        """TV between the laws of steps with and without trees, on the first process where they differ."""
+        for world in some:
+            for with_tree, chain in ((make(SjdPd), Sjd(3, bonus=False)), (make(SjdPac), SjdAc(3, bonus=False))):
+                found, plain = (sequence_law(d, world, Speculative())[1] for d in (with_tree, chain))
+                if found != plain:
+                    return Fraction(tv(*aligned(found, plain)))
+        return Fraction(0)
+
+    same = apart(lambda make: make(3, bonus=False, candidates=2, depth=2))
+    wrong: dict[str, Callable[..., Decoder]] = {
+        "with the bonus": lambda make: make(3, candidates=2, depth=2),
+        "a full tree": lambda make: make(3, bonus=False, candidates=2, depth=2, tree="full"),
+    }
+    return Finding(
+        "holds" if same == 0 else "refuted",
+        [
+            Evidence(
+                "enumeration",
+                f"the laws of the number of steps of sjd-pd and sjd-pac without bonus equal those of sjd and sjd-ac "
+                f"without "
+                f"bonus, on {len(some)} processes (TV {shown(same)})",
+            ),
+            caught(wrong, apart, "the number of steps"),
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "pac.readings.kept",
+    "4.3",
+    "The reading decides: drawing K fresh candidates in place of the kept token is lossless too, and takes more steps.",
+    stated=False,
+)
+def kept(seed: int) -> Finding:
+    """Fresh candidates follow their declared rows as kept ones do, so both are lossless. But a kept token has already
+    survived one verification, and is the likelier to survive the next; at the first positions, where most is decided,
+    dropping it undoes adaptive continuation. Verifying the kept token last is not lossless: siblings drawn without
+    replacement may not change places.
+    """
+    some = processes(seed)
+    shape: dict[str, Any] = {"candidates": 2, "depth": 1}
+    exact = {
+        "kept token first": steps(SjdPac(3, **shape), some),
+        "dropped": steps(SjdPac(3, kept="dropped", **shape), some),
+        "no continuation": steps(SjdPd(3, **shape), some),
+    }
+    lossless = max(deviation(SjdPac(3, kept="dropped", **shape), world) for world in some)
+    last = controls_tree.KeptLast(3, **shape)
+    holds = lossless == 0 and exact["dropped"] > exact["kept token first"]
+    return Finding(
+        "holds-under-assumptions" if holds else "refuted",
+        [
+            Evidence(
+                "exact-small-scale",
+                "exact mean steps for 4 tokens, V = 3, window 3, K = 2, D = 1: "
+                + ", ".join(f"{name} {float(value):.4f}" for name, value in exact.items())
+                + "; the sequence law of both readings is the target's",
+            ),
+            caught({"kept token last": last}, lambda d: max(deviation(d, world) for world in some), "the sequence law"),
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "pac.readings.shared",
+    "4.1",
+    "All nodes of one position may share their candidates: that is lossless as well.",
+    stated=False,
+)
+def shared(seed: int) -> Finding:
+    """One node a position is looked at, and its candidates have the right law whoever else has the same. The shared
+    candidates must not depend on which node above is accepted, and they do not: they are drawn before. Shared
+    siblings save draws and, with tree attention, nothing else; their steps differ slightly, because the chain's own
+    token may already have been looked at elsewhere on the path.
+    """
+    some = processes(seed)
+    shape: dict[str, Any] = {"candidates": 2, "depth": 2, "tree": "full"}
+    worst = max(deviation(SjdPac(2, shared=True, **shape), world) for world in some)
+    own, common = (steps(SjdPac(2, shared=s, **shape), some) for s in (False, True))
+    wrong = controls_tree.WrongBranch(2, shared=True, **shape)
+    return Finding(
+        "holds" if worst == 0 else "refuted",
+        [
+            Evidence(
+                "enumeration",
+                f"the sequence law equals the target's in rationals on {len(some)} processes (largest TV "
+                f"{shown(worst)}); exact "
+                f"mean steps, full tree, K = D = 2, window 2: own candidates {float(own):.4f}, shared "
+                f"{float(common):.4f}",
+            ),
+            caught(
+                {"first candidate's branch after another": wrong},
+                lambda d: max(deviation(d, world) for world in some),
+                "the sequence law",
+            ),
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "pac.readings.steps",
+    "Table 2",
+    "Every lossless reading takes fewer steps than SJD; the published gain of +PD needs the bonus after a sibling.",
+    stated=False,
+)
+def reading_steps(seed: int) -> Finding:
+    """Needs simulation to be said of image models; on worlds that can be enumerated the steps of each reading are
+    exact."""
+    some = processes(seed)
+    shape: dict[str, Any] = {"candidates": 2, "depth": 2}
+    readings: dict[str, Decoder] = {
+        "sjd": Sjd(3),
+        "sjd-ac": SjdAc(3),
+        "pd comb": SjdPd(3, **shape),
+        "pd comb, no bonus": SjdPd(3, bonus=False, **shape),
+        "pac comb": SjdPac(3, **shape),
+        "pac comb, dropped": SjdPac(3, kept="dropped", **shape),
+        "pac comb, no bonus": SjdPac(3, bonus=False, **shape),
+        "pac full": SjdPac(3, tree="full", **shape),
+        "pac full, no bonus": SjdPac(3, tree="full", bonus=False, **shape),
+    }
+    means = {name: steps(decoder, some) for name, decoder in readings.items()}
+    return Finding(
+        "not-decided",
+        [
+            Evidence(
+                "exact-small-scale",
+                "needs simulation; exact mean steps for 4 tokens, V = 3, window 3, K = D = 2: "
+                + ", ".join(f"{name} {float(value):.4f}" for name, value in means.items()),
+            )
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "pac.relabel",
+    "4.2, 6",
+    "With a lossy acceptance rule, as the paper proposes for future work, the row of this call is still the q of a "
+    "token "
+    "that adaptive continuation has verified.",
+    stated=False,
+)
+def relabel(seed: int) -> Finding:
+    """What stands there follows the rule's output law for (p, q), which is not p for a lossy rule. Declaring p for it
+    makes every later comparison one with a draft that was not drawn; declaring the law keeps drafts and declared
+    rows together, and the only distortion is that of the rule.
+    """
+    rule: Rule = make_rule("grouped", labels=[0, 0, 1])
+    some = [world for world in worlds(seed, small=True) if world.vocabulary == 3]
+    off = max(left_gap(SjdAc(2), world, rule) for world in some)
+    true = max(left_gap(SjdAc(2, relabel="law"), world, rule) for world in some)
+    require(max(left_gap(SjdAc(2), world) for world in some) == 0, "with the lossless rule p is the law")
+    return Finding(
+        "refuted" if off > 0 and true == 0 else "not-refuted",
+        [
+            Evidence(
+                "counterexample",
+                f"sjd-ac with groups (0, 0, 1), window 2, three tokens: the law of a draft differs from the "
+                f"declared row by up "
+                f"to {shown(off)}; with the rule's law declared (relabel = law) by {shown(true)}",
+                numbers("grouped", {"labels": [0, 0, 1]}, p=some[0].row(()), q=some[0].uniform, difference=off),
+            )
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "pac.optimal",
+    "4.1, App. A.3",
+    "Verifying K candidates in turn keeps one as often as any lossless method can.",
+    stated=False,
+)
+def optimal(seed: int) -> Finding:
+    """The optimum is a transport between p and the law of the set of candidates (theory/candidates.py). For K = 1
+    both are 1 - TV. For K >= 2 verification in turn must decide on c_1 before it has seen c_2, and can fall short.
+    """
+
+    def short(e: Any) -> Fraction:
+        p, q = e
+        return Fraction(optimal_acceptance(p, candidate_sets(q, 2)) - candidates_law(Speculative(), p, q, 2)[1])
+
+    found = needed(
+        smallest_violation(pairs, lambda e: short(e) > 0, seed, ((2, 1), (2, 3), (3, 1), (3, 2), (3, 4))),
+        "verification in turn is optimal on every pair tried",
+    )
+    p, q = found
+    best, turn = optimal_acceptance(p, candidate_sets(q, 2)), candidates_law(Speculative(), p, q, 2)[1]
+    return Finding(
+        "refuted" if turn < best else "not-refuted",
+        [
+            Evidence(
+                "counterexample",
+                f"{len(p)} tokens, K = 2, p = {shown_row(p)}, q = {shown_row(q)}: in turn {shown(turn)}, optimum "
+                f"{shown(best)}",
+                numbers("speculative", {"candidates": 2}, p=p, q=q, acceptance=turn, optimal=best),
+            )
+        ],
+    )
