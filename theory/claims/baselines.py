@@ -125,7 +125,7 @@ def block_tokens(seed: int) -> Finding:
                 "enumeration",
                 f"mean tokens of the first block in {len(tried)} cases: ahead by {float(min(ahead)):.4f} to "
                 f"{float(max(ahead)):.4f}; p = (1/3, 2/3), q = (2/3, 1/3), two drafts: 10/9 kept by token, 11/9 by "
-                f"block",
+                "block",
             ),
             caught(
                 {"bonus omitted": controls.BonusOmitted},
@@ -188,8 +188,7 @@ def optimal_candidates(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"{len(tried)} cases, V = 2 to 5, K = 1 to 3: equal to the linear program (largest difference "
-                f"{linear:.1e}) and, "
-                f"for K = 1, to 1 - TV; verification in turn keeps at most that",
+                f"{linear:.1e}) and, for K = 1, to 1 - TV; verification in turn keeps at most that",
             ),
             caught({"ratio times 1.01": controls.inflated_ratio()}, beyond, "the optimum"),
         ],
@@ -226,9 +225,9 @@ def frontier_candidates(seed: int) -> Finding:
         [
             Evidence(
                 "identity",
-                f"{len(rules)} rules, right and wrong, verified in turn on {len(tried)} cases stay within the "
-                f"bound; a law "
-                f"moved by 1/10 as in the proof has an optimum larger by 1/10 (largest difference {reached:.1e})",
+                f"{len(rules)} rules, right and wrong, verified in turn on {len(tried)} cases stay within the bound; "
+                "a law moved by 1/10 as in the proof has an optimum larger by 1/10 (largest difference "
+                f"{reached:.1e})",
             ),
             Evidence("control", "with half of the TV the same check fails for the optimal lossy rule"),
         ],
@@ -265,8 +264,7 @@ def _half_spent(tried: list[tuple[Any, Any, int]]) -> Fraction:
     "baselines.frontier-naive",
     "after leviathan.frontier",
     "The bound for one candidate carries over: with K candidates acceptance gained over verification in turn is at "
-    "most the "
-    "TV spent.",
+    "most the TV spent.",
     stated=False,
 )
 def frontier_naive(seed: int) -> Finding:
@@ -288,8 +286,8 @@ def frontier_naive(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"p = {shown_row(p)}, q = {shown_row(q)}, K = 2: optimal transport gains {shown(gained(found))} at "
-                f"TV 0",
+                f"p = {shown_row(p)}, q = {shown_row(q)}, K = 2: optimal transport gains {shown(gained(found))} at TV "
+                "0",
                 numbers("speculative", {"candidates": 2}, p=p, q=q, gained=gained(found), tv=Fraction(0)),
             )
         ],
@@ -300,8 +298,7 @@ def frontier_naive(seed: int) -> Finding:
     "baselines.optimal-lossy",
     "after Tran-Thien, 2023",
     "The rule for p + t (q - p) with t = min(1, s/TV(p, q)) emits a law TV min(s, TV(p, q)) from p and accepts the "
-    "most a "
-    "rule with one candidate can at that TV.",
+    "most a rule with one candidate can at that TV.",
 )
 def optimal_lossy(seed: int) -> Finding:
     """It is speculative sampling with target p_t = p + t (q - p), a mixture of p and q. So it emits p_t, which is t
@@ -335,8 +332,7 @@ def optimal_lossy(seed: int) -> Finding:
     "samplers.processors",
     "SJD and GSD reference code; LANTERN App. C",
     "With guidance, temperature, top-k and top-p part of both processes, speculative decoding is lossless to the "
-    "target "
-    "that is sampled from.",
+    "target that is sampled from.",
     assumptions=[
         "the draft is scored with the row it was drawn from, and the target's rows have passed through everything"
     ],
@@ -364,11 +360,9 @@ def processors(seed: int) -> Finding:
         [
             Evidence(
                 "enumeration",
-                f"sequence law of the processed target in rationals (guidance 2, temperature 1/2, top-3, top-p 4/5; "
-                f"largest TV "
-                f"{shown(right)}), also for drafts that are greedy and say so, drafts with other processors, and "
-                f"top-k on the "
-                f"residual",
+                "sequence law of the processed target in rationals (guidance 2, temperature 1/2, top-3, top-p 4/5; "
+                f"largest TV {shown(right)}), also for drafts that are greedy and say so, drafts with other "
+                "processors, and top-k on the residual",
             ),
             caught(wrong, lambda make: max(_misses(make(a, b, u), a, u) for a, b, u in found), "the sequence law"),
         ],

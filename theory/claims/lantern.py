@@ -80,9 +80,8 @@ def relaxation(seed: int) -> Finding:
         [
             Evidence(
                 "identity",
-                f"every token of {len(cases(seed))} pairs of rows with random lists of neighbours, bounded in TV, "
-                f"in JSD "
-                f"and by a factor: none is accepted less often than by the lossless rule (largest loss {worst})",
+                f"every token of {len(cases(seed))} pairs of rows with random lists of neighbours, bounded in TV, in "
+                f"JSD and by a factor: none is accepted less often than by the lossless rule (largest loss {worst})",
             ),
             caught({"neighbourhood without the token itself": WithoutSelf}, lost, "the accept probability"),
         ],
@@ -121,7 +120,7 @@ def monotone(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"k from 0 to V - 1 and delta from 0 to 1 in tenths on {len(cases(seed))} pairs: acceptance never "
-                f"falls",
+                "falls",
             ),
             caught(
                 {"lists that change their order as they grow": _rotated},
@@ -227,9 +226,8 @@ def zero_delta(seed: int) -> Finding:
         [
             Evidence(
                 "identity",
-                f"output law p and acceptance 1 - TV(p, q) on {len(tried)} pairs, {zeros} of them with zeros in p "
-                f"as top-k "
-                f"leaves them (largest difference {worst})",
+                f"output law p and acceptance 1 - TV(p, q) on {len(tried)} pairs, {zeros} of them with zeros in p as "
+                f"top-k leaves them (largest difference {worst})",
             ),
             caught(
                 {"reference residual: p without all k neighbours": LanternReference, "one neighbour more": OneMore},
@@ -262,9 +260,8 @@ def _grid() -> list[tuple[Fraction, Fraction]]:
 @CLAIMS.claim(
     "lantern.jsd.bits",
     "4.3.2",
-    "The neighbourhood of a bound delta on the Jensen-Shannon divergence in bits holds that of TV delta and lies "
-    "in that "
-    "of TV 2 delta.",
+    "The neighbourhood of a bound delta on the Jensen-Shannon divergence in bits holds that of TV delta and lies in "
+    "that of TV 2 delta.",
     assumptions=["the divergence is in bits (logarithms to base 2), and its square root is not taken"],
 )
 def jsd_bits(seed: int) -> Finding:
@@ -288,8 +285,7 @@ def jsd_bits(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"JS/m lies between {lowest:.4f} and {highest:.4f} for {len(bits)} pairs (m, a); the formula agrees "
-                f"with "
-                f"the divergence summed over the vocabulary (largest difference {formula:.1e})",
+                f"with the divergence summed over the vocabulary (largest difference {formula:.1e})",
             ),
             Evidence(
                 "enumeration", f"the neighbourhoods are nested as stated for every token of {len(cases(seed))} rows"
@@ -348,9 +344,8 @@ def jsd_nats(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"p = (3/4, 1/4), x = 0, its neighbour joins: m = 1/4 is more than 2 delta = 1/5, and the "
-                f"divergence is "
-                f"{value:.4f} nats, below delta = 1/10",
+                "p = (3/4, 1/4), x = 0, its neighbour joins: m = 1/4 is more than 2 delta = 1/5, and the divergence "
+                f"is {value:.4f} nats, below delta = 1/10",
                 numbers(p=(a, m), q=(a, m), delta=delta, moved=m, divergence=value),
             ),
             Evidence("enumeration", "the left part, TV delta within JS delta, holds for every row tried"),
@@ -375,9 +370,8 @@ def jsd_root(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"p = (0, 1/10, 9/10), x = 0, its neighbour 1 would join: m = 1/10 is below delta = 1/5, and the "
-                f"distance is "
-                f"{value:.4f}, above delta",
+                "p = (0, 1/10, 9/10), x = 0, its neighbour 1 would join: m = 1/10 is below delta = 1/5, and the "
+                f"distance is {value:.4f}, above delta",
                 numbers(p=(a, m, 1 - m), q=(Fraction(1, 3),) * 3, delta=delta, moved=m, distance=value),
             )
         ],

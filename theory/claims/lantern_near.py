@@ -40,8 +40,7 @@ CLAIMS.summary(
     "lantern.neighbours",
     "Table 4",
     "Nearest neighbours accept more than random ones at equal delta, with L2 and cosine alike; and because near "
-    "tokens are "
-    "interchangeable, little is lost.",
+    "tokens are interchangeable, little is lost.",
     ["lantern.neighbours.empirical", "lantern.neighbours.always", "lantern.neighbours.distance"],
 )
 
@@ -75,10 +74,8 @@ def neighbours_empirical(seed: int) -> Finding:
             Evidence(
                 "exact-small-scale",
                 f"needs simulation of image models; exact mean acceptance over {len(family.p)} pairs on a random "
-                f"codebook of "
-                f"64 tokens, lossless {float(alpha(family.p, family.q).mean()):.3f}: {summary}. Nearest ahead of "
-                f"random in "
-                f"{ahead} of 4 settings",
+                f"codebook of 64 tokens, lossless {float(alpha(family.p, family.q).mean()):.3f}: {summary}. Nearest "
+                f"ahead of random in {ahead} of 4 settings",
             )
         ],
     )
@@ -109,9 +106,8 @@ def neighbours_always(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"three tokens on a line, p = {shown_row(_half(p))}, q = (1, 0, 0), delta = 1: with the nearest "
-                f"token of 0 "
-                f"acceptance is {shown(less)}, with the farthest {shown(more)}",
+                f"three tokens on a line, p = {shown_row(_half(p))}, q = (1, 0, 0), delta = 1: with the nearest token "
+                f"of 0 acceptance is {shown(less)}, with the farthest {shown(more)}",
                 described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, _half(p), q, far=far),
             )
         ],
@@ -170,8 +166,8 @@ def neighbours_distance(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 f"three tokens on a line, one neighbour each, delta = {shown(delta)}: nearest accept "
-                f"{shown(accepted)} at "
-                f"distance {shown(moved)}, others {shown(accepted_other)} at {shown(moved_other)}",
+                f"{shown(accepted)} at distance {shown(moved)}, others {shown(accepted_other)} at "
+                f"{shown(moved_other)}",
                 described(
                     "lantern", {"neighbours": [r[:1] for r in near], "delta": delta, "bound": "tv"}, p, q, other=lists
                 ),
@@ -229,8 +225,7 @@ def greedy_one_hot(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 "every pair of point masses over 2 to 4 tokens, delta = 1/10 and 1: criterion, LANTERN's rule and "
-                "the lossless "
-                f"rule give the same answers ({found + lossless} differences)",
+                f"the lossless rule give the same answers ({found + lossless} differences)",
             ),
             caught(
                 {"optimal lossy, tv = 1/2": lambda *_: OptimalLossy(Fraction(1, 2))}, disagreements, "the comparison"
@@ -262,16 +257,14 @@ def greedy_softmax(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"p = (2/5, 1/5, 2/5), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule keeps "
-                f"it with "
-                f"probability {accept}, the criterion with {sure}",
+                "p = (2/5, 1/5, 2/5), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule keeps it "
+                f"with probability {accept}, the criterion with {sure}",
                 described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),
             ),
             Evidence(
                 "example",
-                f"p = (3/10, 3/10, 2/5), delta = 2/5: the criterion emits token 0 surely, where greedy decoding "
-                f"emits 2: "
-                f"law {shown_row(replaced)}",
+                "p = (3/10, 3/10, 2/5), delta = 2/5: the criterion emits token 0 surely, where greedy decoding emits "
+                f"2: law {shown_row(replaced)}",
                 described(
                     "lantern-greedy", {"neighbours": wide_lists, "delta": Fraction(2, 5), "bound": "tv"}, flat, q
                 ),

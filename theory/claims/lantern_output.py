@@ -76,14 +76,13 @@ def output_step(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 f"{len(p)} tokens, delta = {shown(delta)}, tokens 0 and 1 neighbours of each other: the law "
-                f"{shown_row(law)} is TV {shown(tv(law, p))} from "
-                f"p = {shown_row(p)}",
+                f"{shown_row(law)} is TV {shown(tv(law, p))} from p = {shown_row(p)}",
                 described("lantern", parameters_of(found), p, q),
             ),
             Evidence(
                 "counterexample",
-                f"p uniform over 100 tokens, q over the first ten, each with nine neighbours of its own, delta = 1/10: "
-                f"every draft is kept (acceptance {shown(acceptance(wide, flat, few))}), and the law is TV "
+                "p uniform over 100 tokens, q over the first ten, each with nine neighbours of its own, delta = "
+                f"1/10: every draft is kept (acceptance {shown(acceptance(wide, flat, few))}), and the law is TV "
                 f"{shown(spread)} from p",
                 numbers(
                     "lantern",
@@ -95,7 +94,7 @@ def output_step(seed: int) -> Finding:
             ),
             Evidence(
                 "identity",
-                f"the smallest change that keeps the bound: the optimal lossy rule with tv = delta, within delta on "
+                "the smallest change that keeps the bound: the optimal lossy rule with tv = delta, within delta on "
                 f"{len(cases(seed))} pairs, accepts the most any rule within delta can (baselines.optimal-lossy)",
             ),
         ],
@@ -134,8 +133,8 @@ def output_sequence(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"independent tokens with p = (1/2, 1/2), q = (1, 0), delta = 3/5: one token is TV {shown(lone)} "
-                f"off, within "
+                f"independent tokens with p = (1/2, 1/2), q = (1, 0), delta = 3/5: one token is TV {shown(lone)} off, "
+                "within "
                 "delta; sequences of N tokens by " + ", ".join(f"{shown(value)} (N = {n})" for n, value in off.items()),
                 numbers("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p=p, q=q, tv_by_length=off),
             ),
@@ -197,8 +196,7 @@ LOSSLESS_2 = 0.0402
     "lantern.frontier",
     "3.2, 3.3",
     "LANTERN's acceptance is the most that its TV buys: for every pair of rows, list of neighbours and bound, "
-    "acceptance "
-    "gained = TV spent.",
+    "acceptance gained = TV spent.",
     stated=False,
 )
 def on_frontier(seed: int) -> Finding:
@@ -238,16 +236,14 @@ def on_frontier(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"equal in rationals on {len(cases(seed))} pairs with random lists, bounded in TV, in JSD and by a "
-                f"factor "
-                f"(largest difference {shown(worst)}); a search for a difference: {searched(LEVELS)}",
+                f"factor (largest difference {shown(worst)}); a search for a difference: {searched(LEVELS)}",
             ),
             caught({"reference residual: p without all k neighbours": LanternReference}, gap, "the frontier"),
             Evidence(
                 "example",
-                f"so the paper's own Table 2 tells the mean TV of the first drafted token: at k = 1000 the "
-                f"acceptance gained "
-                f"over 0.0402 is {gains}. In the mean that is within delta, if the contexts are alike; no bound "
-                f"forces it",
+                "so the paper's own Table 2 tells the mean TV of the first drafted token: at k = 1000 the acceptance "
+                f"gained over 0.0402 is {gains}. In the mean that is within delta, if the contexts are alike; no "
+                "bound forces it",
             ),
         ],
     )

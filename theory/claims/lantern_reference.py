@@ -101,8 +101,8 @@ def dynamic_residual(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 f"{len(p)} tokens, delta = {shown(delta)}, candidate {x} rejected: the paper draws from "
-                f"{shown_row(paper)}, "
-                f"the code from {shown_row(code)}; TV spent {shown(spent)} for {shown(gained)} of acceptance gained",
+                f"{shown_row(paper)}, the code from {shown_row(code)}; TV spent {shown(spent)} for {shown(gained)} of "
+                "acceptance gained",
                 described("lantern-reference", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q, x=x),
             )
         ],
@@ -131,8 +131,8 @@ def _told_apart(e: Any, x: int) -> bool:
 @CLAIMS.claim(
     "lantern-reference.static",
     "reference code",
-    "The static tree samples siblings without replacement and, on rejection, zeroes the candidate's neighbours in the "
-    "draft row as well: with a bound that lets no neighbour join, the law is p.",
+    "The static tree samples siblings without replacement and, on rejection, zeroes the candidate's neighbours in "
+    "the draft row as well: with a bound that lets no neighbour join, the law is p.",
 )
 def static_tree(seed: int) -> Finding:
     """The second sibling was drawn from q without the first token, not without its neighbours. Scoring it with a row
@@ -165,9 +165,8 @@ def static_tree(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"{len(p)} tokens, each with the next as neighbour, two siblings, nothing joins: law "
-                f"{shown_row(law)} where "
-                f"p = {shown_row(p)}; with only the sibling itself taken out the law is p",
+                f"{len(p)} tokens, each with the next as neighbour, two siblings, nothing joins: law {shown_row(law)} "
+                f"where p = {shown_row(p)}; with only the sibling itself taken out the law is p",
                 numbers("speculative", {"candidates": 2}, p=p, q=q, law=law, tv=gap(found)),
             )
         ],
@@ -180,8 +179,8 @@ def static_tree(seed: int) -> Finding:
 @CLAIMS.claim(
     "lantern-reference.multiplicative",
     "LANTERN++; reference code",
-    "With a factor lambda the conditional target gives x at most lambda p(x), and no token is kept with more mass than "
-    "lambda p(x): TV of the output is at most 1 - 1/lambda.",
+    "With a factor lambda the conditional target gives x at most lambda p(x), and no token is kept with more mass "
+    "than lambda p(x): TV of the output is at most 1 - 1/lambda.",
     stated=False,
 )
 def multiplicative(seed: int) -> Finding:
@@ -238,8 +237,8 @@ def codebook(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"vectors (1, 0), (0, 1), (4, 0): the nearest token of 0 is {int(raw[0, 0])} raw and {int(unit[0, 0])} "
-                "normalised",
+                f"vectors (1, 0), (0, 1), (4, 0): the nearest token of 0 is {int(raw[0, 0])} raw and "
+                f"{int(unit[0, 0])} normalised",
                 numbers(p=[1, 0, 0], q=[1, 0, 0], codebook=vectors, raw=raw, normalised=unit),
             ),
             Evidence("example", f"64 Gaussian vectors in 8 dimensions share {share:.0%} of their ten nearest tokens"),

@@ -31,8 +31,7 @@ Row = tuple[Fraction, ...]
     "pac.retention",
     "4.2",
     "A token drawn from p' is kept by verification against p with probability 1 - TV(p', p), and comes out again "
-    "when it "
-    "is drawn anew from p with probability sum p' p <= exp(-(H2(p') + H2(p))/2).",
+    "when it is drawn anew from p with probability sum p' p <= exp(-(H2(p') + H2(p))/2).",
 )
 def retention(seed: int) -> Finding:
     """Verification keeps it with sum p' min(1, p/p') = sum min(p', p) = 1 - TV. Drawn independently, both are x with
@@ -58,9 +57,8 @@ def retention(seed: int) -> Finding:
         [
             Evidence(
                 "identity",
-                f"on {len(tried)} pairs, in rationals: kept = 1 - TV (largest difference {worst}); (sum p' p)^2 - "
-                f"sum p'^2 sum "
-                f"p^2 is at most {shown(above)}, 0 where the two are equal; verification keeps more by "
+                f"on {len(tried)} pairs, in rationals: kept = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
+                f"p'^2 sum p^2 is at most {shown(above)}, 0 where the two are equal; verification keeps more by "
                 f"{shown(less)} or more",
             ),
             caught({"drawing anew": _again}, excess, "the retention"),
@@ -161,9 +159,8 @@ def continuation_sequence(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
-                f"process and "
-                f"decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); largest TV "
-                f"{shown(worst)}",
+                "process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); "
+                f"largest TV {shown(worst)}",
             ),
             caught(wrong, lambda v: max(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
         ],
@@ -177,8 +174,7 @@ def continuation_sequence(seed: int) -> Finding:
     "pac.theorem-2",
     "App. A.3, Theorem 2",
     "K candidates drawn without replacement and verified in turn with recursive residuals recover p exactly, for K "
-    "up to "
-    "and beyond the support of q.",
+    "up to and beyond the support of q.",
 )
 def theorem_2(seed: int) -> Finding:
     """Given c_1 to c_{k-1}, candidate c_k follows q^(k), and p^(k) and q^(k) are functions of these. By the argument
@@ -282,10 +278,8 @@ def combined(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
-                f"process and "
-                f"decoder: both trees, K = 2 to 4 (above the support for V = 2 and 3), D = 1, 2, with and without "
-                f"bonus and "
-                f"zeros; largest TV {shown(worst)}",
+                "process and decoder: both trees, K = 2 to 4 (above the support for V = 2 and 3), D = 1, 2, with and "
+                f"without bonus and zeros; largest TV {shown(worst)}",
             ),
             caught(
                 tree_decoders(2, 2, 2, "comb"),
@@ -321,10 +315,9 @@ def locality(seed: int) -> Finding:
         [
             Evidence(
                 "exact-small-scale",
-                "needs simulation of image-like processes; exact TV at offsets 1 to 5, the tokens between being drawn: "
-                f"sticky chain with s = 4/5, V = 2: {', '.join(map(shown, seen))}; a process that copies the token "
-                f"three back: "
-                f"{', '.join(map(shown, other))}",
+                "needs simulation of image-like processes; exact TV at offsets 1 to 5, the tokens between being "
+                f"drawn: sticky chain with s = 4/5, V = 2: {', '.join(map(shown, seen))}; a process that copies the "
+                f"token three back: {', '.join(map(shown, other))}",
             )
         ],
     )
@@ -362,8 +355,7 @@ def _perturbed(process: TableProcess, place: int, offset: int) -> Fraction:
     "pac.ablation",
     "Tables 2, 3",
     "Steps fall in the order SJD, +PD, +PD+AC at window 32, and again at window 64; at a fixed budget there is an "
-    "interior "
-    "optimum in K and D.",
+    "interior optimum in K and D.",
 )
 def ablation(seed: int) -> Finding:
     """Needs simulation: windows of 32 and 64 and vocabularies of thousands are beyond enumeration. On worlds that can
@@ -384,8 +376,8 @@ def ablation(seed: int) -> Finding:
         [
             Evidence(
                 "exact-small-scale",
-                "needs simulation; exact mean steps for 4 tokens (4 one by one), V = 3, window 3, comb with K = D "
-                "= 2, three "
+                "needs simulation; exact mean steps for 4 tokens (4 one by one), V = 3, window 3, comb with K = D = "
+                "2, three "
                 "processes: " + ", ".join(f"{name} {float(value):.4f}" for name, value in means.items()),
             )
         ],

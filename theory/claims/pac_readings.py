@@ -55,9 +55,8 @@ def budget(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"the smallest full tree with K = 4, D = 3 has {smallest} nodes, {smallest - BUDGET} over the "
-                f"budget of 64; a "
-                f"comb fits with a chain of 55 drafts ({combs[55]} nodes)",
+                f"the smallest full tree with K = 4, D = 3 has {smallest} nodes, {smallest - BUDGET} over the budget "
+                f"of 64; a comb fits with a chain of 55 drafts ({combs[55]} nodes)",
                 numbers(p=[1], q=[1], candidates=WIDTH, depth=DEPTH, budget=BUDGET, nodes=smallest, comb_window=55),
             )
         ],
@@ -99,9 +98,8 @@ def bonus(seed: int) -> Finding:
         [
             Evidence(
                 "enumeration",
-                f"the laws of the number of steps of sjd-pd and sjd-pac without bonus equal those of sjd and sjd-ac "
-                f"without "
-                f"bonus, on {len(some)} processes (TV {shown(same)})",
+                "the laws of the number of steps of sjd-pd and sjd-pac without bonus equal those of sjd and sjd-ac "
+                f"without bonus, on {len(some)} processes (TV {shown(same)})",
             ),
             caught(wrong, apart, "the number of steps"),
         ],
@@ -167,9 +165,8 @@ def shared(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"the sequence law equals the target's in rationals on {len(some)} processes (largest TV "
-                f"{shown(worst)}); exact "
-                f"mean steps, full tree, K = D = 2, window 2: own candidates {float(own):.4f}, shared "
-                f"{float(common):.4f}",
+                f"{shown(worst)}); exact mean steps, full tree, K = D = 2, window 2: own candidates {float(own):.4f}, "
+                f"shared {float(common):.4f}",
             ),
             caught(
                 {"first candidate's branch after another": wrong},
@@ -219,8 +216,7 @@ def reading_steps(seed: int) -> Finding:
     "pac.relabel",
     "4.2, 6",
     "With a lossy acceptance rule, as the paper proposes for future work, the row of this call is still the q of a "
-    "token "
-    "that adaptive continuation has verified.",
+    "token that adaptive continuation has verified.",
     stated=False,
 )
 def relabel(seed: int) -> Finding:
@@ -238,9 +234,8 @@ def relabel(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"sjd-ac with groups (0, 0, 1), window 2, three tokens: the law of a draft differs from the "
-                f"declared row by up "
-                f"to {shown(off)}; with the rule's law declared (relabel = law) by {shown(true)}",
+                "sjd-ac with groups (0, 0, 1), window 2, three tokens: the law of a draft differs from the declared "
+                f"row by up to {shown(off)}; with the rule's law declared (relabel = law) by {shown(true)}",
                 numbers("grouped", {"labels": [0, 0, 1]}, p=some[0].row(()), q=some[0].uniform, difference=off),
             )
         ],

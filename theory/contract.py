@@ -1,0 +1,259 @@
+"""The contract of a rule, checked on a rule that somebody brings (:mod:`theory.brought`).
+
+Each check is made at every token that can be drafted, on float rows: those of :func:`families`, which hold what goes
+wrong most often, and those of a search, which brings a failure back with few tokens and small weights. What is only a
+convention of the house is noted, not failed: it does not change what is emitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from simlab.arrays import Array
+from theory.brought import NEGLIGIBLE, Broken, Brought, Inexact, as_probability, as_row, asked
+from theory.search import Pmf, pairs, smallest_violation
+from theory.worlds import random_row
+
+Pair = tuple[Pmf, Pmf]
+Outcome = Literal["passes", "fails", "note"]
+
+CHECKS = {
+    "answers": "accept and residual answer wherever they can be asked",
+    "accept": "accept returns one number from 0 to 1",
+    "residual": "residual returns a pmf over the tokens of p",
+    "repeatable": "the same input gets the same answer",
+    "inputs": "p and q are left unchanged",
+    "law": "the law of the emitted token sums to one",
+}
+SMALL = range(2, 7)  # vocabularies of the families; a search looks at more rows of each
+LARGE = (64, 512)
+ASKED = 24  # tokens of a large vocabulary that are asked about
+
+__all__ = ["CHECKS", "LARGE", "SMALL", "Check", "Fault", "Outcome", "Pair", "contract", "families", "floats", "reason"]
+
+
+class Fault(NamedTuple):
+    """What is wrong with a rule at one position."""
+
+    message: str
+    p: Pmf
+    q: Pmf
+    x: int | None  # None where it is about the whole pair
+
+
+class Check(NamedTuple):
+    """One line of the contract, and the smallest input found on which it fails."""
+
+    id: str
+    statement: str
+    outcome: Outcome
+    fault: Fault | None = None
+
+
+# What it is checked on -----------------------------------------------------------------------------------------
+
+
+def families(seed: int) -> dict[str, list[Pair]]:
+    """Pairs of rational rows, smallest first, by what is particular about them."""
+    random = Random(seed)
+    one_hot = {v: [tuple(Fraction(int(y == x)) for y in range(v)) for x in range(v)] for v in SMALL}
+    positive = {v: [random_row(random, v, least=1) for _ in range(6)] for v in SMALL}
+    return {
+        "positive rows of 2 to 6 tokens": [(p, q) for v in SMALL for p, q in (positive[v][:2], positive[v][2:4])],
+        "zeros in p or q": [(random_row(random, v), random_row(random, v)) for v in SMALL for _ in range(3)],
+        "one-hot rows": [
+            pair
+            for v in SMALL
+            for pair in (
+                (one_hot[v][0], positive[v][0]),
+                (positive[v][1], one_hot[v][v - 1]),
+                (one_hot[v][1], one_hot[v][1]),
+                (one_hot[v][0], one_hot[v][1]),
+            )
+        ],
+        "q = p": [(p, p) for v in SMALL for p in (positive[v][0], one_hot[v][0])],
+        "disjoint supports": [_disjoint(positive[v][4], positive[v][5]) for v in SMALL],
+        "64 and 512 tokens": [(random_row(random, v), random_row(random, v)) for v in LARGE],
+    }
+
+
+def _disjoint(p: Pmf, q: Pmf) -> Pair:
+    """The first half of p and the rest of q, scaled up."""
+    half = len(p) // 2
+    first, rest = sum(p[:half]), sum(q[half:])
+    zeros = (Fraction(0),) * len(p)
+    return (*(m / first for m in p[:half]), *zeros[half:]), (*zeros[:half], *(m / rest for m in q[half:]))
+
+
+def floats(row: Pmf) -> Array:
+    """A rational row in float64."""
+    return np.array([float(mass) for mass in row])
+
+
+# Faults --------------------------------------------------------------------------------------------------------
+
+
+def contract(
+    rule: Brought, seed: int, levels: tuple[tuple[int, int], ...], tries: int, cases: Mapping[str, list[Pair]]
+) -> list[Check]:
+    """Every line of the contract: the checks, the families of inputs it has to work on, and the notes.
+
+    ``cases`` are :func:`families`; a search over ``levels`` looks for smaller failures.
+    """
+    known: dict[Pair, dict[str, Fault]] = {}
+
+    def faults(pair: Pair) -> dict[str, Fault]:
+        if pair not in known:
+            known[pair] = _faults(rule, *pair)
+        return known[pair]
+
+    def looked_at(pair: Pair) -> bool:
+        faults(pair)
+        return False  # no failure ends this search: it is to see them all
+
+    first = {name: next((pair for pair in rows if faults(pair)), None) for name, rows in cases.items()}
+    smallest_violation(pairs, looked_at, seed, levels, tries)
+    failing = {id for found in known.values() for id in found}
+
+    def check(id: str) -> Check:
+        if id not in failing:
+            return Check(id, CHECKS[id], "passes")
+        pair = smallest_violation(pairs, lambda e: id in faults(e), seed, levels, tries)
+        if pair is None:  # only in the families
+            pair = min((pair for pair, found in known.items() if id in found), key=lambda pair: len(pair[0]))
+        return Check(id, CHECKS[id], "fails", faults(pair)[id])
+
+    works = [
+        Check(f"works: {name}", f"works with {name}", "fails", next(iter(faults(pair).values())))
+        if pair is not None
+        else Check(f"works: {name}", f"works with {name}", "passes")
+        for name, pair in first.items()
+    ]
+    return [*map(check, CHECKS), *works, *([] if failing else _notes(rule, cases))]
+
+
+def _faults(rule: Brought, p: Pmf, q: Pmf) -> dict[str, Fault]:
+    """What is wrong with a rule on one pair of rows: for each check the first token where it fails."""
+    rows = floats(p), floats(q)
+    drafted = np.flatnonzero(rows[1] > 0).tolist()
+    found: dict[str, Fault] = {}
+    for x in drafted[:: -(-len(drafted) // ASKED)] if len(p) > max(SMALL) else drafted:
+        for check, message in _at(rule, *rows, x).items():
+            found.setdefault(check, Fault(message, p, q, x))
+    if not found and len(p) < max(LARGE):
+        total = float(rule.step(*rows)[0].sum())
+        if not abs(total - 1) <= NEGLIGIBLE:
+            found["law"] = Fault(f"the law sums to {total:.9g}; expected 1", p, q, None)
+    return found
+
+
+def _at(rule: Brought, p: Array, q: Array, x: int) -> dict[str, str]:
+    """What is wrong with a rule at one position."""
+    found: dict[str, str] = {}
+    try:
+        accept, residual = rule.functions(len(p))
+    except Exception:
+        return _broken(lambda: rule.keeps(p, q, x))
+    kept = _twice(accept, "accept", as_probability, p, q, x, found)
+    if kept is not None and kept < 1 - NEGLIGIBLE:
+        _twice(residual, "residual", as_row, p, q, x, found)
+    return found
+
+
+def _broken(ask: Callable[[], Any]) -> dict[str, str]:
+    try:
+        ask()
+    except Broken as broken:
+        return {broken.check: str(broken)}
+    return {}
+
+
+def _twice(
+    function: Any, name: str, reader: Callable[..., Any], p: Array, q: Array, x: int, found: dict[str, str]
+) -> Any:
+    """What a function answers when it is asked twice, ``None`` if that is no answer; faults are added to ``found``."""
+    answers = []
+    for _ in range(2):
+        mine, yours = p.copy(), q.copy()
+        try:
+            answers.append(reader(asked(function, name, mine, yours, x), name, p))
+        except Broken as broken:
+            found.setdefault(broken.check, str(broken))
+        changed = [row for row, after, before in (("p", mine, p), ("q", yours, q)) if not np.array_equal(after, before)]
+        if changed:
+            found.setdefault("inputs", f"{name} changes {' and '.join(changed)} in place; expected no change")
+    if len(answers) < 2:
+        return None
+    first, second = answers
+    if not np.array_equal(first, second):
+        shown = f": {first:.6g}, then {second:.6g}" if np.ndim(first) == 0 else ""
+        found.setdefault("repeatable", f"{name} answers the same question in two ways{shown}; expected one answer")
+    return first
+
+
+# Notes ---------------------------------------------------------------------------------------------------------
+
+
+def _notes(rule: Brought, cases: Mapping[str, list[Pair]]) -> list[Check]:
+    small = [pair for rows in cases.values() for pair in rows if len(pair[0]) <= max(SMALL)]
+    certain = _first(small, lambda p, q, x: _undrafted(rule, p, q, x))
+    empty = _first([(p, q) for p, q in small if p == q], lambda p, q, x: _unrejected(rule, p, q, x))
+    return [
+        _note("undrafted", "accept is 1 where q(x) = 0 (by convention: such a token is never drafted)", certain),
+        _note("unrejected", "residual is p where q = p and x is kept (by convention: it is never drawn)", empty),
+    ]
+
+
+def _note(id: str, statement: str, fault: Fault | None) -> Check:
+    return Check(id, statement, "passes" if fault is None else "note", fault)
+
+
+def _first(small: list[Pair], says: Callable[[Array, Array, int], str | None]) -> Fault | None:
+    for p, q in sorted(small, key=lambda pair: len(pair[0])):
+        for x in range(len(p)):
+            message = says(floats(p), floats(q), x)
+            if message:
+                return Fault(message, p, q, x)
+    return None
+
+
+def _undrafted(rule: Brought, p: Array, q: Array, x: int) -> str | None:
+    if q[x] > 0:
+        return None
+    try:
+        kept = as_probability(asked(rule.functions(len(p)).accept, "accept", p, q, x), "accept", p)
+    except Broken as broken:
+        return str(broken)
+    return None if kept >= 1 - NEGLIGIBLE else f"accept returns {kept:.6g}"
+
+
+def _unrejected(rule: Brought, p: Array, q: Array, x: int) -> str | None:
+    if not q[x] > 0 or rule.keeps(p, q, x) < 1 - NEGLIGIBLE:
+        return None
+    try:
+        row = as_row(asked(rule.functions(len(p)).residual, "residual", p.copy(), q.copy(), x), "residual", p)
+    except Broken as broken:
+        return str(broken)
+    return None if np.allclose(row, p, rtol=0, atol=NEGLIGIBLE) else "residual returns another row"
+
+
+# Rationals -----------------------------------------------------------------------------------------------------
+
+
+def reason(rule: Brought, cases: Mapping[str, list[Pair]]) -> str | None:
+    """Why a rule cannot be judged in rationals; ``None`` if it can: its answers for them are rationals, and agree
+    with those for floats."""
+    for p, q in (pair for rows in cases.values() for pair in rows if len(pair[0]) <= max(SMALL)):
+        try:
+            law, kept = rule.step(np.array(p, dtype=object), np.array(q, dtype=object))
+        except (Broken, Inexact) as error:
+            return str(error)
+        same, as_kept = rule.step(floats(p), floats(q))
+        if abs(law.astype(np.float64) - same).max() > NEGLIGIBLE or abs(float(kept) - as_kept) > NEGLIGIBLE:
+            return "the answers for rationals are not those for floats"
+    return None

@@ -1,0 +1,125 @@
+"""What a rule that is judged does in one step, and the inputs on which it does something it should not.
+
+Every question is asked of pairs of rational rows: exactly where the rule answers rationals with rationals, else in
+float64 within a tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.arrays import Array, Number
+from theory.acceptance import alpha
+from theory.brought import NEGLIGIBLE, Brought
+from theory.contract import Pair, floats
+from theory.distances import tv
+from theory.search import LEVELS, Pmf, pairs, searched, smallest_violation
+
+WIDE = (*LEVELS, (8, 3), (12, 3), (20, 3))  # some rules look at many ranks, and are lossless below
+NARROW = 1e-5  # the tolerance for a rule that computes in float32
+
+__all__ = ["QUESTIONS", "WIDE", "Judged", "Question", "Searched", "Step", "step_tolerance"]
+
+
+class Step(NamedTuple):
+    """One step of a rule for one pair of rows."""
+
+    p: Pmf
+    q: Pmf
+    law: Array
+    kept: Number
+    lossless: Number  # what lossless speculative sampling keeps
+    tv: Number
+
+
+class Question(NamedTuple):
+    """Something a rule may do wrong; ``seen`` says whether a step shows it, beyond a tolerance."""
+
+    id: str
+    looked_for: str
+    seen: Callable[[Step, Number], bool]
+
+
+QUESTIONS = (
+    Question("law", "the law emitted is not p", lambda s, tolerance: s.tv > tolerance),
+    Question("support", "a token of target probability 0 is emitted", lambda s, tolerance: _stray(s) > tolerance),
+    Question(
+        "acceptance",
+        "a draft is kept less often than by lossless speculative sampling",
+        lambda s, tolerance: s.lossless - s.kept > tolerance,
+    ),
+    Question(
+        "wasteful",
+        "more total variation is spent than acceptance gained",
+        lambda s, tolerance: s.tv - (s.kept - s.lossless) > tolerance,
+    ),
+)
+
+
+def _stray(step: Step) -> Number:
+    """The most a token with p(y) = 0 is emitted."""
+    return max((mass for mass, wanted in zip(step.law, step.p, strict=True) if wanted == 0), default=0)
+
+
+class Searched(NamedTuple):
+    """What a search for one question found."""
+
+    question: Question
+    example: Step | None
+    summary: str
+
+
+class Judged:
+    """A rule with the arithmetic it is judged in; remembers every step it took."""
+
+    def __init__(self, rule: Brought, exact: bool, tolerance: float = NEGLIGIBLE) -> None:
+        self.rule = rule
+        self.exact = exact
+        self.tolerance: Number = 0 if exact else tolerance
+        self._steps: dict[Pair, Step] = {}
+
+    def rows(self, pair: Pair) -> tuple[Array, Array]:
+        """A pair of rows in this arithmetic."""
+        p, q = (np.array(row, dtype=object) if self.exact else floats(row) for row in pair)
+        return p, q
+
+    def step(self, pair: Pair) -> Step:
+        """What the rule does for a pair of rows."""
+        if pair not in self._steps:
+            p, q = self.rows(pair)
+            law, kept = self.rule.step(p, q)
+            self._steps[pair] = Step(*pair, law, kept, alpha(p, q), tv(law, p))
+        return self._steps[pair]
+
+    def search(self, seed: int, tries: int) -> list[Searched]:
+        """The smallest example found for every question, over :data:`WIDE`."""
+        seen: set[str] = set()
+
+        def looked_at(pair: Pair) -> bool:
+            seen.update(question.id for question in QUESTIONS if self._shows(self.step(pair), question))
+            return False  # nothing found ends this search: it is to see which questions to ask
+
+        smallest_violation(pairs, looked_at, seed, WIDE, tries)
+        return [self._asked(question, seed, tries, question.id in seen) for question in QUESTIONS]
+
+    def _asked(self, question: Question, seed: int, tries: int, seen: bool) -> Searched:
+        if not seen:
+            return Searched(question, None, searched(WIDE, tries))
+        pair = smallest_violation(pairs, lambda e: self._shows(self.step(e), question), seed, WIDE, tries)
+        assert pair is not None, "the same search found one"
+        return Searched(question, self.step(pair), "found")
+
+    def _shows(self, step: Step, question: Question) -> bool:
+        return bool(question.seen(step, self.tolerance))
+
+
+def step_tolerance(rule: Brought, pair: Pair) -> float:
+    """How far a float answer may be off: 1e-9, or 1e-5 for a rule that answers in less than float64."""
+    p, q = map(floats, pair)
+    functions = rule.functions(len(p))
+    with np.errstate(all="ignore"):
+        answers: list[Any] = [f(p.copy(), q.copy(), int(np.argmax(q - p))) for f in functions]
+    return NARROW if any(str(getattr(a, "dtype", "")).endswith(("float32", "float16")) for a in answers) else NEGLIGIBLE
