@@ -133,8 +133,9 @@ def asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q: 
 
 
 def last_line(error: BaseException) -> str:
-    """An exception as Python prints it, in one line."""
-    return " ".join("".join(format_exception_only(error)).strip().splitlines()[-1].split())
+    """An exception as Python ends its report of it: the type and the message, in one line."""
+    line = " ".join(format_exception_only(error)[-1].split())
+    return line if len(line) <= 200 else f"{line[:197]}..."
 
 
 def as_probability(answer: Any, name: str, like: Array) -> Number:

@@ -53,7 +53,7 @@ class Likeness(NamedTuple):
             f"accepts like {self.accept}" if self.accept else "",
             f"after a rejection draws like {self.residual}" if self.residual else "",
         ]
-        return "; ".join(filter(None, alike)) or "like no rule known here"
+        return "; ".join(filter(None, alike)) or "like none of the rules it was compared with"
 
 
 class _Answers(NamedTuple):

@@ -155,6 +155,11 @@ def caught(controls: Mapping[str, Any], differs: Callable[[Any], Any], what: str
     )
 
 
+def first(values: Iterable[Any]) -> Any:
+    """The first of ``values`` above 0, or 0: how far off a wrong variant is where it first is."""
+    return next((value for value in values if value > 0), 0)
+
+
 def shown_row(row: Iterable[Any]) -> str:
     """A row of numbers to read."""
     return f"({', '.join(map(shown, row))})"

@@ -13,7 +13,7 @@ from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative, make_rule
 from theory import controls_tree
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
-from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown, shown_row
+from theory.claims.base import Claims, Evidence, Finding, caught, first, needed, numbers, require, shown, shown_row
 from theory.claims.pac import left_gap
 from theory.claims.sjd import deviation, mean_steps, worlds
 from theory.distances import aligned, tv
@@ -109,13 +109,13 @@ def bonus(seed: int) -> Finding:
 @CLAIMS.claim(
     "pac.readings.kept",
     "4.3",
-    "The reading decides: drawing K fresh candidates in place of the kept token is lossless too, and takes more steps.",
+    "The kept token may be the first candidate of its node, or be dropped for K fresh ones: both are lossless.",
     stated=False,
 )
 def kept(seed: int) -> Finding:
     """Fresh candidates follow their declared rows as kept ones do, so both are lossless. But a kept token has already
     survived one verification, and is the likelier to survive the next; at the first positions, where most is decided,
-    dropping it undoes adaptive continuation. Verifying the kept token last is not lossless: siblings drawn without
+    dropping it undoes much of adaptive continuation. As the last candidate it is not lossless: siblings drawn without
     replacement may not change places.
     """
     some = processes(seed)
@@ -127,17 +127,19 @@ def kept(seed: int) -> Finding:
     }
     lossless = max(deviation(SjdPac(3, kept="dropped", **shape), world) for world in some)
     last = controls_tree.KeptLast(3, **shape)
-    holds = lossless == 0 and exact["dropped"] > exact["kept token first"]
+    both = max(lossless, *(deviation(SjdPac(3, **shape), world) for world in some))
     return Finding(
-        "holds-under-assumptions" if holds else "refuted",
+        "holds" if both == 0 else "refuted",
         [
             Evidence(
-                "exact-small-scale",
-                "exact mean steps for 4 tokens, V = 3, window 3, K = 2, D = 1: "
-                + ", ".join(f"{name} {float(value):.4f}" for name, value in exact.items())
-                + "; the sequence law of both readings is the target's",
+                "enumeration",
+                f"the sequence law of both readings is the target's on {len(some)} processes (largest TV "
+                f"{shown(both)}); exact mean steps for 4 tokens, V = 3, window 3, K = 2, D = 1: "
+                + ", ".join(f"{name} {float(value):.4f}" for name, value in exact.items()),
             ),
-            caught({"kept token last": last}, lambda d: max(deviation(d, world) for world in some), "the sequence law"),
+            caught(
+                {"kept token last": last}, lambda d: first(deviation(d, world) for world in some), "the sequence law"
+            ),
         ],
     )
 
@@ -170,7 +172,7 @@ def shared(seed: int) -> Finding:
             ),
             caught(
                 {"first candidate's branch after another": wrong},
-                lambda d: max(deviation(d, world) for world in some),
+                lambda d: first(deviation(d, world) for world in some),
                 "the sequence law",
             ),
         ],
@@ -186,7 +188,7 @@ def shared(seed: int) -> Finding:
 def reading_steps(seed: int) -> Finding:
     """Needs simulation to be said of image models; on worlds that can be enumerated the steps of each reading are
     exact."""
-    some = processes(seed)
+    some = processes(seed)[:1]
     shape: dict[str, Any] = {"candidates": 2, "depth": 2}
     readings: dict[str, Decoder] = {
         "sjd": Sjd(3),
@@ -205,7 +207,7 @@ def reading_steps(seed: int) -> Finding:
         [
             Evidence(
                 "exact-small-scale",
-                "needs simulation; exact mean steps for 4 tokens, V = 3, window 3, K = D = 2: "
+                "needs simulation; exact mean steps for 4 tokens of one process, V = 3, window 3, K = D = 2: "
                 + ", ".join(f"{name} {float(value):.4f}" for name, value in means.items()),
             )
         ],
