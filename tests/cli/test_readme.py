@@ -29,8 +29,26 @@ def test_the_rule(tour: dict[str, Any]) -> None:
 
 
 def test_the_sequence(tour: dict[str, Any]) -> None:
-    assert tour["law"] == tour["target_law"](tour["world"])
-    assert sum(tour["steps"].values()) == 1
+    law, steps = tour["sequence_law"](tour["sjd"], tour["world"], tour["make_rule"]("speculative"))
+    assert law == tour["target_law"](tour["world"])
+    assert steps == tour["steps"]
+
+
+def test_the_neighbours(tour: dict[str, Any]) -> None:
+    assert tour["near"].ravel().tolist() == [1, 0, 3, 2]
+    assert tour["acceptance"](tour["lantern"], tour["p4"], tour["q4"]) == 1
+    assert list(tour["step_law"](tour["lantern"], tour["p4"], tour["q4"])) == tour["q4"]
+
+
+def test_the_tree_and_the_sampler(tour: dict[str, Any]) -> None:
+    rule = tour["make_rule"]("speculative")
+    assert tour["sequence_law"](tour["pac"], tour["world"], rule)[0] == tour["target_law"](tour["world"])
+    assert tour["sequence_law"](tour["sjd"], tour["sharper"], rule)[0] == tour["target_law"](tour["sharper"])
+
+
+def test_the_candidates(tour: dict[str, Any]) -> None:
+    assert tour["candidates_law"](tour["Speculative"](), tour["p3"], tour["q3"], 2)[1] == F(5, 6)
+    assert tour["optimal_acceptance"](tour["p3"], tour["candidate_sets"](tour["q3"], 2)) == 1
 
 
 def test_the_images(tour: dict[str, Any]) -> None:
