@@ -21,8 +21,9 @@ from simlab.arrays import Array, slots
 from simlab.chance import Tape
 from simlab.decoders import Decoder, Info, make_decoder, run
 from simlab.processes.digits import DigitsPair
-from simlab.rules import Rule, make_rule
+from simlab.rules import Rule, codebook_neighbours, make_rule
 from theory.distances import kl, tv, wasserstein1_line
+from theory.envelope import nearest_envelope
 from theory.exact import acceptance, step_law
 
 WINDOW, GAMMA = 8, 4
@@ -39,10 +40,12 @@ DECODERS: dict[str, Decoder] = {
         for initial in ("random", "repeat-left", "repeat-above", "sample-left", "sample-above")
     },
 }
+MAPPED = "sjd, repeat-above"  # whose contexts the frontier is computed on
 RULELESS = ("autoregressive", "jacobi, fresh noise", "jacobi, fixed noise")
 
 _groups = (LEVELS + 1) // 2  # 0 alone, then 1-2, 3-4, ..., 15-16
 _dynamic = {"size": 5, "max_gap": 0.15, "max_distance": 4, "distances": DISTANCES}
+_near = codebook_neighbours(LEVELS[:, None], 4)  # the nearest grey levels: two below and two above, inside the range
 RULES: dict[str, Rule] = {
     "speculative": make_rule("speculative"),
     "amplify, k = 2": make_rule("amplify", k=2),
@@ -50,6 +53,9 @@ RULES: dict[str, Rule] = {
     "grouped": make_rule("grouped", labels=_groups),
     "grouped, group residual": make_rule("grouped-group-residual", labels=_groups),
     **{f"dynamic, {w}": make_rule("dynamic-grouped", window=w, **_dynamic) for w in ("printed", "clamped", "centred")},
+    "lantern, δ = 0.2": make_rule("lantern", neighbours=_near, delta=0.2),
+    "typical, ε = 0.09": make_rule("typical"),
+    "optimal-lossy, TV = 0.1": make_rule("optimal-lossy", tv=0.1),
 }
 
 # The same rules over a range of their parameter, for the map of acceptance against distortion.
@@ -66,6 +72,13 @@ SWEEPS: dict[str, list[tuple[float, Rule]]] = {
     "dynamic, printed": [
         (g, make_rule("dynamic-grouped", **{**_dynamic, "size": g, "window": "printed"})) for g in (2, 4, 6, 8, 12, 16)
     ],
+    "lantern": [(d, make_rule("lantern", neighbours=_near, delta=d)) for d in (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)],
+    "lantern-multiplicative": [
+        (k, make_rule("lantern-multiplicative", neighbours=_near, factor=k)) for k in (1.5, 2, 3, 5, 10)
+    ],
+    # Medusa couples its two thresholds like this; its own value is 0.09
+    "typical": [(e, make_rule("typical", epsilon=e, delta=e**0.5)) for e in (0.003, 0.01, 0.03, 0.09, 0.3)],
+    "optimal-lossy": [(t, make_rule("optimal-lossy", tv=t)) for t in (0.02, 0.05, 0.1, 0.2, 0.3)],
 }
 
 
@@ -99,6 +112,7 @@ class Measured(NamedTuple):
     pairs: list[dict[str, Any]]  # one row a rule
     compounding: pd.DataFrame  # rule, position, cumulative TV, KL and Wasserstein-1
     map: pd.DataFrame  # rule, parameter: acceptance and distortion, all on one set of contexts
+    frontier: pd.DataFrame  # gained, wasserstein: the least there is on these contexts; empty but for `MAPPED`
     samples: dict[str, np.ndarray]  # rule -> uint8[sequences, 64]
 
 
@@ -138,7 +152,9 @@ def measure(name: str, pair: DigitsPair, seed: int, sequences: int) -> Measured:
         samples[label] = done.tokens.astype(np.uint8)
         if label == "speculative":
             bank = contexts
-    return Measured(pairs, pd.concat(curves), _map(name, bank), samples)
+    mapped = None if bank is None else _thinned(bank)
+    frontier = _frontier(mapped).assign(decoder=name) if mapped and name == MAPPED else pd.DataFrame()
+    return Measured(pairs, pd.concat(curves), _map(name, mapped), frontier, samples)
 
 
 def _local(rule: Rule, contexts: Contexts) -> pd.DataFrame:
@@ -193,15 +209,19 @@ def _compounding(local: pd.DataFrame, contexts: Contexts, sequences: int, length
     return at_position.cumsum().rename_axis("position").reset_index()
 
 
-def _map(name: str, bank: Contexts | None) -> pd.DataFrame:
-    """Acceptance against distortion of every rule on the contexts of the lossless run, at most 1500 of them.
+def _thinned(bank: Contexts) -> Contexts:
+    """Evenly spread contexts of the lossless run, at most 1500 of them."""
+    every = slice(None, None, -(-len(bank.p) // 1500))
+    return Contexts(*(field[every] for field in bank))
+
+
+def _map(name: str, contexts: Contexts | None) -> pd.DataFrame:
+    """Acceptance against distortion of every rule on the same contexts.
 
     One set of contexts for all rules: averages over different trajectories are not comparable.
     """
-    if bank is None:
+    if contexts is None:
         return pd.DataFrame()
-    every = slice(None, None, -(-len(bank.p) // 1500))
-    contexts = Contexts(*(field[every] for field in bank))
     named = [(label, np.nan, rule) for label, rule in RULES.items()]
     swept = [(label, parameter, rule) for label, points in SWEEPS.items() for parameter, rule in points]
     rows = [
@@ -209,3 +229,10 @@ def _map(name: str, bank: Contexts | None) -> pd.DataFrame:
         for label, parameter, rule in named + swept
     ]
     return pd.DataFrame(rows)
+
+
+def _frontier(contexts: Contexts) -> pd.DataFrame:
+    """The least mean Wasserstein-1 of any rule with one candidate, for each mean acceptance it gains."""
+    bound = nearest_envelope(contexts.p, contexts.q, DISTANCES, prices=len(LEVELS))
+    gained = np.linspace(0, bound.most, 61)
+    return pd.DataFrame({"gained": gained, "wasserstein": bound.least(gained)})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from simlab.decoders import Decoder, make_decoder
@@ -39,6 +41,30 @@ RULES: dict[str, Rule] = {
     "dynamic, centred": make_rule("dynamic-grouped", size=3, max_gap=0.15, window="centred"),
 }
 
+# The decoders of SJD-PAC over a window of 4: (decoder, the reading of the paper, kind, parameters).
+PAC_WINDOW = 4
+COMB: dict[str, Any] = {"candidates": 2, "depth": 2, "tree": "comb"}
+FULL: dict[str, Any] = {"candidates": 2, "depth": 2, "tree": "full"}
+Case = tuple[str, str, str, dict[str, Any]]
+PAC: list[Case] = [
+    ("sjd", "", "sjd", {}),
+    ("sjd-ac", "", "sjd-ac", {}),
+    ("sjd-pd, K = 2, D = 2, comb", "", "sjd-pd", COMB),
+    ("sjd-pac, K = 2, D = 1", "", "sjd-pac", {**COMB, "depth": 1}),
+    ("sjd-pac, K = 2, D = 1", "kept dropped", "sjd-pac", {**COMB, "depth": 1, "kept": "dropped"}),
+    ("sjd-pac, K = 2, D = 2, comb", "", "sjd-pac", COMB),
+    ("sjd-pac, K = 2, D = 2, comb", "no bonus", "sjd-pac", {**COMB, "bonus": False}),
+    ("sjd-pac, K = 3, D = 2, comb", "", "sjd-pac", {**COMB, "candidates": 3}),
+    ("sjd-pd, K = 2, D = 2, full", "", "sjd-pd", FULL),
+    ("sjd-pac, K = 2, D = 2, full", "", "sjd-pac", FULL),
+    ("sjd-pac, K = 2, D = 2, full", "shared", "sjd-pac", {**FULL, "shared": True}),
+]
+# Full trees have too many outcomes to enumerate where every token is possible, unless candidates are shared.
+PAC_WORLDS: dict[str, tuple[TableProcess, list[Case]]] = {
+    "tokens that repeat with probability 4/5": (sticky_world(STAY, 3, 5), [c for c in PAC if c[3] is not FULL]),
+    "a random world with zeros": (random_world(5, 3, 5, zeros=0.45), PAC),
+}
+
 
 def step_distributions() -> pd.DataFrame:
     """Exact law of the number of calls for six tokens that repeat with probability 4/5, V = 2: decoder, steps."""
@@ -69,3 +95,27 @@ def compounding(seed: int) -> pd.DataFrame:
 def _off(decoder: Decoder, target: TableProcess, rule: Rule, draft: TableProcess | None) -> Fraction:
     law, _ = sequence_law(decoder, target, rule, draft)
     return Fraction(tv(*aligned(law, target_law(target))))
+
+
+def pac_steps(name: str) -> pd.DataFrame:
+    """The law of the number of calls of SJD-PAC's decoders in ``PAC_WORLDS[name]``, V = 3, with the lossless rule.
+
+    Everything that can happen is enumerated; its weights are floating point, because trees over rationals take minutes.
+    Returns world, decoder, reading, steps, probability, and off: the TV of the law of sequences to the target's.
+    """
+    table, cases = PAC_WORLDS[name]
+    world, rows = floating(table), []
+    for label, reading, kind, parameters in cases:
+        decoder = make_decoder(kind, window=PAC_WINDOW, **parameters)
+        law, steps = sequence_law(decoder, world, RULES["speculative"])
+        off = float(tv(*aligned(law, target_law(world))))
+        named = {"world": name, "decoder": label, "reading": reading, "off": off}
+        rows += [{**named, "steps": count, "probability": float(mass)} for count, mass in sorted(steps.items())]
+    return pd.DataFrame(rows)
+
+
+def floating(world: TableProcess) -> TableProcess:
+    """``world`` in floating point."""
+    return TableProcess(
+        world.vocabulary, world.length, lambda prefix: list(world.row(prefix).astype(np.float64)), world.shape
+    )

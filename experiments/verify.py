@@ -8,9 +8,15 @@ verdicts.json          the claims: statement, verdict, assumptions, evidence, co
 manifest.json          seed, versions, seconds each task took
 steps.parquet          exact step distributions on a small world
 compounding.parquet    exact TV of whole sequences against length, on small worlds
+pac-steps.parquet      exact step distributions of SJD-PAC's decoders and its readings
+codebook-map           acceptance against distortion of all rules on rows over a codebook
+codebook-frontier      ... and the least distance there is for the acceptance gained
 digits.parquet         every decoder x rule pair on digits, with standard errors
 digits-compounding     ... its distortion summed over the tokens up to each position
 digits-map             ... acceptance against distortion of all rules on one set of contexts
+digits-frontier        ... and the least distance there is for the acceptance gained
+digits-pac             ... calls of SJD-PAC's decoders over its parameters and readings
+digits-lengths         ... and how many tokens a call commits
 digits-quality         ... how good target and draft are, and what they cost
 digits-samples.npz     ... the images
 =====================  ==================================================================================
@@ -35,7 +41,7 @@ import pandas as pd
 from hypothesis.configuration import set_hypothesis_home_dir
 from threadpoolctl import threadpool_limits
 
-from experiments import digits, small_worlds
+from experiments import codebook, digits, digits_pac, small_worlds
 from experiments.results import versions, write_arrays, write_json, write_table
 from simlab.processes.digits import DigitsPair, fit_digits
 from theory.claims import CLAIMS, Evidence, Finding, combined
@@ -152,22 +158,41 @@ def _measurements(seed: int) -> dict[str, Task]:
         FIT: partial(fit_digits, seed),
         "steps": small_worlds.step_distributions,
         "compounding": partial(small_worlds.compounding, seed),
+        **{f"pac: {world}": partial(small_worlds.pac_steps, world) for world in small_worlds.PAC_WORLDS},
+        "codebook": partial(codebook.measure, seed, codebook.CONTEXTS),
     }
 
 
-def _after_fit(pair: DigitsPair, seed: int) -> dict[str, Task]:
-    return {f"digits: {name}": partial(digits.measure, name, pair, seed, SEQUENCES) for name in digits.DECODERS}
+AFTER_FIT = len(digits.DECODERS) + len(digits_pac.INITIALS)  # tasks
+
+
+def after_fit(pair: DigitsPair, seed: int) -> dict[str, Task]:
+    """What can be measured once the digits are fitted."""
+    return {
+        **{f"digits: {name}": partial(digits.measure, name, pair, seed, SEQUENCES) for name in digits.DECODERS},
+        **{
+            f"digits pac: {initial}": partial(digits_pac.measure, initial, pair, seed, SEQUENCES)
+            for initial in digits_pac.INITIALS
+        },
+    }
 
 
 def _save_measurements(results: dict[str, Any], out: Path) -> None:
-    pair = results[FIT]
+    pair, over_codebook = results[FIT], results["codebook"]
     measured: dict[str, digits.Measured] = {name: results[f"digits: {name}"] for name in digits.DECODERS}
+    pac: list[digits_pac.Measured] = [results[f"digits pac: {initial}"] for initial in digits_pac.INITIALS]
     tables = {
         "steps": results["steps"],
         "compounding": results["compounding"],
+        "pac-steps": pd.concat([results[f"pac: {world}"] for world in small_worlds.PAC_WORLDS]),
+        "codebook-map": over_codebook.map,
+        "codebook-frontier": over_codebook.frontier,
         "digits": pd.DataFrame([row for m in measured.values() for row in m.pairs]),
         "digits-compounding": pd.concat([m.compounding for m in measured.values()]),
         "digits-map": pd.concat([m.map for m in measured.values()]),
+        "digits-frontier": pd.concat([m.frontier for m in measured.values()]),
+        "digits-pac": pd.concat([m.runs for m in pac]),
+        "digits-lengths": pd.concat([m.lengths for m in pac]),
         "digits-quality": pd.DataFrame([asdict(pair.quality)]),
     }
     for name, table in tables.items():
@@ -181,7 +206,7 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
 
 def _run(tasks: dict[str, Task], seed: int, progress: Progress) -> Iterator[tuple[str, Any, float]]:
     """Results as they come, over a process a core; the digits are measured as soon as they are fitted."""
-    total, done = len(tasks) + len(digits.DECODERS) * (FIT in tasks), 0
+    total, done = len(tasks) + AFTER_FIT * (FIT in tasks), 0
     workers = min(_cores(), total)
     with (
         TemporaryDirectory() as scratch,
@@ -197,7 +222,7 @@ def _run(tasks: dict[str, Task], seed: int, progress: Progress) -> Iterator[tupl
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name, (result, took) = running.pop(future), future.result()
                 if name == FIT and isinstance(result, DigitsPair):
-                    submit(_after_fit(result, seed))
+                    submit(after_fit(result, seed))
                 done += 1
                 progress(name, done, total)
                 yield name, result, took

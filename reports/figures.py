@@ -16,16 +16,25 @@ matplotlib.use("Agg")  # files only: no window, wherever this runs
 
 LOSSLESS = "speculative"
 
-# One colour and one marker a family of rules, in every figure; colour-blind safe (Okabe and Ito).
+# One colour and one marker a family of rules, in every figure, distinct to the colour-blind (after Okabe and Ito). Kin
+# have the same hue: the dynamic windows, LANTERN's neighbourhoods.
 STYLES: dict[str, tuple[str, str]] = {
     "speculative": ("#000000", "o"),
+    "optimal-lossy": ("#7F4F24", "d"),
     "amplify": ("#D55E00", "^"),
     "addition": ("#E69F00", "v"),
     "grouped": ("#0072B2", "s"),
     "grouped, group residual": ("#56B4E9", "D"),
-    "dynamic, printed": ("#CC79A7", "P"),
-    "dynamic, clamped": ("#999999", "X"),
+    "dynamic, printed": ("#7FCDBB", "P"),
+    "dynamic, clamped": ("#00594C", "*"),
     "dynamic, centred": ("#009E73", "h"),
+    "lantern": ("#9B4F96", "p"),
+    "lantern, l2": ("#9B4F96", "p"),
+    "lantern, cosine": ("#CF9FCB", "8"),
+    "lantern, random": ("#4A1A55", "x"),
+    "lantern-multiplicative": ("#E078B0", "<"),
+    "lantern-reference": ("#882255", "+"),
+    "typical": ("#8A8A8A", "X"),
 }
 
 
@@ -47,47 +56,6 @@ def style() -> None:
 def look(rule: str) -> tuple[str, str]:
     """Colour and marker of a rule; its parameter, after the last comma, does not matter."""
     return STYLES.get(rule) or STYLES[rule.rpartition(",")[0]]
-
-
-def frontier(points: pd.DataFrame, decoder: str) -> Figure:
-    """Acceptance against TV, acceptance gained against TV spent with its frontier, and against Wasserstein-1.
-
-    ``points`` has ``decoder, rule, parameter, acceptance, lossless, tv, wasserstein``: a line a family of rules,
-    over its parameter.
-    """
-    swept = points[(points["decoder"] == decoder) & points["parameter"].notna()].sort_values("parameter")
-    swept = swept.assign(gained=swept["acceptance"] - swept["lossless"])
-    lossless, top = swept["lossless"].iloc[0], 1.05 * swept["tv"].max()
-    figure = Figure(figsize=(12, 4.1), layout="constrained")
-    level, gain, near = figure.subplots(1, 3)
-    for ax, x, y, start in (
-        (level, "tv", "acceptance", lossless),
-        (gain, "tv", "gained", 0),
-        (near, "wasserstein", "gained", 0),
-    ):
-        for rule, line in swept.groupby("rule", sort=False):
-            colour, marker = look(str(rule))
-            ax.plot([0, *line[x]], [start, *line[y]], marker=marker, color=colour, label=rule, ms=5, lw=1)
-        ax.plot(0, start, "o", color="black", zorder=5, label="speculative (lossless)")
-        ax.set_xlim(-0.02 * swept[x].max(), 1.1 * swept[x].max())
-    for ax, start in ((level, lossless), (gain, 0)):
-        ax.plot([0, top], [start, start + top], ":", color="black", lw=1)
-        ax.fill_between([0, top], [start, start + top], start + top, color="0.93", lw=0)
-        ax.text(
-            0.04 * top, start + 0.95 * top, "no rule with one\ncandidate gets here", va="top", color="0.35", fontsize=8
-        )
-    near.set_xscale("symlog", linthresh=0.1)
-    level.set(xlabel="TV of the emitted token to p", ylabel="acceptance", title="Acceptance against TV")
-    gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
-    near.set(
-        xlabel="Wasserstein-1 spent, grey levels (log from 0.1)",
-        ylabel="acceptance gained",
-        title="Gained against distance spent",
-    )
-    handles, labels = level.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
-    sns.despine(figure)
-    return figure
 
 
 def compounding(table: pd.DataFrame) -> Figure:

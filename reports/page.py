@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from experiments.results import write
-from reports import figures
+from reports import claim_pages, drafting, figures, maps
+from reports.parts import png, svg, template
 
 VERDICT_NAMES = {
     "holds": "proven, and the implementation checked against the proof",
@@ -30,58 +25,67 @@ PAPERS = {
     "leviathan": "Base rule",
     "gsd": "Grouped speculative decoding (GSD)",
     "sjd": "Speculative Jacobi decoding (SJD)",
+    "lantern": "LANTERN",
+    "sjd-pac": "SJD-PAC",
+    "baselines": "Samplers and baselines",
 }
-MAPPED = "sjd, repeat-above"  # the decoder whose contexts the frontier is drawn on
 COMPARED = ("speculative", "sjd, repeat-above")
 
 
 def build(out: Path) -> Path:
-    """Write ``report.html`` beside the results in ``out``; raises ``FileNotFoundError`` where they are missing."""
+    """Write ``report.html`` beside the results in ``out``, and a page a claim under ``claims``.
+
+    Raises ``FileNotFoundError`` where results are missing.
+    """
     verdicts = json.loads((out / "verdicts.json").read_text(encoding="utf-8"))
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
-    environment = Environment(
-        loader=PackageLoader("reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "fields": fields, "anchor": lambda id: id.replace(".", "-")}
-    page = environment.get_template("report.html").render(
+    page = template("report.html").render(
         verdicts=verdicts,
         manifest=manifest,
         count={v: sum(c["verdict"] == v for c in verdicts["claims"]) for v in VERDICT_NAMES},
         meaning=VERDICT_NAMES,
-        papers={
-            paper: title for paper, title in PAPERS.items() if any(c["paper"] == paper for c in verdicts["claims"])
-        },
+        papers=papers(verdicts["claims"]),
         measured=_measured(out) if manifest["measured"] else None,
     )
+    claim_pages.build(out, verdicts, papers(verdicts["claims"]))
     path = out / "report.html"
     write(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
     return path
+
+
+def papers(claims: list[dict[str, Any]]) -> dict[str, str]:
+    """The papers that have claims here, and what to call them; one that has no title here goes by its id."""
+    there = dict.fromkeys(claim["paper"] for claim in claims)
+    known = [paper for paper in PAPERS if paper in there]
+    return {paper: PAPERS.get(paper, paper) for paper in [*known, *(p for p in there if p not in PAPERS)]}
 
 
 def _measured(out: Path) -> dict[str, Any]:
     """Tables and figures of the measurements."""
     figures.style()
     table: Callable[[str], pd.DataFrame] = lambda name: pd.read_parquet(out / f"{name}.parquet")  # noqa: E731
-    digits = table("digits")
+    digits, bound, codebook = table("digits"), table("digits-frontier"), table("codebook-map")
+    mapped = bound["decoder"].iloc[0]  # the decoder whose contexts the frontier was computed on
+    points = table("digits-map").query("decoder == @mapped")
     with np.load(out / "digits-samples.npz", allow_pickle=False) as archive:
         samples = {name: archive[name] for name in archive.files}
     methods = {"held-out data": samples["data"]} | {
         name.replace(" | (none)", "").replace(" | ", " × "): grid
         for name, grid in samples.items()
-        if name.endswith("(none)") or name == "speculative | speculative" or name.startswith(f"{MAPPED} |")
+        if name.endswith("(none)") or name == "speculative | speculative" or name.startswith(f"{mapped} |")
     }
     return {
         "quality": table("digits-quality").to_dict("records")[0],
         "decoders": [
             {"name": name, "rows": part.to_dict("records")} for name, part in digits.groupby("decoder", sort=False)
         ],
-        "mapped": MAPPED,
-        "frontier": svg(figures.frontier(table("digits-map"), MAPPED), "acceptance against TV"),
+        "mapped": mapped,
+        "lossless": points["lossless"].iloc[0],
+        "frontier": svg(maps.digits_map(points, bound), "acceptance against distortion on digits"),
+        "codebook": _codebook(codebook, table("codebook-frontier")),
         "steps": svg(figures.steps(table("steps")), "exact step distributions"),
+        "pac_steps": _pac_steps(table("pac-steps")),
+        "pac": _pac(table("digits-pac"), table("digits-lengths")),
         "compounding": svg(figures.compounding(table("compounding")), "TV of sequences against length"),
         "digits_compounding": svg(
             figures.digits_compounding(table("digits-compounding"), COMPARED), "distortion along a sequence of digits"
@@ -90,44 +94,35 @@ def _measured(out: Path) -> dict[str, Any]:
     }
 
 
-# Putting things into a page ------------------------------------------------------------------------------------
+def _codebook(points: pd.DataFrame, frontier: pd.DataFrame) -> dict[str, Any]:
+    """The map over a codebook, and the table behind it with the least distance for each gain."""
+    bound = frontier[frontier["averaged"] == "one price"]
+    gained = points["acceptance"] - points["lossless"]
+    least = np.interp(gained, bound["gained"], bound["wasserstein"])
+    rows = points.assign(gained=gained, least=np.where(gained > 0, least, 0.0))
+    return {
+        "map": svg(maps.codebook_map(points, bound), "acceptance against distortion over a codebook"),
+        "lossless": points["lossless"].iloc[0],
+        "rows": rows.to_dict("records"),
+    }
 
 
-def svg(figure: Figure, title: str) -> Markup:
-    """The figure as inline SVG that scales with the page."""
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
-    drawing = buffer.getvalue()
-    drawing = drawing[drawing.index("<svg") :]
-    prefix = title.replace(" ", "-")
-    drawing = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{prefix}-", drawing)  # ids are unique on a page
-    drawing = re.sub(r'<svg ([^>]*?)width="[^"]*" ?', r"<svg \1", drawing, count=1)
-    drawing = re.sub(r'<svg ([^>]*?)height="[^"]*" ?', rf'<svg role="img" aria-label="{title}" \1', drawing, count=1)
-    return Markup(drawing)
+def _pac_steps(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The step distributions of each world, readings named beside their decoder."""
+    named = table["decoder"].where(table["reading"] == "", table["decoder"] + ", " + table["reading"])
+    table = table.assign(decoder=named)
+    return [
+        {"world": world, "figure": svg(figures.steps(part), f"steps of {world}")}
+        for world, part in table.groupby("world", sort=False)
+    ]
 
 
-def png(figure: Figure, title: str) -> Markup:
-    """The figure as an inline PNG, for what is made of pixels."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=170)
-    data = base64.b64encode(buffer.getvalue()).decode()
-    return Markup(f'<img alt="{title}" src="data:image/png;base64,{data}">')
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for a table; a dash where there is none."""
-    return "–" if value is None or np.isnan(value) else f"{value:.{digits}f}"
-
-
-def fields(example: dict[str, Any]) -> list[tuple[str, str]]:
-    """The numbers of a counterexample, rationals where they are known."""
-    exact = example.get("exact", {})
-    return [(name, _shown(exact.get(name, value))) for name, value in example.items() if name != "exact"]
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{key or 'start'}: {_shown(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return "(" + ", ".join(map(_shown, value)) + ")"
-    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _pac(runs: pd.DataFrame, lengths: pd.DataFrame) -> dict[str, Any]:
+    """SJD-PAC on digits: the figure of the first initialisation, and the table of all."""
+    groups = [(str(name), part) for name, part in runs.groupby("initial", sort=False)]
+    first = groups[0][0]
+    return {
+        "initial": first,
+        "initials": [{"name": name, "rows": part.to_dict("records")} for name, part in groups],
+        "figure": svg(drafting.lengths(lengths, runs, first), "tokens committed by a call"),
+    }

@@ -10,6 +10,7 @@ import pytest
 from simlab.decoders.initial import INITIALS
 
 WINDOWS = ("printed", "clamped", "centred")
+BOUNDS = ("tv", "jsd", "jsd-bits", "jsd-root")
 
 
 def line(vocabulary: int) -> list[list[int]]:
@@ -17,10 +18,24 @@ def line(vocabulary: int) -> list[list[int]]:
     return [[abs(x - y) for y in range(vocabulary)] for x in range(vocabulary)]
 
 
+def nearest(vocabulary: int) -> list[list[int]]:
+    """The nearest tokens on a line, in lists of different lengths: one token has none, another has all."""
+    return [
+        sorted((y for y in range(vocabulary) if y != x), key=lambda y: abs(x - y))[: (2 * x + 1) % vocabulary]
+        for x in range(vocabulary)
+    ]
+
+
+def alone(vocabulary: int) -> list[list[int]]:
+    """No neighbours at all."""
+    return [[] for _ in range(vocabulary)]
+
+
 def rule_parameters(vocabulary: int) -> list[tuple[str, dict[str, Any]]]:
-    """Every rule, with labels and distances over ``vocabulary`` tokens; floats that binary can hold exactly."""
+    """Every rule, with labels, distances and neighbours over ``vocabulary`` tokens; floats that binary can hold."""
     labels = [(2 * token + 1) % 3 for token in range(vocabulary)]
     filters = {"max_gap": Fraction(1, 8), "max_distance": 1, "distances": line(vocabulary)}
+    near = {"neighbours": nearest(vocabulary)}
     return [
         ("speculative", {}),
         ("amplify", {"k": Fraction(3, 2)}),
@@ -34,32 +49,45 @@ def rule_parameters(vocabulary: int) -> list[tuple[str, dict[str, Any]]]:
         ("gsd-reference", {}),
         ("gsd-reference", {"below": 1, "above": 1}),
         ("gsd-reference", {"below": 0, "above": 2, **filters}),
+        *(("lantern", {"delta": delta, **near}) for delta in (0, Fraction(1, 8), 1)),
+        *(("lantern", {"delta": Fraction(1, 8), "bound": bound, **near}) for bound in BOUNDS[1:]),
+        ("lantern", {"delta": 1, "neighbours": alone(vocabulary)}),
+        *(("lantern-multiplicative", {"factor": factor, **near}) for factor in (1, 2)),
+        *(("lantern-greedy", {"delta": delta, **near}) for delta in (0, Fraction(1, 4))),
+        *(("lantern-reference", {"delta": Fraction(1, 4), "bound": bound, **near}) for bound in BOUNDS[:2]),
+        ("typical", {}),
+        ("typical", {"epsilon": Fraction(1, 4), "delta": 2}),
+        *(("optimal-lossy", {"tv": tv}) for tv in (0, Fraction(1, 8), 1)),
     ]
 
 
 def named(name: str, parameters: dict[str, Any]) -> str:
     """A short name for a test."""
-    inner = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in ("labels", "distances"))
+    tables = ("labels", "distances", "neighbours")
+    inner = ", ".join(f"{key}={value}" for key, value in parameters.items() if key not in tables)
+    inner += ", alone" if not any(map(len, parameters.get("neighbours", [[0]]))) else ""
     return f"{name}({inner})"
 
 
 def every_rule(argument: str = "name, parameters") -> pytest.MarkDecorator:
-    """Parametrise over all rules; labels and distances are left out, to be added by :func:`sized`."""
+    """Parametrise over all rules at a vocabulary of 3; :func:`sized` fits them to another."""
     cases = rule_parameters(3)
     return pytest.mark.parametrize(argument, cases, ids=[named(*case) for case in cases])
 
 
 def sized(parameters: dict[str, Any], vocabulary: int) -> dict[str, Any]:
-    """``parameters`` with labels and distances for another vocabulary."""
+    """``parameters`` with labels, distances and neighbours for another vocabulary."""
     fresh = dict(parameters)
     if "labels" in fresh:
         fresh["labels"] = [(2 * token + 1) % 3 for token in range(vocabulary)]
     if "distances" in fresh:
         fresh["distances"] = line(vocabulary)
+    if "neighbours" in fresh:
+        fresh["neighbours"] = (nearest if any(map(len, fresh["neighbours"])) else alone)(vocabulary)
     return fresh
 
 
-# Every decoder with its parameters; "speculative" needs a draft process.
+# Every decoder with its parameters; "speculative" and "block" need a draft process.
 SJD = [
     ("sjd", {"window": window, "initial": initial, "bonus": bonus})
     for initial in INITIALS
@@ -75,11 +103,69 @@ UNREFINED = [
 REFERENCE = [("sjd-reference", {"window": window}) for window in (2, 3, 4)]
 JACOBI = [("jacobi", {"window": window, "noise": noise}) for noise in ("fresh", "fixed") for window in (1, 2, 3)]
 SPECULATIVE = [("speculative", {"gamma": gamma}) for gamma in (1, 2, 3)]
+BLOCK = [("block", {"gamma": gamma}) for gamma in (1, 2, 3)]
+AC = [
+    *(("sjd-ac", {"window": window, "bonus": window % 2 == 0}) for window in (1, 3, 4)),
+    *(("sjd-ac", {"window": 2, "initial": initial, "bonus": bonus}) for initial in INITIALS for bonus in (True, False)),
+    ("sjd-ac", {"window": 3, "initial": "sample-above", "relabel": "law"}),
+]
+
+
+def tree(window: int, candidates: int, depth: int, shape: str = "comb", **more: Any) -> dict[str, Any]:
+    """Parameters of a decoder over a tree."""
+    return {"window": window, "candidates": candidates, "depth": depth, "tree": shape, **more}
+
+
+PD = [
+    ("sjd-pd", parameters)
+    for parameters in (
+        tree(1, 2, 1),
+        tree(1, 3, 3, "full", bonus=False),
+        tree(2, 1, 2, "full"),
+        tree(2, 2, 1, initial="repeat-left"),
+        tree(2, 2, 2, initial="sample-above"),
+        tree(2, 2, 2, bonus=False),
+        tree(2, 2, 2, "full", initial="repeat-above"),
+        tree(2, 2, 2, "full", shared=True, bonus=False),
+        tree(2, 3, 1, "full", initial="sample-left", bonus=False),
+        tree(2, 3, 2),
+        tree(3, 2, 1, "full"),
+        tree(3, 2, 2, "full", shared=True, initial="sample-left"),
+        tree(4, 2, 2, budget=6),
+    )
+]
+PAC = [
+    ("sjd-pac", parameters)
+    for parameters in (
+        tree(1, 2, 2, "full"),
+        tree(2, 1, 1, initial="sample-left"),
+        tree(2, 2, 1, kept="dropped"),
+        tree(2, 2, 2, initial="repeat-left", bonus=False),
+        tree(2, 2, 2, "full", initial="sample-above"),
+        tree(2, 2, 2, "full", shared=True, kept="dropped"),
+        tree(2, 3, 1, initial="repeat-above"),
+        tree(2, 3, 3, "full", shared=True, bonus=False),
+        tree(3, 2, 1, "full", kept="dropped", initial="sample-left"),
+        tree(3, 2, 2, bonus=False, kept="dropped"),
+        tree(3, 2, 2, "full"),
+        tree(3, 3, 1, relabel="law"),
+        tree(4, 2, 1),
+    )
+]
+TREES = [*AC, *PD, *PAC]
 LONG = [  # windows longer than any sequence of the tests
     ("speculative", {"gamma": 8}),
     ("sjd", {"window": 8, "initial": "repeat-above", "bonus": True}),
     ("sjd", {"window": 8, "initial": "sample-left", "bonus": False}),
     ("sjd-unrefined", {"window": 8, "initial": "repeat-left", "bonus": True}),
     ("sjd-reference", {"window": 8}),
+    ("block", {"gamma": 8}),
+    ("sjd-ac", {"window": 8, "initial": "sample-left"}),
+    ("sjd-pac", tree(8, 2, 1)),
 ]
-DECODERS = [("autoregressive", {}), *SPECULATIVE, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *LONG]
+DECODERS = [("autoregressive", {}), *SPECULATIVE, *BLOCK, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *TREES, *LONG]
+
+
+def by_decoder(cases: list[tuple[str, dict[str, Any]]]) -> pytest.MarkDecorator:
+    """Parametrise over ``cases``, each a decoder and its parameters."""
+    return pytest.mark.parametrize(("name", "parameters"), cases, ids=[named(*case) for case in cases])

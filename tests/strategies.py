@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.cases import WINDOWS, line
+from tests.cases import BOUNDS, WINDOWS, line
 
 PARTS = 64  # every probability is a multiple of 1/64
 Row = tuple[Fraction, ...]
@@ -47,6 +47,25 @@ def filters(size: int) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
+@st.composite
+def neighbours(draw: st.DrawFn, size: int) -> list[list[int]]:
+    """A list of other tokens for every token, in any order, of any length."""
+    lists = []
+    for token in range(size):
+        others = draw(st.permutations([y for y in range(size) if y != token]))
+        lists.append(others[: draw(st.integers(0, size - 1))])
+    return lists
+
+
+def lantern(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Parameters of LANTERN's rules; divergences meet a bound exactly only where floats are exact too."""
+    near = {"neighbours": neighbours(size)}
+    if name == "lantern-multiplicative":
+        return st.fixed_dictionaries({**near, "factor": st.integers(16, 64).map(lambda k: Fraction(k, 16))})
+    delta = st.integers(0, 20).map(lambda k: Fraction(k, 20))
+    return st.fixed_dictionaries({**near, "delta": delta, "bound": st.sampled_from(BOUNDS)})
+
+
 def parameters(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
     """Parameters of the rule ``name`` over a vocabulary of ``size``."""
     if name == "speculative":
@@ -57,6 +76,13 @@ def parameters(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
         return st.fixed_dictionaries({"epsilon": st.integers(0, 32).map(lambda k: Fraction(k, PARTS))})
     if name.startswith("grouped"):
         return st.fixed_dictionaries({"labels": st.lists(st.integers(0, 3), min_size=size, max_size=size)})
+    if name.startswith("lantern"):
+        return lantern(name, size)
+    if name == "typical":
+        flat = st.sampled_from([0, Fraction(3, 10), Fraction(7, 10), Fraction(11, 10), 3])
+        return st.fixed_dictionaries({"epsilon": st.integers(0, 48).map(lambda k: Fraction(k, PARTS)), "delta": flat})
+    if name == "optimal-lossy":
+        return st.fixed_dictionaries({"tv": st.integers(0, 20).map(lambda k: Fraction(k, 20))})
     if name == "dynamic-grouped":
         own = st.fixed_dictionaries({"size": st.integers(1, 2 * size + 2), "window": st.sampled_from(WINDOWS)})
     else:

@@ -118,14 +118,15 @@ def contract(
 
     first = {name: next((pair for pair in rows if faults(pair)), None) for name, rows in cases.items()}
     smallest_violation(pairs, looked_at, seed, levels, tries)
-    failing = {id for found in known.values() for id in found}
+    failing = {id: min(len(p) for (p, _), f in known.items() if id in f) for found in known.values() for id in found}
 
     def check(id: str) -> Check:
         if id not in failing:
             return Check(id, CHECKS[id], "passes")
-        pair = smallest_violation(pairs, lambda e: id in faults(e), seed, levels, tries)
+        wide = [level for level in levels if level[0] >= failing[id]]
+        pair = smallest_violation(pairs, lambda e: id in faults(e), seed, wide, tries)
         if pair is None:  # only in the families
-            pair = min((pair for pair, found in known.items() if id in found), key=lambda pair: len(pair[0]))
+            pair = next(pair for pair, found in known.items() if id in found and len(pair[0]) == failing[id])
         return Check(id, CHECKS[id], "fails", faults(pair)[id])
 
     works = [

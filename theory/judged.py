@@ -96,19 +96,22 @@ class Judged:
 
     def search(self, seed: int, tries: int) -> list[Searched]:
         """The smallest example found for every question, over :data:`WIDE`."""
-        seen: set[str] = set()
+        seen: dict[str, int] = {}  # question: the least vocabulary on which it was answered with yes
 
         def looked_at(pair: Pair) -> bool:
-            seen.update(question.id for question in QUESTIONS if self._shows(self.step(pair), question))
+            for question in QUESTIONS:
+                if self._shows(self.step(pair), question):
+                    seen.setdefault(question.id, len(pair[0]))
             return False  # nothing found ends this search: it is to see which questions to ask
 
         smallest_violation(pairs, looked_at, seed, WIDE, tries)
-        return [self._asked(question, seed, tries, question.id in seen) for question in QUESTIONS]
+        return [self._asked(question, seed, tries, seen.get(question.id)) for question in QUESTIONS]
 
-    def _asked(self, question: Question, seed: int, tries: int, seen: bool) -> Searched:
-        if not seen:
+    def _asked(self, question: Question, seed: int, tries: int, least: int | None) -> Searched:
+        if least is None:
             return Searched(question, None, searched(WIDE, tries))
-        pair = smallest_violation(pairs, lambda e: self._shows(self.step(e), question), seed, WIDE, tries)
+        levels = [level for level in WIDE if level[0] >= least]
+        pair = smallest_violation(pairs, lambda e: self._shows(self.step(e), question), seed, levels, tries)
         assert pair is not None, "the same search found one"
         return Searched(question, self.step(pair), "found")
 

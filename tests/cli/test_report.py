@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import digits, verify
-from reports.page import build
+from experiments import codebook, digits, digits_pac, small_worlds, verify
+from reports.figures import STYLES, look
+from reports.page import PAPERS, build, papers
 from simlab.chance import Tape
 from simlab.processes.digits import fit_digits
 from simlab.rules import make_rule
 from theory.exact import acceptance
+from theory.worlds import random_world
 
 SEQUENCES = 6
 
@@ -28,12 +30,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
             result = task()
             yield name, result, 0.0
             if name == verify.FIT:
-                for decoder in digits.DECODERS:
-                    yield f"digits: {decoder}", digits.measure(decoder, result, 0, SEQUENCES), 0.0
+                after = verify.after_fit(result, seed)
+                assert len(after) == verify.AFTER_FIT
+                yield from ((later, measure(), 0.0) for later, measure in after.items())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verify, "_run", few)
         patch.setattr(verify, "SEQUENCES", SEQUENCES)
+        patch.setattr(codebook, "CONTEXTS", 8)
+        worlds = {"tokens / three": (random_world(0, 3, 3, zeros=0.3), small_worlds.PAC)}
+        patch.setattr(small_worlds, "PAC_WORLDS", worlds)
         verify.verify(["gsd.speed", "leviathan.frontier"], 0, out, True, lambda name, done, total: None)
     return out
 
@@ -52,6 +58,29 @@ def test_lossless_pairs_spend_nothing_and_lossy_ones_stay_below_the_frontier(res
     np.testing.assert_allclose(lossless[["tv", "kl", "wasserstein"]], 0, atol=1e-12)
     assert (table["acceptance"] <= table["lossless"] + table["tv"] + 1e-12).all()
     assert (table[table["rule"] != "speculative"]["tv"] > 1e-3).all()
+
+
+def test_no_rule_on_digits_crosses_the_frontier_in_distance(results: Path) -> None:
+    bound = pd.read_parquet(results / "digits-frontier.parquet")
+    assert set(bound["decoder"]) == {digits.MAPPED}
+    points = pd.read_parquet(results / "digits-map.parquet").query("decoder == @digits.MAPPED")
+    gained, step = points["acceptance"] - points["lossless"], bound["gained"].iloc[1]
+    assert (gained > step).sum() > 10
+    least = np.interp(gained - step, bound["gained"], bound["wasserstein"])  # chords lie above a convex curve
+    assert (points["wasserstein"] >= np.where(gained > step, least, 0)).all()
+    assert (0.1 * points["wasserstein"] < np.where(gained > step, least, 0)).any()
+
+
+def test_trees_and_step_distributions_are_saved(results: Path) -> None:
+    runs, lengths, steps = (
+        pd.read_parquet(results / f"{n}.parquet") for n in ("digits-pac", "digits-lengths", "pac-steps")
+    )
+    assert set(runs["initial"]) == set(lengths["initial"]) == set(digits_pac.INITIALS)
+    assert (runs["sequences"] == SEQUENCES).all()
+    assert set(runs["decoder"]) == {"sjd", "sjd-ac", "sjd-pd", "sjd-pac"}
+    totals = steps.groupby(["world", "decoder", "reading"])["probability"].sum()
+    assert len(totals) == len(small_worlds.PAC)
+    np.testing.assert_allclose(totals, 1)
 
 
 def test_distortion_only_grows_along_a_sequence(results: Path) -> None:
@@ -75,9 +104,54 @@ def test_recorded_contexts_are_the_drafts_that_were_looked_at() -> None:
 
 def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
     page = build(results).read_text(encoding="utf-8")
-    for heading in ("Acceptance bought with distortion", "Exact step distributions", "Distortion compounds", "digits"):
+    headings = (
+        "Acceptance bought with distortion",
+        "Over a codebook",
+        "On digits",
+        "Exact step distributions",
+        "SJD-PAC: more candidates",
+        "Distortion compounds",
+        "A real model pair",
+        "SJD-PAC on digits",
+    )
+    for heading in headings:
         assert heading in page
-    assert page.count("<svg") == 4
+    drawings = (
+        "acceptance against distortion over a codebook",
+        "acceptance against distortion on digits",
+        "exact step distributions",
+        "steps of tokens / three",
+        "TV of sequences against length",
+        "distortion along a sequence of digits",
+        "tokens committed by a call",
+    )
+    for title in drawings:
+        assert page.count(f'<svg role="img" aria-label="{title}"') == 1
+    assert page.count("<svg") == len(drawings)
     assert page.count("data:image/png;base64") == 1
+    for row in pd.read_parquet(results / "codebook-map.parquet").to_dict("records"):
+        assert f'<td class="rule">{row["rule"]}</td>' in page
+        assert f'<td class="n">{row["wasserstein"]:.3f}</td>' in page
+    for row in pd.read_parquet(results / "digits-pac.parquet").to_dict("records"):
+        assert f'{row["one"]:.3f} <span class="soft">± {row["one_se"]:.3f}</span>' in page
     again = build(results).read_text(encoding="utf-8")
     assert again == page
+
+
+def test_every_rule_has_one_look_in_all_figures(results: Path) -> None:
+    rules = {
+        rule
+        for name in ("digits-map", "codebook-map", "compounding", "digits-compounding")
+        for rule in pd.read_parquet(results / f"{name}.parquet")["rule"]
+        if rule != "(none)"
+    }
+    assert {look(rule) for rule in rules} <= set(STYLES.values())
+    assert look("amplify, k = 2") == look("amplify") != look("addition, ε = 0.1")
+    looks = [style for rule, style in STYLES.items() if rule != "lantern"]  # by L2, wherever it is not said
+    assert len(set(looks)) == len(looks)
+    assert STYLES["lantern"] == STYLES["lantern, l2"]
+
+
+def test_papers_without_a_title_are_on_the_page_too() -> None:
+    claims = [{"paper": paper} for paper in ("new", "sjd", "gsd", "sjd")]
+    assert papers(claims) == {"gsd": PAPERS["gsd"], "sjd": PAPERS["sjd"], "new": "new"}

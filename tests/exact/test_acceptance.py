@@ -1,8 +1,8 @@
 """The theory of acceptance, and the frontier no rule with one candidate crosses.
 
 The closed forms are compared with sums over what can happen. The frontier is searched for a violation by every
-rule on random rows; the same search finds one as soon as the line is drawn a little lower, and amplify and
-addition are seen to lie on it exactly.
+rule on random rows; the same search finds one as soon as the line is drawn a little lower, and amplify,
+addition and the optimal rule are seen to lie on it exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from simlab.rules import RULES, Addition, Amplify, make_rule
+from simlab.rules import RULES, Addition, Amplify, OptimalLossy, make_rule
 from tests.strategies import Row, pairs, parameters
 from theory.acceptance import (
     alpha,
@@ -86,8 +86,8 @@ def test_no_rule_gains_more_acceptance_than_the_tv_it_spends(name: str, data: st
 
 
 @given(pairs(), st.integers(16, 80))
-def test_amplify_and_addition_are_on_the_frontier(pair: tuple[Row, Row], k: int) -> None:
-    for rule in (Amplify(F(k, 16)), Addition(F(k - 16, 64))):
+def test_amplify_addition_and_the_optimal_rule_are_on_the_frontier(pair: tuple[Row, Row], k: int) -> None:
+    for rule in (Amplify(F(k, 16)), Addition(F(k - 16, 64)), OptimalLossy(F(k - 16, 64))):
         gain, spent = gained(rule, *pair)
         assert gain == spent
 

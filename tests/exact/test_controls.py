@@ -150,6 +150,6 @@ class Recording(controls.Twisted):
         self.probability = probability[0].tolist()
         return np.array([0])
 
-    def draw(self, pmf: Any, position: Any, purpose: Any) -> Any:
+    def draw(self, pmf: Any, position: Any, purpose: Any, lane: Any = 0) -> Any:
         self.pmf = pmf[0, 0].tolist()
         return np.array([[self.piece]])

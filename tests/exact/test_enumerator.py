@@ -50,6 +50,16 @@ def test_a_coin(coin: F) -> None:
     assert found == +Counter({(0, "True"): coin, (0, "False"): 1 - coin})
 
 
+@pytest.mark.parametrize("coins", COINS)
+def test_coins_of_one_call_are_independent(coins: tuple[F, ...]) -> None:
+    """Unlike a scan, each is tossed whatever the others show; a certain one has no other side."""
+    tossed: Counter = Counter()
+    for faces in product((True, False), repeat=3):
+        tossed[(0, repr(list(faces)))] += prod(c if face else 1 - c for c, face in zip(coins, faces, strict=True))
+    found = outcomes(lambda chance, rows: chance.accept(np.array([coins] * len(rows)), HERE))
+    assert found == +tossed
+
+
 def test_draws_are_independent_and_skip_what_cannot_happen() -> None:
     found = outcomes(lambda chance, rows: chance.draw(np.array([ROWS] * len(rows)), HERE, Purpose.DRAFT))
     drawn = {(0, repr([x, y])): a * b for x, a in enumerate(ROWS[0]) for y, b in enumerate(ROWS[1]) if a * b > 0}

@@ -44,6 +44,17 @@ BY_HAND = [
     ("gsd-reference", {"below": 0, "above": 1}, (1, 1, F(3, 5)), (F(11, 30), F(1, 3), F(3, 10))),
     ("gsd-reference", {"below": 0, "above": 1, "max_gap": F(1, 6)}, (1, 1, F(1, 3)), P),
     ("gsd-reference", {}, (1, 1, F(1, 3)), P),
+    (
+        "lantern-reference",
+        {"neighbours": [[], [], [1]], "delta": F(1, 2)},
+        (*P[:2], F(1, 2)),
+        (F(1, 2), F(1, 6), F(1, 3)),
+    ),
+    ("typical", {}, (1, 1, 1), Q),
+    ("typical", {"epsilon": F(1, 4), "delta": 1}, (1, 1, 0), (F(5, 12), F(1, 2), F(1, 12))),
+    ("optimal-lossy", {"tv": 0}, (1, 1, F(1, 3)), P),
+    ("optimal-lossy", {"tv": F(1, 6)}, (1, 1, F(2, 3)), (F(1, 3), F(1, 3), F(1, 3))),
+    ("optimal-lossy", {"tv": 0.5}, (1, 1, 1), Q),
 ]
 
 

@@ -1,9 +1,8 @@
 """The law of finished sequences and of steps, for every decoder, in rationals.
 
 With the lossless rule it is the law of the target, whatever the decoder; that is checked on context-dependent
-random tables with and without zeros, in a line and on grids. For SJD, speculative and Jacobi decoding the same
-law *and the same steps* come out of the slow recursions of :mod:`tests.oracles`, also for rules that are not
-lossless, where there is no target to be equal to.
+random tables with and without zeros, in a line and on grids. The same law *and the same steps* come out of the slow
+recursions of :mod:`tests.oracles`, also for rules that are not lossless, where there is no target to be equal to.
 """
 
 from __future__ import annotations
@@ -18,41 +17,35 @@ from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from tests import oracles
-from tests.cases import DECODERS, JACOBI, LONG, REFERENCE, SJD, SPECULATIVE, UNREFINED, named, sized
+from tests.cases import (
+    BLOCK,
+    DECODERS,
+    JACOBI,
+    LONG,
+    REFERENCE,
+    SJD,
+    SPECULATIVE,
+    TREES,
+    UNREFINED,
+    by_decoder,
+    nearest,
+    sized,
+)
+from tests.worlds import WORLDS, drafts, world
 from theory.exact import block_law, complete, sequence_law, target_law
 from theory.worlds import random_world
 
-# vocabulary, length, grid, share of zeros
-WORLDS = {
-    "line": (2, 4, None, 0.0),
-    "line with zeros": (3, 3, None, 0.35),
-    "grid": (2, 4, (2, 2), 0.0),
-    "grid with zeros": (2, 6, (3, 2), 0.3),
-    "wide grid": (2, 6, (2, 3), 0.0),
-    "column": (2, 4, (4, 1), 0.2),
-}
 LOSSY = [
     ("amplify", {"k": 2}),
     ("grouped", {"labels": []}),
     ("grouped-group-residual", {"labels": []}),
     ("dynamic-grouped", {"size": 2, "window": "printed"}),
     ("gsd-reference", {"below": 1, "above": 1}),
+    ("lantern", {"neighbours": nearest(3), "delta": F(1, 2)}),
+    ("typical", {}),
 ]
+LOOPS = SPECULATIVE + BLOCK + SJD + UNREFINED + REFERENCE + TREES + LONG
 by_rule = pytest.mark.parametrize(("rule", "setting"), LOSSY, ids=[name for name, _ in LOSSY])
-
-
-def world(name: str, seed: int = 1) -> TableProcess:
-    vocabulary, length, shape, zeros = WORLDS[name]
-    return random_world(seed, vocabulary, length, shape, zeros)
-
-
-def drafts(name: str, decoder: Any) -> dict[str, TableProcess]:
-    """The draft process of decoders that need one: another table."""
-    return {"draft": world(name, seed=100)} if decoder.needs_draft else {}
-
-
-def by_decoder(cases: list[tuple[str, dict[str, Any]]]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(("name", "parameters"), cases, ids=[named(*case) for case in cases])
 
 
 def test_the_worlds_are_worth_it() -> None:
@@ -86,7 +79,7 @@ def test_the_lossless_rule_gives_the_target_law(name: str, parameters: dict[str,
     assert not wrong
 
 
-@by_decoder(SPECULATIVE + SJD + UNREFINED + REFERENCE + LONG)
+@by_decoder(LOOPS)
 def test_the_first_block_completed_by_the_target_is_the_target_law(name: str, parameters: dict[str, Any]) -> None:
     decoder, rule = make_decoder(name, **parameters), make_rule("speculative")
     wrong = []
@@ -101,24 +94,15 @@ def test_the_first_block_completed_by_the_target_is_the_target_law(name: str, pa
 # Against second opinions ---------------------------------------------------------------------------------------
 
 
-def slow_laws(name: str, parameters: dict[str, Any], where: str, rule: oracles.SlowRule) -> oracles.Laws:
-    """What the slow recursion of the decoder gives."""
-    process = world(where)
-    if name == "speculative":
-        return oracles.speculative_law(process, world(where, seed=100), rule, **parameters)
-    if name == "sjd-reference":
-        return oracles.sjd_law(process, rule, parameters["window"] - 1, point_mass=True)
-    return oracles.sjd_law(process, rule, **parameters, refine=name == "sjd")
-
-
 def differs(name: str, parameters: dict[str, Any], where: str, rule: str, setting: dict[str, Any]) -> bool:
     """Whether the law of sequences or of steps is not what the slow recursion gives."""
     decoder, fitting = make_decoder(name, **parameters), sized(setting, WORLDS[where][0])
-    found = sequence_law(decoder, world(where), make_rule(rule, **fitting), **drafts(where, decoder))
-    return found != slow_laws(name, parameters, where, oracles.RULES[rule](**fitting))
+    draft = drafts(where, decoder)
+    found = sequence_law(decoder, world(where), make_rule(rule, **fitting), **draft)
+    return found != oracles.decoder_laws(name, parameters, world(where), oracles.RULES[rule](**fitting), **draft)
 
 
-@by_decoder(SPECULATIVE + SJD + UNREFINED + REFERENCE + LONG)
+@by_decoder(LOOPS)
 def test_law_and_steps_are_those_of_the_loop_as_printed(name: str, parameters: dict[str, Any]) -> None:
     wrong = [where for where in WORLDS if differs(name, parameters, where, "speculative", {})]
     assert not wrong
@@ -147,8 +131,8 @@ def test_jacobi_decoding_is_its_iteration(name: str, parameters: dict[str, Any])
 def test_the_comparison_tells_decoders_apart() -> None:
     """No two loops that should differ have the same steps on the wide grid, so a mix-up would be seen."""
     cases = [case for case in SJD + UNREFINED if case[1]["window"] == 2] + [("sjd-reference", {"window": 3})]
-    found = [tuple(sorted(slow_laws(*case, "wide grid", oracles.speculative())[1].items())) for case in cases]
-    assert len(set(found)) == len(cases)
+    laws = [oracles.decoder_laws(*case, world("wide grid"), oracles.speculative()) for case in cases]
+    assert len({tuple(sorted(steps.items())) for _, steps in laws}) == len(cases)
 
 
 # By hand -------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from simlab.chance import Tape
 from simlab.decoders import Decoder, Run, make_decoder, run
 from simlab.processes import Process
 from simlab.rules import Rule, Speculative, make_rule
-from tests.cases import DECODERS, JACOBI, REFERENCE, SPECULATIVE, UNREFINED, every_rule, named, sized
+from tests.cases import BLOCK, DECODERS, JACOBI, REFERENCE, SPECULATIVE, UNREFINED, by_decoder, every_rule, sized, tree
 from tests.dense import DenseProcess, floats
 from theory.worlds import random_world
 
@@ -30,7 +30,6 @@ FORMS = {
     "numpy": lambda world: DenseProcess(world),
     "torch": lambda world: DenseProcess(world, torch.from_numpy),
 }
-by_decoder = pytest.mark.parametrize(("name", "parameters"), DECODERS, ids=[named(*case) for case in DECODERS])
 some = [
     ("autoregressive", {}),
     SPECULATIVE[2],
@@ -39,8 +38,12 @@ some = [
     ("sjd", {"window": 3}),
     UNREFINED[1],
     REFERENCE[2],
+    BLOCK[2],
+    ("sjd-ac", {"window": 3, "relabel": "law"}),
+    ("sjd-pd", tree(3, 2, 2, "full", shared=True)),
+    ("sjd-pac", tree(3, 2, 2, "full", initial="sample-above")),
 ]
-by_some_decoder = pytest.mark.parametrize(("name", "parameters"), some, ids=[named(*case) for case in some])
+by_some_decoder = by_decoder(some)
 
 
 @cache
@@ -58,7 +61,7 @@ def same(one: Run, other: Run) -> bool:
     return np.array_equal(one.tokens, other.tokens) and np.array_equal(one.steps, other.steps)
 
 
-@by_decoder
+@by_decoder(DECODERS)
 def test_forms_of_a_process_give_identical_sequences(name: str, parameters: dict[str, Any]) -> None:
     decoder = make_decoder(name, **parameters)
     table, *others = (decoded(decoder, Speculative(), form) for form in FORMS)
@@ -68,7 +71,15 @@ def test_forms_of_a_process_give_identical_sequences(name: str, parameters: dict
 
 
 @every_rule("rule, setting")
-@pytest.mark.parametrize(("name", "parameters"), [("speculative", {"gamma": 2}), ("sjd", {"window": 3})])
+@by_decoder(
+    [
+        ("speculative", {"gamma": 2}),
+        ("sjd", {"window": 3}),
+        ("sjd-ac", {"window": 3}),
+        ("sjd-pd", tree(3, 2, 2)),
+        ("sjd-pac", tree(2, 2, 2, "full", relabel="law")),
+    ]
+)
 def test_so_they_do_with_every_rule(name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]) -> None:
     decoder, made = make_decoder(name, **parameters), make_rule(rule, **sized(setting, V))
     assert same(decoded(decoder, made, "numpy"), decoded(decoder, made, "torch"))
@@ -114,6 +125,17 @@ def test_what_a_run_reports_adds_up(name: str, parameters: dict[str, Any]) -> No
         assert (after.length - before.length == info.committed).all()
         for row, length in enumerate(before.length):
             assert (after.tokens[row, :length] == before.tokens[row, :length]).all(), "a committed token changed"
+
+
+@pytest.mark.parametrize("form", ["numpy", "torch"])
+@pytest.mark.parametrize("shape", ["comb", "full"])
+@pytest.mark.parametrize("initial", ["random", "repeat-above", "sample-left"])
+def test_a_tree_of_one_candidate_is_a_chain(initial: str, shape: str, form: str) -> None:
+    """On the same tape K = 1 gives the very tokens of ``sjd``, and with adaptive continuation those of ``sjd-ac``."""
+    one = tree(3, 1, 2, shape, initial=initial)
+    for name, chain in (("sjd-pd", "sjd"), ("sjd-pac", "sjd-ac")):
+        right = decoded(make_decoder(chain, window=3, initial=initial), Speculative(), form)
+        assert same(decoded(make_decoder(name, **one), Speculative(), form), right)
 
 
 def test_fixed_jacobi_is_sequential_decoding_with_the_same_noise() -> None:

@@ -89,6 +89,22 @@ def test_coins_and_draws_are_their_uniforms(make: Any) -> None:
     assert tape.accept(lane, start, lane=2).tolist() == [[False]] * 4
 
 
+@by_library
+def test_places_and_lanes_of_draws(make: Any) -> None:
+    """Draws for one place in several lanes: each has the number of its own place and lane, in any company."""
+    tape, places, lanes = Tape(SEED, 64, 3), make([[5, 5, 9]] * 64), make([0, 7, 7])
+    rows = make([[[0.125] * 8] * 3] * 64)
+    drawn = tape.draw(rows, places, Purpose.DRAFT, lanes)
+    for j, lane in enumerate((0, 7, 7)):
+        assert drawn[:, j].tolist() == (tape.uniform(places, Purpose.DRAFT, lane)[:, j] * 8 // 1).tolist()
+        alone = tape.draw(rows[:, :1], places[:, j : j + 1], Purpose.DRAFT, lanes[j : j + 1])
+        assert alone[:, 0].tolist() == drawn[:, j].tolist()
+    assert len({tuple(drawn[:, j].tolist()) for j in range(3)}) == 3
+    row = tape.draw(rows, places[:, 0], Purpose.DRAFT)
+    assert row[:, 0].tolist() == drawn[:, 0].tolist(), "one place a row: the next stands one further on"
+    assert row[:, 1].tolist() == (tape.uniform(places + 1, Purpose.DRAFT)[:, 1] * 8 // 1).tolist()
+
+
 class Forced(Tape):
     """A tape on which every uniform is ``number``."""
 

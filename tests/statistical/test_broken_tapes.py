@@ -15,10 +15,11 @@ from itertools import accumulate, pairwise, product
 from math import prod
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from simlab.chance import Purpose, Tape
-from simlab.decoders import Jacobi, Sjd, SpeculativeDecoder
+from simlab.decoders import Jacobi, Sjd, SjdPd, SpeculativeDecoder
 from simlab.rules import Speculative
 from tests import oracles
 from tests.statistical.power import POWER, Cells
@@ -77,6 +78,32 @@ def test_a_tape_that_forgets_the_replicate() -> None:
     cells = Cells.of(laws(Sjd(2), LOSSLESS)["sequences"], SEQUENCES)
     assert cells.power({next(iter(seen)): 1}, FALSE_ALARMS) > POWER
     assert cells.p_value(seen) < FALSE_ALARMS
+
+
+# Candidates that share a number --------------------------------------------------------------------------------
+
+
+class LaneForgotten(Tape):
+    """All candidates at one place get the same number."""
+
+    def uniform(self, position: Any, purpose: Purpose, lane: Any = 0, iteration: int | None = None) -> Any:
+        return super().uniform(position, purpose, 0, iteration)
+
+
+class OneCoinForSiblings(controls.Twisted):
+    """MUTANT 35, exactly: a coin that has rejected a candidate is not below the ratio of that one."""
+
+    def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
+        lowest = self.lowest if lane else probability * 0
+        self.lowest = np.maximum(lowest, probability)
+        return self.chance.accept((self.lowest - lowest) / np.where(lowest < 1, 1 - lowest, 1), position, lane)
+
+
+def test_a_tape_that_forgets_the_lane() -> None:
+    right = SjdPd(2, initial="sample-left", candidates=2, depth=2)
+    broken = controls.WithChance(right, OneCoinForSiblings)
+    seen = observed(right, LOSSLESS, LaneForgotten)["sequences"]
+    caught(laws(right, LOSSLESS)["sequences"], laws(broken, LOSSLESS)["sequences"], seen)
 
 
 # Purposes that share a number ----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from statsmodels.stats.multitest import multipletests
 
 from simlab.decoders import Sjd, make_decoder
 from simlab.rules import Speculative, make_rule
+from tests.cases import nearest, tree
 from tests.statistical.power import POWER, Cells
 from tests.statistical.runs import FALSE_ALARMS, SEQUENCES, laws, observed
 from theory import controls
@@ -36,6 +37,10 @@ CASES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ("sjd", {"window": 1, "initial": "sample-above"}, "dynamic-grouped", {"size": 2}),
     ("sjd-unrefined", {"window": 2}, "speculative", {}),
     ("sjd-reference", {"window": 3}, "grouped-group-residual", {"labels": [0, 1, 1]}),
+    ("block", {"gamma": 3}, "speculative", {}),
+    ("sjd-ac", {"window": 3, "relabel": "law"}, "lantern", {"neighbours": nearest(3), "delta": 0.5}),
+    ("sjd-pd", tree(2, 2, 2, "full"), "speculative", {}),
+    ("sjd-pac", tree(3, 2, 1), "speculative", {}),
 ]
 LEVEL = FALSE_ALARMS / (2 * len(CASES))  # the strictest that Holm's method asks of any of them
 

@@ -1,0 +1,72 @@
+"""What the commands share at the terminal: usage errors, progress, tables that fit."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from textwrap import shorten
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+
+class UsageError(Exception):
+    """Wrong usage that only shows when the arguments are looked at."""
+
+
+def seed(text: str) -> int:
+    """A seed from the command line."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 1 << 32:
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; expected a whole number from 0 to 2^32 - 1")
+    return value
+
+
+def check_writable(option: str, folder: Path) -> None:
+    """Raise :class:`UsageError` unless files can be written in ``folder``, which is made if there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(f"{option} {folder}: {error.strerror}; expected a folder that can be written") from None
+
+
+def progress_bar() -> Progress:
+    """A bar on the terminal; nothing where there is none."""
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description:<34.34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def output() -> Console:
+    """Where results are printed."""
+    return Console() if sys.stdout.isatty() else Console(width=150)
+
+
+def plain_table(
+    console: Console, names: Sequence[str], rows: Sequence[Sequence[str | Text]], title: str | None = None
+) -> Table:
+    """A table without lines; the last column is cut so that every row fits on one line."""
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    for name in names:
+        table.add_column(name)
+    used = sum(max(len(row[k]) for row in rows) + 2 for k in range(len(names) - 1))
+    for *first, last in rows:
+        cut = shorten(str(last), max(20, console.width - used), placeholder=" …")
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in (*first, cut)))
+    return table
+
+
+def drawn(folder: Path) -> bool:
+    """Whether the pages of the results in ``folder`` could be drawn, in a process that has only the files."""
+    return subprocess.run([sys.executable, "-P", "-m", "reports", str(folder)], check=False).returncode == 0
