@@ -85,6 +85,7 @@ def frontier(p: Any, q: Any, spent: Number) -> Any:
     and the residual adds at most p - q to them, so the law exceeds p only where q > p, by exactly
     sum_{q > p} (q a - p) = acceptance - alpha.
     """
+    check_number("spent", spent)
     best = alpha(p, q) + spent
     return best if best < 1 else best * 0 + 1
 
@@ -95,7 +96,8 @@ def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
     A rule keeps masses k <= q of total ``accepted`` and emits k and something else. Whatever it emits, moving p to it
     moves ``accepted`` of p's mass onto k; and mass that is not needed there may stay where it is. So the least is a
     *partial* transport of that much mass from p to q, and a rule that emits its plan, the rest of p unmoved, reaches
-    it. It is 0 up to alpha = sum min(p, q), and the whole distance from p to q at 1. ``metric`` is ``[V, V]``.
+    it. It is 0 up to alpha = sum min(p, q), and the whole distance from p to q at 1. ``metric`` is ``[V, V]`` and obeys
+    the triangle inequality, without which a detour could be cheaper.
     Raises ``ValueError`` for ``accepted`` outside [0, 1], and where p or q is no pmf.
     """
     p, q = (np.asarray(row, dtype=np.float64) for row in as_pair(p, q))

@@ -32,7 +32,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from simlab.arrays import Array, Number, is_exact, normalised
-from simlab.checks import as_pair, as_pmf, check_at_least
+from simlab.checks import as_pair, as_pmf, check_at_least, check_number
 from simlab.rules import Rule
 
 Sets = dict[frozenset[int], Number]
@@ -67,6 +67,7 @@ def candidates_law(
     A.3. Raises ``ValueError`` where p or q is no pmf, or K < 1.
     """
     p, q = as_pair(p, q)
+    _one_row(p, "p")
     check_at_least("candidates", candidates, 1)
     return _verified(rule, p, q, q, candidates, after)
 
@@ -103,7 +104,7 @@ def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
 
     Raises ``ValueError`` where q is no pmf, or K < 1.
     """
-    q = as_pmf(q, "q")
+    q = _one_row(as_pmf(q, "q"), "q")
     law: Sets = {frozenset(): q[0] * 0 + 1}
     left: dict[frozenset[int], Array] = {frozenset(): q}
     for _ in range(check_at_least("candidates", candidates, 1)):
@@ -127,7 +128,8 @@ def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
 
     Raises ``ValueError`` where p is no pmf or has more than 16 tokens.
     """
-    p = as_pmf(p, "p")
+    p = _one_row(as_pmf(p, "p"), "p")
+    _within(sets, p)
     if len(p) > LARGEST:
         raise ValueError(f"p has {len(p)} tokens; expected at most {LARGEST}, the minimum runs over all subsets")
     best = p[0] * 0 + 1  # the cut with all tokens inside
@@ -142,7 +144,8 @@ def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
 
 def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[float, dict[frozenset[int], np.ndarray]]:
     """The same by linear programming, in floating point, and the masses f(S, y) ``[V]`` that reach it."""
-    p = np.asarray([float(x) for x in as_pmf(p, "p")])
+    p = np.asarray([float(x) for x in _one_row(as_pmf(p, "p"), "p")])
+    _within(sets, p)
     pairs = [(s, y) for s in sets for y in sorted(s)]
     place = {s: k for k, s in enumerate(sets)}
     rows = [place[s] for s, _ in pairs] + [len(sets) + y for _, y in pairs]
@@ -160,5 +163,18 @@ def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[fl
 
 def candidates_frontier(p: Any, sets: Mapping[frozenset[int], Number], spent: Number) -> Number:
     """The most any method can keep of the candidates if its output law is within TV ``spent`` of p."""
+    check_number("spent", spent)
     best = optimal_acceptance(p, sets) + (spent if isinstance(spent, Fraction) else float(spent))
     return best if best < 1 else best * 0 + 1
+
+
+def _one_row(row: Array, what: str) -> Array:
+    if row.ndim != 1:
+        raise ValueError(f"{what} has shape {tuple(row.shape)}; expected one row [V]")
+    return row
+
+
+def _within(sets: Mapping[frozenset[int], Number], p: Array) -> None:
+    outside = [token for drawn in sets for token in drawn if not 0 <= token < len(p)]
+    if outside:
+        raise ValueError(f"sets holds token {outside[0]}; expected 0 to {len(p) - 1}")

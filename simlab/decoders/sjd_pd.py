@@ -10,6 +10,9 @@ so that whatever node the tree is left at, what follows has the right law (:mod:
 shapes). A draft other than the window's own leads off the chain: the rows behind it were computed for other tokens,
 and stay what they were, the rows the next drafts are drawn from.
 
+Algorithm 1 of the paper makes a tree only after a rejection. Here every call has one, of one shape: at the first call,
+and after a window that was kept whole, its candidates come from the rows that new positions start with.
+
 The window's state is that of SJD. The other candidates depend on nothing but the rows declared for it, so they are
 drawn when the next call is about to be made, and forgotten after it.
 """
@@ -18,11 +21,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from simlab.arrays import (
     Array,
-    asarray,
     at,
     grid,
     indices,
@@ -37,7 +37,7 @@ from simlab.arrays import (
 from simlab.chance import Chance, Purpose
 from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.sjd import Sjd, SjdState, Verified
-from simlab.decoders.tree import NONE, SHAPES, Shape, Tree, tree
+from simlab.decoders.tree import NONE, SHAPES, Shape, Tree, count_nodes, tree
 from simlab.processes import Process
 from simlab.rules import Rule
 
@@ -63,8 +63,8 @@ class SjdPd(Sjd):
         check_at_least("depth", self.depth, 1)
         check_choice("tree", self.tree, SHAPES)
         check_flag("shared", self.shared)
-        if self.budget is not None and self._tree().nodes > check_at_least("budget", self.budget, 1):
-            nodes = self._tree().nodes
+        nodes = count_nodes(self.tree, self.window, self.candidates, self.depth)
+        if self.budget is not None and nodes > check_at_least("budget", self.budget, 1):
             raise ValueError(
                 f"budget is {self.budget} but the tree has {nodes} nodes, {nodes - self.budget} too many; expected a "
                 f"smaller window, candidates or depth"
@@ -124,7 +124,7 @@ class SjdPd(Sjd):
             for k in range(self.candidates):
                 group = [int(shape.children.values[row, k]) for row in drawn_for]
                 known = [nodes[node] for node in group if node < self.window]
-                drawn = self._draw(left, place, chance, group)
+                drawn = self._draw(left, place, chance, shape.lanes[j][k].beside(place)[: len(group)])
                 drawn = xp.concat([*(token[:, None] for token in known), drawn[:, len(known) :]], axis=1)
                 nodes |= {node: drawn[:, g] for g, node in enumerate(group)}
                 left = self._left(left, drawn, k)
@@ -132,15 +132,14 @@ class SjdPd(Sjd):
                 nodes |= {int(n): nodes[int(c)] for n, c in zip(*shape.children.values[[row, parents[0]]], strict=True)}
         return xp.stack([nodes[node] for node in range(shape.nodes)], axis=1)
 
-    def _draw(self, left: Array, place: Array, chance: Chance, group: list[int]) -> Array:
+    def _draw(self, left: Array, place: Array, chance: Chance, lane: Array) -> Array:
         """``int[B, G]``: the next candidate of each of G nodes from what is ``left[B, G, V]`` of its row, or NONE.
 
-        The chain's own token is known and not drawn.
+        The chain's own token is known and not drawn. ``lane[G]`` is the number of each node.
         """
         xp = namespace(left)
         nothing = one_hot(indices(1, place), left)
         there = xp.sum(left, axis=2) > 0
-        lane = asarray(np.array(group), place)  # every node of a call has a number, and so a uniform, of its own
         wanted = there & (lane >= self.window)
         drawn = chance.draw(xp.where(wanted[..., None], left, nothing), place, Purpose.DRAFT, lane)
         return xp.where(there, drawn, NONE)

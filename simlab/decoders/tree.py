@@ -38,6 +38,7 @@ class Tree:
     parents: tuple[tuple[int, ...], ...]  # by level: the rows whose children stand there, the chain's first
     children: Constant  # int[nodes + 1, K]: the children of each row as nodes, NONE where there are none
     paths: Constant  # int[nodes, window]: the nodes from the root down to each, then NONE
+    lanes: tuple[tuple[Constant, ...], ...]  # by level and candidate: the nodes drawn, numbers that tell draws apart
 
     @property
     def nodes(self) -> int:
@@ -67,4 +68,13 @@ def tree(shape: Shape, window: int, candidates: int, depth: int) -> Tree:
     for row, nodes in children.items():
         table[row, : len(nodes)] = nodes
     routes = np.array([path + [NONE] * (window - len(path)) for path in paths], dtype=np.int64)
-    return Tree(window, candidates, depth, tuple(parents), Constant(table), Constant(routes))
+    lanes = tuple(tuple(Constant(table[list(level), k]) for k in range(candidates)) for level in parents)
+    return Tree(window, candidates, depth, tuple(parents), Constant(table), Constant(routes), lanes)
+
+
+def count_nodes(shape: Shape, window: int, candidates: int, depth: int) -> int:
+    """How many nodes that tree has, without making it."""
+    depth = min(depth, window)
+    if shape == "comb":
+        return window + (candidates - 1) * depth
+    return window - depth + sum(candidates**j for j in range(1, depth + 1))

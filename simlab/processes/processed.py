@@ -49,6 +49,9 @@ class Processed(Process):
         guidance: Number = 1,
         grammar: Any = None,
     ) -> None:
+        for name, given in (("process", process), ("unconditional", unconditional)):
+            if not isinstance(given, Process) and (given is not None or name == "process"):
+                raise ValueError(f"{name} is {given!r}; expected a process")
         self.process, self.unconditional = process, unconditional
         self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
         self.uniform = process.uniform

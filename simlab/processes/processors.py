@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from simlab.arrays import Array, Number, full, indices, is_exact, namespace, normalised, number, one_hot
+from simlab.arrays import Array, Number, full, indices, is_exact, namespace, normalised, number, one_hot, wide
 
 __all__ = ["guided", "masked", "tempered", "top_k", "top_p"]
 
@@ -25,7 +25,9 @@ def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
     """
     xp = namespace(conditional)
     base = xp.where(unconditional > 0, unconditional, xp.where(conditional > 0, conditional, number(1, conditional)))
-    return normalised(conditional * _power(conditional / base, scale - 1, "guidance"), conditional)
+    ratio = wide(conditional) / wide(base)
+    ratio = ratio / xp.max(ratio, axis=-1, keepdims=True)  # a power of at most 1 cannot overflow
+    return normalised(wide(conditional) * _power(ratio, scale - 1, "guidance"), conditional)
 
 
 def masked(rows: Array, allowed: Array) -> Array:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Number, asarray, at, is_exact, marked, namespace, normalised, number, one_hot, wide
+from simlab.arrays import Array, Number, at, is_exact, marked, namespace, normalised, number, one_hot, wide
 from simlab.checks import check_choice, check_number
 from simlab.rules.base import RatioRule
 from simlab.rules.neighbourhood import NOBODY, Neighbours
@@ -36,26 +36,30 @@ def moved_tv(moved: Array, own: Array) -> Array:
 
 def moved_js(moved: Array, own: Array) -> Array:
     """Jensen-Shannon divergence of p_A to p in nats, at most log 2; in floating point, also for exact rows."""
-    if is_exact(moved):
-        moved, own = moved.astype(np.float64), own.astype(np.float64)
-    xp = namespace(moved)
-    own = own + 0 * moved
-    sum_, tiny = own + moved, 1e-300
-    middle = xp.where(own + moved > 0, own + moved / 2, 1.0)
-    low = own * xp.log(xp.where(own > tiny, own, 1.0) / middle)
-    high = sum_ * xp.log(xp.where(sum_ > tiny, sum_, 1.0) / middle)
-    return (moved * float(np.log(2)) + xp.where(own > tiny, low, 0.0) + xp.where(sum_ > tiny, high, 0.0)) / 2
+    return moved_js_bits(moved, own) * float(np.log(2))
 
 
 def moved_js_bits(moved: Array, own: Array) -> Array:
-    """The same in bits, at most 1."""
-    return moved_js(moved, own) / float(np.log(2))
+    """The same in bits: (m + (2a + m)(1 - H))/2, H the entropy in bits of a share a/(2a + m).
+
+    It is m itself where a = 0, and never below m/2.
+    """
+    if is_exact(moved):
+        moved, own = moved.astype(np.float64), own.astype(np.float64)
+    moved, own = wide(moved), wide(own)
+    xp = namespace(moved)
+    both = 2 * own + moved
+    share = own / xp.where(both > 0, both, 1.0)
+    inner = xp.where(share > 0, share, 1.0)
+    entropy = -(inner * xp.log(inner) + (1 - share) * xp.log(1 - share)) / float(np.log(2))
+    extra = xp.where(share > 0, both * (1 - entropy), moved)
+    return (moved + xp.clip(extra, 0.0, None)) / 2
 
 
 def moved_js_root(moved: Array, own: Array) -> Array:
     """The Jensen-Shannon *distance*: the square root of the divergence in nats."""
-    root = moved_js(moved, own)
-    return namespace(root).sqrt(namespace(root).clip(root, 0.0, None))
+    divergence = moved_js(moved, own)
+    return namespace(divergence).sqrt(divergence)
 
 
 BOUNDS: dict[str, Callable[[Array, Array], Array]] = {
@@ -157,6 +161,6 @@ def check_delta(delta: Any) -> None:
 
 
 def _at_each(p: Array, near: Array) -> Array:
-    """``p[..., near[..., k]]``; the last entry where ``near`` is ``NOBODY``."""
+    """``p[..., near[..., k]]``; any entry where ``near`` is ``NOBODY``."""
     xp = namespace(p)
-    return xp.take_along_axis(p, xp.where(near == NOBODY, asarray(p.shape[-1] - 1, near), near), axis=-1)
+    return xp.take_along_axis(p, xp.clip(near, 0, None), axis=-1)

@@ -1,9 +1,9 @@
 """LANTERN at temperature 0: keep a draft if it is the likeliest token once its neighbourhood is counted for it.
 
-LANTERN, section 3.3, last paragraph: "accept x if x = argmax p_A(. given D = x)". After a rejection the likeliest
-token of the target is emitted; it is also the likeliest of p_A, because x was not. The paper leaves open which p is
-meant: the softmax row of the model, or the point mass that temperature 0 makes of it. The rule takes the row it is
-given (:mod:`theory.claims.lantern` judges both).
+LANTERN, section 3.3, last paragraph: "accept x if x = argmax p_A(. given D = x)". After a rejection that argmax is
+emitted, which is what [p_A - q]+ becomes. The paper leaves open which p is meant: the softmax row of the model, or
+the point mass that temperature 0 makes of it. The rule takes the row it is given; the claims under ``lantern.greedy``
+judge both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LanternGreedy(Lantern):
         return xp.where((best == x) | (drafted <= 0), number(1, p), number(0, p))
 
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return one_hot(_argmax(p), p)
+        return one_hot(_argmax(self.conditional_rows(p, x)), p)
 
 
 def _argmax(rows: Array) -> Array:

@@ -7,6 +7,7 @@ is x and these). :func:`codebook_neighbours` makes the table from embeddings, :c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -51,7 +52,7 @@ def _checked(token: int, row: Any, size: int) -> tuple[int, ...]:
     if isinstance(row, str) or not isinstance(row, Sequence):
         raise ValueError(f"neighbours[{token}] is {row!r}; expected a list of tokens, nearest first")
     for near in row:
-        if isinstance(near, bool) or not isinstance(near, int) or not 0 <= near < size:
+        if isinstance(near, bool) or not isinstance(near, Integral) or not 0 <= int(near) < size:
             raise ValueError(f"neighbours[{token}] holds {near!r}; expected tokens 0 to {size - 1}")
         if near == token:
             raise ValueError(f"neighbours[{token}] holds {near} itself; expected only other tokens")

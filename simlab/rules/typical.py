@@ -1,7 +1,7 @@
 """Typical acceptance, the lossy rule of Medusa: keep a draft the target finds likely enough, whatever q.
 
 Cai et al., "Medusa: simple LLM inference acceleration framework with multiple decoding heads", arXiv 2401.10774,
-section 2.3.2: accept x if p(x) > min(epsilon, delta exp(-H(p))), H the entropy of p in nats. The draft is compared
+section 2.3.1: accept x if p(x) > min(epsilon, delta exp(-H(p))), H the entropy of p in nats. The draft is compared
 with nothing, so the output law follows q wherever p is flat. After a rejection the token is drawn from p.
 """
 

@@ -172,7 +172,8 @@ SOME = [
     ("sjd-pac", tree(3, 2, 1, relabel="law")),
     ("sjd-pac", tree(3, 2, 2, relabel="law", initial="sample-above")),
     ("sjd-pac", tree(3, 2, 2, kept="dropped", bonus=False)),
-    ("sjd-pac", tree(3, 3, 2, "full", shared=True)),
+    ("sjd-pac", tree(3, 2, 2, "full")),
+    ("sjd-pac", tree(3, 2, 2, "full", shared=True)),
 ]
 
 
