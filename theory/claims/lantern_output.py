@@ -65,8 +65,8 @@ def output_step(seed: int) -> Finding:
     delta = Fraction(3, 10)
     found: Relaxation = (p, q, ((1,), (0,), (0,)), delta)
     law = step_law(rule_of(found), p, q)
-    flat, few, lists = _gathered(100, 10)
-    wide = Lantern(lists, Fraction(1, 10))
+    flat, few, lists = _gathered(40, 8)
+    wide = Lantern(lists, Fraction(1, 8))
     spread = tv(step_law(wide, flat, few), flat)
     repaired = max(tv(step_law(OptimalLossy(e[3]), e[0], e[1]), e[0]) - e[3] for e in cases(seed))
     require(repaired <= 0, "the optimal lossy rule is beyond its bound")
@@ -81,20 +81,14 @@ def output_step(seed: int) -> Finding:
             ),
             Evidence(
                 "counterexample",
-                "p uniform over 100 tokens, q over the first ten, each with nine neighbours of its own, delta = "
-                f"1/10: every draft is kept (acceptance {shown(acceptance(wide, flat, few))}), and the law is TV "
+                "p uniform over 40 tokens, q over the first eight, each with four neighbours of its own, delta = "
+                f"1/8: every draft is kept (acceptance {shown(acceptance(wide, flat, few))}), and the law is TV "
                 f"{shown(spread)} from p",
-                numbers(
-                    "lantern",
-                    {"neighbours": lists[:10], "delta": Fraction(1, 10), "bound": "tv"},
-                    p=[Fraction(1, 100)],
-                    q=[Fraction(1, 10)],
-                    tv=spread,
-                ),
+                described("lantern", {"neighbours": lists, "delta": Fraction(1, 8), "bound": "tv"}, flat, few),
             ),
             Evidence(
                 "identity",
-                "the smallest change that keeps the bound: the optimal lossy rule with tv = delta, within delta on "
+                "one change that keeps the bound: the optimal lossy rule with tv = delta, within delta on "
                 f"{len(cases(seed))} pairs, accepts the most any rule within delta can (baselines.optimal-lossy)",
             ),
         ],
@@ -241,9 +235,9 @@ def on_frontier(seed: int) -> Finding:
             caught({"reference residual: p without all k neighbours": LanternReference}, gap, "the frontier"),
             Evidence(
                 "example",
-                "so the paper's own Table 2 tells the mean TV of the first drafted token: at k = 1000 the acceptance "
-                f"gained over 0.0402 is {gains}. In the mean that is within delta, if the contexts are alike; no "
-                "bound forces it",
+                f"Table 2, k = 1000: acceptance gained over 0.0402 is {gains}. If drafts are sampled, that is the "
+                "mean TV of the first token, on the contexts of those runs. For deterministic candidates, scored "
+                "with q = 1, the gain is the mass m(x) that moves and below delta by construction",
             ),
         ],
     )
