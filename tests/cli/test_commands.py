@@ -88,7 +88,7 @@ def test_the_same_seed_gives_the_same_bytes(verified: tuple[Path, Any], tmp_path
 
 def test_nothing_half_written_is_left(verified: tuple[Path, Any]) -> None:
     names = {path.name for path in (verified[0] / "results").iterdir()}
-    assert names == {"verdicts.json", "manifest.json", "report.html"}
+    assert names == {"verdicts.json", "manifest.json", "report.html", "claims"}
 
 
 def test_the_table_names_every_claim_and_verdict(verified: tuple[Path, Any], document: dict[str, Any]) -> None:

@@ -24,8 +24,9 @@ Example = dict[str, Any]
 def slow_rule(example: Example) -> oracles.SlowRule:
     """The rule an example names; decimals are taken as they are written."""
     names = ("labels", "size", "max_gap", "max_distance", "distances", "window", "below", "above")
+    names += ("neighbours", "delta", "bound")
     given = {name: example[name] for name in names if name in example}
-    for name in ("max_gap", "max_distance"):
+    for name in ("max_gap", "max_distance", "delta"):
         if given.get(name) is not None:
             given[name] = F(str(given[name]))
     return oracles.RULES[example["rule"]](**given)
@@ -70,6 +71,24 @@ def amplify_distorts_less_at_equal_acceptance(example: Example) -> bool:
     return less and amplify.acceptance(p, q) == group.acceptance(p, q)
 
 
+def law_is_delta_away(example: Example) -> bool:
+    p, q = exact(example, "p", "q")
+    return distance(slow_rule(example).law(p, q), p) >= F(str(example["delta"]))
+
+
+def residual_is_not_the_papers(example: Example) -> bool:
+    p, q = exact(example, "p", "q")
+    x = q.index(1)
+    paper = oracles.RULES["lantern"](example["neighbours"], F(str(example["delta"])), example["bound"])
+    return q[x] == 1 and slow_rule(example).law(p, q) != paper.law(p, q)
+
+
+def more_would_fit(example: Example) -> bool:
+    """Tokens 2 and 3 move less than delta, and neither is in the neighbourhood that was built."""
+    (p, q), delta = exact(example, "p", "q"), F(str(example["delta"]))
+    return p[2] + p[3] < delta and slow_rule(example).accept(p, q, 0) == p[0]
+
+
 REFUTES: dict[str, Callable[[Example], bool]] = {
     "gsd.dynamic.printed": accepts_less,
     "gsd.dynamic.clamped": accepts_less,
@@ -78,6 +97,11 @@ REFUTES: dict[str, Callable[[Example], bool]] = {
     "gsd.support.partition": emits_what_the_target_excludes,
     "gsd.support.centred": emits_what_the_target_excludes,
     "gsd.naive-lossy.tv": amplify_distorts_less_at_equal_acceptance,
+    "lantern.output-bound.step": law_is_delta_away,
+    "lantern.support": emits_what_the_target_excludes,
+    "lantern.largest": more_would_fit,
+    "lantern-reference.dynamic.residual": residual_is_not_the_papers,
+    "pac.relabel": token_law_is_off,
     "gsd-reference.acceptance": accepts_less,
     "gsd-reference.support": emits_what_the_target_excludes,
 }

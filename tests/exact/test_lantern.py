@@ -37,10 +37,10 @@ OF_TOKEN_3 = [
     ("lantern-multiplicative", {"factor": 4}, F(2, 3), (1, 0, 0, 0)),
     ("lantern-greedy", {"delta": F(1, 4)}, 0, (1, 0, 0, 0)),
     ("lantern-greedy", {"delta": F(1, 2)}, 0, (1, 0, 0, 0)),
-    ("lantern-greedy", {"delta": 1}, 1, (1, 0, 0, 0)),
+    ("lantern-greedy", {"delta": 1}, 1, (0, 0, 0, 1)),
     ("lantern-reference", {"delta": F(1, 4)}, F(1, 4), P),
     ("lantern-reference", {"delta": F(1, 4), "neighbours": [[], [], [], [2]]}, F(1, 4), (F(2, 3), F(1, 3), 0, 0)),
-    ("lantern-reference", {"delta": 0, "neighbours": [[], [], [], [0]]}, F(1, 8), (0, F(2, 3), F(1, 3), 0)),
+    ("lantern-reference", {"delta": 0, "neighbours": [[], [], [], [0]]}, F(1, 8), (F(4, 7), F(2, 7), F(1, 7), 0)),
 ]
 
 

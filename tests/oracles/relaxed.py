@@ -113,24 +113,28 @@ def lantern_greedy(neighbours: Lists, delta: Fraction, bound: str = "tv") -> Slo
         changed = conditional(p, grown(p, x, neighbours[x], delta, bound), x)
         return Fraction(first_largest(changed) == x), ONE
 
-    return SlowRule(masses, lambda p, q, x: certain(len(p), first_largest(p)))
+    def after(p: Row, q: Row, x: int) -> Row:
+        return certain(len(p), first_largest(conditional(p, grown(p, x, neighbours[x], delta, bound), x)))
+
+    return SlowRule(masses, after)
 
 
 def lantern_reference(neighbours: Lists, delta: Fraction, bound: str = "tv") -> SlowRule:
-    """The published code: the candidate's q counts as 1, and all neighbours are zeroed."""
+    """The published code: the candidate's q counts as 1, and all neighbours are zeroed once one has joined."""
 
     def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
         return sum((p[y] for y in grown(p, x, neighbours[x], delta, bound)), NOUGHT), ONE
 
     def after(p: Row, q: Row, x: int) -> Row:
-        left = [NOUGHT if y == x or y in neighbours[x] else p[y] for y in range(len(p))]
+        gone = {x, *neighbours[x]} if len(grown(p, x, neighbours[x], delta, bound)) > 1 else {x}
+        left = [NOUGHT if y in gone else p[y] for y in range(len(p))]
         return tuple(mass / sum(left) for mass in left) if any(left) else p
 
     return SlowRule(masses, after)
 
 
 def typical(epsilon: Fraction = Fraction(9, 100), delta: Fraction = Fraction(3, 10)) -> SlowRule:
-    """Medusa, section 2.3.2."""
+    """Medusa, section 2.3.1."""
 
     def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
         with localcontext() as context:
