@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -190,13 +191,15 @@ def _claims(options: argparse.Namespace) -> int:
     console.print(Text(claim.id, style="bold"), f"({claim.paper}, {claim.where})", highlight=False)
     console.print(f"\n{claim.statement}", highlight=False, markup=False)
     if not claim.stated:
-        console.print("A reading or an addition of ours: it does not count towards the claim it is part of.")
+        part = any(claim.id in other.parts for other in CLAIMS.values())
+        told = "it does not count towards the claim it is part of." if part else "no paper states it."
+        console.print(f"A reading or an addition of ours: {told}")
     for title, lines in (("assumptions", claim.assumptions), ("parts", claim.parts)):
         if lines:
             console.print(f"\n{title}", style="bold")
             console.print("\n".join(f"  {line}" for line in lines), highlight=False, markup=False)
     if claim.proof:
         console.print("\nargument", style="bold")
-        console.print("  " + claim.proof.replace("\n", "\n  "), highlight=False, markup=False)
+        console.print(Padding(Text(claim.proof), (0, 0, 0, 2)))
     console.print(f"\nsimlab verify --claim {claim.id}    decides it and writes the evidence", highlight=False)
     return 0

@@ -39,6 +39,9 @@ RULES: dict[str, Rule] = {
     "grouped": make_rule("grouped", labels=[0, 0, 1]),
     "grouped, group residual": make_rule("grouped-group-residual", labels=[0, 0, 1]),
     "dynamic, centred": make_rule("dynamic-grouped", size=3, max_gap=0.15, window="centred"),
+    "lantern, δ = 0.3": make_rule("lantern", neighbours=[[1, 2], [0, 2], [1, 0]], delta=0.3, bound="tv"),
+    "optimal-lossy, 0.1": make_rule("optimal-lossy", tv=0.1),
+    "typical, ε = 0.09": make_rule("typical", epsilon=0.09),
 }
 
 # The decoders of SJD-PAC over a window of 4: (decoder, the reading of the paper, kind, parameters).

@@ -18,20 +18,12 @@ from reports.parts import svg, template
 SHORT = 8  # tokens an example may have and still be shown at once
 
 # Colour and marker of the families on the map; those of one kin share a colour.
-LOOKS: dict[str, tuple[str, str]] = {
-    "speculative": ("#000000", "o"),
-    "optimal-lossy": ("#000000", "d"),
-    "amplify": ("#D55E00", "^"),
-    "addition": ("#E69F00", "v"),
-    "grouped": ("#0072B2", "s"),
-    "grouped-group-residual": ("#56B4E9", "D"),
-    "dynamic-grouped": ("#009E73", "h"),
-    "gsd-reference": ("#009E73", "P"),
-    "lantern": ("#9B4F96", "p"),
-    "lantern-multiplicative": ("#CC79A7", "<"),
-    "lantern-greedy": ("#9B4F96", "x"),
-    "lantern-reference": ("#9B4F96", "+"),
-    "typical": ("#999999", "X"),
+# The rules by the names they are made with, as in the report's figures.
+LOOKS: dict[str, tuple[str, str]] = figures.STYLES | {
+    "grouped-group-residual": figures.STYLES["grouped, group residual"],
+    "dynamic-grouped": figures.STYLES["dynamic, centred"],
+    "gsd-reference": figures.STYLES["dynamic, clamped"],
+    "lantern-greedy": figures.STYLES["lantern, random"],
 }
 OWN_COLOUR = "#b3261e"
 

@@ -81,7 +81,11 @@ def test_so_it_is_for_lantern(arithmetic: str) -> None:
     """Nobody joined and p = q; or a neighbourhood has all the mass and is zeroed."""
     p = (HALF, QUARTER, QUARTER, Fraction(0))
     near = [[1, 2], [0, 2], [0, 1], []]
-    for name, more in [("lantern", {"delta": 0}), ("lantern-reference", {"delta": 1}), ("lantern-multiplicative", {"factor": 1})]:
+    for name, more in [
+        ("lantern", {"delta": 0}),
+        ("lantern-reference", {"delta": 1}),
+        ("lantern-multiplicative", {"factor": 1}),
+    ]:
         _, residual = answers(make_rule(name, neighbours=near, **more), p, p, arithmetic)
         assert residual[:3].tolist() == ARITHMETICS[arithmetic]([p] * 3).tolist()
 

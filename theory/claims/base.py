@@ -96,7 +96,7 @@ class Claims(dict[str, Claim]):
         """Register the function that decides claim ``id``; it takes a seed and returns a finding."""
 
         def register(decide: Callable[[int], Finding]) -> Callable[[int], Finding]:
-            proof = inspect.cleandoc(decide.__doc__ or "")
+            proof = _unwrapped(inspect.cleandoc(decide.__doc__ or ""))
             self[id] = Claim(id, self.paper, where, statement, decide, assumptions, (), stated, proof)
             return decide
 
@@ -107,9 +107,16 @@ class Claims(dict[str, Claim]):
         self[id] = Claim(id, self.paper, where, statement, None, (), tuple(parts))
 
 
+def _unwrapped(text: str) -> str:
+    """Paragraphs on one line each, so that they can be set to any width; indented ones stay as they are."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(p if "\n " in p or p.startswith(" ") else " ".join(p.splitlines()) for p in paragraphs)
+
+
 def combined(parts: Mapping[str, tuple[Claim, Finding]]) -> Finding:
-    """The finding of a claim that splits: refuted if a part the paper states is refuted."""
-    stated = {id: finding.verdict for id, (claim, finding) in parts.items() if claim.stated}
+    """The finding of a claim that splits: refuted if a part the paper states is refuted; if it states none, by all."""
+    everything = {id: finding.verdict for id, (_, finding) in parts.items()}
+    stated = {id: verdict for id, verdict in everything.items() if parts[id][0].stated} or everything
     order = ["refuted", "not-decided", "not-refuted", "holds-under-assumptions", "holds"]
     verdict: Any = min(stated.values(), key=order.index)
     evidence = [

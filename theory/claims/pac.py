@@ -90,8 +90,8 @@ CLAIMS.summary(
 @CLAIMS.claim(
     "pac.theorem-1.token",
     "App. A.2, Theorem 1",
-    "After adaptive continuation every draft follows its declared q, the row of this call, given all tokens to its "
-    "left.",
+    "After adaptive continuation every draft follows its declared q given all tokens to its left: the row of this call "
+    "for a token that was verified.",
 )
 def continuation_token(seed: int) -> Finding:
     """The paper's proof takes for granted that a draft follows its q; this is what has to be shown. Let everything to

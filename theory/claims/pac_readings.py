@@ -49,6 +49,14 @@ def steps(decoder: Decoder, some: list[TableProcess]) -> Fraction:
     return Fraction(sum(mean_steps(decoder, world) for world in some), len(some))
 
 
+CLAIMS.summary(
+    "pac.readings",
+    "4.1, 4.3, Table 2",
+    "Some reading of what the paper leaves open is lossless, fits its budget, and takes as few steps as it prints.",
+    ["pac.readings.budget", "pac.readings.bonus", "pac.readings.kept", "pac.readings.shared", "pac.readings.steps"],
+)
+
+
 @CLAIMS.claim(
     "pac.readings.budget",
     "4.1, 5.1, 5.3.2",
