@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from simlab.arrays import Array
-from theory.brought import Brought, Functions, last_line
+from theory.judge.brought import Brought, Functions, last_line
 
 EXPECTED = (
     "expected an object with methods accept(p, q, x) and residual(p, q, x), a class or function that makes one "

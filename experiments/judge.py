@@ -24,11 +24,11 @@ from hypothesis.configuration import set_hypothesis_home_dir
 
 from experiments.judge_measures import VOCABULARY, Placed, placed, several
 from experiments.results import versions, write_json, write_table
-from theory.brought import NEGLIGIBLE, Broken, Brought, Inexact
 from theory.claims.base import numbers, shown, shown_row
-from theory.contract import SMALL, Check, Fault, Pair, contract, families, floats, reason
-from theory.judged import WIDE, Judged, Searched, Step, step_tolerance
-from theory.likeness import Likeness, likeness
+from theory.judge.brought import NEGLIGIBLE, Broken, Brought, Inexact
+from theory.judge.contract import SMALL, Check, Fault, Pair, contract, families, floats, reason
+from theory.judge.likeness import Likeness, likeness
+from theory.judge.searches import WIDE, Judged, Searched, Step, step_tolerance
 from theory.search import TRIES, searched
 
 VERDICTS = {

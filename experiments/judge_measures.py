@@ -18,13 +18,13 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from simlab.arrays import Array
 from simlab.rules import Rule, Speculative, codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import alpha
-from theory.brought import Brought
 from theory.candidates import candidate_sets, candidates_frontier, candidates_law, optimal_acceptance
-from theory.contract import Pair
 from theory.distances import tv, wasserstein1
 from theory.envelope import Envelope, nearest_envelope
 from theory.exact import acceptance, step_law
-from theory.judged import Judged
+from theory.judge.brought import Brought
+from theory.judge.contract import Pair
+from theory.judge.searches import Judged
 from theory.worlds import CodebookPairs, codebook_pairs, random_row
 
 VOCABULARY = 64

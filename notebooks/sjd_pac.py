@@ -49,10 +49,10 @@ from simlab.decoders import make_decoder
 from simlab.decoders.tree import NONE, tree
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
-from theory import controls_tree
 from theory.acceptance import alpha
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance, optimal_transport, without
 from theory.claims import find
+from theory.controls import trees
 from theory.distances import aligned, tv
 from theory.exact import block_law, mean, sequence_law, step_law, target_law, transitions
 from theory.worlds import codebook_pairs, random_row, random_world, sticky_world
@@ -388,7 +388,7 @@ for window, w in product((2, 3), worlds):
     assert draft_error(make_decoder("sjd", window=window), w, given="state") == 0
     assert deviation(continued, w) == deviation(make_decoder("sjd-ac", window=window, bonus=False), w) == 0
 
-for wrong in controls_tree.ac_decoders(3).values():
+for wrong in trees.ac_decoders(3).values():
     assert max(deviation(wrong, w) for w in worlds) > 0
     assert max(draft_error(wrong, w) for w in worlds) > 0
 
@@ -461,7 +461,7 @@ assert deviation(make_decoder("sjd-pac", window=2, candidates=4, depth=1), small
 # are not uniform, which is from the second call on. A test suite needs worlds that reach such places, and exact laws.
 
 # %%
-variants = controls_tree.tree_decoders(2, 2, 2, "comb") | controls_tree.ac_decoders(3)
+variants = trees.tree_decoders(2, 2, 2, "comb") | trees.ac_decoders(3)
 assert len(variants) == 10
 by_world = {name: [deviation(wrong, w) for w in small] for name, wrong in variants.items()}
 off = {name: max(found) for name, found in by_world.items()}
@@ -471,7 +471,7 @@ for name in ("siblings sorted by q", "kept token verified last"):
     assert by_world[name].count(0) == 2
 
 shown = pd.DataFrame({"variant": off.keys(), "TV": map(float, off.values())}).sort_values("TV")
-shown["mistake in"] = ["continuation" if name in controls_tree.ac_decoders(3) else "the tree" for name in shown.variant]
+shown["mistake in"] = ["continuation" if name in trees.ac_decoders(3) else "the tree" for name in shown.variant]
 figure, axis = plt.subplots(figsize=(8.5, 3.9))
 sns.barplot(shown, x="TV", y="variant", hue="mistake in", dodge=False, ax=axis)
 for container in axis.containers:

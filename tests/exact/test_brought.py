@@ -12,13 +12,13 @@ import pytest
 from simlab.rules import Amplify, OptimalLossy, Rule, Speculative, codebook_distances, make_rule
 from theory import controls
 from theory.acceptance import alpha, nearest_frontier
-from theory.brought import Broken, Brought, Functions, Inexact, as_probability, as_row
 from theory.candidates import candidates_law
-from theory.contract import CHECKS, contract, families, floats, reason
 from theory.envelope import nearest_envelope
 from theory.exact import acceptance, step_law
-from theory.judged import Judged
-from theory.likeness import likeness
+from theory.judge.brought import Broken, Brought, Functions, Inexact, as_probability, as_row
+from theory.judge.contract import CHECKS, contract, families, floats, reason
+from theory.judge.likeness import likeness
+from theory.judge.searches import Judged
 from theory.search import LEVELS
 from theory.worlds import codebook_pairs, small_rules
 

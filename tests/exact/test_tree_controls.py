@@ -9,8 +9,8 @@ import pytest
 
 from simlab.decoders import Decoder, make_decoder
 from simlab.rules import Speculative
-from theory.controls_samplers import Sampler, harmless, processed, samplers
-from theory.controls_tree import ac_decoders, tree_decoders
+from theory.controls.samplers import Sampler, harmless, processed, samplers
+from theory.controls.trees import ac_decoders, tree_decoders
 from theory.distances import aligned, tv
 from theory.exact import sequence_law, target_law
 from theory.worlds import random_world

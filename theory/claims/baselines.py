@@ -23,7 +23,7 @@ from theory.candidates import (
 )
 from theory.claims.base import Claims, Evidence, Finding, caught, first, needed, numbers, require, shown, shown_row
 from theory.claims.leviathan import random_pairs
-from theory.controls_samplers import Sampler, harmless, processed, samplers
+from theory.controls.samplers import Sampler, harmless, processed, samplers
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, mean, sequence_law, step_law, target_law
 from theory.search import pairs, smallest_violation

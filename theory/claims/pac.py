@@ -18,7 +18,7 @@ from theory.candidates import candidates_law, without
 from theory.claims.base import Claims, Evidence, Finding, caught, first, shown
 from theory.claims.leviathan import random_pairs
 from theory.claims.sjd import deviation, worlds
-from theory.controls_tree import ac_decoders, tree_decoders
+from theory.controls.trees import ac_decoders, tree_decoders
 from theory.distances import tv
 from theory.exact import transitions
 from theory.worlds import random_row, random_world

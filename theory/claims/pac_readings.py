@@ -11,7 +11,6 @@ from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd
 from simlab.decoders.tree import tree
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative, make_rule
-from theory import controls_tree
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
 from theory.claims.base import (
     Claims,
@@ -28,6 +27,7 @@ from theory.claims.base import (
 )
 from theory.claims.pac import left_gap
 from theory.claims.sjd import deviation, mean_steps, worlds
+from theory.controls import trees
 from theory.distances import aligned, tv
 from theory.exact import sequence_law
 from theory.search import pairs, smallest_violation
@@ -146,7 +146,7 @@ def kept(seed: int) -> Finding:
         "no continuation": steps(SjdPd(3, **shape), some),
     }
     lossless = max(deviation(SjdPac(3, kept="dropped", **shape), world) for world in some)
-    last = controls_tree.KeptLast(3, **shape)
+    last = trees.KeptLast(3, **shape)
     both = max(lossless, *(deviation(SjdPac(3, **shape), world) for world in some))
     return Finding(
         "holds" if both == 0 else "refuted",
@@ -180,7 +180,7 @@ def shared(seed: int) -> Finding:
     shape: dict[str, Any] = {"candidates": 2, "depth": 2, "tree": "full"}
     worst = max(deviation(SjdPac(2, shared=True, **shape), world) for world in some)
     own, common = (steps(SjdPac(3, shared=s, **shape), some[:1]) for s in (False, True))
-    wrong = controls_tree.WrongBranch(2, shared=True, **shape)
+    wrong = trees.WrongBranch(2, shared=True, **shape)
     return Finding(
         "holds" if worst == 0 else "refuted",
         [
@@ -224,7 +224,7 @@ def reading_steps(seed: int) -> Finding:
         "pac full, no bonus": SjdPac(3, tree="full", bonus=False, **shape),
     }
     means = {name: steps(decoder, some) for name, decoder in readings.items()}
-    wrong = {name: steps(d, some) for name, d in controls_tree.tree_decoders(3, 2, 2, "comb").items()}
+    wrong = {name: steps(d, some) for name, d in trees.tree_decoders(3, 2, 2, "comb").items()}
     return Finding(
         "not-decided",
         [

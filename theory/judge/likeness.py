@@ -14,9 +14,9 @@ import numpy as np
 from simlab.arrays import Array, Number, full, is_exact, number
 from simlab.rules import Addition, Amplify, OptimalLossy, Rule, Speculative, make_rule
 from theory import controls
-from theory.brought import NEGLIGIBLE, Brought
 from theory.claims.base import shown
 from theory.distances import tv
+from theory.judge.brought import NEGLIGIBLE, Brought
 
 __all__ = ["Likeness", "likeness"]
 

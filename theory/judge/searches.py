@@ -13,9 +13,9 @@ import numpy as np
 
 from simlab.arrays import Array, Number
 from theory.acceptance import alpha
-from theory.brought import NEGLIGIBLE, Brought
-from theory.contract import Pair, floats
 from theory.distances import tv
+from theory.judge.brought import NEGLIGIBLE, Brought
+from theory.judge.contract import Pair, floats
 from theory.search import LEVELS, Pmf, pairs, searched, smallest_violation
 
 WIDE = (*LEVELS, (8, 3), (12, 3), (20, 3))  # some rules look at many ranks, and are lossless below

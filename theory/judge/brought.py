@@ -36,7 +36,7 @@ class Functions(NamedTuple):
 
 
 class Broken(Exception):
-    """A rule did not answer as a rule must: ``check`` is the id of what it breaks (:mod:`theory.contract`).
+    """A rule did not answer as a rule must: ``check`` is the id of what it breaks (:mod:`theory.judge.contract`).
 
     ``at`` is the position, p, q and x, where it is known.
     """

@@ -1,4 +1,4 @@
-"""The contract of a rule, checked on a rule that somebody brings (:mod:`theory.brought`).
+"""The contract of a rule, checked on a rule that somebody brings (:mod:`theory.judge.brought`).
 
 Each check is made at every token that can be drafted, on float rows: those of :func:`families`, which hold what goes
 wrong most often, and those of a search, which brings a failure back with few tokens and small weights. What is only a
@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from simlab.arrays import Array
-from theory.brought import NEGLIGIBLE, Broken, Brought, Inexact, as_probability, as_row, asked
+from theory.judge.brought import NEGLIGIBLE, Broken, Brought, Inexact, as_probability, as_row, asked
 from theory.search import Pmf, pairs, smallest_violation
 from theory.worlds import random_row
 
