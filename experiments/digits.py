@@ -35,13 +35,14 @@ DECODERS: dict[str, Decoder] = {
     "jacobi, fresh noise": make_decoder("jacobi", window=WINDOW, noise="fresh"),
     "jacobi, fixed noise": make_decoder("jacobi", window=WINDOW, noise="fixed"),
     "speculative": make_decoder("speculative", gamma=GAMMA),
+    "block verification": make_decoder("block", gamma=GAMMA),
     **{
         f"sjd, {initial}": make_decoder("sjd", window=WINDOW, initial=initial)
         for initial in ("random", "repeat-left", "repeat-above", "sample-left", "sample-above")
     },
 }
 MAPPED = "sjd, repeat-above"  # whose contexts the frontier is computed on
-RULELESS = ("autoregressive", "jacobi, fresh noise", "jacobi, fixed noise")
+RULELESS = ("autoregressive", "jacobi, fresh noise", "jacobi, fixed noise", "block verification")
 
 _groups = (LEVELS + 1) // 2  # 0 alone, then 1-2, 3-4, ..., 15-16
 _dynamic = {"size": 5, "max_gap": 0.15, "max_distance": 4, "distances": DISTANCES}

@@ -11,6 +11,7 @@ compounding.parquet    exact TV of whole sequences against length, on small worl
 pac-steps.parquet      exact step distributions of SJD-PAC's decoders and its readings
 codebook-map           acceptance against distortion of all rules on rows over a codebook
 codebook-frontier      ... and the least distance there is for the acceptance gained
+codebook-candidates    what rules keep of several candidates, beside the most that can be kept
 digits.parquet         every decoder x rule pair on digits, with standard errors
 digits-compounding     ... its distortion summed over the tokens up to each position
 digits-map             ... acceptance against distortion of all rules on one set of contexts
@@ -41,7 +42,7 @@ import pandas as pd
 from hypothesis.configuration import set_hypothesis_home_dir
 from threadpoolctl import threadpool_limits
 
-from experiments import codebook, digits, digits_pac, small_worlds
+from experiments import candidates, codebook, digits, digits_pac, small_worlds
 from experiments.results import versions, write_arrays, write_json, write_table
 from simlab.processes.digits import DigitsPair, fit_digits
 from theory.claims import CLAIMS, Evidence, Finding, combined
@@ -160,6 +161,7 @@ def _measurements(seed: int) -> dict[str, Task]:
         "compounding": partial(small_worlds.compounding, seed),
         **{f"pac: {world}": partial(small_worlds.pac_steps, world) for world in small_worlds.PAC_WORLDS},
         "codebook": partial(codebook.measure, seed, codebook.CONTEXTS),
+        "candidates": partial(candidates.measure, seed, candidates.CONTEXTS),
     }
 
 
@@ -187,6 +189,7 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
         "pac-steps": pd.concat([results[f"pac: {world}"] for world in small_worlds.PAC_WORLDS]),
         "codebook-map": over_codebook.map,
         "codebook-frontier": over_codebook.frontier,
+        "codebook-candidates": results["candidates"],
         "digits": pd.DataFrame([row for m in measured.values() for row in m.pairs]),
         "digits-compounding": pd.concat([m.compounding for m in measured.values()]),
         "digits-map": pd.concat([m.map for m in measured.values()]),

@@ -64,6 +64,39 @@ def codebook_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     return figure
 
 
+def candidates_map(table: pd.DataFrame) -> Figure:
+    """Acceptance of K candidates verified in turn, the lossless optimum, and the most at the TV that is spent.
+
+    ``table`` has ``rule, candidates, acceptance, tv, optimum, frontier``.
+    """
+    names = list(table["rule"].unique())
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    ax = figure.subplots()
+    for place, name in enumerate(names):
+        part = table[table["rule"] == name]
+        colour, marker = look(str(name))
+        x = part["candidates"] + 0.14 * (place - (len(names) - 1) / 2)
+        ax.vlines(x, part["acceptance"], part["frontier"], color=colour, lw=0.8, alpha=0.5)
+        ax.plot(x, part["frontier"], "_", color=colour, ms=11, mew=1.6)
+        ax.plot(x, part["acceptance"], marker, color=colour, ms=6, label=name)
+        for where, kept, spent in zip(x, part["acceptance"], part["tv"], strict=True):
+            ax.annotate(f"{spent:.2f}", (where, kept), (0, -13), textcoords="offset points", ha="center", fontsize=7)
+    counts = sorted(table["candidates"].unique())
+    optimum = table.drop_duplicates("candidates").set_index("candidates")["optimum"]
+    for count in counts:
+        ax.hlines(optimum[count], count - 0.4, count + 0.4, color="black", ls=":", lw=1.2)
+    ax.plot([], [], ":", color="black", lw=1.2, label="most without loss")
+    ax.set(
+        xlabel="candidates K",
+        ylabel="one of them is kept",
+        xticks=counts,
+        ylim=(table["acceptance"].min() - 0.05, 1.01),
+    )
+    ax.legend(fontsize=8, loc="lower right")
+    sns.despine(figure)
+    return figure
+
+
 def _swept(points: pd.DataFrame) -> pd.DataFrame:
     """The points of families over their parameter, in its order, with the acceptance they gain."""
     swept = points[points["parameter"].notna()].copy()

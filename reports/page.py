@@ -83,6 +83,7 @@ def _measured(out: Path) -> dict[str, Any]:
         "lossless": points["lossless"].iloc[0],
         "frontier": svg(maps.digits_map(points, bound), "acceptance against distortion on digits"),
         "codebook": _codebook(codebook, table("codebook-frontier")),
+        "candidates": svg(maps.candidates_map(table("codebook-candidates")), "acceptance of several candidates"),
         "steps": svg(figures.steps(table("steps")), "exact step distributions"),
         "pac_steps": _pac_steps(table("pac-steps")),
         "pac": _pac(table("digits-pac"), table("digits-lengths")),

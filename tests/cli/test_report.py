@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import codebook, digits, digits_pac, small_worlds, verify
+from experiments import candidates, codebook, digits, digits_pac, small_worlds, verify
 from reports.figures import STYLES, look
 from reports.page import PAPERS, build, papers
 from simlab.chance import Tape
@@ -38,6 +38,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(verify, "_run", few)
         patch.setattr(verify, "SEQUENCES", SEQUENCES)
         patch.setattr(codebook, "CONTEXTS", 8)
+        patch.setattr(candidates, "CONTEXTS", 2)
         worlds = {"tokens / three": (random_world(0, 3, 3, zeros=0.3), small_worlds.PAC)}
         patch.setattr(small_worlds, "PAC_WORLDS", worlds)
         verify.verify(["gsd.speed", "leviathan.frontier"], 0, out, True, lambda name, done, total: None)
@@ -107,6 +108,7 @@ def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
     headings = (
         "Acceptance bought with distortion",
         "Over a codebook",
+        "Several candidates",
         "On digits",
         "Exact step distributions",
         "SJD-PAC: more candidates",
@@ -118,6 +120,7 @@ def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
         assert heading in page
     drawings = (
         "acceptance against distortion over a codebook",
+        "acceptance of several candidates",
         "acceptance against distortion on digits",
         "exact step distributions",
         "steps of tokens / three",
