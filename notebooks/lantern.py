@@ -52,6 +52,7 @@ import seaborn as sns
 
 from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
+from simlab.processes.processors import tempered
 from simlab.rules import codebook_distances, codebook_neighbours, make_rule
 from simlab.rules.lantern import moved_js
 from theory.acceptance import alpha, nearest_frontier
@@ -88,7 +89,7 @@ def moved(rule, p):
 
 
 names = ["relaxation", "monotone", "conditional-bound", "output-bound", "output-bound.sum", "frontier", "zero-delta"]
-names += ["support", "jsd", "neighbours", "neighbours.distance", "greedy"]
+names += ["largest", "support", "jsd", "neighbours", "neighbours.distance", "greedy"]
 claims = [f"lantern.{name}" for name in names]
 claims += [f"lantern-reference.{name}" for name in ("dynamic", "static", "multiplicative", "codebook")]
 pd.DataFrame(
@@ -667,7 +668,11 @@ figure.tight_layout()
 # ## 9. Temperature 0 · `lantern.greedy`
 #
 # "For greedy decoding, LANTERN can be simply reduced to accept $x$ if $x$ = argmax $p_A(\cdot \mid x)$." It depends on
-# which $p$ is meant.
+# which $p$ is meant, and when temperature 0 is applied.
+#
+# *To $p_A$, formed from the softmax row* (`lantern.greedy.after`, **holds under that assumption**). The row the draft
+# is compared with is then a point mass on $t = $ argmax $p_A(\cdot \mid x)$: $x$ is kept if and only if $x = t$, and
+# replaced by $t$ otherwise. Here the relaxation acts.
 #
 # *The point mass that temperature 0 makes of a row* (`lantern.greedy.one-hot`, **holds under that assumption**, for the
 # TV bound). If $p$ is a point mass on $t$, a neighbour $t$ of $x$ would move mass $1 \ge \delta$ and never joins;
@@ -676,11 +681,23 @@ figure.tight_layout()
 #
 # *The softmax row* (`lantern.greedy.softmax`, **refuted**). $p = (\frac25, \frac15, \frac25)$, a greedy draft of token
 # 0 with neighbour 1, $\delta = \frac14$. The rule keeps it with $P(A) = \frac35$; the criterion surely. The criterion
-# is then a rule of its own, and not a small change to greedy decoding: $p = (\frac3{10}, \frac3{10}, \frac4{10})$,
+# is then a rule of its own, and no small change to greedy decoding: $p = (\frac3{10}, \frac3{10}, \frac4{10})$,
 # $\delta = \frac25$, all tokens neighbours of each other. Token 1 joins 0, $P(A) = \frac35$ exceeds every other mass,
 # and 0 comes out surely, where greedy decoding says 2.
 
 # %%
+kept = 0
+for p, _, lists, delta in cases[:40]:
+    criterion = make_rule("lantern-greedy", neighbours=lists, delta=delta)
+    for x in range(len(p)):
+        point = point_mass(x, len(p))
+        changed = tempered(lantern(lists, delta).conditional_rows(np.array([p]), np.array([x])), 0)[0]
+        assert criterion.accept(p, point, x) == speculative.accept(changed, point, x)
+        if criterion.accept(p, point, x) == 0:
+            assert tuple(criterion.residual(p, point, x)) == tuple(speculative.residual(changed, point, x))
+        kept += criterion.accept(p, point, x) == 1 and p[x] < max(p)
+assert kept > 0  # drafts that are not the target's likeliest token
+
 for size in (2, 3, 4):
     lists = [[y for y in range(size) if y != x] for x in range(size)]
     for t, x, delta in product(range(size), range(size), (F(1, 10), F(1))):
@@ -744,15 +761,16 @@ assert (tv(step_law(paper, p, q), p), tv(step_law(code, p, q), p)) == (F(1, 10),
 assert acceptance(code, p, q) - alpha(p, q) == F(1, 10)
 
 # %% [markdown]
-# **Siblings drawn without replacement** (`lantern-reference.static`, **refuted**). The static tree draws siblings from
-# what is left of $q$, which is exact (see the notebook on SJD-PAC), but also sets the draft row to zero on the
-# neighbours of a rejected sibling, which may still be drawn. What comes of that depends on what the row is used for.
-# Three tokens, each the neighbour of the one before it; nothing has joined.
+# **Siblings drawn without replacement** (`lantern-reference.static`). The static tree draws siblings from what is left
+# of $q$, which is exact (see the notebook on SJD-PAC), but also sets the draft row to zero on the neighbours of a
+# rejected sibling, which may still be drawn. What comes of that depends on what the row is used for. Three tokens, each
+# the neighbour of the one before it; nothing has joined.
 #
-# * *To score the next sibling.* $p = (0, 0, 1)$, $q = (\frac12, \frac12, 0)$. If 0 comes first it is rejected, and the
-#   second sibling, surely 1, is scored with a row that has nothing on it: a ratio of $p$ to 0 keeps it. Token 1
-#   comes out with $\frac12$, though its target probability is 0. (Skipping what the row excludes would leave $p$: the
-#   siblings that remain do follow the row.)
+# * *To tell which siblings to skip* (`.skipped`, **holds**). Whether the next sibling is skipped depends on the draws
+#   alone, and one that is not follows the row it is scored with. The law is $p$.
+# * *To score the next sibling, whatever it is* (`.scored`, **refuted**). $p = (0, 0, 1)$, $q = (\frac12, \frac12,
+#   0)$. If 0 comes first it is rejected, and the second sibling, surely 1, is scored with a row that has nothing on
+#   it: a ratio of $p$ to 0 keeps it. Token 1 comes out with $\frac12$, though its target probability is 0.
 # * *To form the residual.* $p = (0, \frac12, \frac12)$, $q = (\frac12, \frac12, 0)$. Draft 1 is kept, 0 is rejected.
 #   The residual $[p - q]_+$ is a point mass on 2; with $q(1)$ set to zero it is $(0, \frac12, \frac12)$. The law is
 #   $(0, \frac34, \frac14)$.

@@ -73,7 +73,11 @@ def deviation(decoder, world, rule=speculative):
 
 
 names = ["retention", "theorem-1", "theorem-2", "rejection-mass", "combined", "locality", "ablation"]
-names += [f"readings.{name}" for name in ("budget", "bonus", "kept", "shared", "steps")] + ["relabel", "optimal"]
+names += [f"readings.{name}" for name in ("budget", "bonus", "kept", "shared", "steps")] + [
+    "continuation-speed",
+    "relabel",
+    "optimal",
+]
 claims = [f"pac.{name}" for name in names]
 claims += [f"baselines.{name}" for name in ("block-verification", "optimal-candidates", "frontier-candidates")]
 pd.DataFrame(
@@ -134,8 +138,8 @@ figure.tight_layout()
 #   $W + (K - 1) D$ nodes for a chain of $W$;
 # * *full*: every node of the first $D$ positions has $K$ children. $W + (K + K^2 + \dots + K^D) - D$ nodes.
 #
-# The paper's $K = 4$, $D = 3$ with 64 verified tokens a call cannot be a full tree (**refuted**): its first three
-# positions alone have $4 + 16 + 64 = 84$ nodes. A comb fits: with a chain of 55 it has $55 + 3 \cdot 3 = 64$.
+# The paper's $K = 4$, $D = 3$ with 64 verified tokens a call cannot be a full tree (`pac.readings.budget`): its first
+# three positions alone have $4 + 16 + 64 = 84$ nodes. A comb fits: with a chain of 55 it has $55 + 3 \cdot 3 = 64$.
 
 # %%
 assert tree("full", 3, 4, 3).nodes == 4 + 16 + 64 == 84
@@ -409,11 +413,11 @@ for wrong in trees.ac_decoders(3).values():
 #   same call: 2 steps. Otherwise 3. Mean $\frac14 + \frac12 + \frac12 + \frac34 = 2$.
 # * *AC* keeps the second, and the third is right: 2 steps. Mean $\frac14 + \frac12 + 1 = \frac74$.
 #
-# **Where it costs steps.** Let the third token be a copy of the second after a 0, and the opposite of it after a 1. The
-# old first draft was a 1, and the third draft was made the opposite of the second. AC keeps the second, and the third
-# is surely wrong: mean $\frac14 + \frac12 + \frac32 = \frac94$. SJD draws the second anew, and is right half of the
-# time: 2, as before. So no theorem says that AC takes no more steps than SJD. It needs rows that change little when a
-# token to the left does (part 10).
+# **Where it costs steps** (`pac.continuation-speed`, **refuted**). Let the third token be a copy of the second after
+# a 0, and the opposite of it after a 1. The old first draft was a 1, and the third draft was made the opposite of the
+# second. AC keeps the second, and the third is surely wrong: mean $\frac14 + \frac12 + \frac32 = \frac94$. SJD draws
+# the second anew, and is right half of the time: 2, as before. So no theorem says that AC takes no more steps than
+# SJD. It needs rows that change little when a token to the left does (part 10).
 
 
 # %%
