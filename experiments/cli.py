@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.results import write_json
-from experiments.terminal import UsageError, check_writable, drawn, output, plain_table, progress_bar, seed
+from experiments.terminal import UsageError, check_copy, check_writable, drawn, output, plain_table, progress_bar, seed
 from simlab import __version__
 from theory.claims import CLAIMS, PAPERS, VERDICTS, find
 
@@ -99,7 +99,7 @@ def _verify(options: argparse.Namespace) -> int:
     measure = not (options.paper or options.claim)
     check_writable("--out", options.out)
     if options.json:
-        check_writable("--json", options.json.parent)
+        check_copy("--json", options.json)
     with progress_bar() as progress:
         bar = progress.add_task("starting", total=None)
         document = verify(
@@ -117,13 +117,14 @@ def _verify(options: argparse.Namespace) -> int:
         _print_changes(console, old, document)
     for name, reason in document["failed"].items():
         console.print(Text(f"check failed: {name}: {reason.splitlines()[-1]}", style="bold red"))
-    complete = drawn(options.out)
+    complete = drawn(options.out, "verify")
     if not complete:
         console.print("the report could not be drawn; the verdicts are saved", style="bold red")
     console.print(
         f"verdicts  {options.out / 'verdicts.json'}\nreport    {options.out / 'report.html'}",
         highlight=False,
         soft_wrap=True,
+        markup=False,
     )
     return 0 if complete and not document["failed"] else 1
 
@@ -163,7 +164,7 @@ def _print_changes(console: Console, old: dict[str, str], document: dict[str, An
     changes += [f"{id}: was {old[id]}, not part of this run" for id in old if id not in new]
     console.print("changed since the old verdicts:" if changes else "nothing changed since the old verdicts")
     for change in changes:
-        console.print(f"  {change}", highlight=False, soft_wrap=True)
+        console.print(f"  {change}", highlight=False, soft_wrap=True, markup=False)
 
 
 # judge ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from experiments.bring import bring
 from experiments.judge import judge
 from experiments.judge_measures import codebook
 from experiments.results import write_json
-from experiments.terminal import UsageError, check_writable, drawn, output, plain_table, progress_bar
+from experiments.terminal import UsageError, check_copy, check_writable, drawn, output, plain_table, progress_bar
 
 COLOURS = {"lossless": "green", "lossy": "yellow", "breaks": "red", "passes": "green", "note": "cyan", "fails": "red"}
 
@@ -26,7 +26,7 @@ def judge_command(spec: str, out: Path, seed: int, copy: Path | None) -> int:
         raise UsageError(str(error)) from None
     check_writable("--out", out)
     if copy:
-        check_writable("--json", copy.parent)
+        check_copy("--json", copy)
     with progress_bar() as progress:
         bar = progress.add_task("starting", total=None)
         document = judge(
@@ -40,7 +40,7 @@ def judge_command(spec: str, out: Path, seed: int, copy: Path | None) -> int:
         write_json(copy, document)
     console = output()
     _print(console, document, out)
-    complete = drawn(out)
+    complete = drawn(out, "judge")
     if not complete:
         console.print("the page could not be drawn; the results are saved", style="bold red")
     console.print(

@@ -45,15 +45,17 @@ class Point(NamedTuple):
 class Measured(NamedTuple):
     """What :func:`measure` returns."""
 
-    map: pd.DataFrame  # rule, neighbours, parameter: acceptance, lossless, tv, wasserstein
+    map: pd.DataFrame  # rule, neighbours, parameter: acceptance, lossless, tv, wasserstein, least for this gain
     frontier: pd.DataFrame  # averaged: gained, wasserstein
 
 
 def measure(seed: int, contexts: int) -> Measured:
     """All rules and the frontier on one family of ``contexts`` pairs."""
     pairs = codebook_pairs(seed, contexts)
-    rows = [_measured(point, pairs) for point in points(pairs.codebook)]
-    return Measured(pd.DataFrame(rows), _frontier(pairs))
+    table = pd.DataFrame([_measured(point, pairs) for point in points(pairs.codebook)])
+    gained = table["acceptance"] - table["lossless"]
+    bound = nearest_envelope(pairs.p, pairs.q, codebook_distances(pairs.codebook))
+    return Measured(table.assign(least=bound.least(np.maximum(gained, 0.0))), _frontier(pairs))
 
 
 def points(codebook: np.ndarray) -> Iterator[Point]:

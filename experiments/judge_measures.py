@@ -18,7 +18,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from simlab.arrays import Array
 from simlab.rules import Rule, Speculative, codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import alpha
-from theory.candidates import candidate_sets, candidates_frontier, candidates_law, optimal_acceptance
+from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
 from theory.distances import tv, wasserstein1
 from theory.envelope import Envelope, nearest_envelope
 from theory.exact import acceptance, step_law
@@ -132,12 +132,14 @@ def several(judged: Judged, seed: int) -> list[dict[str, float | int]]:
 
 
 def _several(judged: Judged, rows: list[tuple[Array, Array]], candidates: int) -> dict[str, float | int]:
-    names = ("acceptance", "lossless", "optimum", "tv", "frontier")
+    names = ("acceptance", "lossless", "optimum", "tv")
     found = []
     for p, q in rows:
         law, kept = candidates_law(judged.rule, p, q, candidates)
         lossless = candidates_law(Speculative(), p, q, candidates)[1]
         sets, spent = candidate_sets(q, candidates), tv(law, p)
-        found.append((kept, lossless, optimal_acceptance(p, sets), spent, candidates_frontier(p, sets, spent)))
+        found.append((kept, lossless, optimal_acceptance(p, sets), spent))
     means = [float(Fraction(sum(column)) / len(rows)) for column in zip(*found, strict=True)]
-    return {"candidates": candidates, "pairs": len(rows), **dict(zip(names, means, strict=True))}
+    told = dict(zip(names, means, strict=True))
+    # a method may share out its TV over the contexts as it likes, so the bound is on the means
+    return {"candidates": candidates, "pairs": len(rows), **told, "frontier": min(1.0, told["optimum"] + told["tv"])}

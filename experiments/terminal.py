@@ -31,6 +31,13 @@ def seed(text: str) -> int:
     return value
 
 
+def check_copy(option: str, path: Path) -> None:
+    """Raise :class:`UsageError` unless a file can be written at ``path``."""
+    if path.is_dir():
+        raise UsageError(f"{option} {path}: is a folder; expected a file")
+    check_writable(option, path.parent)
+
+
 def check_writable(option: str, folder: Path) -> None:
     """Raise :class:`UsageError` unless files can be written in ``folder``, which is made if there is none."""
     try:
@@ -67,6 +74,6 @@ def plain_table(
     return table
 
 
-def drawn(folder: Path) -> bool:
-    """Whether the pages of the results in ``folder`` could be drawn, in a process that has only the files."""
-    return subprocess.run([sys.executable, "-P", "-m", "reports", str(folder)], check=False).returncode == 0
+def drawn(folder: Path, command: str) -> bool:
+    """Whether the page of what ``command`` left in ``folder`` could be drawn, in a process that has only the files."""
+    return subprocess.run([sys.executable, "-P", "-m", "reports", str(folder), command], check=False).returncode == 0

@@ -99,8 +99,7 @@ def _codebook(points: pd.DataFrame, frontier: pd.DataFrame) -> dict[str, Any]:
     """The map over a codebook, and the table behind it with the least distance for each gain."""
     bound = frontier[frontier["averaged"] == "one price"]
     gained = points["acceptance"] - points["lossless"]
-    least = np.interp(gained, bound["gained"], bound["wasserstein"])
-    rows = points.assign(gained=gained, least=np.where(gained > 0, least, 0.0))
+    rows = points.assign(gained=gained)
     return {
         "map": svg(maps.codebook_map(points, bound), "acceptance against distortion over a codebook"),
         "lossless": points["lossless"].iloc[0],

@@ -41,7 +41,6 @@ LARGEST = 16  # tokens; the minimum runs over all their subsets
 __all__ = [
     "Sets",
     "candidate_sets",
-    "candidates_acceptance",
     "candidates_frontier",
     "candidates_law",
     "optimal_acceptance",
@@ -70,11 +69,6 @@ def candidates_law(
     _one_row(p, "p")
     check_at_least("candidates", candidates, 1)
     return _verified(rule, p, q, q, candidates, after)
-
-
-def candidates_acceptance(rule: Rule, p: Any, q: Any, candidates: int) -> Number:
-    """How often one of K candidates verified in turn is kept."""
-    return candidates_law(rule, p, q, candidates)[1]
 
 
 def _verified(

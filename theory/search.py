@@ -31,6 +31,7 @@ __all__ = [
     "Pmf",
     "Relaxation",
     "grouped_pairs",
+    "listed",
     "pairs",
     "pmfs",
     "relaxed_pairs",
@@ -69,11 +70,22 @@ def smallest_violation(
 
 def searched(levels: Sequence[tuple[int, int]] = LEVELS, tries: int = TRIES) -> str:
     """What a search that found nothing has looked at, for people."""
-    sizes = [vocabulary for vocabulary, _ in levels]
+    sizes = listed({vocabulary for vocabulary, _ in levels})
     return (
-        f"up to {tries} examples at each of {len(levels)} levels of size (V = {min(sizes)} to {max(sizes)}, weights "
+        f"up to {tries} examples at each of {len(levels)} levels of size (V = {sizes}, weights "
         f"up to {max(w for _, w in levels)}), none violating"
     )
+
+
+def listed(sizes: set[int]) -> str:
+    """Whole numbers for people: 2 to 5, 8."""
+    runs: list[list[int]] = []
+    for size in sorted(sizes):
+        if runs and size == runs[-1][-1] + 1:
+            runs[-1].append(size)
+        else:
+            runs.append([size])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 @st.composite

@@ -138,7 +138,7 @@ def test_a_notebook_is_linked_inside_the_checkout_only(tmp_path: Path) -> None:
     }
     assert notebook("gsd", outside, root) == {"path": "notebooks/gsd.py", "link": None}
     assert notebook("sjd", inside, root) == {"path": "notebooks/sjd.py", "link": None}  # not there
-    assert notebook("baselines", inside, root) is None
+    assert notebook("another paper", inside, root) is None
 
 
 def test_notebooks_that_are_named_are_there() -> None:

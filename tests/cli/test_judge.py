@@ -74,6 +74,10 @@ single = Changed(
     accept=lambda p, q, x: np.minimum(1, np.float32(p[x]) / np.float32(q[x])),
     residual=lambda p, q, x: plain.residual(p.astype(np.float32), q.astype(np.float32), x),
 )
+endless = Changed(accept=lambda p, q, x: 10**400)
+odd = Changed(accept=lambda p, q, x: 2.0 if len(p) == 64 and x == 5 else plain.accept(p, q, x))
+barely = Changed(accept=lambda p, q, x: 1 - 1e-10, residual=fails)
+sixth = Changed(accept=lambda p, q, x: 1 if len(p) == 7 else plain.accept(p, q, x))
 late = Changed(residual=lambda p, q, x: 1 / 0 if len(p) == 64 and p.min() > 0 else plain.residual(p, q, x))
 
 def make():
@@ -395,3 +399,27 @@ def test_a_folder_that_cannot_be_written_is_wrong_usage(folder: Path, capsys: py
         cli.main(["judge", "mine:rule", "--out", "taken"])
     assert left.value.code == 2
     assert "expected a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "told"), [("endless", "OverflowError"), ("odd", "V = 64, x = 5")])
+def test_answers_that_come_as_a_surprise_break_the_contract(folder: Path, name: str, told: str) -> None:
+    document = judged(folder, f"mine:{name}")
+    assert document["verdict"] == "breaks"
+    assert told in document["summary"]
+
+
+@pytest.mark.parametrize("name", ["barely", "sixth"])
+def test_what_is_kept_too_often_is_seen_at_any_size_and_the_residual_not_asked_for_nothing(
+    folder: Path, name: str
+) -> None:
+    assert judged(folder, f"mine:{name}")["verdict"] == "lossy"
+
+
+def test_a_copy_cannot_be_a_folder(folder: Path) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["judge", "plain", "--json", str(folder)])
+    assert stopped.value.code == 2
+
+
+def test_rows_over_which_tokens_were_looked_at_are_listed(folder: Path) -> None:
+    assert "V = 2 to 8, 12, 20" in judged(folder, "mine:rule")["summary"]

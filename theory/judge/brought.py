@@ -141,6 +141,13 @@ def last_line(error: BaseException) -> str:
 def as_probability(answer: Any, name: str, like: Array) -> Number:
     """``answer`` as a number from 0 to 1 in the arithmetic of ``like``; raises :class:`Broken` or :class:`Inexact`."""
     expected = "expected one number from 0 to 1"
+    try:
+        return _probability(answer, name, like, expected)
+    except (ArithmeticError, TypeError, ValueError, RuntimeError) as error:
+        raise Broken("accept", f"{name} returns {_short(answer)}; {expected}: {last_line(error)}") from error
+
+
+def _probability(answer: Any, name: str, like: Array, expected: str) -> Number:
     if getattr(answer, "ndim", 0):
         raise Broken("accept", f"{name} returns an array of shape {tuple(answer.shape)}; {expected}")
     value = answer.item() if hasattr(answer, "item") else answer
@@ -163,9 +170,13 @@ def as_row(answer: Any, name: str, like: Array) -> Array:
     """
     expected = f"expected a pmf of {len(like)} numbers"
     try:
-        row = np.asarray(answer)
-    except Exception as error:
+        return _row(answer, name, like, expected)
+    except (ArithmeticError, TypeError, ValueError, RuntimeError) as error:
         raise Broken("residual", f"{name} returns {_short(answer)}; {expected}: {last_line(error)}") from error
+
+
+def _row(answer: Any, name: str, like: Array, expected: str) -> Array:
+    row = np.asarray(answer)
     if row.shape != like.shape:
         what = f"an array of shape {row.shape}" if row.ndim else _short(answer)
         raise Broken("residual", f"{name} returns {what}; {expected}")

@@ -147,7 +147,10 @@ def _faults(rule: Brought, p: Pmf, q: Pmf) -> dict[str, Fault]:
         for check, message in _at(rule, *rows, x).items():
             found.setdefault(check, Fault(message, p, q, x))
     if not found and len(p) < max(LARGE):
-        total = float(rule.step(*rows)[0].sum())
+        try:
+            total = float(rule.step(*rows)[0].sum())
+        except Broken as broken:  # at a token that was not asked about, or not twice in the same way
+            return {broken.check: Fault(str(broken), p, q, broken.at[2] if broken.at else None)}
         if not abs(total - 1) <= NEGLIGIBLE:
             found["law"] = Fault(f"the law sums to {total:.9g}; expected 1", p, q, None)
     return found
@@ -191,8 +194,8 @@ def _twice(
     if len(answers) < 2:
         return None
     first, second = answers
-    if not np.array_equal(first, second):
-        shown = f": {first:.6g}, then {second:.6g}" if np.ndim(first) == 0 else ""
+    if np.max(np.abs(first - second)) > NEGLIGIBLE:
+        shown = f": {first:.9g}, then {second:.9g}" if np.ndim(first) == 0 else ""
         found.setdefault("repeatable", f"{name} answers the same question in two ways{shown}; expected one answer")
     return first
 
