@@ -6,8 +6,8 @@ exact distance to p: TV, and Wasserstein-1 under the distances of the codebook. 
 contexts, for each rule over its parameter.
 
 Both frontiers are of such means. In TV it is "gained = spent" (:func:`theory.acceptance.frontier`). In Wasserstein-1 a
-rule does best that pays one price for acceptance in all contexts (:mod:`theory.envelope`); what the *same gain* in
-every context would cost is saved beside it: that is no bound, because some contexts gain more cheaply than others.
+rule does best that pays one price for acceptance in all contexts (:mod:`theory.envelope`). The same gain in every
+context would be no bound, because some contexts gain more cheaply than others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pandas as pd
 from sklearn.cluster import KMeans
 
 from simlab.rules import Rule, codebook_distances, codebook_neighbours, make_rule
-from theory.acceptance import alpha, nearest_frontier
+from theory.acceptance import alpha
 from theory.distances import tv, wasserstein1
 from theory.envelope import nearest_envelope
 from theory.exact import acceptance, step_law
@@ -46,16 +46,18 @@ class Measured(NamedTuple):
     """What :func:`measure` returns."""
 
     map: pd.DataFrame  # rule, neighbours, parameter: acceptance, lossless, tv, wasserstein, least for this gain
-    frontier: pd.DataFrame  # averaged: gained, wasserstein
+    frontier: pd.DataFrame  # gained, wasserstein: the least there is
 
 
 def measure(seed: int, contexts: int) -> Measured:
     """All rules and the frontier on one family of ``contexts`` pairs."""
     pairs = codebook_pairs(seed, contexts)
     table = pd.DataFrame([_measured(point, pairs) for point in points(pairs.codebook)])
-    gained = table["acceptance"] - table["lossless"]
     bound = nearest_envelope(pairs.p, pairs.q, codebook_distances(pairs.codebook))
-    return Measured(table.assign(least=bound.least(np.maximum(gained, 0.0))), _frontier(pairs))
+    gained = np.maximum(table["acceptance"] - table["lossless"], 0.0)
+    gains = np.linspace(0, bound.most, 41)
+    frontier = pd.DataFrame({"gained": gains, "wasserstein": bound.least(gains)})
+    return Measured(table.assign(least=bound.least(gained)), frontier)
 
 
 def points(codebook: np.ndarray) -> Iterator[Point]:
@@ -106,21 +108,3 @@ def _measured(point: Point, pairs: CodebookPairs) -> dict[str, Any]:
     }
     named: dict[str, Any] = {"rule": point.rule, "neighbours": point.neighbours, "parameter": point.parameter}
     return named | {name: float(value.mean()) for name, value in values.items()}
-
-
-def _frontier(pairs: CodebookPairs) -> pd.DataFrame:
-    """The least Wasserstein-1 for the acceptance gained, both in the mean over the contexts."""
-    p, q, distances = pairs.p, pairs.q, codebook_distances(pairs.codebook)
-    bound = nearest_envelope(p, q, distances)
-    gains = np.linspace(0, bound.most, 41)
-    rows = [
-        {"averaged": "one price", "gained": gain, "wasserstein": least}
-        for gain, least in zip(gains, bound.least(gains), strict=True)
-    ]
-    lossless = alpha(p, q)
-    for gain in np.linspace(0, (1 - lossless).max(), 21):
-        accepted = np.minimum(lossless + gain, 1.0)  # a context cannot gain more than it lacks
-        spent = [nearest_frontier(a, b, c, distances) for a, b, c in zip(p, q, accepted, strict=True)]
-        mean = float((accepted - lossless).mean())
-        rows.append({"averaged": "same gain", "gained": mean, "wasserstein": float(np.mean(spent))})
-    return pd.DataFrame(rows)

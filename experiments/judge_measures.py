@@ -106,7 +106,7 @@ def house(vectors: Array, metric: Array) -> list[tuple[str, str, Rule]]:
         ("lantern-multiplicative", "factor {}", (1.5, 2, 3, 5), lambda f: {"neighbours": near, "factor": f}),
         ("lantern-greedy", "k = 8, δ = {}", (0.2,), lambda d: {"neighbours": near, "delta": d}),
         ("lantern-reference", "k = 8, δ = {}", (0.2,), lambda d: {"neighbours": near, "delta": d}),
-        ("typical", "ε = {}", (0.01, 0.03, 0.09), lambda e: {"epsilon": e}),
+        ("typical", "ε = {}", (0.01, 0.03, 0.09), lambda e: {"epsilon": e, "delta": e**0.5}),
     ]
     return [
         (name, text.format(value), make_rule(name, **parameters(value)))

@@ -12,7 +12,7 @@ from simlab.decoders import Decoder, make_decoder
 from simlab.processes import TableProcess
 from simlab.rules import Rule, make_rule
 from theory.distances import aligned, tv
-from theory.exact import sequence_law, target_law
+from theory.exact import deviation, sequence_law, target_law
 from theory.worlds import random_world, sticky_world
 
 LENGTH = 6
@@ -90,14 +90,9 @@ def compounding(seed: int) -> pd.DataFrame:
             ("sjd, W = 2", make_decoder("sjd", window=2)),
         ):
             for label, rule in RULES.items():
-                off = _off(decoder, target, rule, draft if decoder.needs_draft else None)
+                off = deviation(decoder, target, rule, draft if decoder.needs_draft else None)
                 rows.append({"decoder": name, "rule": label, "length": length, "tv": float(off)})
     return pd.DataFrame(rows)
-
-
-def _off(decoder: Decoder, target: TableProcess, rule: Rule, draft: TableProcess | None) -> Fraction:
-    law, _ = sequence_law(decoder, target, rule, draft)
-    return Fraction(tv(*aligned(law, target_law(target))))
 
 
 def pac_steps(name: str) -> pd.DataFrame:

@@ -50,13 +50,14 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
+from simlab.arrays import without
 from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
 from simlab.processes.processors import tempered
 from simlab.rules import codebook_distances, codebook_neighbours, make_rule
 from simlab.rules.lantern import moved_js
 from theory.acceptance import alpha, nearest_frontier
-from theory.candidates import candidates_law, without
+from theory.candidates import candidates_law
 from theory.claims import find
 from theory.distances import aligned, js, tv, wasserstein1
 from theory.exact import acceptance, sequence_law, step_law, target_law

@@ -45,12 +45,13 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
+from simlab.arrays import without
 from simlab.decoders import make_decoder
 from simlab.decoders.tree import NONE, tree
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from theory.acceptance import alpha
-from theory.candidates import candidate_sets, candidates_law, optimal_acceptance, optimal_transport, without
+from theory.candidates import candidate_sets, candidates_law, optimal_acceptance, optimal_transport
 from theory.claims import find
 from theory.controls import trees
 from theory.distances import aligned, tv

@@ -97,11 +97,10 @@ def _measured(out: Path) -> dict[str, Any]:
 
 def _codebook(points: pd.DataFrame, frontier: pd.DataFrame) -> dict[str, Any]:
     """The map over a codebook, and the table behind it with the least distance for each gain."""
-    bound = frontier[frontier["averaged"] == "one price"]
     gained = points["acceptance"] - points["lossless"]
     rows = points.assign(gained=gained)
     return {
-        "map": svg(maps.codebook_map(points, bound), "acceptance against distortion over a codebook"),
+        "map": svg(maps.codebook_map(points, frontier), "acceptance against distortion over a codebook"),
         "lossless": points["lossless"].iloc[0],
         "rows": rows.to_dict("records"),
     }

@@ -125,11 +125,17 @@ def wide(rows: Array) -> Array:
     return rows if is_exact(rows) else namespace(rows).astype(rows, namespace(rows).float64)
 
 
-def positive_part(p: Array, q: Array) -> Array:
-    """[p - q]+: the positive part of p - q, normalised; p where it is empty."""
+def positive_part(p: Array, q: Array, fallback: Array | None = None) -> Array:
+    """[p - q]+: the positive part of p - q, normalised; ``fallback``, or else p, where it is empty."""
     p, q = wide(p), wide(q)
     xp = namespace(p)
-    return normalised(xp.where(p > q, p - q, number(0, p)), p)
+    return normalised(xp.where(p > q, p - q, number(0, p)), p if fallback is None else wide(fallback))
+
+
+def without(rows: Array, x: Any) -> Array:
+    """``rows[..., V]`` without the tokens ``x[...]``, scaled up; all 0 where nothing is left."""
+    rest = namespace(rows).where(one_hot(asarray(x, rows), rows) > 0, number(0, rows), rows)
+    return normalised(rest, rest * 0)
 
 
 def splice(tokens: Array, start: Array, values: Array) -> Array:

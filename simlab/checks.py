@@ -7,6 +7,7 @@ not read back: there, only shapes are checked.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 from numbers import Integral, Rational, Real
 from typing import Any
 
@@ -135,19 +136,20 @@ def check_at_least(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def check_number(name: str, value: Any, least: float = 0) -> None:
-    """Raise ``ValueError`` unless ``value`` is a finite number >= ``least``."""
+def check_number(name: str, value: Any, least: float = 0, most: float = inf) -> None:
+    """Raise ``ValueError`` unless ``value`` is a finite number from ``least`` to ``most``."""
     try:
         fine = (
             isinstance(value, Real)
             and not isinstance(value, bool)
             and np.isfinite(float(value))
-            and float(value) >= least
+            and least <= float(value) <= most
         )
     except OverflowError:
         fine = False
     if not fine:
-        raise ValueError(f"{name} is {value!r}; expected a finite number >= {least}")
+        wanted = f"finite number >= {least}" if most == inf else f"number from {least} to {most}"
+        raise ValueError(f"{name} is {value!r}; expected a {wanted}")
 
 
 def as_metric(values: Any, what: str, size: int | None = None) -> np.ndarray:

@@ -101,9 +101,7 @@ def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
     Raises ``ValueError`` for ``accepted`` outside [0, 1], and where p or q is no pmf.
     """
     p, q = (np.asarray(row, dtype=np.float64) for row in as_pair(p, q))
-    check_number("accepted", accepted)
-    if accepted > 1:
-        raise ValueError(f"accepted is {accepted}; expected a probability")
+    check_number("accepted", accepted, most=1)
     cost = as_metric(metric, "metric", len(p))
     both = np.minimum(p, q)
     moved = float(accepted) - both.sum()

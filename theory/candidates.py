@@ -31,7 +31,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from simlab.arrays import Array, Number, is_exact, normalised
+from simlab.arrays import Array, Number, is_exact, without
 from simlab.checks import as_pair, as_pmf, check_at_least, check_number
 from simlab.rules import Rule
 
@@ -45,15 +45,7 @@ __all__ = [
     "candidates_law",
     "optimal_acceptance",
     "optimal_transport",
-    "without",
 ]
-
-
-def without(q: Array, x: int) -> Array:
-    """The row ``q[V]`` without token x, scaled up; all 0 where nothing is left."""
-    rest = q.copy()
-    rest[x] = rest[x] * 0
-    return normalised(rest, rest * 0)
 
 
 def candidates_law(

@@ -27,6 +27,7 @@ from simlab.decoders import Decoder
 from simlab.decoders.run import check_draft
 from simlab.processes import Process
 from simlab.rules import Rule
+from theory.distances import aligned, tv
 
 Law = dict[tuple[int, ...], Number]
 Outcomes = tuple[Any, list[Path]]  # a batch of states, and the path that led to each of its rows
@@ -36,6 +37,7 @@ __all__ = [
     "acceptance",
     "block_law",
     "complete",
+    "deviation",
     "mean",
     "merged_unfinished",
     "sequence_law",
@@ -106,6 +108,12 @@ def sequence_law(
                     law[tuple(tokens[:length])] += path.weight
                     steps[taken] += path.weight
     return dict(sorted(law.items())), dict(steps)
+
+
+def deviation(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Number:
+    """TV between the law of finished sequences and the target's."""
+    law, _ = sequence_law(decoder, process, rule, draft)
+    return tv(*aligned(law, target_law(process)))
 
 
 def mean(law: Mapping[int, Number]) -> Number:

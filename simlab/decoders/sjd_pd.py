@@ -27,12 +27,12 @@ from simlab.arrays import (
     grid,
     indices,
     namespace,
-    normalised,
     number,
     one_hot,
     slot,
     slots,
     splice,
+    without,
 )
 from simlab.chance import Chance, Purpose
 from simlab.checks import check_at_least, check_choice, check_flag
@@ -175,9 +175,3 @@ class SjdPd(Sjd):
     def _below(self, children: Array, picked: Array) -> Array:
         """The row ``[B]`` after the candidate that was kept."""
         return at(children, namespace(picked).clip(picked, 0, None)) + 1
-
-
-def without(q: Array, x: Array) -> Array:
-    """q^(k+1): the rows ``q[..., V]`` without the tokens ``x[...]``, scaled up; all 0 where nothing is left."""
-    rest = namespace(q).where(one_hot(x, q) > 0, number(0, q), q)
-    return normalised(rest, rest * 0)

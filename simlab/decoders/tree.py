@@ -32,8 +32,6 @@ NONE = -1
 class Tree:
     """A shape: who hangs on whom. *Row* r is the pmf after node r - 1, and row 0 the pmf after the prefix."""
 
-    window: int
-    candidates: int
     depth: int  # at most the window
     parents: tuple[tuple[int, ...], ...]  # by level: the rows whose children stand there, the chain's first
     children: Constant  # int[nodes + 1, K]: the children of each row as nodes, NONE where there are none
@@ -69,7 +67,7 @@ def tree(shape: Shape, window: int, candidates: int, depth: int) -> Tree:
         table[row, : len(nodes)] = nodes
     routes = np.array([path + [NONE] * (window - len(path)) for path in paths], dtype=np.int64)
     lanes = tuple(tuple(Constant(table[list(level), k]) for k in range(candidates)) for level in parents)
-    return Tree(window, candidates, depth, tuple(parents), Constant(table), Constant(routes), lanes)
+    return Tree(depth, tuple(parents), Constant(table), Constant(routes), lanes)
 
 
 def count_nodes(shape: Shape, window: int, candidates: int, depth: int) -> int:

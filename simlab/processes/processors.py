@@ -60,7 +60,7 @@ def top_p(rows: Array, mass: Number) -> Array:
     xp = namespace(rows)
     order = xp.argsort(-rows, axis=-1, stable=True)
     falling = xp.take_along_axis(rows, order, axis=-1)
-    upto = xp.cumsum(falling, axis=-1) if is_exact(rows) else xp.cumulative_sum(falling, axis=-1)
+    upto = xp.cumulative_sum(falling, axis=-1)
     needed = upto - falling < number(mass, rows)
     needed = needed | (indices(rows.shape[-1], order) == 0)
     back = xp.argsort(order, axis=-1, stable=True)

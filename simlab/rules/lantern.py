@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Number, at, is_exact, marked, namespace, normalised, number, one_hot, wide
+from simlab.arrays import Array, Number, at, is_exact, marked, namespace, number, one_hot, positive_part, wide
 from simlab.checks import check_choice, check_number
 from simlab.rules.base import RatioRule
 from simlab.rules.neighbourhood import NOBODY, Neighbours
@@ -85,9 +85,7 @@ class Relaxed(RatioRule):
         return at(p, x) + namespace(p).sum(namespace(p).where(joined, masses, number(0, p)), axis=-1), at(q, x)
 
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        given, q = wide(self.conditional_rows(p, x)), wide(q)
-        xp = namespace(given)
-        return normalised(xp.where(given > q, given - q, number(0, given)), wide(p))
+        return positive_part(self.conditional_rows(p, x), q, fallback=p)
 
     def conditional_rows(self, p: Array, x: Array) -> Array:
         """p_A(. given x), ``[..., V]``: the target with the mass of the neighbourhood moved to x."""
@@ -100,8 +98,7 @@ class Relaxed(RatioRule):
         """Which neighbours ``[..., K]`` join x, and the mass p has on each."""
         xp, near = namespace(p), self._near.of(p, x)
         masses = xp.where(near == NOBODY, number(0, p), _at_each(p, near))
-        upto = xp.cumsum(masses, axis=-1) if is_exact(p) else xp.cumulative_sum(masses, axis=-1)
-        return (near != NOBODY) & self._within(upto, at(p, x)[..., None]), masses
+        return (near != NOBODY) & self._within(xp.cumulative_sum(masses, axis=-1), at(p, x)[..., None]), masses
 
     def _member(self, p: Array, x: Array, joined: Array) -> Array:
         """``bool[..., V]``: the tokens that joined."""
@@ -125,7 +122,7 @@ class Lantern(Relaxed):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_delta(self.delta)
+        check_number("delta", self.delta, most=1)
         check_choice("bound", self.bound, tuple(BOUNDS))
 
     def _within(self, moved: Array, own: Array) -> Array:
@@ -147,17 +144,6 @@ class LanternMultiplicative(Relaxed):
 
     def _within(self, moved: Array, own: Array) -> Array:
         return moved <= (number(self.factor, moved) - number(1, moved)) * own
-
-
-def check_delta(delta: Any) -> None:
-    """Raise ``ValueError`` unless ``delta`` is a number from 0 to 1."""
-    try:
-        check_number("delta", delta)
-        fine = delta <= 1
-    except ValueError:
-        fine = False
-    if not fine:
-        raise ValueError(f"delta is {delta!r}; expected a number from 0 to 1")
 
 
 def _at_each(p: Array, near: Array) -> Array:

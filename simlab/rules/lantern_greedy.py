@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, namespace, number, one_hot
+from simlab.arrays import Array, at, namespace, number, one_hot
 from simlab.rules.lantern import Lantern
 
 
@@ -25,8 +25,7 @@ class LanternGreedy(Lantern):
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         xp = namespace(p)
         best = _argmax(self.conditional_rows(p, x))
-        drafted = xp.squeeze(xp.take_along_axis(q, x[..., None], axis=-1), axis=-1)
-        return xp.where((best == x) | (drafted <= 0), number(1, p), number(0, p))
+        return xp.where((best == x) | (at(q, x) <= 0), number(1, p), number(0, p))
 
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
         return one_hot(_argmax(self.conditional_rows(p, x)), p)

@@ -23,9 +23,7 @@ class OptimalLossy(RatioRule):
     tv: Number
 
     def __post_init__(self) -> None:
-        check_number("tv", self.tv)
-        if self.tv > 1:
-            raise ValueError(f"tv is {self.tv!r}; expected a number from 0 to 1")
+        check_number("tv", self.tv, most=1)
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         xp, one = namespace(p), number(1, p)

@@ -25,7 +25,7 @@ from theory.claims.base import Claims, Evidence, Finding, caught, first, needed,
 from theory.claims.leviathan import random_pairs
 from theory.controls.samplers import Sampler, harmless, processed, samplers
 from theory.distances import aligned, tv
-from theory.exact import acceptance, block_law, mean, sequence_law, step_law, target_law
+from theory.exact import acceptance, block_law, deviation, mean, sequence_law, step_law, target_law
 from theory.search import pairs, smallest_violation
 from theory.worlds import random_row, random_world
 
@@ -93,8 +93,7 @@ class _OneMore(controls.Twisted):
 
 
 def _off(decoder: Decoder, target: TableProcess, draft: TableProcess, rule: Rule | None = None) -> Fraction:
-    law = sequence_law(decoder, target, rule or Speculative(), draft=draft)[0]
-    return Fraction(tv(*aligned(law, target_law(target))))
+    return Fraction(deviation(decoder, target, rule or Speculative(), draft))
 
 
 @CLAIMS.claim(

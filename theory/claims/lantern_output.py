@@ -26,8 +26,8 @@ from theory.claims.base import (
     shown_row,
 )
 from theory.claims.lantern import cases
-from theory.distances import aligned, tv
-from theory.exact import acceptance, sequence_law, step_law, target_law
+from theory.distances import tv
+from theory.exact import acceptance, deviation, step_law
 from theory.search import Relaxation, relaxed_pairs, searched, smallest_violation
 
 CLAIMS = Claims("lantern")
@@ -143,8 +143,7 @@ def _always(row: Any, prefix: tuple[int, ...]) -> Any:
 
 def _sequence_tv(rule: Rule, p: Any, q: Any, length: int) -> Fraction:
     target, draft = (TableProcess(len(p), length, partial(_always, row)) for row in (p, q))
-    law = sequence_law(SpeculativeDecoder(1), target, rule, draft=draft)[0]
-    return Fraction(tv(*aligned(law, target_law(target))))
+    return Fraction(deviation(SpeculativeDecoder(1), target, rule, draft))
 
 
 @CLAIMS.claim(

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, normalised
+from simlab.arrays import Array, normalised, without
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative, codebook_neighbours
 from theory.acceptance import alpha
-from theory.candidates import candidates_law, without
+from theory.candidates import candidates_law
 from theory.claims.base import Claims, Evidence, Finding, caught, described, needed, numbers, require, shown, shown_row
 from theory.claims.lantern import cases
 from theory.distances import tv

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array
+from simlab.arrays import Array, without
 from simlab.decoders import Decoder, SjdAc, SjdPac, SjdPd
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative
 from theory import controls
-from theory.candidates import candidates_law, without
+from theory.candidates import candidates_law
 from theory.claims.base import Claims, Evidence, Finding, caught, first, shown
 from theory.claims.leviathan import random_pairs
 from theory.claims.sjd import deviation, worlds

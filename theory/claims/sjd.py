@@ -12,9 +12,9 @@ from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined, make_decoder
 from simlab.decoders.initial import INITIALS
 from simlab.processes import Process, TableProcess
 from simlab.rules import Rule, Speculative
-from theory import controls
+from theory import controls, exact
 from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown
-from theory.distances import aligned, tv
+from theory.distances import tv
 from theory.exact import mean, merged_unfinished, sequence_law, target_law, transitions
 from theory.search import pairs, smallest_violation
 from theory.worlds import copying_world, greedy_world, random_world
@@ -35,7 +35,7 @@ def worlds(seed: int, small: bool = False) -> list[TableProcess]:
 
 def deviation(decoder: Decoder, process: TableProcess, rule: Rule = LOSSLESS) -> Fraction:
     """TV between the law of finished sequences and the target's."""
-    return tv(*aligned(sequence_law(decoder, process, rule)[0], target_law(process)))
+    return Fraction(exact.deviation(decoder, process, rule))
 
 
 def mean_steps(decoder: Decoder, process: Process, rule: Rule = LOSSLESS) -> Fraction:
