@@ -35,6 +35,11 @@ def random_row(random: Random, size: int, least: int = 0) -> tuple[Fraction, ...
     return tuple(Fraction(weight, sum(weights)) for weight in weights)
 
 
+def point_mass(token: int, size: int) -> tuple[Fraction, ...]:
+    """The rational pmf that is sure of ``token``."""
+    return tuple(Fraction(int(other == token)) for other in range(size))
+
+
 def sticky_world(stay: Fraction, vocabulary: int, length: int) -> TableProcess:
     """An image-like Markov chain: the next token repeats the last one with probability ``stay``."""
 

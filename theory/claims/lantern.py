@@ -21,10 +21,10 @@ from theory.acceptance import alpha
 from theory.claims.base import Claims, Evidence, Finding, caught, described, shown_row
 from theory.distances import tv
 from theory.exact import acceptance, step_law
-from theory.worlds import random_row
+from theory.worlds import point_mass, random_row
 
 CLAIMS = Claims("lantern")
-POINT = (Fraction(1), Fraction(0), Fraction(0), Fraction(0))
+POINT = point_mass(0, 4)
 Case = tuple[tuple[Fraction, ...], tuple[Fraction, ...], Any, Fraction]
 
 

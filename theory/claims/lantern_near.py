@@ -32,7 +32,7 @@ from theory.claims.base import (
 from theory.claims.lantern import cases
 from theory.distances import tv, wasserstein1
 from theory.exact import acceptance, step_law
-from theory.worlds import codebook_pairs
+from theory.worlds import codebook_pairs, point_mass
 
 CLAIMS = Claims("lantern")
 
@@ -104,24 +104,20 @@ def _mean(family: Any, lists: Any, delta: float) -> tuple[float, float, float]:
 )
 def neighbours_always(seed: int) -> Finding:
     """The mass decides, not the distance: a far token with more mass does more for acceptance."""
-    p, q = (Fraction(0), Fraction(0), Fraction(1)), (Fraction(1), Fraction(0), Fraction(0))
+    p, q = (Fraction(1, 2), Fraction(0), Fraction(1, 2)), point_mass(0, 3)
     near, far = [[1], [0], [1]], [[2], [0], [0]]
-    less, more = (acceptance(Lantern(lists, 1), _half(p), q) for lists in (near, far))
+    less, more = (acceptance(Lantern(lists, 1), p, q) for lists in (near, far))
     return Finding(
         "refuted" if less < more else "not-refuted",
         [
             Evidence(
                 "counterexample",
-                f"three tokens on a line, p = {shown_row(_half(p))}, q = (1, 0, 0), delta = 1: with the nearest token "
+                f"three tokens on a line, p = {shown_row(p)}, q = (1, 0, 0), delta = 1: with the nearest token "
                 f"of 0 acceptance is {shown(less)}, with the farthest {shown(more)}",
-                described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, _half(p), q, far=far),
+                described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far),
             )
         ],
     )
-
-
-def _half(p: Any) -> Any:
-    return tuple((x + Fraction(int(k == 0))) / 2 for k, x in enumerate(p))
 
 
 @CLAIMS.claim(
@@ -188,7 +184,7 @@ def temperature_zero(rule: Lantern, p: Any, x: int) -> tuple[Fraction, tuple[Fra
     """
     given = rule.conditional_rows(np.array([p], dtype=object), np.array([x]))
     target = tempered(given, 0)[0]
-    q = tuple(Fraction(int(y == x)) for y in range(len(p)))
+    q = point_mass(x, len(p))
     lossless = Speculative()
     return Fraction(lossless.accept(target, q, x)[()]), tuple(lossless.residual(target, q, x))
 
@@ -212,7 +208,7 @@ def greedy_after(seed: int) -> Finding:
         count = 0
         for p, _, lists, delta in tried:
             for x in range(len(p)):
-                q = tuple(Fraction(int(y == x)) for y in range(len(p)))
+                q = point_mass(x, len(p))
                 accept, row = temperature_zero(Lantern(lists, delta), p, x)
                 rule = make(lists, delta)
                 same = accept == rule.accept(p, q, x)[()]
@@ -221,7 +217,7 @@ def greedy_after(seed: int) -> Finding:
 
     found = differences(LanternGreedy)
     acts = sum(
-        LanternGreedy(lists, delta).accept(p, _point(x, len(p)), x)[()] == 1 and p[x] < max(p)
+        LanternGreedy(lists, delta).accept(p, point_mass(x, len(p)), x)[()] == 1 and p[x] < max(p)
         for p, _, lists, delta in tried
         for x in range(len(p))
     )
@@ -236,10 +232,6 @@ def greedy_after(seed: int) -> Finding:
             caught({"temperature 0 on p": _on_target}, differences, "the comparison"),
         ],
     )
-
-
-def _point(x: int, size: int) -> tuple[Fraction, ...]:
-    return tuple(Fraction(int(y == x)) for y in range(size))
 
 
 def _on_target(lists: Any, delta: Fraction) -> Rule:
@@ -266,7 +258,7 @@ def greedy_one_hot(seed: int) -> Finding:
             lists = [list(permutations([y for y in range(size) if y != x]))[-1] for x in range(size)]
             for t in range(size):
                 for d in range(size):
-                    p, q = (tuple(Fraction(int(y == z)) for y in range(size)) for z in (t, d))
+                    p, q = (point_mass(z, size) for z in (t, d))
                     for delta in (Fraction(1, 10), Fraction(1)):
                         greedy, rule = LanternGreedy(lists, delta), make(lists, delta)
                         same = greedy.accept(p, q, d) == rule.accept(p, q, d)

@@ -18,7 +18,7 @@ from theory.claims.lantern import cases
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.search import relaxed_pairs, smallest_violation
-from theory.worlds import random_row
+from theory.worlds import point_mass, random_row
 
 CLAIMS = Claims("lantern")
 
@@ -31,7 +31,7 @@ def deterministic_law(rule: Rule, p: Any, tokens: list[int]) -> Array:
     if not tokens:
         return np.array(p, dtype=object)
     x, *others = tokens
-    q = tuple(Fraction(int(y == x)) for y in range(len(p)))
+    q = point_mass(x, len(p))
     keep = rule.accept(p, q, x)[()]
     law = (1 - keep) * deterministic_law(rule, rule.residual(p, q, x), others)
     law[x] += keep
@@ -91,7 +91,7 @@ def dynamic_residual(seed: int) -> Finding:
     p, _, lists, delta = found
     x = next(x for x in range(len(p)) if _told_apart(found, x))
     paper, code = _residuals(found, x)
-    q = tuple(Fraction(int(y == x)) for y in range(len(p)))
+    q = point_mass(x, len(p))
     rule = LanternReference(lists, delta)
     spent = tv(step_law(rule, p, q), p)
     gained = acceptance(rule, p, q) - alpha(p, q)
@@ -111,7 +111,7 @@ def dynamic_residual(seed: int) -> Finding:
 
 def _residuals(e: Any, x: int) -> tuple[tuple, tuple]:
     p, _, lists, delta = e
-    q = tuple(Fraction(int(y == x)) for y in range(len(p)))
+    q = point_mass(x, len(p))
     return tuple(Lantern(lists, delta).residual(p, q, x)), tuple(LanternReference(lists, delta).residual(p, q, x))
 
 

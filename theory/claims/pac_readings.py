@@ -25,6 +25,7 @@ from theory.claims.base import (
     shown,
     shown_row,
 )
+from theory.claims.baselines import shortfall
 from theory.claims.pac import left_gap
 from theory.claims.sjd import deviation, mean_steps, worlds
 from theory.controls import trees
@@ -330,13 +331,8 @@ def optimal(seed: int) -> Finding:
     """The optimum is a transport between p and the law of the set of candidates (theory/candidates.py). For K = 1
     both are 1 - TV. For K >= 2 verification in turn must decide on c_1 before it has seen c_2, and can fall short.
     """
-
-    def short(e: Any) -> Fraction:
-        p, q = e
-        return Fraction(optimal_acceptance(p, candidate_sets(q, 2)) - candidates_law(Speculative(), p, q, 2)[1])
-
     found = needed(
-        smallest_violation(pairs, lambda e: short(e) > 0, seed, ((2, 1), (2, 3), (3, 1), (3, 2), (3, 4))),
+        smallest_violation(pairs, lambda e: shortfall(*e) > 0, seed, ((2, 1), (2, 3), (3, 1), (3, 2), (3, 4))),
         "verification in turn is optimal on every pair tried",
     )
     p, q = found
