@@ -94,8 +94,8 @@ class _Recorder(Rule):
         self.rows = p, q
         return self.rule.accept_rows(p, q, x)
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return self.rule.residual_rows(p, q, x)
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return self.rule.weights_rows(p, q, x)
 
 
 class Contexts(NamedTuple):

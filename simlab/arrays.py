@@ -17,6 +17,9 @@ Array = Any  # numpy.ndarray (float64 or Fraction) or torch.Tensor; there is no 
 Number = float | Fraction
 
 
+LANES, BLOCK = 16, 256  # of sums, see `block_sums`
+
+
 class Constant:
     """A table that does not change, kept beside whatever it is used with: copied once to each device."""
 
@@ -113,11 +116,55 @@ def marked(index: Array, flags: Array, size: int) -> Array:
     return found[..., :size]
 
 
+def block_sums(rows: Array) -> Array:
+    """``float64[..., blocks]``: the sums of every ``BLOCK`` entries of floating-point rows ``[..., V]``.
+
+    The order of the additions is fixed, so that whoever follows it gets the same bits, whatever library, instruction
+    set or thread: entry i of a block belongs to lane i modulo ``LANES``, a lane is added up from the left, and the
+    lanes by halves. Zeros add nothing, so short rows need not be filled up to a block.
+    """
+    xp, size = namespace(rows), rows.shape[-1]
+    lanes = LANES
+    while lanes >= 2 * size:
+        lanes //= 2
+    depth = min(BLOCK // LANES, -(-size // lanes))
+    blocks = -(-size // (depth * lanes))
+    tiles = xp.reshape(filled(wide(rows), blocks * depth * lanes), (*rows.shape[:-1], blocks, depth, lanes))
+    sums = tiles[..., 0, :]
+    for i in range(1, depth):
+        sums = sums + tiles[..., i, :]
+    while lanes > 1:
+        lanes //= 2
+        sums = sums[..., :lanes] + sums[..., lanes:]
+    return sums[..., 0]
+
+
+def filled(rows: Array, size: int) -> Array:
+    """``rows[..., V]`` with zeros up to ``size`` entries."""
+    xp, missing = namespace(rows), size - rows.shape[-1]
+    if missing == 0:
+        return rows
+    return xp.concat([rows, xp.zeros((*rows.shape[:-1], missing), dtype=rows.dtype, device=device(rows))], axis=-1)
+
+
+def total(rows: Array) -> Array:
+    """``[...]``: the sum of each row ``[..., V]``; in floating point over :func:`block_sums`, from the left."""
+    return _total(rows)[..., 0]
+
+
+def _total(rows: Array) -> Array:
+    """The same as ``[..., 1]``."""
+    xp = namespace(rows)
+    if is_exact(rows):
+        return xp.sum(rows, axis=-1, keepdims=True)
+    return xp.cumulative_sum(block_sums(rows), axis=-1)[..., -1:]
+
+
 def normalised(weights: Array, fallback: Array) -> Array:
     """``weights`` scaled to sum to one on the last axis; ``fallback`` where they sum to nothing."""
-    xp = namespace(weights)
-    total = xp.sum(weights, axis=-1, keepdims=True)
-    return xp.where(total > 0, weights / xp.where(total > 0, total, number(1, weights)), fallback)
+    xp, weights = namespace(weights), wide(weights)
+    mass = _total(weights)
+    return xp.where(mass > 0, weights / xp.where(mass > 0, mass, number(1, weights)), fallback)
 
 
 def wide(rows: Array) -> Array:
@@ -126,10 +173,16 @@ def wide(rows: Array) -> Array:
 
 
 def positive_part(p: Array, q: Array, fallback: Array | None = None) -> Array:
-    """[p - q]+: the positive part of p - q, normalised; ``fallback``, or else p, where it is empty."""
+    """[p - q]+ before it is scaled: the positive part of p - q; ``fallback``, or else p, where it is empty."""
     p, q = wide(p), wide(q)
     xp = namespace(p)
-    return normalised(xp.where(p > q, p - q, number(0, p)), p if fallback is None else wide(fallback))
+    return nonempty(xp.where(p > q, p - q, number(0, p)), p if fallback is None else wide(fallback))
+
+
+def nonempty(weights: Array, fallback: Array) -> Array:
+    """``weights[..., V]``; ``fallback`` where all of them are 0."""
+    xp = namespace(weights)
+    return xp.where(xp.any(weights > 0, axis=-1, keepdims=True), weights, fallback)
 
 
 def without(rows: Array, x: Any) -> Array:

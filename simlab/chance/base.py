@@ -39,7 +39,7 @@ class Chance(ABC):
 
     @abstractmethod
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
-        """``int[B, M]``: a token from each row of ``pmf[B, M, V]``.
+        """``int[B, M]``: a token from each row of ``pmf[B, M, V]``, or of weights in proportion to it.
 
         Where several tokens are drawn for one place, ``position`` is ``[B, M]``, the place of each, and ``lane``
         (one number, or ``[M]``) tells them apart.

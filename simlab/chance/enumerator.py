@@ -92,7 +92,9 @@ def _prefixes(probability: Array) -> Iterator[Outcome]:
 
 
 def _draws(pmf: Array) -> Iterator[Outcome]:
-    rows = [[(token, mass) for token, mass in enumerate(row) if mass > 0] for row in pmf]
+    rows = [
+        [(token, mass / whole) for token, mass in enumerate(row) if mass > 0] for row in pmf for whole in [sum(row)]
+    ]
     for combination in product(*rows):
         yield tuple(token for token, _ in combination), prod(mass for _, mass in combination)
 

@@ -1,15 +1,14 @@
 """Inverse-CDF sampling, defined once.
 
-Sums are float64, in blocks of 256 tokens, from the left within a block and then from the left over blocks,
-also where rows are float32. Whoever follows that order gets the same token from the same uniform; an accelerator
-whose cumulative sums go another way agrees in law only.
+Sums are float64 and in a fixed order, also where rows are float32: blocks of 256 tokens
+(:func:`simlab.arrays.block_sums`), from the left over blocks, and from the left within the one block that is looked
+into. Whoever follows that order gets the same token from the same uniform; an accelerator whose cumulative sums go
+another way agrees in law only.
 """
 
 from __future__ import annotations
 
-from simlab.arrays import Array, is_exact, namespace, slots
-
-BLOCK = 256
+from simlab.arrays import BLOCK, Array, block_sums, filled, is_exact, namespace, slots, wide
 
 
 def inverse_cdf(pmf: Array, uniform: Array) -> Array:
@@ -19,18 +18,19 @@ def inverse_cdf(pmf: Array, uniform: Array) -> Array:
     """
     if is_exact(pmf):
         raise ValueError("pmf is exact; expected floating-point rows: exact rows are enumerated, not sampled")
-    xp = namespace(pmf)
-    *outer, size = pmf.shape
-    width = min(BLOCK, size)  # a short row is one short block: zeros would add nothing to its sums
-    blocks = -(-size // width)
-    rows = xp.astype(xp.reshape(pmf, (-1, size)), xp.float64)
-    padding = xp.zeros((rows.shape[0], blocks * width - size), dtype=xp.float64, device=pmf.device)
-    rows = xp.reshape(xp.concat([rows, padding], axis=1), (-1, blocks, width))
-    inner = xp.cumulative_sum(rows, axis=2)
-    upto = xp.cumulative_sum(inner[:, :, -1], axis=1)
-    goal = xp.reshape(uniform, (-1,)) * upto[:, -1]
-    block = xp.sum(xp.astype(upto <= goal[:, None], xp.int64), axis=1)
-    before = slots(upto, xp.clip(block - 1, 0, blocks)[:, None]) * xp.astype(block > 0, xp.float64)[:, None]
-    cumulative = slots(inner, block[:, None])[:, 0] + before
-    token = block * width + xp.sum(xp.astype(cumulative <= goal[:, None], xp.int64), axis=1)
-    return xp.reshape(token, tuple(outer))
+    xp, size = namespace(pmf), pmf.shape[-1]
+    rows = xp.reshape(pmf, (-1, size))
+
+    # the block
+    upto = xp.cumulative_sum(block_sums(rows), axis=1)
+    goal = xp.reshape(uniform, (-1, 1)) * upto[:, -1:]
+    block = xp.sum(xp.astype(upto <= goal, xp.int64), axis=1, keepdims=True)
+    before = xp.where(block > 0, slots(upto, xp.clip(block - 1, 0, None)), 0.0)
+
+    # the token in it: where rounding leaves none beyond the goal, the last one with mass
+    width = min(BLOCK, size)
+    tiles = xp.reshape(filled(rows, width * upto.shape[1]), (len(rows), -1, width))
+    inner = xp.cumulative_sum(wide(slots(tiles, block)[:, 0]), axis=1)
+    below = xp.sum(xp.astype(inner + before <= goal, xp.int64), axis=1)
+    last = xp.sum(xp.astype(inner < inner[:, -1:], xp.int64), axis=1)
+    return xp.reshape(block[:, 0] * width + xp.where(below < last, below, last), tuple(pmf.shape[:-1]))

@@ -54,7 +54,7 @@ class Decoder(ABC, Generic[State]):
         """Scan drafts to the first rejection.
 
         ``p[B, W+1, V]`` and ``q[B, W, V]`` are the rows of the drafts ``x[B, W]``, with one more row of p.
-        Returns how many drafts are kept, ``[B]``, and the pmf ``[B, V]`` of the token after them: the
+        Returns how many drafts are kept, ``[B]``, and weights ``[B, V]`` of the token after them: the
         residual of the rejected draft, or the last row of p, the bonus, if none was (Leviathan et al.,
         Algorithm 1). Where ``among[B]`` is false nothing is kept, and no coin tossed.
         """
@@ -64,7 +64,7 @@ class Decoder(ABC, Generic[State]):
             probability = xp.where(among[:, None], probability, number(0, p))
         count = chance.accept_prefix(probability, position)
         last = xp.clip(count, 0, width - 1)
-        residual = rule.residual_rows(slot(p, last), slot(q, last), slot(x, last))
+        residual = rule.weights_rows(slot(p, last), slot(q, last), slot(x, last))
         return count, xp.where((count < width)[:, None], residual, p[:, width])
 
 

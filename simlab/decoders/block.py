@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, at, full, indices, namespace, normalised, number, slot
+from simlab.arrays import Array, at, full, indices, namespace, nonempty, number, slot, total, wide
 from simlab.chance import Chance
 from simlab.decoders.speculative import SpeculativeDecoder
 from simlab.rules import Rule
@@ -37,6 +37,7 @@ class Block(SpeculativeDecoder):
         with w_gamma. What follows i < gamma kept drafts is [w_i p - q]+.
         """
         xp, width = namespace(p), x.shape[1]
+        p, q = wide(p), wide(q)
         one, zero = number(1, p), number(0, p)
         weights = [full((x.shape[0],), 1, p)]
         for i in range(width):
@@ -47,7 +48,7 @@ class Block(SpeculativeDecoder):
 
         excess = w[:, :width, None] * p[:, :width] - q
         excess = xp.where(excess > zero, excess, zero)
-        s = xp.sum(excess, axis=2)[:, 1:]
+        s = total(excess)[:, 1:]
         spread = s + one - w[:, 1:width]
         inner = xp.where(spread > zero, s / xp.where(spread > zero, spread, one), one)
         heads = chance.accept(xp.concat([inner, w[:, width:]], axis=1), position)
@@ -55,5 +56,5 @@ class Block(SpeculativeDecoder):
         longest = xp.where(heads, indices(width, x) + 1, 0)
         count = xp.max(longest, axis=1)
         last = xp.clip(count, 0, width - 1)
-        residual = normalised(slot(excess, last), slot(p, last))
+        residual = nonempty(slot(excess, last), slot(p, last))
         return count, xp.where((count < width)[:, None], residual, p[:, width])

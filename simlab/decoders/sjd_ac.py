@@ -43,7 +43,7 @@ class SjdAc(Sjd):
         # the coin of a position is the one that a scan to the first rejection has left untossed
         probability = rule.accept_rows(p, q, x)
         kept = chance.accept(xp.where(continued, probability, full((1,), 1, p)), state.length)
-        drawn = xp.where(kept[..., None], one_hot(x, p), rule.residual_rows(p, q, x))
+        drawn = xp.where(kept[..., None], one_hot(x, p), rule.weights_rows(p, q, x))
         drawn = xp.where(continued[..., None], drawn, p)
         declared = p
         if self.relabel == "law":

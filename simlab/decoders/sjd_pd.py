@@ -139,7 +139,7 @@ class SjdPd(Sjd):
         """
         xp = namespace(left)
         nothing = one_hot(indices(1, place), left)
-        there = xp.sum(left, axis=2) > 0
+        there = xp.any(left > 0, axis=2)
         wanted = there & (lane >= self.window)
         drawn = chance.draw(xp.where(wanted[..., None], left, nothing), place, Purpose.DRAFT, lane)
         return xp.where(there, drawn, NONE)

@@ -82,7 +82,7 @@ class Processed(Process):
         if self._allowed is not None:
             place = namespace(start).clip(grid(start, count), 0, self.length - 1)
             rows = processors.masked(rows, self._allowed.beside(start)[place])
-        return self.processed(rows)
+        return namespace(rows).astype(self.processed(rows), self.uniform.dtype)
 
     def processed(self, rows: Array) -> Array:
         """Rows ``[..., V]`` after temperature, top-k and top-p."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, Number, at, number
+from simlab.arrays import Array, Number, number
 from simlab.checks import check_number
-from simlab.rules.base import RatioRule
+from simlab.rules.base import RatioRule, mass
 
 
 @dataclass(frozen=True)
@@ -22,4 +22,4 @@ class Addition(RatioRule):
         check_number("epsilon", self.epsilon)
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        return at(p, x) + number(self.epsilon, p), at(q, x)
+        return mass(p, x) + number(self.epsilon, p), mass(q, x)

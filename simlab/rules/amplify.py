@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, Number, at, number
+from simlab.arrays import Array, Number, number
 from simlab.checks import check_number
-from simlab.rules.base import RatioRule
+from simlab.rules.base import RatioRule, mass
 
 
 @dataclass(frozen=True)
@@ -22,4 +22,4 @@ class Amplify(RatioRule):
         check_number("k", self.k)
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        return number(self.k, p) * at(p, x), at(q, x)
+        return number(self.k, p) * mass(p, x), mass(q, x)

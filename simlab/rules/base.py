@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from simlab.arrays import Array, at, indices, namespace, number, positive_part
+from simlab.arrays import Array, at, indices, namespace, normalised, number, positive_part, total, wide
 from simlab.checks import as_pair, as_tokens
 
 
@@ -46,9 +46,16 @@ class Rule(ABC):
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         """:meth:`accept` without the checks."""
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        """:meth:`residual` without the checks: [p - q]+ unless a rule has another."""
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
+        """Weights ``[..., V]`` in proportion to the residual, not all 0: [p - q]+ unless a rule has others.
+
+        They are what a token is drawn from: one pass over a row, and nothing to scale.
+        """
         return positive_part(p, q)
+
+    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+        """:meth:`residual` without the checks."""
+        return normalised(self.weights_rows(p, q, x), wide(p))
 
     def law_rows(self, p: Array, q: Array) -> Array:
         """``[..., V]``: the law of the token emitted for one candidate from q."""
@@ -58,7 +65,8 @@ class Rule(ABC):
         wide_p, wide_q = (xp.broadcast_to(r[..., None, :], (*r.shape, r.shape[-1])) for r in (p, q))  # one a draft
         kept = self.accept_rows(wide_p, wide_q, x)
         rejected = q * (number(1, p) - kept)
-        return q * kept + xp.sum(rejected[..., None] * self.residual_rows(wide_p, wide_q, x), axis=-2)
+        drawn = rejected[..., None] * self.residual_rows(wide_p, wide_q, x)
+        return q * kept + total(xp.moveaxis(drawn, -1, -2))
 
 
 class RatioRule(Rule):
@@ -74,13 +82,21 @@ class RatioRule(Rule):
 
     @abstractmethod
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        """The masses of target and draft ``[...]`` whose ratio accepts x; no draft mass rejects."""
+        """The masses of target and draft ``[...]`` whose ratio accepts x; no draft mass rejects.
+
+        In float64 for floating-point rows.
+        """
+
+
+def mass(rows: Array, x: Array) -> Array:
+    """``[...]``: what ``rows[..., V]`` put on x; in float64 for floating-point rows, as all arithmetic on masses."""
+    return wide(at(rows, x))
 
 
 def group_masses(p: Array, q: Array, group: Array) -> tuple[Array, Array]:
     """The masses ``[...]`` that p and q put on ``group[..., V]``."""
     xp, zero = namespace(p), number(0, p)
-    return xp.sum(xp.where(group, p, zero), axis=-1), xp.sum(xp.where(group, q, zero), axis=-1)
+    return total(xp.where(group, p, zero)), total(xp.where(group, q, zero))
 
 
 def _checked(p: Any, q: Any, x: Any) -> tuple[Array, Array, Array]:

@@ -20,9 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from simlab.arrays import Array, Constant, Number, at, namespace, number
+from simlab.arrays import Array, Constant, Number, at, namespace, number, wide
 from simlab.checks import as_metric, check_at_least, check_choice, check_number
-from simlab.rules.base import RatioRule, group_masses
+from simlab.rules.base import RatioRule, group_masses, mass
 
 Window = Literal["printed", "clamped", "centred"]
 
@@ -54,7 +54,7 @@ class DynamicGrouped(RatioRule):
         first, stop = self._window(p, rank, x)
         group = (rank >= first[..., None]) & (rank < stop[..., None])
         if self.max_gap is not None:
-            group = group & (abs(p - at(p, x)[..., None]) <= number(self.max_gap, p))
+            group = group & (abs(wide(p) - mass(p, x)[..., None]) <= number(self.max_gap, p))
         if self.max_distance is not None:
             group = group & (distance_rows(self._table, p, x) <= float(self.max_distance))
         return group_masses(p, q, group)

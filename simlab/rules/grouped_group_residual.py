@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, full, namespace, normalised, number, one_hot, wide
+from simlab.arrays import Array, indices, namespace, nonempty, number, wide
+from simlab.rules.base import group_masses
 from simlab.rules.grouped import Grouped
 
 
@@ -16,11 +17,11 @@ from simlab.rules.grouped import Grouped
 class GroupedGroupResidual(Grouped):
     """As :class:`Grouped`, with residual [P - Q]+ over groups and p within a group."""
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         p, q = wide(p), wide(q)
         xp, labels = namespace(p), self._labels(p)
         one, zero = number(1, p), number(0, p)
-        member = one_hot(labels, full((len(set(self.labels)),), 0, p))  # [V, groups]
-        target, draft = p @ member, q @ member
+        groups = indices(len(set(self.labels)), labels)[:, None]
+        target, draft = group_masses(p[..., None, :], q[..., None, :], labels == groups)
         share = xp.where(target > draft, target - draft, zero) / xp.where(target > 0, target, one)
-        return normalised(p * xp.take(share, labels, axis=-1), p)
+        return nonempty(p * xp.take(share, labels, axis=-1), p)

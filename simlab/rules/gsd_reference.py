@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from simlab.arrays import Array, Constant, Number, at, namespace, number
+from simlab.arrays import Array, Constant, Number, at, namespace, number, wide
 from simlab.checks import check_at_least, check_number
-from simlab.rules.base import RatioRule, group_masses
+from simlab.rules.base import RatioRule, group_masses, mass
 from simlab.rules.dynamic_grouped import as_table, distance_rows, ranks
 
 
@@ -44,9 +44,9 @@ class GsdReference(RatioRule):
         place = at(rank, x)
         group = (rank >= (place - self.below)[..., None]) & (rank <= (place + self.above)[..., None])
         if self.max_gap is not None:
-            group = group & (abs(p - at(p, x)[..., None]) < number(self.max_gap, p))
+            group = group & (abs(wide(p) - mass(p, x)[..., None]) < number(self.max_gap, p))
         if self.max_distance is not None:
             group = group & (distance_rows(self._table, p, x) < float(self.max_distance))
         target, draft = group_masses(p, q, group)
         low = place < self.below
-        return xp.where(low, at(p, x), target), xp.where(low, at(q, x), draft)
+        return xp.where(low, mass(p, x), target), xp.where(low, mass(q, x), draft)

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Number, at, is_exact, marked, namespace, number, one_hot, positive_part, wide
+from simlab.arrays import Array, Number, is_exact, marked, namespace, number, one_hot, positive_part, total, wide
 from simlab.checks import check_choice, check_number
-from simlab.rules.base import RatioRule
+from simlab.rules.base import RatioRule, mass
 from simlab.rules.neighbourhood import NOBODY, Neighbours
 
 
@@ -82,15 +82,15 @@ class Relaxed(RatioRule):
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         joined, masses = self.joined_rows(p, x)
-        return at(p, x) + namespace(p).sum(namespace(p).where(joined, masses, number(0, p)), axis=-1), at(q, x)
+        return mass(p, x) + total(namespace(p).where(joined, masses, number(0, p))), mass(q, x)
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return positive_part(self.conditional_rows(p, x), q, fallback=p)
 
     def conditional_rows(self, p: Array, x: Array) -> Array:
         """p_A(. given x), ``[..., V]``: the target with the mass of the neighbourhood moved to x."""
         xp, (joined, masses) = namespace(p), self.joined_rows(p, x)
-        moved = xp.sum(xp.where(joined, masses, number(0, p)), axis=-1, keepdims=True)
+        moved = total(xp.where(joined, masses, number(0, p)))[..., None]
         lost = self._member(p, x, joined)
         return xp.where(lost, number(0, p), p) + moved * one_hot(x, p)
 
@@ -98,7 +98,7 @@ class Relaxed(RatioRule):
         """Which neighbours ``[..., K]`` join x, and the mass p has on each."""
         xp, near = namespace(p), self._near.of(p, x)
         masses = xp.where(near == NOBODY, number(0, p), _at_each(p, near))
-        return (near != NOBODY) & self._within(xp.cumulative_sum(masses, axis=-1), at(p, x)[..., None]), masses
+        return (near != NOBODY) & self._within(xp.cumulative_sum(masses, axis=-1), mass(p, x)[..., None]), masses
 
     def _member(self, p: Array, x: Array, joined: Array) -> Array:
         """``bool[..., V]``: the tokens that joined."""
@@ -149,4 +149,4 @@ class LanternMultiplicative(Relaxed):
 def _at_each(p: Array, near: Array) -> Array:
     """``p[..., near[..., k]]``; any entry where ``near`` is ``NOBODY``."""
     xp = namespace(p)
-    return xp.take_along_axis(p, xp.clip(near, 0, None), axis=-1)
+    return wide(xp.take_along_axis(p, xp.clip(near, 0, None), axis=-1))

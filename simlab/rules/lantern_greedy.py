@@ -27,7 +27,7 @@ class LanternGreedy(Lantern):
         best = _argmax(self.conditional_rows(p, x))
         return xp.where((best == x) | (at(q, x) <= 0), number(1, p), number(0, p))
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return one_hot(_argmax(self.conditional_rows(p, x)), p)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, namespace, normalised, number, one_hot, wide
+from simlab.arrays import Array, namespace, nonempty, number, one_hot, wide
 from simlab.rules.lantern import Lantern
 from simlab.rules.neighbourhood import NOBODY
 
@@ -27,9 +27,9 @@ class LanternReference(Lantern):
         target, draft = super()._masses(p, q, x)
         return target, draft * 0 + number(1, p)
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         p = wide(p)
         joined, _ = self.joined_rows(p, x)
         near = (self._near.of(p, x) != NOBODY) & namespace(joined).any(joined, axis=-1, keepdims=True)
         gone = self._member(p, x, near) | (one_hot(x, p) > 0)
-        return normalised(namespace(p).where(gone, number(0, p), p), p)
+        return nonempty(namespace(p).where(gone, number(0, p), p), p)

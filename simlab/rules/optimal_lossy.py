@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, Number, at, namespace, number, wide
+from simlab.arrays import Array, Number, namespace, number, total, wide
 from simlab.checks import check_number
-from simlab.rules.base import RatioRule
+from simlab.rules.base import RatioRule, mass
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class OptimalLossy(RatioRule):
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         xp, one = namespace(p), number(1, p)
-        apart = xp.sum(abs(wide(p) - wide(q)), axis=-1) / number(2, p)
+        apart = total(abs(wide(p) - wide(q))) / number(2, p)
         share = number(self.tv, p) / xp.where(apart > 0, apart, one)
         share = xp.where(share < one, share, one)
-        return at(p, x) + share * (at(q, x) - at(p, x)), at(q, x)
+        target, draft = mass(p, x), mass(q, x)
+        return target + share * (draft - target), draft

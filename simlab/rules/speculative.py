@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simlab.arrays import Array, at
-from simlab.rules.base import RatioRule
+from simlab.arrays import Array
+from simlab.rules.base import RatioRule, mass
 
 
 @dataclass(frozen=True)
@@ -16,4 +16,4 @@ class Speculative(RatioRule):
     """Accept x with min(1, p(x)/q(x)); what is emitted follows p exactly."""
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        return at(p, x), at(q, x)
+        return mass(p, x), mass(q, x)

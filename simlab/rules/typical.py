@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.arrays import Array, Number, at, is_exact, namespace, number
+from simlab.arrays import Array, Number, at, is_exact, namespace, number, total, wide
 from simlab.checks import check_number
 from simlab.rules.base import Rule
 
@@ -29,11 +29,11 @@ class Typical(Rule):
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         xp = namespace(p)
-        floats = p.astype(np.float64) if is_exact(p) else p
+        floats = p.astype(np.float64) if is_exact(p) else wide(p)
         inner = floats * xp.log(xp.where(floats > 0, floats, 1.0))
-        flat = float(self.delta) * xp.exp(xp.sum(inner, axis=-1))
+        flat = float(self.delta) * xp.exp(total(inner))
         threshold = xp.clip(flat, 0.0, float(self.epsilon))
         return xp.where((at(floats, x) > threshold) | (at(q, x) <= 0), number(1, p), number(0, p))
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return p

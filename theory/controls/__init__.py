@@ -46,21 +46,21 @@ class InvertedRatio(Speculative):
 class ResidualIsTarget(Speculative):
     """Draws from p after a rejection."""
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return p
 
 
 class ResidualReversed(Speculative):
     """Draws from [q - p]+ after a rejection."""
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return positive_part(q, p)
 
 
 class ResidualNotNormalised(Speculative):
     """Draws from p - q where positive without scaling it up: what is missing to one falls on the last token."""
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         xp, zero = namespace(p), number(0, p)
         excess = xp.where(p > q, p - q, zero)
         missing = number(1, p) - xp.sum(excess, axis=-1, keepdims=True)
@@ -70,7 +70,7 @@ class ResidualNotNormalised(Speculative):
 class TargetZeroedInPlace(Speculative):
     """Zeroes the rejected token in p and scales p up, in place, before q is subtracted."""
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         zeroed = namespace(p).where(one_hot(x, p) > 0, number(0, p), p)
         return positive_part(normalised(zeroed, p), q)
 
@@ -78,7 +78,7 @@ class TargetZeroedInPlace(Speculative):
 class ResidualTempered(Speculative):
     """Passes the residual through temperature 1/2 again, which squares it."""
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         residual = positive_part(p, q)
         return normalised(residual * residual, p)
 

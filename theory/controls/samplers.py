@@ -69,7 +69,7 @@ class ArgmaxVerified(Speculative):
         xp = namespace(p)
         return xp.where(xp.argmax(p, axis=-1) == x, number(1, p), number(0, p))
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return one_hot(namespace(p).argmax(p, axis=-1), p)
 
 
@@ -79,8 +79,8 @@ class ResidualProcessed(Speculative):
 
     change: Callable[[Array], Array]
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return self.change(super().residual_rows(p, q, x))
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return self.change(normalised(super().weights_rows(p, q, x), p))
 
 
 TOP = 3

@@ -50,8 +50,8 @@ class _Forgetful(Rule):
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         return self.rule.accept_rows(self.p, q, x)
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return self.rule.residual_rows(self.p, q, x)
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return self.rule.weights_rows(self.p, q, x)
 
 
 class SiblingsReordered(SjdPac):
@@ -146,7 +146,7 @@ class _FromTarget(Rule):
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         return self.rule.accept_rows(p, q, x)
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return p
 
 

@@ -65,7 +65,7 @@ class Brought(Rule):
         kept = [self.keeps(*row) for row in _positions(p, q, x)]
         return np.array(kept, dtype=p.dtype).reshape(np.shape(x))
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         drawn = [self.draws(*row) for row in _positions(p, q, x)]
         return np.array(drawn, dtype=p.dtype).reshape(p.shape)
 

@@ -34,7 +34,7 @@ class _Constant(Rule):
 class _DrawsDraft(Speculative):
     """Draws from q after a rejection."""
 
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return q
 
 
