@@ -35,7 +35,7 @@ class Neighbours:
         table = np.full((len(rows), max(1, max(map(len, self.lists)))), NOBODY, dtype=np.int64)
         for token, row in enumerate(self.lists):
             table[token, : len(row)] = row
-        self._table = Constant(table)
+        self.table = Constant(table)
 
     def of(self, p: Array, x: Array) -> Array:
         """``int[..., K]``: the neighbours of ``x[...]``, nearest first, then ``NOBODY``.
@@ -44,7 +44,7 @@ class Neighbours:
         """
         if len(self.lists) != p.shape[-1]:
             raise ValueError(f"neighbours lists {len(self.lists)} tokens; expected V = {p.shape[-1]}, a list for each")
-        return self._table.beside(x)[x]
+        return self.table.beside(x)[x]
 
 
 def _checked(token: int, row: Any, size: int) -> tuple[int, ...]:

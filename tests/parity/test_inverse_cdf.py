@@ -1,13 +1,15 @@
 """Inverse-CDF sampling follows its documented order of sums, in every library, to the last bit.
 
-The reference is a scalar loop in Python floats: blocks of 256 tokens, from the left within a block, then from the
-left over blocks, and the first token whose cumulative mass exceeds the uniform times the total. Uniforms are put
-right on the edges between tokens, where any other order of sums gives another token.
+The reference is a scalar loop in Python floats: the sums of blocks of 256 tokens, each over 16 lanes that are then
+added by halves; from the left over blocks; and in the block that is looked into from the left, to the first token whose
+cumulative mass exceeds the uniform times the total. Uniforms are put right on the edges between tokens, where any other
+order of sums gives another token.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ SIZES = (1, 2, 3, 17, 255, 256, 257, 300, 511, 512, 513, 1000)
 by_library = pytest.mark.parametrize(
     "make", [np.array, partial(torch.tensor, dtype=torch.float64)], ids=["numpy", "torch"]
 )
-BLOCK = 256  # the documented size, on which the tokens drawn depend
+BLOCK, LANES = 256, 16  # the documented sizes, on which the tokens drawn depend
 LAST = 1 - 2**-53  # the largest uniform there is
 ROWS = 40
 
@@ -29,25 +31,27 @@ def slowly(row: np.ndarray, uniform: float) -> int:
     """One row, one token at a time."""
     masses = [float(mass) for mass in row]
     blocks = [masses[start : start + BLOCK] for start in range(0, len(masses), BLOCK)]
-    total = 0.0
-    for block in blocks:
-        total += running(block)[-1]
-    goal, before, token = uniform * total, 0.0, 0
-    for block in blocks:
-        upto = running(block)
-        if before + upto[-1] > goal:
-            return token + next(k for k, mass in enumerate(upto) if before + mass > goal)
-        before += upto[-1]
-        token += len(block)
-    raise AssertionError("a uniform below 1 has a token")
+    sums = [by_lanes(block) for block in blocks]
+    goal = uniform * running(sums)[-1]
+    number = next(k for k, upto in enumerate(running(sums)) if upto > goal)
+    before, upto = running([0.0, *sums])[number], running(blocks[number])
+    last = upto.index(upto[-1])
+    return number * BLOCK + next((k for k, mass in enumerate(upto) if mass + before > goal), last)
 
 
-def running(block: list[float]) -> list[float]:
-    sums, upto = [], 0.0
-    for mass in block:
-        upto += mass
-        sums.append(upto)
-    return sums
+def by_lanes(block: list[float]) -> float:
+    """The documented sum of a block."""
+    lanes = [0.0] * LANES
+    for k, mass in enumerate(block):
+        lanes[k % LANES] += mass
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [low + high for low, high in zip(lanes[:half], lanes[half:], strict=True)]
+    return lanes[0]
+
+
+def running(masses: list[float]) -> list[float]:
+    return list(accumulate(masses))
 
 
 def cases(size: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
