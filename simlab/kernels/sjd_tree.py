@@ -1,4 +1,4 @@
-"""Speculative Jacobi decoding over a tree compiled: :mod:`simlab.decoders.sjd_pd` and :mod:`simlab.decoders.sjd_pac`."""
+"""Speculative Jacobi decoding over a tree compiled: :mod:`simlab.decoders.sjd_pd`, :mod:`simlab.decoders.sjd_pac`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Compiled decoders commit the very tokens of the reference form, in the very steps, whatever the configuration.
 
-Hypothesis draws the options of the decoder, the rule and its tables, the vocabulary, the grid, the rows (float64, float32,
-with zeros, point masses and ties), the seed and the number of threads: 300 configurations for each decoder, every rule
-with each of them. Equality is of tokens, steps, and what every call accepted and committed.
+Hypothesis draws the options of the decoder, the rule and its tables, the vocabulary, the grid, the rows (float64 and
+float32, with zeros, point masses and ties), the seed and the number of threads: 300 configurations for each decoder,
+every rule with each of them. Equality is of tokens, steps, and what every call accepted and committed.
 """
 
 from __future__ import annotations
