@@ -10,8 +10,8 @@ import numpy as np
 from simlab.chance import Tape
 from simlab.decoders import Decoder, run
 from simlab.rules import Rule
+from simlab.statistics import tally
 from tests.dense import DenseProcess, batches
-from tests.statistical.power import counted
 from theory.exact import sequence_law
 from theory.worlds import random_world
 
@@ -36,4 +36,4 @@ def observed(decoder: Decoder, rule: Rule, tape: type[Tape] = Tape) -> dict[str,
     target, draft = DenseProcess(TARGET), DenseProcess(DRAFT) if decoder.needs_draft else None
     runs = [run(decoder, target, rule, tape(SEED, part), draft) for part in batches(SEQUENCES, BATCH)]
     tokens, steps = (np.concatenate(side) for side in zip(*runs, strict=True))
-    return {"sequences": counted(tokens), "steps": counted(steps)}
+    return {"sequences": tally(tokens), "steps": tally(steps)}

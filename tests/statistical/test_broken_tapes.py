@@ -1,7 +1,7 @@
 """A tape that lets two decisions share a number is caught, as it is run.
 
 Each broken tape drops one part of the counter, or gives two purposes one number (MUTANTS 26 to 28). What it turns
-the decoder into is worked out first, exactly, which gives the power of the chi-square test at the number of
+the decoder into is worked out first, exactly, which gives the power of the G-test at the number of
 sequences used, and a second check: the broken runs follow the broken law. Each of these tests raises a false alarm
 with probability 1e-6.
 """
@@ -21,8 +21,8 @@ import pytest
 from simlab.chance import Purpose, Tape
 from simlab.decoders import Jacobi, Sjd, SjdPd, SpeculativeDecoder
 from simlab.rules import Speculative
+from simlab.statistics import POWER, GTest
 from tests import oracles
-from tests.statistical.power import POWER, Cells
 from tests.statistical.runs import DRAFT, FALSE_ALARMS, SEQUENCES, TARGET, laws, observed
 from theory import controls
 
@@ -52,10 +52,9 @@ class ReplicateForgotten(Tape):
 
 def caught(right: dict[Any, Any], wrong: dict[Any, Any], seen: dict[Any, int]) -> None:
     """The counts are surely rejected under the right law, and follow the wrong one."""
-    cells = Cells.of(right, SEQUENCES)
-    assert cells.power(wrong, FALSE_ALARMS) > POWER
-    assert cells.p_value(seen) < FALSE_ALARMS
-    assert Cells.of(wrong, SEQUENCES).p_value(seen) > FALSE_ALARMS
+    assert GTest(right).power_against(SEQUENCES, FALSE_ALARMS, wrong) > POWER
+    assert GTest(right).p_value(seen) < FALSE_ALARMS
+    assert GTest(wrong).p_value(seen) > FALSE_ALARMS
 
 
 def test_a_tape_that_forgets_the_position() -> None:
@@ -63,7 +62,7 @@ def test_a_tape_that_forgets_the_position() -> None:
     broken = controls.WithChance(controls.WithChance(Sjd(2), controls.OneCoin), controls.OneUniform)
     seen = observed(Sjd(2), LOSSLESS, PositionForgotten)
     caught(laws(Sjd(2), LOSSLESS)["sequences"], laws(broken, LOSSLESS)["sequences"], seen["sequences"])
-    assert Cells.of(laws(broken, LOSSLESS)["steps"], SEQUENCES).p_value(seen["steps"]) > FALSE_ALARMS
+    assert GTest(laws(broken, LOSSLESS)["steps"]).p_value(seen["steps"]) > FALSE_ALARMS
 
 
 def test_a_tape_that_forgets_the_iteration() -> None:
@@ -75,9 +74,9 @@ def test_a_tape_that_forgets_the_iteration() -> None:
 def test_a_tape_that_forgets_the_replicate() -> None:
     """All sequences come out the same."""
     seen = observed(Sjd(2), LOSSLESS, ReplicateForgotten)["sequences"]
-    cells = Cells.of(laws(Sjd(2), LOSSLESS)["sequences"], SEQUENCES)
-    assert cells.power({next(iter(seen)): 1}, FALSE_ALARMS) > POWER
-    assert cells.p_value(seen) < FALSE_ALARMS
+    test = GTest(laws(Sjd(2), LOSSLESS)["sequences"])
+    assert test.power_against(SEQUENCES, FALSE_ALARMS, {next(iter(seen)): 1}) > POWER
+    assert test.p_value(seen) < FALSE_ALARMS
 
 
 # Candidates that share a number --------------------------------------------------------------------------------

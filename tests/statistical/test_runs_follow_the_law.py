@@ -1,7 +1,7 @@
 """What decoders emit on the tape follows the law they are proven to have, sequences and steps.
 
 Enumeration cannot see whether the real random numbers are independent; this can. Each pair of decoder and rule is
-run ``SEQUENCES`` times on a float table and compared, by chi-square over pooled outcomes, with the exact laws of
+run ``SEQUENCES`` times on a float table and compared, by the G-test over pooled outcomes, with the exact laws of
 sequences and of steps. All p-values are judged together by Holm's method at a false-alarm rate of 1e-6 for the
 whole family; the smallest TV that would be detected with power 0.999 is computed, printed and bounded. The same
 test is then seen failing on wrong variants, whose power at this very number of sequences is computed first from
@@ -13,12 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from statsmodels.stats.multitest import multipletests
 
 from simlab.decoders import Sjd, make_decoder
 from simlab.rules import Speculative, make_rule
+from simlab.statistics import POWER, GTest, holm
 from tests.cases import nearest, tree
-from tests.statistical.power import POWER, Cells
 from tests.statistical.runs import FALSE_ALARMS, SEQUENCES, laws, observed
 from theory import controls
 
@@ -46,7 +45,7 @@ LEVEL = FALSE_ALARMS / (2 * len(CASES))  # the strictest that Holm's method asks
 
 
 def test_every_pair_of_decoder_and_rule_follows_its_exact_law() -> None:
-    p_values, names = [], []
+    p_values = {}
     for name, parameters, rule_name, setting in CASES:
         decoder, rule = make_decoder(name, **parameters), make_rule(rule_name, **setting)
         exact, seen = laws(decoder, rule), observed(decoder, rule)
@@ -54,14 +53,13 @@ def test_every_pair_of_decoder_and_rule_follows_its_exact_law() -> None:
             if len(law) == 1:  # steps that cannot vary
                 assert seen[what].keys() == law.keys()
                 continue
-            cells = Cells.of(law, SEQUENCES)
-            smallest = cells.detectable(LEVEL)
-            p_values.append(cells.p_value(seen[what]))
-            names.append(f"{name} {parameters} x {rule_name}, {what}")
-            print(f"{names[-1]}: p = {p_values[-1]:.3g}, would detect TV {smallest:.4f} with power {POWER}")
-            assert smallest < SMALLEST_TV
-    rejected = multipletests(p_values, alpha=FALSE_ALARMS, method="holm")[0]
-    assert [name for name, wrong in zip(names, rejected, strict=True) if wrong] == []
+            test = GTest(law)
+            stated = test.stated(SEQUENCES, LEVEL)
+            of = f"{name} {parameters} x {rule_name}, {what}"
+            p_values[of] = test.p_value(seen[what])
+            print(f"{of}: p = {p_values[of]:.3g}; {stated}")
+            assert stated.detectable < SMALLEST_TV
+    assert holm(p_values, FALSE_ALARMS) == {}
 
 
 WRONG = {
@@ -77,6 +75,6 @@ WRONG = {
 def test_wrong_variants_are_caught(what: str) -> None:
     """Run as they are on the tape, and held against the law of the right one."""
     decoder, rule, right = WRONG[what]
-    cells = Cells.of(laws(right, Speculative())["sequences"], SEQUENCES)
-    assert cells.power(laws(decoder, rule)["sequences"], LEVEL) > POWER
-    assert cells.p_value(observed(decoder, rule)["sequences"]) < LEVEL
+    test = GTest(laws(right, Speculative())["sequences"])
+    assert test.power_against(SEQUENCES, LEVEL, laws(decoder, rule)["sequences"]) > POWER
+    assert test.p_value(observed(decoder, rule)["sequences"]) < LEVEL

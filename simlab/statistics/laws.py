@@ -1,0 +1,120 @@
+"""A known law and counts of what was seen, brought to the same places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from simlab.checks import as_pmf
+
+
+class Law:
+    """A known law over finitely many outcomes.
+
+    ``values`` maps outcomes to probabilities (as :func:`theory.exact.sequence_law` does), or is a row ``[V]`` whose
+    outcomes are 0 to V - 1; rationals are welcome. What it excludes is set apart: ``mass[K]`` holds the probabilities
+    above 0, summing to one, and counts come as ``[..., K]`` with the number of excluded outcomes seen beside them.
+    Raises ``ValueError`` where ``values`` is no pmf.
+    """
+
+    def __init__(self, values: Any, what: str = "law") -> None:
+        named = isinstance(values, Mapping)
+        row = as_pmf(list(values.values()) if named else values, what)
+        if row.ndim != 1:
+            raise ValueError(f"{what} has shape {tuple(row.shape)}; expected one row [V]")
+        row = np.asarray(row, dtype=np.float64)
+        self.size = len(row)
+        self.support = np.flatnonzero(row > 0)
+        self.mass = row[self.support] / row.sum()
+        self._names = list(values) if named else range(self.size)
+
+    @classmethod
+    def of(cls, values: Any, what: str = "law") -> Law:
+        """``values`` as a law, unless it is one."""
+        return values if isinstance(values, cls) else cls(values, what)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The places from the rarest outcome to the most frequent."""
+        return np.argsort(self.mass, kind="stable")
+
+    @cached_property
+    def _place(self) -> dict[Any, int]:
+        return {name: place for place, name in enumerate(self._names)}
+
+    def counts(self, counts: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Counts ``int64[..., K]`` of the outcomes of the law, and ``int64[...]`` of those it excludes.
+
+        ``counts`` maps outcomes to how often they were seen, or is an array ``[..., V]``. Raises ``ValueError`` for
+        numbers that are not whole or below 0, for no observations, and for an array of another length than the law.
+        """
+        seen, excluded = self._parted(counts, "counts")
+        if not (np.isfinite(seen).all() and (seen == np.rint(seen)).all() and (excluded == np.rint(excluded)).all()):
+            raise ValueError("counts holds a number that is not whole; expected how often each outcome was seen")
+        if (seen.min(initial=0) < 0) or (excluded < 0).any():
+            raise ValueError("counts holds a number below 0; expected how often each outcome was seen")
+        if (seen.sum(axis=-1) + excluded == 0).any():
+            raise ValueError("counts sum to 0; expected at least one observation")
+        return seen.astype(np.int64), excluded.astype(np.int64)
+
+    def masses(self, wrong: Any, what: str = "wrong") -> tuple[np.ndarray, float]:
+        """The probabilities ``[K]`` another law gives these outcomes, and what it gives to others."""
+        if isinstance(wrong, Law):
+            wrong = wrong.named
+        as_pmf(list(wrong.values()) if isinstance(wrong, Mapping) else wrong, what)
+        inside, outside = self._parted(wrong, what)
+        return inside, float(outside)
+
+    @cached_property
+    def named(self) -> dict[Any, float]:
+        """Outcomes and their probabilities."""
+        return {self._names[place]: float(mass) for place, mass in zip(self.support, self.mass, strict=True)}
+
+    def _parted(self, values: Any, what: str) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers at the outcomes of the law, and the sum of those elsewhere."""
+        if isinstance(values, Mapping):
+            full, outside = np.zeros(self.size), 0.0
+            for outcome, value in values.items():
+                place = self._place.get(outcome)
+                if place is None:
+                    _refuse_negative(value, what)
+                    outside += float(value)
+                else:
+                    full[place] += float(value)
+        else:
+            full, outside = np.asarray(values, dtype=np.float64), 0.0
+            if full.ndim == 0 or full.shape[-1] != self.size:
+                raise ValueError(f"{what} has shape {full.shape}; expected [..., {self.size}], a number an outcome")
+        inside = full[..., self.support]
+        excluded = np.delete(full, self.support, axis=-1)
+        _refuse_negative(excluded.min(initial=0), what)
+        return inside, excluded.sum(axis=-1) + outside
+
+
+def _refuse_negative(value: Any, what: str) -> None:
+    """Two numbers the law excludes must not cancel."""
+    if not value >= 0:
+        raise ValueError(f"{what} holds {value!r}; expected numbers >= 0")
+
+
+def observations(seen: np.ndarray, excluded: np.ndarray) -> int:
+    """How many observations each row of counts holds; raise ``ValueError`` unless all hold as many."""
+    totals = np.unique(seen.sum(axis=-1) + excluded)
+    if len(totals) > 1:
+        raise ValueError(f"counts sum to {totals[0]} and to {totals[-1]}; expected one n in all rows")
+    return int(totals[0])
+
+
+def tally(rows: Any) -> dict[Any, int]:
+    """How often each row of ``[n, N]``, as a tuple, or each number of ``[n]`` occurs."""
+    values, counts = np.unique(np.asarray(rows), axis=0, return_counts=True)
+    keys = map(tuple, values.tolist()) if values.ndim > 1 else values.tolist()
+    return dict(zip(keys, counts.tolist(), strict=True))
+
+
+def as_p_values(values: Any) -> Any:
+    """A float for one set of counts, an array for many."""
+    return float(values) if np.ndim(values) == 0 else np.asarray(values)

@@ -1,0 +1,125 @@
+"""What a test says before it sees data: its power, the smallest deviation it detects, the sample size it needs.
+
+A test defines its power, the probability of an alarm at a given deviation whatever its shape; the other
+two are its inverses. Power rises with the deviation, and with n but for small steps down, where a test over whole
+numbers or cells changes its threshold: a sample size suffices, and one less does not.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, isfinite
+from numbers import Real
+from typing import Any
+
+from scipy.optimize import brentq
+
+from simlab.checks import check_at_least, check_number
+
+POWER = 0.999
+LARGEST = 1 << 50  # observations: where a search for a sample size ends
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What stands beside a verdict by sampling: n, the false-alarm rate, and the smallest deviation it detects."""
+
+    n: int
+    false_alarms: float
+    detectable: float
+    power: float = POWER
+    unit: str = "TV"
+
+    def __str__(self) -> str:
+        seen = f"detects {self.unit} {self.detectable:.3g}" if isfinite(self.detectable) else "detects nothing"
+        return f"n = {self.n:,}, false alarms {self.false_alarms:.2g}, {seen} with power {self.power:g}"
+
+
+class Planned(ABC):
+    """A test that can be planned. ``unit`` names its deviations, ``most`` is the largest there is."""
+
+    unit: str = "TV"
+    most: float = 1.0
+
+    @abstractmethod
+    def _power(self, n: int, level: float, deviation: float) -> float:
+        """:meth:`power`, of checked numbers."""
+
+    def power(self, n: int, level: float, deviation: float) -> float:
+        """The least probability of an alarm at ``level`` with n observations, at any deviation of that size.
+
+        Raises ``ValueError`` unless n >= 1, 0 < level < 1 and 0 <= deviation <= ``most``.
+        """
+        check_at_least("n", n, 1)
+        check_share("level", level)
+        check_number("deviation", deviation, most=self.most)
+        return self._power(n, level, deviation)
+
+    def detectable(self, n: int, level: float, power: float = POWER) -> float:
+        """The smallest deviation for an alarm with probability ``power``; infinite if the largest is not enough.
+
+        Raises ``ValueError`` unless n >= 1 and 0 < level < power < 1.
+        """
+        check_plan(level, power, n)
+        return smallest_deviation(lambda deviation: self._power(n, level, deviation), power, self.most)
+
+    def sample_size(self, deviation: float, level: float, power: float = POWER) -> int:
+        """How many observations raise the alarm with probability ``power`` at that deviation.
+
+        Raises ``ValueError`` unless 0 < deviation and 0 < level < power < 1, or where no number of them does.
+        """
+        check_plan(level, power)
+        check_deviation(deviation, self.most)
+        return smallest_sample(lambda n: self._power(n, level, deviation) >= power, deviation, self.unit)
+
+    def stated(self, n: int, level: float, power: float = POWER) -> Stated:
+        """n, the level and what it detects, to print beside a result."""
+        return Stated(n, level, self.detectable(n, level, power), power, self.unit)
+
+
+def smallest_deviation(power: Callable[[float], float], wanted: float, most: float) -> float:
+    """Where a rising ``power`` reaches ``wanted``; infinite if it does not up to ``most``."""
+    if power(most) < wanted:
+        return inf
+    return float(brentq(lambda deviation: power(deviation) - wanted, 0, most, xtol=1e-14))
+
+
+def smallest_sample(enough: Callable[[int], bool], deviation: float, unit: str = "TV") -> int:
+    """A sample size that is ``enough`` when one less is not, by doubling and halving."""
+    most = 1
+    while not enough(most):
+        most *= 2
+        if most > LARGEST:
+            raise ValueError(f"deviation is {deviation} ({unit}); expected one that some number of samples detects")
+    least = most // 2
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if enough(middle) else (middle, most)
+    return most
+
+
+# What is asked of a plan ----------------------------------------------------------------------------------------
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise ``ValueError`` unless 0 < value < 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1, both excluded")
+
+
+def check_plan(level: Any, power: Any, n: Any = 1) -> None:
+    """Raise ``ValueError`` unless n >= 1 and 0 < level < power < 1."""
+    check_at_least("n", n, 1)
+    check_share("level", level)
+    check_share("power", power)
+    if power <= level:
+        raise ValueError(f"power is {power!r}; expected more than the level {level!r}, which chance alone gives")
+
+
+def check_deviation(deviation: Any, most: float) -> None:
+    """Raise ``ValueError`` unless 0 < deviation <= most."""
+    check_number("deviation", deviation, most=most)
+    if deviation == 0:
+        raise ValueError("deviation is 0; expected one above 0: no test detects none")

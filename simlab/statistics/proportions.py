@@ -1,0 +1,67 @@
+"""Proportions: the exact binomial test, two-sided by doubling the smaller tail, and its interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta, binom
+
+from simlab.checks import check_at_least, check_number
+from simlab.statistics.laws import as_p_values
+from simlab.statistics.planned import Planned, check_share
+
+
+def binomial_p_value(successes: Any, n: int, rate: float) -> Any:
+    """Of ``successes[...]`` among n at ``rate``; no level is exceeded."""
+    tails = np.minimum(binom.cdf(successes, n, rate), binom.sf(np.asarray(successes) - 1, n, rate))
+    return as_p_values(np.minimum(1.0, 2 * tails))
+
+
+def binomial_power(n: int, level: float, rate: float, true: float) -> float:
+    """The probability of a p-value of at most ``level`` where the rate is ``true``."""
+    low = binom.ppf(level / 2, n, rate)  # the smallest number whose lower tail reaches level / 2
+    low -= binom.cdf(low, n, rate) > level / 2
+    high = binom.isf(level / 2, n, rate) + 1  # isf is the smallest number beyond which there is no more than level / 2
+    return float(binom.cdf(low, n, true) + binom.sf(high - 1, n, true))
+
+
+def proportion_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval (Biometrika 26, 1934): it holds the rate with at least ``confidence``."""
+    n = check_at_least("n", n, 1)
+    successes = check_at_least("successes", successes, 0)
+    check_share("confidence", confidence)
+    if successes > n:
+        raise ValueError(f"successes is {successes}; expected at most n = {n}")
+    tail = (1 - confidence) / 2
+    low = beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
+    high = beta.isf(tail, successes + 1, n - successes) if successes < n else 1.0
+    return float(low), float(high)
+
+
+class ProportionTest(Planned):
+    """Whether a proportion is ``rate``, 0 to 1. A deviation is how far the true rate is from it, either way."""
+
+    unit = "rate"
+
+    def __init__(self, rate: float) -> None:
+        check_number("rate", rate, most=1)
+        self.rate = float(rate)
+        self.most = max(self.rate, 1 - self.rate)
+
+    def p_value(self, successes: Any, n: int) -> Any:
+        """Of ``successes[...]`` among n. Never below the level more often than that."""
+        check_at_least("n", n, 1)
+        if np.any(np.asarray(successes) < 0) or np.any(np.asarray(successes) > n):
+            raise ValueError(f"successes is {successes!r}; expected numbers from 0 to n = {n}")
+        return binomial_p_value(successes, n, self.rate)
+
+    def _power(self, n: int, level: float, deviation: float) -> float:
+        """The lesser of the two directions, of those that stay within 0 and 1; exact."""
+        return either_way(n, level, self.rate, deviation)
+
+
+def either_way(n: int, level: float, rate: float, deviation: float) -> float:
+    """The least power of the binomial test at ``rate`` plus and minus ``deviation``, where that is a rate."""
+    sides = [true for true in (rate - deviation, rate + deviation) if 0 <= true <= 1]
+    return min((binomial_power(n, level, rate, true) for true in sides), default=1.0)
