@@ -17,6 +17,11 @@ from theory.claims import (
     pac,
     pac_readings,
     pac_scale,
+    published,
+    published_cspd,
+    published_cspd_tables,
+    published_lengths,
+    published_rows,
     sjd,
     sjd_reference,
     sjd_scale,
@@ -41,6 +46,11 @@ _TOLD = (  # in the order they are told
     pac_scale,
     pac_readings,
     baselines,
+    published,
+    published_rows,
+    published_cspd,
+    published_cspd_tables,
+    published_lengths,
 )
 CLAIMS: dict[str, Claim] = {id: claim for module in _TOLD for id, claim in module.CLAIMS.items()}
 PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.values()))
