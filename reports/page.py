@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.results import write
-from reports import claim_pages, drafting, figures, maps
+from reports import claim_pages, drafting, figures, maps, published_page
 from reports.parts import png, svg, template
 
 VERDICT_NAMES = {
@@ -28,12 +28,13 @@ PAPERS = {
     "lantern": "LANTERN",
     "sjd-pac": "SJD-PAC",
     "baselines": "Samplers and baselines",
+    "published": "Published numbers against each other",
 }
 COMPARED = ("speculative", "sjd, repeat-above")
 
 
 def build(out: Path) -> Path:
-    """Write ``report.html`` beside the results in ``out``, and a page a claim under ``claims``.
+    """Write ``report.html`` beside the results in ``out``, a page a claim under ``claims``, and one of printed numbers.
 
     Raises ``FileNotFoundError`` where results are missing.
     """
@@ -48,6 +49,7 @@ def build(out: Path) -> Path:
         measured=_measured(out) if manifest["measured"] else None,
     )
     claim_pages.build(out, verdicts, papers(verdicts["claims"]))
+    published_page.build(out, verdicts)
     path = out / "report.html"
     write(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
     return path
