@@ -1,0 +1,25 @@
+"""What recorders are given, and what they give back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from simlab.chance import Tape
+from simlab.decoders import Decoder
+from simlab.kernels import Simulation
+from simlab.processes import Pair
+from simlab.rules import Rule
+
+
+class Sample(NamedTuple):
+    """What was simulated, B sequences, and from what."""
+
+    simulation: Simulation
+    pair: Pair
+    decoder: Decoder
+    rule: Rule
+    tape: Tape
+
+
+Columns = Mapping[str, Any]  # [B], or B lists, by name
