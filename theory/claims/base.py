@@ -33,6 +33,7 @@ Kind = Literal[
     "example",
     "control",
     "exact-small-scale",
+    "simulation",
     "parts",
     "check-failed",
 ]
