@@ -11,7 +11,7 @@ from fractions import Fraction
 from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import TableProcess
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, Verdict, caught, numbers, require, shown
 from theory.claims.sjd import deviation, mean_steps
 from theory.images import FALSE_ALARMS, IMAGES, Speed, compare, speed, stated
 from theory.worlds import random_world, sticky_world
@@ -64,9 +64,9 @@ def window(seed: int) -> Finding:
     rises = compare(base, found["W = 8"]).sure == 1
     saturated = max(gains.values()) <= SATURATED
     surely_not = max(_least(found[f"W = {w}"], base) for w in gains) > SATURATED
-    verdict = "not-refuted" if rises and saturated else "refuted" if surely_not else "not-decided"
+    verdict: Verdict = "not-refuted" if rises and saturated else "refuted" if surely_not else "not-decided"
     return Finding(
-        verdict,  # type: ignore[arg-type]
+        verdict,
         [
             Evidence(
                 "simulation",
@@ -229,7 +229,7 @@ def jacobi_fixed(seed: int) -> Finding:
 
 def _jacobi(noise: str, seed: int) -> Finding:
     processes = _small_processes(seed)
-    both = {name: Jacobi(4, name) for name in ("fresh", "fixed")}  # type: ignore[arg-type]
+    both = {name: Jacobi(4, name) for name in ("fresh", "fixed")}
     require(max(deviation(Jacobi(3, d.noise), p) for d in both.values() for p in processes[:3]) == 0, "not lossless")
     found = speeds_of({"fresh": Jacobi(16), "fixed": Jacobi(16, "fixed"), "SJD": Sjd(16)}, seed)
     low, high = found[noise].mean.interval(1 - FALSE_ALARMS)
@@ -237,9 +237,9 @@ def _jacobi(noise: str, seed: int) -> Finding:
     control = caught(
         {"SJD": found["SJD"]}, lambda s: max(0, s.mean.interval(1 - FALSE_ALARMS)[0] - SLOW), "no acceleration"
     )
-    verdict = "not-refuted" if high < SLOW else "refuted" if low > SLOW else "not-decided"
+    verdict: Verdict = "not-refuted" if high < SLOW else "refuted" if low > SLOW else "not-decided"
     return Finding(
-        verdict,  # type: ignore[arg-type]
+        verdict,
         [
             Evidence(
                 "counterexample",
