@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import extending, njit, types
 
 from simlab.arrays import BLOCK, LANES
 
 DOUBLE, WORD = ir.DoubleType(), ir.IntType(32)
 VECTOR = ir.VectorType(DOUBLE, LANES)
+
+
+intrinsic: Any = extending.intrinsic  # what it makes takes no argument for the typing context
 
 
 @intrinsic
