@@ -1,0 +1,71 @@
+"""Independent tokens: a pair of rows for every position, as far apart and as flat as asked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlab.arrays import Array, grid
+from simlab.checks import check_at_least, check_choice
+from simlab.processes import rows
+from simlab.processes.compiled import Compiled, Stream, generator, line_or_grid
+from simlab.processes.pair import Pair
+
+FAMILIES = ("zipf", "dirichlet")
+
+
+class Categorical(Compiled):
+    """Position i has row i mod C of ``table[C, V]``, whatever the tokens before."""
+
+    def __init__(self, table: np.ndarray, shape: tuple[int, int], precision: str = "float64") -> None:
+        super().__init__(table.shape[1], shape, precision)
+        self.table = table.astype(precision)
+
+    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
+        return self.table.take(grid(start, count) % len(self.table), axis=0)
+
+
+def categorical_pair(
+    vocabulary: int = 1024,
+    length: int = 256,
+    entropy: float = 7.0,
+    tv: float = 0.3,
+    family: str = "zipf",
+    contexts: int | None = None,
+    shape: tuple[int, int] | None = None,
+    seed: int = 0,
+    precision: str = "float64",
+) -> Pair:
+    """A target and a draft of independent tokens.
+
+    Parameters
+    ----------
+    vocabulary, length
+        V >= 2 and N >= 1; memory goes with V times ``contexts``.
+    entropy
+        The mean entropy of the target's rows in bits, above 0 and up to log2 V.
+    tv
+        The mean TV between the rows of target and draft. Both means are over contexts, and attained to rounding.
+    family
+        ``zipf``: r^-s for the token of rank r, ranks drawn anew for every context, s differing by up to a factor of 3;
+        ``dirichlet``: symmetric Dirichlet rows. Either is sharpened as a whole to the entropy.
+    contexts
+        How many pairs of rows there are; position i has pair i mod ``contexts``. One for each position by default,
+        and at least 2 where there are 2 positions: a row off by one must not go unseen.
+    shape
+        The grid (rows, columns); one row by default.
+
+    Raises ``ValueError`` for a value outside its range, or a TV that rows as flat as this cannot have.
+    """
+    rows.check_entropy(entropy, vocabulary)
+    shape = line_or_grid(length, shape)
+    contexts = length if contexts is None else check_at_least("contexts", contexts, min(2, length))
+    check_choice("family", family, FAMILIES)
+    random = generator(seed, Stream.ROWS)
+    if family == "zipf":
+        scores = rows.zipf(random, contexts, vocabulary)
+    else:
+        scores = rows.dirichlet(random, contexts, vocabulary, rows.concentration_of(entropy, vocabulary))
+    scores *= rows.sharpness(scores, entropy)
+    noisy = rows.with_noise(scores, tv, generator(seed, Stream.DRAFT))
+    target, draft = (Categorical(rows.pmfs(table), shape, precision) for table in (scores, noisy))
+    return Pair(target, draft)

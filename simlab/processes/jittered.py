@@ -1,0 +1,67 @@
+"""Numerical noise: the rows of a process, slightly different in every call.
+
+The logits of a real model depend in their last bits on the sizes and the order in which they are computed, so that two
+calls do not give the same row for one prefix. Here every logit has noise of its own for every place that a window
+can start from. With it there is no longer one law of a sequence: what a row is depends on the call that asks. The same
+call always gives the same rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from simlab.arrays import Array, grid
+from simlab.chance.kernels import philox4x32
+from simlab.chance.philox import MASK
+from simlab.checks import check_number
+from simlab.processes.base import Process
+from simlab.processes.compiled import exponential, integers, normalise
+
+LARGEST = 100.0  # noise whose exponential is far from overflow
+STEP = 2.0**-32
+WIDTH = np.sqrt(12.0)  # of the uniform law with standard deviation 1
+KIND = 0x4A << 24  # keeps these numbers apart from those of a tape with the same seed
+
+
+class Jittered(Process):
+    """``process`` with uniform noise of standard deviation ``jitter`` on each logit.
+
+    The noise is that of (seed, start of the call, position, token), and of ``stream``, which tells a target from
+    its draft. Raises ``ValueError`` for noise below 0 or above 100.
+    """
+
+    def __init__(self, process: Process, jitter: float, seed: int, stream: int = 0) -> None:
+        check_number("jitter", jitter, 0, LARGEST)
+        self.process, self.jitter, self.seed, self.kind = process, float(jitter), seed, KIND | stream
+        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
+        self.uniform = process.uniform
+
+    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
+        return self._noisy(self.process.forward(tokens, start, count), start, grid(start, count))
+
+    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        deep = np.concatenate([[0], (paths >= 0).sum(axis=1)])
+        rows = self.process.forward_tree(tokens, start, nodes, paths)
+        return self._noisy(rows, start, start[:, None] + deep)
+
+    def _noisy(self, rows: np.ndarray, start: np.ndarray, position: np.ndarray) -> np.ndarray:
+        found = np.ascontiguousarray(rows).copy()
+        key = self.seed & MASK, self.seed >> 32
+        _add_noise(found, integers(start), integers(position), self.jitter, key, self.kind)
+        return found
+
+
+@njit(nogil=True, cache=True)
+def _add_noise(
+    rows: np.ndarray, start: np.ndarray, position: np.ndarray, jitter: float, key: tuple[int, int], kind: int
+) -> None:
+    """Noise on the logits of ``rows[B, M, V]``, in place; a point mass stays one."""
+    for b in range(rows.shape[0]):
+        for m in range(rows.shape[1]):
+            row = rows[b, m]
+            for v in range(0, len(row), 4):
+                words = philox4x32(v, start[b], position[b, m], kind, key[0], key[1])
+                for k in range(min(4, len(row) - v)):
+                    row[v + k] *= exponential(jitter * WIDTH * (words[k] * STEP - 0.5))
+            normalise(row)

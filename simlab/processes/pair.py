@@ -1,0 +1,44 @@
+"""A target with its draft, and what samplers do to both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.processes.base import Process
+from simlab.processes.processed import Processed
+
+PROCESSORS = ("temperature", "top_k", "top_p")
+
+
+class Pair(NamedTuple):
+    """Two processes over the same sequences; ``codebook[V, d]`` where nearness of tokens means something."""
+
+    target: Process
+    draft: Process | None
+    codebook: np.ndarray | None = None
+
+
+class Sampled(Processed):
+    """A process behind temperature, top-k and top-p; a tree of drafts is one call of it too."""
+
+    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        rows = self.process.forward_tree(tokens, start, nodes, paths)
+        return self.processed(rows).astype(rows.dtype, copy=False)  # a point mass, as past the end, stays one
+
+
+def sampled(pair: Pair, processors: Mapping[str, Any]) -> Pair:
+    """``pair`` with both its processes behind ``processors``: any of temperature, top_k and top_p.
+
+    Raises ``ValueError`` for any other name, and as :class:`simlab.processes.Processed` does for values.
+    """
+    if not isinstance(processors, Mapping):
+        raise ValueError(f"processors is {processors!r}; expected a mapping of {', '.join(PROCESSORS)}")
+    for name in processors:
+        if name not in PROCESSORS:
+            raise ValueError(f"unknown processor {name!r}; expected one of {', '.join(PROCESSORS)}")
+    draft = None if pair.draft is None else Sampled(pair.draft, **processors)
+    return Pair(Sampled(pair.target, **processors), draft, pair.codebook)
