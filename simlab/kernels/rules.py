@@ -129,7 +129,8 @@ def accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
         return _typical(rule, p, x)
     if rule.kind == LANTERN_GREEDY:
         return 1.0 if _greedy(rule, p, x) == x else 0.0
-    target, draft = np.float64(p[x]), np.float64(q[x])
+    target: float = np.float64(p[x])
+    draft: float = np.float64(q[x])
     if rule.kind == AMPLIFY:
         target = rule.a * target
     elif rule.kind == ADDITION:
@@ -357,7 +358,7 @@ def _members(rule: CompiledRule, p: np.ndarray, x: int) -> np.ndarray:
 @njit(nogil=True, cache=True)
 def _greedy(rule: CompiledRule, p: np.ndarray, x: int) -> int:
     """The likeliest token of p_A(. given x), the first of equals."""
-    return np.argmax(_conditional(rule, p, x))
+    return int(np.argmax(_conditional(rule, p, x)))
 
 
 @njit(nogil=True, cache=True)

@@ -243,7 +243,7 @@ def strictly_local(seed: int) -> Finding:
                 + "; ".join(
                     f"{name}: SJD with L = 32 {a}, full method with L = 64 {b}" for name, (a, b) in found.items()
                 )
-                + f"; printed {printed_compression('2', 'sjd', L=32)} and {printed}; strictly local, the full method is "
+                + f"; printed {printed_compression('2', 'sjd', L=32)} and {printed}; strictly local, the full one is "
                 f"at least {low:.2f} at 1 - {FALSE_ALARMS:g}, n = {few} images",
                 numbers(compression={name: b.mean.mean for name, (_, b) in found.items()}),
             ),
