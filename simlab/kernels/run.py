@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -121,12 +120,15 @@ def _kept(state: Any, rows: np.ndarray) -> Any:
 
 
 def _joined(parts: list[Simulation]) -> Simulation:
-    """Batches one after the other, steps filled up with 0 to the longest."""
+    """Batches one after the other, calls filled up with 0 to the longest."""
     longest = max(part.committed.shape[1] for part in parts)
-    widen: Callable[[np.ndarray], np.ndarray] = lambda steps: np.pad(steps, ((0, 0), (0, longest - steps.shape[1])))  # noqa: E731
-    return Simulation(
-        np.concatenate([part.tokens for part in parts]),
-        np.concatenate([part.steps for part in parts]),
-        np.concatenate([widen(part.accepted) for part in parts]),
-        np.concatenate([widen(part.committed) for part in parts]),
-    )
+    filled = [
+        Simulation(part.tokens, part.steps, *(_filled(calls, longest) for calls in (part.accepted, part.committed)))
+        for part in parts
+    ]
+    return Simulation(*(np.concatenate(arrays) for arrays in zip(*filled, strict=True)))
+
+
+def _filled(calls: np.ndarray, count: int) -> np.ndarray:
+    """``calls[B, S]`` with zeros up to ``count`` columns."""
+    return np.pad(calls, ((0, 0), (0, count - calls.shape[1])))
