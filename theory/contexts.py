@@ -1,0 +1,122 @@
+"""Contexts that a target visits, and what a rule does on a few dozen of them, in the mean.
+
+Means over one fixed set of contexts can be compared: two runs with other rules would visit other contexts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from simlab.chance import Tape
+from simlab.checks import check_at_least
+from simlab.decoders import Autoregressive
+from simlab.kernels import simulate
+from simlab.processes import Pair
+from simlab.rules import Speculative
+from theory.rows_at_scale import Step, addition, amplify
+
+__all__ = ["Contexts", "Means", "addition_to", "amplify_to", "entropy", "likeliest", "means", "visited"]
+
+StepOf = Callable[[np.ndarray, np.ndarray], Step]  # from rows p, q [V]
+DistanceOf = Callable[[np.ndarray, np.ndarray], float]  # from rows [V]
+
+
+class Contexts(NamedTuple):
+    """Rows of a target and its draft, ``[n, V]`` each."""
+
+    p: np.ndarray
+    q: np.ndarray
+
+    @property
+    def lossless(self) -> float:
+        """The mean acceptance of the lossless rule."""
+        return float(np.minimum(self.p, self.q).sum(axis=1).mean())
+
+
+def visited(pair: Pair, count: int, seed: int, sequences: int = 8) -> Contexts:
+    """``count`` contexts, spread evenly over places of ``sequences`` sequences that the target draws itself.
+
+    Raises ``ValueError`` for a pair without draft, or fewer places than a sequence is asked for.
+    """
+    if pair.draft is None:
+        raise ValueError("the pair has no draft; expected a target and a draft")
+    places = -(-check_at_least("count", count, 1) // check_at_least("sequences", sequences, 1))
+    if places > pair.target.length:
+        raise ValueError(f"count is {count}; expected at most {sequences * pair.target.length}, the tokens there are")
+    tokens = simulate(Autoregressive(), pair.target, Speculative(), Tape(seed, sequences)).tokens
+    p, q = (
+        np.concatenate(
+            [
+                process.forward(tokens, np.full(sequences, (2 * k + 1) * pair.target.length // (2 * places)), 1)[:, 0]
+                for k in range(places)
+            ]
+        )[:count]
+        for process in (pair.target, pair.draft)
+    )
+    return Contexts(p, q)
+
+
+def likeliest(contexts: Contexts) -> Contexts:
+    """The same contexts where the draft's likeliest token is the candidate, surely, and scored so."""
+    q = np.zeros_like(contexts.q)
+    q[np.arange(len(q)), contexts.q.argmax(axis=1)] = 1
+    return contexts._replace(q=q)
+
+
+def entropy(contexts: Contexts) -> float:
+    """The mean entropy of the target's rows in bits."""
+    p = contexts.p
+    return float(-(p * np.log2(np.where(p > 0, p, 1))).sum(axis=1).mean())
+
+
+class Means(NamedTuple):
+    """What a rule comes to over contexts."""
+
+    acceptance: float
+    tv: float
+    wasserstein: float  # NaN where no distance was asked for
+
+
+def means(contexts: Contexts, rule: StepOf, distance: DistanceOf | None = None) -> Means:
+    """Mean acceptance, TV, and ``distance`` from law to target, of ``rule``."""
+    found = []
+    for p, q in zip(*contexts, strict=True):
+        step = rule(p, q)
+        away = np.nan if distance is None else distance(step.law, p)
+        found.append((step.acceptance, abs(step.law - p).sum() / 2, away))
+    return Means(*np.mean(found, axis=0).tolist())
+
+
+# Naive rules that accept as much ---------------------------------------------------------------------------------
+
+
+def amplify_to(contexts: Contexts, acceptance: float) -> float:
+    """The factor at which amplify accepts that much in the mean, at least 1.
+
+    Raises ``ValueError`` for less than the lossless rule accepts, or more than amplify can.
+    """
+    return 1 + _parameter(lambda more: amplify(*contexts, 1 + more).acceptance, acceptance)
+
+
+def addition_to(contexts: Contexts, acceptance: float) -> float:
+    """The same for the addend of addition, at least 0."""
+    return _parameter(lambda epsilon: addition(*contexts, epsilon).acceptance, acceptance)
+
+
+def _parameter(accepted: Callable[[float], np.ndarray], wanted: float) -> float:
+    """Where the mean of ``accepted``, which rises, is ``wanted``."""
+
+    def excess(parameter: float) -> float:
+        return float(accepted(parameter).mean()) - wanted
+
+    high = 1.0
+    while excess(high) < 0 and high < 1e9:
+        high *= 8
+    least, most = excess(0.0) + wanted, excess(high) + wanted
+    if not least - 1e-12 <= wanted <= most:
+        raise ValueError(f"acceptance is {wanted!r}; expected {least:.6g} to {most:.6g}, what the rule can accept")
+    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0, high, xtol=1e-15))
