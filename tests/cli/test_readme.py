@@ -56,6 +56,15 @@ def test_the_images(tour: dict[str, Any]) -> None:
     assert tour["calls"].max() < 64
 
 
+def test_the_simulation_and_the_statistics(tour: dict[str, Any]) -> None:
+    drawn = tour["drawn"]
+    assert drawn.tokens.shape == (4, 384)
+    assert (drawn.committed.sum(axis=1) == 384).all()
+    assert tour["test"].p_value(tour["tally"](tour["images"].ravel().tolist())) == 0
+    told = str(tour["test"].stated(n=tour["images"].size, level=1e-6))
+    assert f"# {told}" in README
+
+
 def test_the_search(tour: dict[str, Any]) -> None:
     assert tour["found"] is None
 
