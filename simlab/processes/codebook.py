@@ -35,7 +35,7 @@ def codebook_pair(
     vocabulary, length, dimension
         V >= 2, N >= 1 and d >= 1.
     clusters, spread
-        Tokens lie around this many random unit vectors, 1 to V, at about the distance ``spread`` >= 0.
+        Tokens lie around this many random unit vectors, 1 to V, at about the distance ``spread``, 0 to 100.
     order
         How many tokens a query is made of, >= 1.
     temperature
@@ -53,7 +53,7 @@ def codebook_pair(
     if check_at_least("clusters", clusters, 1) > vocabulary:
         raise ValueError(f"clusters is {clusters}; expected at most {vocabulary}, the vocabulary")
     check_at_least("order", order, 1)
-    check_number("spread", spread)
+    check_number("spread", spread, 0, 100)
     check_number("temperature", temperature, 1e-6)
     check_number("draft_noise", draft_noise)
     shape = line_or_grid(length, shape)

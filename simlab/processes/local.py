@@ -66,9 +66,9 @@ def local_pair(
     coupling, locality
         0 to 1: the neighbours' share against content, and the fall of their weight with every unit of distance.
     heterogeneity
-        >= 0: the standard deviation of log hardness over regions.
+        0 to 10: the standard deviation of log hardness over regions.
     floor
-        >= 0: the size of the long-range term against the two others together.
+        0 to 100: the size of the long-range term against the two others together.
     radius, smoothness
         How far away a neighbour may be (>= 1), and the correlation length of the fields (above 0), in tokens.
     jitter
@@ -83,14 +83,18 @@ def local_pair(
     Raises ``ValueError`` for a value outside its range.
     """
     shape = check_shape(shape)
+    rows.check_entropy(entropy, vocabulary)
+    check_at_least("dimension", dimension, 1)
     check_number("coupling", coupling, 0, 1)
     check_number("locality", locality, 0, 1)
+    check_number("heterogeneity", heterogeneity, 0, 10)
+    check_number("floor", floor, 0, 100)
     check_at_least("radius", radius, 1)
     check_number("smoothness", smoothness, 1e-3)
     check_number("draft_noise", draft_noise)
-    model = _model(vocabulary, dimension, entropy, coupling, locality, heterogeneity, floor, radius, seed)
 
     field = _smooth(generator(seed, Stream.HARDNESS, image), shape, smoothness, 1)[:, 0]
+    model = _model(vocabulary, dimension, entropy, coupling, locality, heterogeneity, floor, radius, seed)
     hardness = model.scale * np.exp(heterogeneity * field)
     target, other = (
         _past(eye, shape, coupling, floor, _smooth(generator(seed, stream, image), shape, smoothness, dimension), seed)
@@ -136,10 +140,6 @@ def _model(
     seed: int,
 ) -> _Model:
     """The model of these parameters; kept, because its scale takes a while to find."""
-    rows.check_entropy(entropy, vocabulary)
-    check_at_least("dimension", dimension, 1)
-    check_number("heterogeneity", heterogeneity)
-    check_number("floor", floor)
     codebook = directions(generator(seed, Stream.CODEBOOK).standard_normal((vocabulary, dimension)))
     target, draft = (
         _eye(generator(seed, maps), dimension, locality, radius) for maps in (Stream.MAPS, Stream.DRAFT_MAPS)

@@ -166,6 +166,24 @@ def test_rows_by_definition(name: str, parameters: dict[str, Any]) -> None:
             np.testing.assert_allclose(rows[b, i], by_definition(process, tokens[b], i), rtol=1e-11, atol=1e-15)
 
 
+def misfit(rows: np.ndarray, codebook: np.ndarray, temperature: float) -> float:
+    """How far log p is, in every row, from -|e(v) - query|^2 / temperature and a constant, for the best query."""
+    wanted = temperature * np.log(rows.reshape(-1, len(codebook))).T + (codebook**2).sum(axis=1)[:, None]
+    terms = np.column_stack([np.ones(len(codebook)), 2 * codebook])
+    return float(abs(terms @ np.linalg.lstsq(terms, wanted)[0] - wanted).max())
+
+
+@few
+@given(temperature=st.floats(0.1, 2), seed=seeds)
+def test_logits_are_squared_distances_to_a_query(temperature: float, seed: int) -> None:
+    pair = make_process("codebook", vocabulary=200, length=9, temperature=temperature, seed=seed)
+    assert pair.codebook is not None
+    for process in pair[:2]:
+        rows = rows_of(process, random_tokens(process, 3, seed))
+        assert misfit(rows, pair.codebook, temperature) < 1e-9
+        assert misfit(rows, pair.codebook, 1.1 * temperature) > 1e-3
+
+
 @few
 @given(coupling=st.floats(0.01, 0.99), locality=st.floats(0, 1), radius=st.integers(1, 4), seed=seeds)
 def test_neighbours_have_their_share_whatever_the_locality(
