@@ -13,6 +13,7 @@ p(A) is taken.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,7 @@ class ExactG(Planned):
         """A lower bound, against any law that far in TV."""
         if len(self.law.mass) == 1:
             return 1 - (1 - deviation) ** n
-        edge = self._edge(n, level)
-        return event_power(n, (edge + len(self.law.mass) / 2) * self._step(n), deviation) if edge < BINS else 0.0
+        return event_power(n, self._critical(n, level), deviation)
 
     def _step(self, n: int) -> float:
         """The width of a bin: the last one begins at the largest G there is, or where a p-value is small enough."""
@@ -76,6 +76,11 @@ class ExactG(Planned):
     def _edge(self, n: int, level: float) -> int:
         """The first bin whose p-value is at most ``level``; ``BINS`` if there is none."""
         return int(np.searchsorted(-self._tail(n), -level))
+
+    def _critical(self, n: int, level: float) -> float:
+        """A G that surely raises the alarm, however it is rounded; infinite if there is none."""
+        edge = self._edge(n, level)
+        return (edge + len(self.law.mass) / 2) * self._step(n) if edge < BINS else inf
 
     def _computed_tail(self, n: int) -> np.ndarray:
         """P(statistic >= bin), ``[BINS]``."""

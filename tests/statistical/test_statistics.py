@@ -73,11 +73,11 @@ def chance(counts: np.ndarray, mass: Any) -> np.ndarray:
 def test_rare_outcomes_share_a_cell() -> None:
     law = Law(LAW)
     cells = Cells.of(law, 1000)
-    assert cells.totals(law.counts({"d": 3, "e": 2, "c": 10, "a": 1, "b": 4})[0]).tolist() == [15, 4, 1]
-    expected = cells.mass * 1000
-    assert expected.sum() == pytest.approx(1000)
-    assert (expected >= LEAST).all(), "the rare ones are not enough and take a neighbour with them"
-    assert cells.hidden == pytest.approx(0.25)
+    assert cells.totals(law.counts({"d": 3, "e": 2, "c": 10, "a": 1, "b": 4})[0]).tolist() == [5, 10, 4, 1]
+    assert (cells.mass * 1000).tolist() == pytest.approx([0.5, 249.5, 250, 500])
+    assert (Cells.of(law, 100_000).mass * 100_000 >= LEAST).sum() == 4
+    assert cells.hidden == pytest.approx(0.0005)
+    assert Cells.of(law, 100_000).hidden == 0, "one that is alone hides nothing"
     assert Cells.of(Law({0: 0.5, 1: 0.5}), 1000).freedom == 1
     assert Cells.of(Law(LAW), 10**6).freedom == 4
     assert Cells.of(Law(LAW), 30).freedom == 0
@@ -330,11 +330,18 @@ def test_the_smallest_detectable_deviation_is_detected() -> None:
 
 def test_pooling_is_paid_for() -> None:
     """A deviation among outcomes that share a cell is not seen: what is said to be detectable counts it in."""
-    rare = [0.5, 0.48, 0.01, 0.01]
-    test = GTest(rare, least=30)
-    assert test.cells(1000).hidden == pytest.approx(0.5)
-    assert test.detectable(1000, 1e-3) > 0.5
-    assert test.power_against(1000, 1e-3, [0.5, 0.48, 0.02, 0]) < 0.01
+    test = GTest([0.4, 0.3, 0.1, *[0.002] * 100])
+    assert test.cells(2000).hidden == pytest.approx(0.2)
+    assert test.detectable(2000, 1e-3) > 0.2
+    assert test.power_against(2000, 1e-3, [0.4, 0.3, 0.1, *[0.004, 0] * 50]) < 0.01
+
+
+def test_a_rare_cell_is_seen() -> None:
+    """What was expected once and seen 30 times raises the alarm, though all that is frequent is as expected."""
+    law = [0.5, 0.3, 0.199, 0.001]
+    assert GTest(law).p_value([500, 300, 199, 1]) > 0.5
+    assert GTest(law).p_value([485, 291, 194, 30]) < 1e-20
+    assert GTest(law).power_against(1000, 1e-6, [0.485, 0.291, 0.194, 0.03]) > 0.999
 
 
 def test_what_exact_g_detects_is_a_bound_for_all_shapes() -> None:
@@ -350,6 +357,26 @@ def test_what_exact_g_detects_is_a_bound_for_all_shapes() -> None:
     assert len(powers) > 10
     assert bound <= min(powers)
     assert bound > min(powers) - 0.2
+
+
+def test_a_critical_g_raises_the_alarm_however_it_is_rounded() -> None:
+    test, n, counts = ExactG(THREE), 30, np.array(list(compositions(30, 3)))
+    g = power_divergence(counts, n * np.array(THREE), axis=1, lambda_="log-likelihood").statistic
+    for level in (0.05, 0.01, 1e-3, 1e-6):
+        critical = test._critical(n, level)
+        assert (test.p_value(counts[g >= critical]) <= level).all()
+        assert critical < g[test.p_value(counts) <= level].min() + 4 * test._step(n)
+    assert test._critical(3, 1e-6) == inf
+
+
+def test_a_bound_on_points_is_one_whatever_the_kernel() -> None:
+    """Points that a kernel holds for wholly different are always r apart: not the least surprising."""
+    assert ConcentrationTest(Gaussian(1e-3)).p_value([1, 2, 3], [4, 5]) == 1
+    far = [-1.0] * 50, [1.0] * 50
+    assert ConcentrationTest(EnergyOnLine(1)).most == pytest.approx(energy_distance(*far)), "as far as can be"
+    root = (2 / 50) ** 0.5
+    expected = np.exp(-((2 / (2**0.5 * root) - 1) ** 2))
+    assert ConcentrationTest(Energy(1)).p_value(*far) == pytest.approx(expected)
 
 
 # What people are told ------------------------------------------------------------------------------------------

@@ -43,9 +43,10 @@ def test_the_bound_is_the_most_of_all_events(n: int) -> None:
         assert expected <= bound <= expected * 1.0002
 
 
-def test_with_many_outcomes_it_is_no_less_and_hardly_more() -> None:
-    law = np.array([0.3, 0.2, 0.1, *[0.04] * 10])
-    for counts in generator(42).multinomial(500, law, 3):
+@pytest.mark.parametrize("n", [15, 500])
+def test_with_many_outcomes_it_is_no_less_and_hardly_more(n: int) -> None:
+    law = np.array([0.3, 0.2, 0.1, *[0.05] * 8])
+    for counts in generator(42_000 + n).multinomial(n, law, 4):
         expected = by_enumeration(counts, law, 0.99)
         assert expected <= tv_upper(counts, law, 0.99) < expected * 1.05
 
@@ -147,14 +148,14 @@ def test_a_pass_goes_on_to_a_stated_precision() -> None:
         reached.append(test.tv_upper(1 - 1e-6))
     assert reached == sorted(reached, reverse=True)
     assert reached[-1] < 0.02
-    assert not test.rejects(1e-6)
+    assert not test.rejects(1e-7)
     assert test.tv_upper(1 - 1e-6) == tv_upper_always(test.seen, Law(FIVE), 1 - 1e-6)
 
 
 def test_a_feared_law_is_found_sooner() -> None:
     wrong = np.array([0.41, 0.29, 0.21, 0.07, 0.02])
-    counts = generator(47).multinomial(20_000, wrong, 200)
+    counts = generator(47).multinomial(20_000, wrong, 1_000)
     blind, told = Sequential(FIVE).update(counts), Sequential(FIVE, [wrong]).update(counts)
     assert np.median(told.log_e_value) > np.median(blind.log_e_value) + 3
-    assert binom.sf((told.log_e_value > blind.log_e_value).sum() - 1, 200, 0.5) < 1e-6
+    assert binom.sf((told.log_e_value > blind.log_e_value).sum() - 1, 1_000, 0.5) < 1e-9
     assert Directed(FIVE, wrong).power_against(20_000, 1e-6, wrong) > (told.rejects(1e-6)).mean()
