@@ -14,6 +14,7 @@ from theory.claims import (
     lantern_output,
     lantern_reference,
     leviathan,
+    leviathan_scale,
     pac,
     pac_locality,
     pac_readings,
@@ -31,6 +32,7 @@ from theory.claims.base import VERDICTS, CheckFailed, Claim, Evidence, Finding, 
 
 _TOLD = (  # in the order they are told
     leviathan,
+    leviathan_scale,
     gsd,
     gsd_output,
     gsd_lossy,
