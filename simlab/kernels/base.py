@@ -49,10 +49,10 @@ def forward(process: Process, tokens: np.ndarray, start: np.ndarray, count: int)
     return np.ascontiguousarray(process.forward(tokens, start, count))
 
 
-# One sequence ---------------------------------------------------------------------------------------------------
+# One sequence: written out where they are called, as in simlab.kernels.rules --------------------------------------
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always")
 def scan(
     rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: np.ndarray, coins: np.ndarray, first: int, stop: int
 ) -> int:
@@ -63,7 +63,7 @@ def scan(
     return stop - first
 
 
-@njit(nogil=True, cache=True)
+@njit(inline="always")
 def token_after(
     rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: np.ndarray, count: int, width: int, uniform: float
 ) -> int:

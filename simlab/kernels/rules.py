@@ -120,11 +120,38 @@ _COMPILERS: dict[type, Callable[..., CompiledRule]] = {
 # What every kernel asks of a rule ------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True)
+# These two are written out where they are called, and what needs no more than p(x) and q(x) is decided there: a call
+# that hands arrays on counts the references to each, which takes longer than to accept a token does.
+
+
+@njit(inline="always")
 def accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
     """The probability of keeping x, as :meth:`simlab.rules.Rule.accept_rows`."""
-    if q[x] <= 0:
+    if rule.kind == SPECULATIVE or q[x] <= 0:
+        return _ratio(p[x], q[x])
+    return _accept(rule, p, q, x)
+
+
+@njit(inline="always")
+def redraw(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int, uniform: float) -> int:
+    """The token after x is rejected, by inverse CDF of the residual; [p - q]+ is never written down."""
+    if _has_own_residual(rule):
+        return inverse_cdf(weights(rule, p, q, x), uniform)
+    return inverse_cdf(p, uniform) if rule.kind == TYPICAL else inverse_excess(p, q, uniform)
+
+
+@njit(nogil=True, cache=True)
+def _ratio(target: float, draft: float) -> float:
+    """min(1, target / draft); 1 where the draft has no mass, 0 where it is no number."""
+    target, draft = np.float64(target), np.float64(draft)
+    if draft <= 0:
         return 1.0
+    return min(1.0, target / draft) if draft > 0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
+    """The same for every rule but the first, where q(x) > 0."""
     if rule.kind == TYPICAL:
         return _typical(rule, p, x)
     if rule.kind == LANTERN_GREEDY:
@@ -151,14 +178,6 @@ def accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
         share = min(1.0, _over(rule.a, _apart(p, q)))
         target = target + share * (draft - target)
     return min(1.0, target / draft) if draft > 0 else 0.0
-
-
-@njit(nogil=True, cache=True)
-def redraw(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int, uniform: float) -> int:
-    """The token after x is rejected, by inverse CDF of the residual; [p - q]+ is never written down."""
-    if _has_own_residual(rule):
-        return inverse_cdf(weights(rule, p, q, x), uniform)
-    return inverse_cdf(p, uniform) if rule.kind == TYPICAL else inverse_excess(p, q, uniform)
 
 
 @njit(nogil=True, cache=True)
@@ -221,7 +240,7 @@ def _sum_where(row: np.ndarray, members: np.ndarray) -> float:
         for i in range(BLOCK):
             token = start + i
             part[i] = row[token] if token < len(row) and members[token] else 0.0
-        sofar += block_sum(part, 0)
+        sofar += block_sum(part, 0, 0)
     return sofar
 
 

@@ -16,31 +16,35 @@ from numba import extending, njit, types
 
 from simlab.arrays import BLOCK, LANES
 
-DOUBLE, WORD = ir.DoubleType(), ir.IntType(32)
+DOUBLE, WORD, BYTES = ir.DoubleType(), ir.IntType(32), ir.IntType(8).as_pointer()
 VECTOR = ir.VectorType(DOUBLE, LANES)
+LINE = 64  # bytes that come from memory at once
+AHEAD = 4  # blocks from the one that is added up to the one that is fetched
 
 
 intrinsic: Any = extending.intrinsic  # what it makes takes no argument for the typing context
 
 
 @intrinsic
-def block_sum(typing: Any, row: Any, start: Any) -> Any:
-    """The sum of ``row[start : start + BLOCK]``, contiguous, as a double."""
+def block_sum(typing: Any, row: Any, start: Any, ahead: Any) -> Any:
+    """The sum of ``row[start : start + BLOCK]``, contiguous, as a double; the block at ``ahead`` is fetched."""
 
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        load = _loader(context, builder, signature.args[0], values[0], values[1])
+        row, start, ahead = values
+        load = _loader(context, builder, signature.args[0], row, start, ahead)
         return _sum_of_lanes(builder, load)
 
-    return types.float64(row, types.intp), build
+    return types.float64(row, types.intp, types.intp), build
 
 
 @intrinsic
-def block_excess(typing: Any, p: Any, q: Any, start: Any) -> Any:
-    """The sum of max(p - q, 0) over ``start : start + BLOCK``; rows contiguous, differences in double."""
+def block_excess(typing: Any, p: Any, q: Any, start: Any, ahead: Any) -> Any:
+    """The same of max(p - q, 0); differences in double."""
 
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        of_p = _loader(context, builder, signature.args[0], values[0], values[2])
-        of_q = _loader(context, builder, signature.args[1], values[1], values[2])
+        p, q, start, ahead = values
+        of_p = _loader(context, builder, signature.args[0], p, start, ahead)
+        of_q = _loader(context, builder, signature.args[1], q, start, ahead)
         nothing = ir.Constant(VECTOR, [0.0] * LANES)
 
         def load(offset: int) -> Any:
@@ -49,17 +53,30 @@ def block_excess(typing: Any, p: Any, q: Any, start: Any) -> Any:
 
         return _sum_of_lanes(builder, load)
 
-    return types.float64(p, q, types.intp), build
+    return types.float64(p, q, types.intp, types.intp), build
 
 
-def _loader(context: Any, builder: Any, kind: Any, row: Any, start: Any) -> Callable[[int], Any]:
-    """Loads the ``LANES`` entries from ``start`` + offset on, as doubles."""
+def _loader(context: Any, builder: Any, kind: Any, row: Any, start: Any, ahead: Any) -> Callable[[int], Any]:
+    """Loads the ``LANES`` entries from ``start`` + offset on as doubles, and has those from ``ahead`` + offset on come.
+
+    Two rows side by side, converted and compared, keep a processor too busy to look far enough ahead by itself: it
+    reads a quarter faster when it is told.
+    """
     data = context.make_array(kind)(context, builder, row).data
     vector = ir.VectorType(context.get_data_type(kind.dtype), LANES)
+    size = kind.dtype.bitwidth // 8
+    fetch = builder.module.declare_intrinsic(
+        "llvm.prefetch", [BYTES], ir.FunctionType(ir.VoidType(), [BYTES, WORD, WORD, WORD])
+    )
+    reading, keep, of_data = (ir.Constant(WORD, value) for value in (0, 3, 1))
+
+    def place(first: Any, offset: int, kind: Any) -> Any:
+        return builder.bitcast(builder.gep(data, [builder.add(first, ir.Constant(first.type, offset))]), kind)
 
     def load(offset: int) -> Any:
-        place = builder.gep(data, [builder.add(start, ir.Constant(start.type, offset))])
-        loaded = builder.load(builder.bitcast(place, vector.as_pointer()), align=kind.dtype.bitwidth // 8)
+        for line in range(0, LANES, LINE // size):
+            builder.call(fetch, [place(ahead, offset + line, BYTES), reading, keep, of_data])
+        loaded = builder.load(place(start, offset, vector.as_pointer()), align=size)
         return loaded if kind.dtype == types.float64 else builder.fpext(loaded, VECTOR)
 
     return load
@@ -89,10 +106,10 @@ def block_sums(row: np.ndarray) -> np.ndarray:
     upto = np.empty(-(-len(row) // BLOCK))
     sofar = 0.0
     for k in range(whole):
-        sofar += block_sum(row, k * BLOCK)
+        sofar += block_sum(row, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
         upto[k] = sofar
     if whole < len(upto):
-        upto[whole] = sofar + block_sum(_part(row, whole * BLOCK), 0)
+        upto[whole] = sofar + block_sum(_filled(row[whole * BLOCK :]), 0, 0)
     return upto
 
 
@@ -103,11 +120,11 @@ def excess_sums(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     upto = np.empty(-(-len(p) // BLOCK))
     sofar = 0.0
     for k in range(whole):
-        sofar += block_excess(p, q, k * BLOCK)
+        sofar += block_excess(p, q, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
         upto[k] = sofar
     if whole < len(upto):
-        start = whole * BLOCK
-        upto[whole] = sofar + block_excess(_part(p, start), _part(q, start), 0)
+        rest = whole * BLOCK
+        upto[whole] = sofar + block_sum(_filled(_excess(p[rest:], q[rest:])), 0, 0)
     return upto
 
 
@@ -118,11 +135,19 @@ def total(row: np.ndarray) -> float:
 
 
 @njit(nogil=True, cache=True)
-def _part(row: np.ndarray, start: int) -> np.ndarray:
-    """What is left of ``row`` from ``start`` on, at most a block, filled up with zeros."""
-    part = np.zeros(BLOCK)
-    for i in range(min(BLOCK, len(row) - start)):
-        part[i] = row[start + i]
+def _filled(part: np.ndarray) -> np.ndarray:
+    """The last ``part`` of a row filled up to a block with zeros."""
+    block = np.zeros(BLOCK)
+    block[: len(part)] = part
+    return block
+
+
+@njit(nogil=True, cache=True)
+def _excess(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """max(p - q, 0) of a part of the rows."""
+    part = np.empty(len(p))
+    for i in range(len(p)):
+        part[i] = max(np.float64(p[i]) - np.float64(q[i]), 0.0)
     return part
 
 
@@ -135,7 +160,8 @@ def inverse_cdf(row: np.ndarray, uniform: float) -> int:
     upto = block_sums(row)
     goal = uniform * upto[-1]
     k = _block(upto, goal)
-    return k * BLOCK + _within(_part(row, k * BLOCK), upto[k - 1] if k > 0 else 0.0, goal)
+    start = k * BLOCK
+    return start + _within(row[start : start + BLOCK], upto[k - 1] if k > 0 else 0.0, goal)
 
 
 @njit(nogil=True, cache=True)
@@ -146,10 +172,9 @@ def inverse_excess(p: np.ndarray, q: np.ndarray, uniform: float) -> int:
         return inverse_cdf(p, uniform)
     goal = uniform * upto[-1]
     k = _block(upto, goal)
-    part, less = _part(p, k * BLOCK), _part(q, k * BLOCK)
-    for i in range(BLOCK):
-        part[i] = max(part[i] - less[i], 0.0)
-    return k * BLOCK + _within(part, upto[k - 1] if k > 0 else 0.0, goal)
+    start = k * BLOCK
+    part = _excess(p[start : start + BLOCK], q[start : start + BLOCK])
+    return start + _within(part, upto[k - 1] if k > 0 else 0.0, goal)
 
 
 @njit(nogil=True, cache=True)
@@ -163,9 +188,9 @@ def _block(upto: np.ndarray, goal: float) -> int:
 
 @njit(nogil=True, cache=True)
 def _within(part: np.ndarray, before: float, goal: float) -> int:
-    """The first token of a block whose cumulative mass exceeds ``goal``; else the last one with mass."""
+    """The first token of a ``part`` of a row whose cumulative mass exceeds ``goal``; else the last one with mass."""
     inner, last = 0.0, 0
-    for i in range(BLOCK):
+    for i in range(len(part)):
         upto = inner + part[i]
         if upto + before > goal:
             return i
