@@ -6,6 +6,7 @@ not read back: there, only shapes are checked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import inf
 from numbers import Integral, Rational, Real
@@ -27,6 +28,8 @@ __all__ = [
     "check_flag",
     "check_number",
     "check_pmf",
+    "check_shape",
+    "line_or_grid",
 ]
 
 
@@ -179,3 +182,21 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``choices``."""
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
+
+
+def check_shape(shape: Sequence[int]) -> tuple[int, int]:
+    """``shape`` as (rows, columns); raise ``ValueError`` unless it is two whole numbers >= 1."""
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
+        raise ValueError(f"shape is {shape!r}; expected (rows, columns)")
+    rows, columns = (check_at_least("a side of shape", side, 1) for side in shape)
+    return rows, columns
+
+
+def line_or_grid(length: int, shape: Sequence[int] | None) -> tuple[int, int]:
+    """``shape``, or one row of ``length``; raise ``ValueError`` unless it holds ``length`` tokens."""
+    if shape is None:
+        return 1, check_at_least("length", length, 1)
+    rows, columns = check_shape(shape)
+    if rows * columns != check_at_least("length", length, 1):
+        raise ValueError(f"shape is {tuple(shape)}; expected (rows, columns) that hold {length} tokens")
+    return rows, columns

@@ -44,9 +44,7 @@ class Process(ABC):
         """
         xp = namespace(tokens)
         batch, (count, depth) = tokens.shape[0], paths.shape
-        root = xp.full((1, depth), -1, dtype=paths.dtype, device=device(paths))
-        paths = xp.concat([root, paths], axis=0)
-        place = start[:, None] + xp.sum(xp.astype(paths >= 0, start.dtype), axis=1)
+        place, paths = places(start, paths), _rooted(paths)
         values = slots(
             nodes, xp.broadcast_to(xp.reshape(xp.clip(paths, 0, None), (1, -1)), (batch, (count + 1) * depth))
         )
@@ -67,3 +65,15 @@ class Process(ABC):
         """Token 0, ``int64[batch, width]``, beside the rows of this process."""
         ints = indices(1, self.uniform)
         return namespace(ints).zeros((batch, width), dtype=ints.dtype, device=ints.device)
+
+
+def places(start: Array, paths: Array) -> Array:
+    """``int[B, M + 1]``: the positions of the rows of a tree of ``paths[M, D]``, the one after the prefix first."""
+    depth = namespace(paths).sum(namespace(paths).astype(_rooted(paths) >= 0, start.dtype), axis=1)
+    return start[:, None] + depth
+
+
+def _rooted(paths: Array) -> Array:
+    """``int[M + 1, D]``: the empty path, then ``paths``."""
+    xp = namespace(paths)
+    return xp.concat([xp.full((1, paths.shape[1]), -1, dtype=paths.dtype, device=device(paths)), paths], axis=0)

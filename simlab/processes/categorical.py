@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.arrays import Array, grid
-from simlab.checks import check_at_least, check_choice
+from simlab.checks import check_at_least, check_choice, line_or_grid
 from simlab.processes import rows
-from simlab.processes.compiled import Compiled, Stream, generator, line_or_grid
+from simlab.processes.compiled import Compiled, Stream, generator
 from simlab.processes.pair import Pair
 
 FAMILIES = ("zipf", "dirichlet")

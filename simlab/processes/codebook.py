@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.checks import check_at_least, check_number
-from simlab.processes.compiled import Stream, generator, line_or_grid
+from simlab.checks import check_at_least, check_number, line_or_grid
+from simlab.processes.compiled import Stream, generator
 from simlab.processes.embedded import Embedded, Past, directions, rotations
 from simlab.processes.pair import Pair
 

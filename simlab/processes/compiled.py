@@ -11,7 +11,6 @@ the numbers are for, and the counter tells images apart, so nothing depends on t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import IntEnum
 from math import factorial
 
@@ -19,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import Array
-from simlab.checks import check_at_least, check_choice
+from simlab.checks import check_at_least, check_choice, check_shape
 from simlab.processes.base import Process
 
 PRECISIONS = ("float64", "float32")
@@ -74,24 +73,6 @@ class Compiled(Process):
 def integers(array: Array) -> np.ndarray:
     """``array`` as kernels are compiled for: int64, one entry after the other."""
     return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def check_shape(shape: Sequence[int]) -> tuple[int, int]:
-    """``shape`` as (rows, columns); raise ``ValueError`` unless it is two whole numbers >= 1."""
-    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
-        raise ValueError(f"shape is {shape!r}; expected (rows, columns)")
-    rows, columns = (check_at_least("a side of shape", side, 1) for side in shape)
-    return rows, columns
-
-
-def line_or_grid(length: int, shape: Sequence[int] | None) -> tuple[int, int]:
-    """``shape``, or one row of ``length``; raise ``ValueError`` unless it holds ``length`` tokens."""
-    if shape is None:
-        return 1, check_at_least("length", length, 1)
-    rows, columns = check_shape(shape)
-    if rows * columns != check_at_least("length", length, 1):
-        raise ValueError(f"shape is {tuple(shape)}; expected (rows, columns) that hold {length} tokens")
-    return rows, columns
 
 
 # e^x without a call: in a loop five times as fast as the C library's, and the same in every lane and on any machine.

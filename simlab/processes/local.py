@@ -25,10 +25,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.checks import check_at_least, check_number
+from simlab.checks import check_at_least, check_number, check_shape
 from simlab.processes import rows
 from simlab.processes.base import Process
-from simlab.processes.compiled import Stream, check_shape, generator
+from simlab.processes.compiled import Stream, generator
 from simlab.processes.embedded import Embedded, Past, directions, rotations
 from simlab.processes.jittered import Jittered
 from simlab.processes.pair import Pair

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.arrays import Array
 from simlab.processes.base import Process
 from simlab.processes.processed import Processed
 
@@ -22,14 +21,6 @@ class Pair(NamedTuple):
     codebook: np.ndarray | None = None
 
 
-class Sampled(Processed):
-    """A process behind temperature, top-k and top-p; a tree of drafts is one call of it too."""
-
-    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        rows = self.process.forward_tree(tokens, start, nodes, paths)
-        return self.processed(rows).astype(rows.dtype, copy=False)  # a point mass, as past the end, stays one
-
-
 def sampled(pair: Pair, processors: Mapping[str, Any]) -> Pair:
     """``pair`` with both its processes behind ``processors``: any of temperature, top_k and top_p.
 
@@ -40,5 +31,5 @@ def sampled(pair: Pair, processors: Mapping[str, Any]) -> Pair:
     for name in processors:
         if name not in PROCESSORS:
             raise ValueError(f"unknown processor {name!r}; expected one of {', '.join(PROCESSORS)}")
-    draft = None if pair.draft is None else Sampled(pair.draft, **processors)
-    return Pair(Sampled(pair.target, **processors), draft, pair.codebook)
+    draft = None if pair.draft is None else Processed(pair.draft, **processors)
+    return Pair(Processed(pair.target, **processors), draft, pair.codebook)

@@ -9,6 +9,7 @@ samplers apply them:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from simlab.arrays import Array, Constant, Number, grid, is_exact, namespace
 from simlab.checks import check_at_least, check_number
 from simlab.processes import processors
-from simlab.processes.base import Process
+from simlab.processes.base import Process, places
 
 
 class Processed(Process):
@@ -76,12 +77,23 @@ class Processed(Process):
         self.processed(processors.guided(process.uniform, process.uniform, guidance))
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        rows = self.process.forward(tokens, start, count)
+        return self._sampled(lambda model: model.forward(tokens, start, count), grid(start, count))
+
+    def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        """One call of the model too, as it sees trees."""
+        position = places(start, paths)
+        return self._ended(
+            self._sampled(lambda model: model.forward_tree(tokens, start, nodes, paths), position), position
+        )
+
+    def _sampled(self, call: Callable[[Process], Array], position: Array) -> Array:
+        """The rows of a ``call`` of the model at ``position[B, M]``, after all that a sampler does."""
+        rows = call(self.process)
         if self.unconditional is not None:
-            rows = processors.guided(rows, self.unconditional.forward(tokens, start, count), self.guidance)
+            rows = processors.guided(rows, call(self.unconditional), self.guidance)
         if self._allowed is not None:
-            place = namespace(start).clip(grid(start, count), 0, self.length - 1)
-            rows = processors.masked(rows, self._allowed.beside(start)[place])
+            inside = namespace(position).clip(position, 0, self.length - 1)
+            rows = processors.masked(rows, self._allowed.beside(position)[inside])
         return namespace(rows).astype(self.processed(rows), self.uniform.dtype)
 
     def processed(self, rows: Array) -> Array:

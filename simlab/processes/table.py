@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from simlab.arrays import Array, Number, is_exact
-from simlab.checks import as_pmf, check_at_least
+from simlab.checks import as_pmf, check_at_least, line_or_grid
 from simlab.processes.base import Process
 
 
@@ -39,7 +39,7 @@ class TableProcess(Process):
     ) -> None:
         self.vocabulary = check_at_least("vocabulary", vocabulary, 1)
         self.length = check_at_least("length", length, 1)
-        self.shape = (1, length) if shape is None else _checked_shape(shape, length)
+        self.shape = line_or_grid(length, shape)
         if not callable(pmf):
             raise ValueError(f"pmf is {pmf!r}; expected a function from prefixes to pmfs")
         self._pmf = pmf
@@ -68,12 +68,3 @@ class TableProcess(Process):
             for j in range(count):
                 rows[b, j] = self.row(tuple(sequence[: first + j])) if first + j < self.length else self.uniform
         return rows
-
-
-def _checked_shape(shape: tuple[int, int], length: int) -> tuple[int, int]:
-    if not isinstance(shape, Sequence) or len(shape) != 2:
-        raise ValueError(f"shape is {shape!r}; expected (rows, columns)")
-    rows, columns = (check_at_least("a side of shape", side, 1) for side in shape)
-    if rows * columns != length:
-        raise ValueError(f"shape is {shape}; expected (rows, columns) that hold {length} tokens")
-    return rows, columns

@@ -235,7 +235,7 @@ BAD_SHAPES = {
     (4,): "shape is (4,); expected (rows, columns)",
     (2, 2, 1): "shape is (2, 2, 1); expected (rows, columns)",
     4: "shape is 4; expected (rows, columns)",
-    "22": "shape is '2'; expected a whole number >= 1",
+    "22": "shape is '22'; expected (rows, columns)",
     (-1, -4): "shape is -1; expected a whole number >= 1",
     (2.0, 2.0): "shape is 2.0; expected a whole number >= 1",
     (0.5, 8): "shape is 0.5; expected a whole number >= 1",
