@@ -1,4 +1,8 @@
-"""``python -m reports DIR [verify|judge]``: draw the pages of the results in DIR, without computing anything anew."""
+"""Draw the pages of saved results, without computing anything anew.
+
+``python -m reports DIR [verify|judge]`` draws what one command, or any, has left in DIR. ``python -m reports DIR site
+[RUNS ...]`` draws the whole site, with the sweeps in the folders RUNS.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,32 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reports import judge_page, page
+from reports import judge_page, page, site
+from reports.runs import Unreadable
 
 PAGES: dict[str, tuple[str, Callable[[Path], Path]]] = {  # command: the file it writes, and who draws it
-    "verify": ("verdicts.json", page.build),
+    "verify": (page.SOURCE, page.build),
     "judge": ("judge.json", judge_page.build),
 }
+USAGE = (
+    "usage: python -m reports DIR [verify|judge]   (DIR is what simlab verify or judge wrote)\n"
+    "       python -m reports DIR site [RUNS ...]  (RUNS is what simlab run wrote)"
+)
 
 
 def main() -> int:
-    """Draw what there is in the folder named on the command line, or what one command left there."""
+    """Draw what the command line asks for; returns the exit status."""
+    if len(sys.argv) > 2 and sys.argv[2] == "site":
+        return _site(Path(sys.argv[1]), [Path(folder) for folder in sys.argv[3:]])
     wanted = sys.argv[2:] or list(PAGES)
     if len(sys.argv) not in (2, 3) or not set(wanted) <= PAGES.keys():
-        print(
-            "usage: python -m reports DIR [verify|judge]   (DIR is what simlab verify or judge wrote)", file=sys.stderr
-        )
+        print(USAGE, file=sys.stderr)
         return 2
-    out = Path(sys.argv[1])
+    return _pages(Path(sys.argv[1]), wanted)
+
+
+def _pages(out: Path, wanted: list[str]) -> int:
+    """Draw what there is in the folder, or what one command left there."""
     found = {name: build for name, build in map(PAGES.__getitem__, wanted) if (out / name).exists()}
     missing = 0
     for name, build in found.items():  # one page that cannot be drawn does not stop another
@@ -32,6 +45,9 @@ def main() -> int:
             missing += 1
             what = error.filename or error
             print(f"reports: {what} is missing; expected all results that belong to {name}", file=sys.stderr)
+        except Unreadable as error:
+            missing += 1
+            print(f"reports: {error}", file=sys.stderr)
     if not found:
         print(
             f"reports: {out / 'verdicts.json'} is missing, and so is judge.json; "
@@ -39,6 +55,26 @@ def main() -> int:
             file=sys.stderr,
         )
     return 2 if missing or not found else 0
+
+
+def _site(out: Path, runs: list[Path]) -> int:
+    """Draw the whole site and say what is on it: 0, 1 where a result could not be read, 2 where there is none."""
+    try:
+        built = site.build(out, runs)
+    except FileNotFoundError as error:
+        print(f"simlab: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"simlab: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    for study in built.missing:
+        print(f"{study.state:<15}{study.name:<15}{study.command}")
+    for note in built.notes:
+        print(f"note: {note}")
+    print(f"{len(built.pages)} pages  {built.index}", flush=True)
+    for problem in built.problems:
+        print(f"simlab: {problem}", file=sys.stderr)
+    return 1 if built.problems else 0
 
 
 if __name__ == "__main__":

@@ -17,14 +17,6 @@ from reports.parts import svg, template
 
 SHORT = 8  # tokens an example may have and still be shown at once
 
-# Colour and marker of the families on the map; those of one kin share a colour.
-# The rules by the names they are made with, as in the report's figures.
-LOOKS: dict[str, tuple[str, str]] = figures.STYLES | {
-    "grouped-group-residual": figures.STYLES["grouped, group residual"],
-    "dynamic-grouped": figures.STYLES["dynamic, centred"],
-    "gsd-reference": figures.STYLES["dynamic, clamped"],
-    "lantern-greedy": figures.STYLES["lantern, random"],
-}
 OWN_COLOUR = "#b3261e"
 
 
@@ -110,6 +102,6 @@ def compared(table: pd.DataFrame, frontier: pd.DataFrame) -> Figure:
 def _family_lines(ax: Axes, table: pd.DataFrame, x: str) -> None:
     """A line a family over its parameter; only points where the parameter is not one number that grows."""
     for family, line in table.groupby("family", sort=False):
-        colour, marker = LOOKS[str(family)]
+        colour, marker = figures.RULES[str(family)]
         joined = "" if family == "dynamic-grouped" else "-"
         ax.plot(line[x], line["gained"], joined, marker=marker, color=colour, label=family, ms=5, lw=0.9, alpha=0.85)

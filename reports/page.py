@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,12 @@ import pandas as pd
 
 from experiments.results import write
 from reports import claim_pages, drafting, figures, maps, published_page
-from reports.parts import png, svg, template
+from reports.gallery import Draw, inline
+from reports.parts import template
+from reports.runs import read_json, read_table
 
+SOURCE, FILE = "verdicts.json", "report.html"
+COMMAND = "simlab verify"
 VERDICT_NAMES = {
     "holds": "proven, and the implementation checked against the proof",
     "holds-under-assumptions": "proven under the assumptions named",
@@ -33,24 +36,25 @@ PAPERS = {
 COMPARED = ("speculative", "sjd, repeat-above")
 
 
-def build(out: Path) -> Path:
+def build(out: Path, draw: Draw = inline, home: str = "") -> Path:
     """Write ``report.html`` beside the results in ``out``, a page a claim under ``claims``, and one of printed numbers.
 
-    Raises ``FileNotFoundError`` where results are missing.
+    ``draw`` puts figures on the page, and ``home`` is the page that the site begins with, if there is one. Raises
+    ``FileNotFoundError`` where results are missing, and :class:`~reports.runs.Unreadable` where one cannot be read.
     """
-    verdicts = json.loads((out / "verdicts.json").read_text(encoding="utf-8"))
-    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    verdicts, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
     page = template("report.html").render(
         verdicts=verdicts,
         manifest=manifest,
         count={v: sum(c["verdict"] == v for c in verdicts["claims"]) for v in VERDICT_NAMES},
         meaning=VERDICT_NAMES,
         papers=papers(verdicts["claims"]),
-        measured=_measured(out) if manifest["measured"] else None,
+        measured=_measured(out, draw) if manifest["measured"] else None,
+        home=home,
     )
     claim_pages.build(out, verdicts, papers(verdicts["claims"]))
     published_page.build(out, verdicts)
-    path = out / "report.html"
+    path = out / FILE
     write(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
     return path
 
@@ -62,10 +66,10 @@ def papers(claims: list[dict[str, Any]]) -> dict[str, str]:
     return {paper: PAPERS.get(paper, paper) for paper in [*known, *(p for p in there if p not in PAPERS)]}
 
 
-def _measured(out: Path) -> dict[str, Any]:
+def _measured(out: Path, draw: Draw) -> dict[str, Any]:
     """Tables and figures of the measurements."""
     figures.style()
-    table: Callable[[str], pd.DataFrame] = lambda name: pd.read_parquet(out / f"{name}.parquet")  # noqa: E731
+    table: Callable[[str], pd.DataFrame] = lambda name: read_table(out / f"{name}.parquet", COMMAND)  # noqa: E731
     digits, bound, codebook = table("digits"), table("digits-frontier"), table("codebook-map")
     mapped = bound["decoder"].iloc[0]  # the decoder whose contexts the frontier was computed on
     points = table("digits-map").query("decoder == @mapped")
@@ -83,47 +87,53 @@ def _measured(out: Path) -> dict[str, Any]:
         ],
         "mapped": mapped,
         "lossless": points["lossless"].iloc[0],
-        "frontier": svg(maps.digits_map(points, bound), "acceptance against distortion on digits"),
-        "codebook": _codebook(codebook, table("codebook-frontier")),
-        "candidates": svg(maps.candidates_map(table("codebook-candidates")), "acceptance of several candidates"),
-        "steps": svg(figures.steps(table("steps")), "exact step distributions"),
-        "pac_steps": _pac_steps(table("pac-steps")),
-        "pac": _pac(table("digits-pac"), table("digits-lengths")),
-        "compounding": svg(figures.compounding(table("compounding")), "TV of sequences against length"),
-        "digits_compounding": svg(
-            figures.digits_compounding(table("digits-compounding"), COMPARED), "distortion along a sequence of digits"
+        "frontier": draw("digits-map", maps.digits_map(points, bound), "acceptance against distortion on digits"),
+        "codebook": _codebook(codebook, table("codebook-frontier"), draw),
+        "candidates": draw(
+            "candidates", maps.candidates_map(table("codebook-candidates")), "acceptance of several candidates"
         ),
-        "grid": png(figures.digits_grid(methods), "samples of each method"),
+        "steps": draw("steps", figures.steps(table("steps")), "exact step distributions"),
+        "pac_steps": _pac_steps(table("pac-steps"), draw),
+        "pac": _pac(table("digits-pac"), table("digits-lengths"), draw),
+        "compounding": draw("compounding", figures.compounding(table("compounding")), "TV of sequences against length"),
+        "digits_compounding": draw(
+            "digits-compounding",
+            figures.digits_compounding(table("digits-compounding"), COMPARED),
+            "distortion along a sequence of digits",
+        ),
+        "grid": draw("digits-samples", figures.digits_grid(methods), "samples of each method"),
     }
 
 
-def _codebook(points: pd.DataFrame, frontier: pd.DataFrame) -> dict[str, Any]:
+def _codebook(points: pd.DataFrame, frontier: pd.DataFrame, draw: Draw) -> dict[str, Any]:
     """The map over a codebook, and the table behind it with the least distance for each gain."""
     gained = points["acceptance"] - points["lossless"]
     rows = points.assign(gained=gained)
     return {
-        "map": svg(maps.codebook_map(points, frontier), "acceptance against distortion over a codebook"),
+        "map": draw(
+            "codebook-map", maps.codebook_map(points, frontier), "acceptance against distortion over a codebook"
+        ),
         "lossless": points["lossless"].iloc[0],
         "rows": rows.to_dict("records"),
     }
 
 
-def _pac_steps(table: pd.DataFrame) -> list[dict[str, Any]]:
+def _pac_steps(table: pd.DataFrame, draw: Draw) -> list[dict[str, Any]]:
     """The step distributions of each world, readings named beside their decoder."""
     named = table["decoder"].where(table["reading"] == "", table["decoder"] + ", " + table["reading"])
     table = table.assign(decoder=named)
     return [
-        {"world": world, "figure": svg(figures.steps(part), f"steps of {world}")}
-        for world, part in table.groupby("world", sort=False)
+        {"world": world, "figure": draw(f"pac-steps-{number}", figures.steps(part), f"steps of {world}")}
+        for number, (world, part) in enumerate(table.groupby("world", sort=False), 1)
     ]
 
 
-def _pac(runs: pd.DataFrame, lengths: pd.DataFrame) -> dict[str, Any]:
+def _pac(runs: pd.DataFrame, lengths: pd.DataFrame, draw: Draw) -> dict[str, Any]:
     """SJD-PAC on digits: the figure of the first initialisation, and the table of all."""
     groups = [(str(name), part) for name, part in runs.groupby("initial", sort=False)]
     first = groups[0][0]
     return {
         "initial": first,
         "initials": [{"name": name, "rows": part.to_dict("records")} for name, part in groups],
-        "figure": svg(drafting.lengths(lengths, runs, first), "tokens committed by a call"),
+        "figure": draw("digits-lengths", drafting.lengths(lengths, runs, first), "tokens committed by a call"),
     }

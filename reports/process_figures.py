@@ -1,0 +1,171 @@
+"""What the image-like process is like, and what its parameters decide: pure functions of the tables of sweeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from reports.averages import averages, lengths, need, profiles, rows_of
+from reports.marks import ERRORS, PRINTED, SHADES, SHAPES, finish, line, panels
+from reports.pac_figures import COCO
+from reports.runs import Unsuitable
+from theory.ledger import Ledger
+
+LOCALITY, JITTER, FLOOR = "process.locality", "process.jitter", "process.floor"
+CHOSEN = {LOCALITY: 0.3, JITTER: 0.12, FLOOR: 0.3}  # the process of the other studies
+
+
+def printed_pair(ledger: Ledger) -> tuple[float, float]:
+    """What SJD at 32 and SJD-PAC at 64 save, as printed: what locality and noise were fitted to."""
+    rows = [ledger.one({"L": size}, table="2", method=m, **COCO) for size, m in (("32", "sjd"), ("64", "sjd+pd+ac"))]
+    return float(rows[0].value), float(rows[1].value)
+
+
+def calibrated(table: pd.DataFrame) -> pd.DataFrame:
+    """Tokens a call of SJD and of SJD-PAC, and SJD's share of calls that commit one token, for each process.
+
+    ``table`` has ``process.label``, :data:`LOCALITY`, :data:`JITTER`, :data:`FLOOR`, ``decoder`` and ``lengths``.
+    """
+    keys = ["process.label", LOCALITY, JITTER, FLOOR]
+    need(table, *keys)
+    sjd, pac = (averages(rows_of(table, name, decoder=name), keys) for name in ("sjd", "sjd-pac"))
+    single = lengths(rows_of(table, "sjd", decoder="sjd"), keys).query("tokens == 1")[[*keys, "share", "share_error"]]
+    return sjd.merge(pac, on=keys, suffixes=("", "_pac")).merge(single, on=keys)
+
+
+def calibration(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """Maps over locality and noise of what SJD and SJD-PAC save, and of the calls of SJD that commit one token."""
+    found = calibrated(table)
+    found = found[found.groupby("process.label")[LOCALITY].transform("nunique") > 1]
+    if found.empty:
+        raise Unsuitable("the table has no process with several localities")
+    first, second = printed_pair(ledger)
+    figure, axes = panels(3, width=11.5, height=3.9, sharey=True)
+    shown = (
+        ("mean", "SJD, L = 32", first),
+        ("mean_pac", "SJD-PAC, L = 64", second),
+        ("share", "one token, SJD", np.nan),
+    )
+    for ax, (value, title, wanted) in zip(axes, shown, strict=True):
+        _map(ax, found.pivot(index=LOCALITY, columns=JITTER, values=value), wanted)
+        ax.set(title=title + (f": printed {wanted:g}" if wanted == wanted else ""), xlabel="noise: jitter, logits")
+    axes[0].set_ylabel("locality")
+    return figure
+
+
+def _map(ax: Axes, wide: pd.DataFrame, wanted: float) -> None:
+    """A table as a map with its numbers; framed: the chosen process, bold: within 5 % of what is printed."""
+    values = wide.to_numpy(dtype=float)
+    colours: dict[str, Any] = {"cmap": "Blues", "edgecolors": "white", "linewidth": 1}
+    spread = max(np.ptp(values), 1e-9)
+    ax.pcolormesh(values, vmin=values.min() - 0.2 * spread, vmax=values.max() + 0.6 * spread, **colours)
+    for (i, j), value in np.ndenumerate(values):
+        near = abs(value / wanted - 1) < 0.05
+        text = f"{value:.0%}" if value < 1 else f"{value:.2f}"
+        ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=10, fontweight="bold" if near else "normal")
+    if CHOSEN[LOCALITY] in wide.index and CHOSEN[JITTER] in wide.columns:
+        corner = (int(np.argmax(wide.columns == CHOSEN[JITTER])), int(np.argmax(wide.index == CHOSEN[LOCALITY])))
+        ax.add_patch(Rectangle(corner, 1, 1, fill=False, ec=PRINTED["mec"], lw=2))
+    ax.set_xticks(np.arange(wide.shape[1]) + 0.5, [f"{value:g}" for value in wide.columns])
+    ax.set_yticks(np.arange(wide.shape[0]) + 0.5, [f"{value:g}" for value in wide.index])
+    ax.tick_params(length=0)
+
+
+def told_apart(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """Noise or a long-range floor: where the two families of processes lie by what SJD and SJD-PAC save.
+
+    One family has noise and a small floor, the other a floor and no noise. Where both reach the printed pair, it does
+    not tell them apart; the share of calls that commit one token might.
+    """
+    found = calibrated(table)
+    figure, (left, right) = panels(2, height=4.4)
+    number = 0
+    for label, family in found.groupby("process.label", sort=False):
+        varying, fixed = (JITTER, LOCALITY) if family[JITTER].nunique() > 1 else (FLOOR, LOCALITY)
+        for value, own in family.groupby(fixed):
+            own = own.sort_values(varying)
+            style: dict[str, Any] = {"color": SHADES[number], "marker": SHAPES[number], "ms": 5.5, "lw": 1.2}
+            span = f"{varying.partition('.')[2]} {own[varying].min():g} to {own[varying].max():g}"
+            told = f"{label}, locality {value:g}: {span}"
+            bars: dict[str, Any] = {"yerr": ERRORS * own["error_pac"], "xerr": ERRORS * own["error"], "elinewidth": 0.8}
+            left.errorbar(own["mean"], own["mean_pac"], label=told, capsize=2, **style, **bars)
+            line(right, own, "share", "mean_pac", (SHADES[number], SHAPES[number]), told, "error_pac", lw=1.2)
+            number += 1
+    first, second = printed_pair(ledger)
+    left.plot(first, second, label="printed: Lumina-mGPT", **PRINTED)
+    right.axhline(second, color=PRINTED["mec"], lw=1.1, ls=(0, (4, 3)))
+    left.set(
+        xlabel="tokens per call, SJD at L = 32",
+        ylabel="tokens per call, SJD-PAC at L = 64",
+        title="Two printed numbers",
+    )
+    right.set(xlabel="calls of SJD that commit one token", title="A third number")
+    right.xaxis.set_major_formatter("{x:.0%}")
+    return finish(figure, left, ncols=2)
+
+
+def locality(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """SJD-PAC, Fig. 4: TV of rows before and after a token is replaced, by offset; right, what that keeps of drafts.
+
+    ``table`` has ``process.label``, ``perturbation_tv`` by offset from 1 and ``repeat_tv``; it may have ``keep`` and
+    ``keep_drawn`` by offset in the window, from 0.
+    """
+    keys = ["process.label"]
+    found, noise = profiles(table, keys, "perturbation_tv", 1), averages(table, keys, ["repeat_tv"])
+    keeps = "keep" in table.columns and any(map(len, table["keep"]))
+    figure, axes = panels(2 if keeps else 1, width=10.5 if keeps else 8, height=4.4)
+    looks = dict(zip(dict.fromkeys(found["process.label"]), zip(SHADES, SHAPES, strict=True), strict=False))
+    for label, (shade, shape) in looks.items():
+        own = found[found["process.label"] == label]
+        style: dict[str, Any] = {"ms": 3.5, "lw": 1.2, "elinewidth": 0.7}
+        axes[0].errorbar(
+            own["place"], own["value"], ERRORS * own["error"], color=shade, marker=shape, label=label, **style
+        )
+        level = float(noise.loc[noise["process.label"] == label, "repeat_tv"].iloc[0])
+        if level > 0:
+            axes[0].axhline(level, color=shade, lw=1, ls=":", label=f"{label}: two calls, same tokens")
+        if keeps:
+            for column, dash in (("keep", "-"), ("keep_drawn", "--")):
+                kept = profiles(table[table["process.label"] == label], keys, column, 0)
+                axes[1].plot(kept["place"], kept["value"], dash, color=shade, marker=shape, ms=3.5, lw=1.2)
+    axes[0].set(
+        xlabel="offset from the replaced token", ylabel="TV of the row before and after", title="A replaced token",
+        xscale="log", ylim=(0, None),
+    )  # fmt: skip
+    axes[0].set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
+    axes[0].minorticks_off()
+    if keeps:
+        axes[1].axhline(0.7, color=PRINTED["mec"], lw=1.1, ls=(0, (4, 3)), label="printed: verified > 0.7")
+        axes[1].axhline(0.01, color=PRINTED["mec"], lw=1.1, ls=(0, (1, 2)), label="printed: drawn anew < 0.01")
+        axes[1].plot([], [], "-", color="0.4", label="verified: 1 − TV")
+        axes[1].plot([], [], "--", color="0.4", label="drawn anew: Σ p p'")
+        axes[1].set(
+            xlabel="offset in the window", ylabel="probability that a draft stays", ylim=(0, 1.02), title="Kept"
+        )
+    return finish(figure, *axes, ncols=3)
+
+
+def accumulation(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """GSD, Fig. 6: TV of two rows over the relative difference between their tokens, and over their entropy.
+
+    ``table`` has ``process.entropy``, ``pair_tv``, ``pair_entropy`` in bits, ``pair_relative`` and ``pair_absolute``.
+    """
+    keys = ["process.entropy", "process.tv"]
+    need(table, *keys)
+    found = averages(table, keys, ["pair_tv", "pair_entropy", "pair_relative", "pair_absolute"])
+    figure, (left, right) = panels(2, height=4.2)
+    for shade, shape, (_, own) in zip(SHADES, SHAPES, found.groupby(keys[0]), strict=False):
+        own = own.sort_values("pair_relative")
+        told = f"rows of {own['pair_entropy'].mean():.1f} bits"
+        left.plot(own["pair_relative"], own["pair_tv"], color=shade, marker=shape, ms=5.5, lw=1.2, label=told)
+        right.plot(own["pair_absolute"], own["pair_tv"], color=shade, marker=shape, ms=5.5, lw=1.2)
+    left.set(xlabel="standard deviation of log q/p over tokens", ylabel="TV of p and q", title="Relative differences")
+    right.set(xlabel="mean of |p − q| over tokens", ylabel="TV of p and q", title="Absolute differences")
+    for ax in (left, right):
+        ax.set(xlim=(0, None), ylim=(0, None))
+    return finish(figure, left)

@@ -1,0 +1,217 @@
+"""The whole site from saved results: claims, printed numbers, a page a study, benchmarks, an index, figures as PDF.
+
+Nothing is simulated. A result that is not there is named on the index with the command that makes it; one that is there
+but cannot be read is named with its file, and the rest is drawn without it. Every file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.results import write
+from reports import bench_page, figures, page, published_page
+from reports.averages import told_units
+from reports.gallery import Draw, Gallery
+from reports.parts import template
+from reports.runs import Run, Unreadable, command, find, read, read_json, shipped
+from reports.studies import STUDIES, content
+from reports.study import Content
+from theory.ledger import published
+
+FOLDER, INDEX = "studies", "index.html"
+MARK = '<meta name="generator" content="simlab site">'  # by which pages of earlier runs are known again
+RUNS = ("runs", "sweeps")  # folders beside the other results where runs are looked for
+
+Entries = list[tuple[str, str]]  # of the navigation: what they are called, and where they are
+
+
+class Missing(NamedTuple):
+    """A study that is not on the site."""
+
+    name: str
+    title: str
+    state: str
+    command: str
+
+
+class Study(NamedTuple):
+    """A study that is on the site."""
+
+    run: Run
+    content: Content
+    note: str  # why figures of its own are missing
+    path: str
+
+
+@dataclass
+class Site:
+    """What a build has drawn, and what it could not draw."""
+
+    index: Path
+    pages: list[str] = field(default_factory=list)  # by their paths in the folder
+    missing: list[Missing] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # results that cannot be read
+    notes: list[str] = field(default_factory=list)
+
+
+def build(out: Path, folders: Iterable[Path] = ()) -> Site:
+    """Draw the site of the results in ``out`` and of the runs in ``folders``, or in ``out/runs`` and ``out/sweeps``.
+
+    Raises ``FileNotFoundError`` where there is nothing to draw, and ``OSError`` where a file cannot be written.
+    """
+    figures.style()
+    site, gallery = Site(out / INDEX), Gallery()
+    studies = _studies(find(folders or [out / name for name in RUNS]), site, out)
+    verdicts = _read(out / page.SOURCE, page.COMMAND, site)
+    bench = _read(out / bench_page.SOURCE, bench_page.COMMAND, site)
+    if not (studies or verdicts or bench or site.problems):
+        raise FileNotFoundError(2, "there are no results of simlab verify, run or bench", str(out))
+    printed = verdicts is not None and any(claim["paper"] == published_page.PAPER for claim in verdicts["claims"])
+    entries: Entries = [("Index", INDEX)]
+    entries += [("Claims", page.FILE)] if verdicts else []
+    entries += [("Printed numbers", published_page.FILE)] if printed else []
+    entries += [(study.run.name, study.path) for study in studies]
+    entries += [("Benchmarks", bench_page.FILE)] if bench else []
+    files = {study.path: _study_page(study, entries, gallery.on("../")) for study in studies}
+    if bench:
+        files[bench_page.FILE] = bench_page.page(bench, entries, MARK)
+    if verdicts:
+        site.pages += _claims(out, gallery.on(), site)
+    files[INDEX] = _index(out, site, verdicts, studies, entries, gallery)
+    for path, text in files.items():
+        write(out / path, partial(Path.write_text, data=text, encoding="utf-8"))
+    gallery.write(out)
+    _tidy(out, set(files))
+    site.pages += sorted(files)
+    return site
+
+
+def _studies(folders: list[Path], site: Site, out: Path) -> list[Study]:
+    """The runs in ``folders`` that can be drawn; the others, and those that nobody has run, are told of."""
+    found: dict[str, Run] = {}
+    absent: dict[str, Missing] = {}
+    titles = shipped()
+    for folder in folders:
+        try:
+            run = read(folder)
+        except FileNotFoundError:
+            name = folder.resolve().name
+            title, spec = titles.get(name, ""), name if name in titles else "SPEC"
+            absent.setdefault(name, Missing(name, title, "not finished", command(spec, folder)))
+        except Unreadable as error:
+            site.problems.append(str(error))
+            name = folder.resolve().name
+            absent.setdefault(name, Missing(name, titles.get(name, ""), "cannot be read", command(name, folder)))
+        else:
+            if run.name in found:
+                site.notes.append(f"{run.name} is drawn from {found[run.name].folder}, not from {folder}")
+            found.setdefault(run.name, run)
+    for name, title in titles.items():
+        absent.setdefault(name, Missing(name, title, "not there", command(name, out / RUNS[0] / name)))
+    site.missing = [absent[name] for name in sorted(absent, key=_order) if name not in found]
+    ledger = published()
+    return [Study(found[name], *content(found[name], ledger), _path(name)) for name in sorted(found, key=_order)]
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Studies that have figures of their own first, in the order they are written down."""
+    known = list(STUDIES)
+    return (known.index(name) if name in known else len(known), name)
+
+
+def _path(name: str) -> str:
+    return f"{FOLDER}/{re.sub(r'[^A-Za-z0-9_-]+', '-', name)}.html"
+
+
+def _read(path: Path, made_by: str, site: Site) -> dict[str, Any] | None:
+    try:
+        return read_json(path, made_by)
+    except FileNotFoundError:
+        return None
+    except Unreadable as error:
+        site.problems.append(str(error))
+        return None
+
+
+def _claims(out: Path, draw: Draw, site: Site) -> list[str]:
+    """Draw and write the report with the pages that belong to it; their names."""
+    try:
+        return [page.build(out, draw, INDEX).name]
+    except FileNotFoundError as error:
+        site.problems.append(
+            f"{error.filename} is missing; `{page.COMMAND}` makes all results that belong to the report"
+        )
+    except Unreadable as error:
+        site.problems.append(str(error))
+    return []
+
+
+def _study_page(study: Study, entries: Entries, draw: Draw) -> str:
+    run = study.run
+    return template("study.html").render(
+        run=run,
+        content=study.content,
+        note=study.note,
+        told=told_units(run.table),
+        drawings={each.name: draw(each.name, each.figure, each.heading) for each in study.content.pictures},
+        entries=entries,
+        here=study.path,
+        command=run.again,
+        folder=run.folder.as_posix(),
+        written=json.dumps(run.spec, indent=1, ensure_ascii=False),
+        mark=MARK,
+    )
+
+
+def _index(
+    out: Path,
+    site: Site,
+    verdicts: dict[str, Any] | None,
+    studies: list[Study],
+    entries: Entries,
+    gallery: Gallery,
+) -> str:
+    counts = (
+        {name: sum(c["verdict"] == name for c in verdicts["claims"]) for name in page.VERDICT_NAMES} if verdicts else {}
+    )
+    return template("index.html").render(
+        entries=entries,
+        problems=site.problems,
+        verdicts=counts,
+        printed=any(path == published_page.FILE for _, path in entries),
+        verify=page.COMMAND,
+        studies=[
+            {
+                "name": study.run.name,
+                "title": study.run.title,
+                "path": study.path,
+                "counterparts": "; ".join(filter(None, (each.counterpart for each in study.content.pictures))),
+                "sequences": len(study.run.table),
+            }
+            for study in studies
+        ],
+        missing=site.missing,
+        others=_others(out, entries),
+        figures=sorted(gallery.files),
+        mark=MARK,
+    )
+
+
+def _others(out: Path, entries: Entries) -> Entries:
+    found = [entry for entry in entries if entry[1] == bench_page.FILE]
+    judged = Path("judge/judge.html")
+    return [*found, *([("A judged rule", judged.as_posix())] if (out / judged).exists() else [])]
+
+
+def _tidy(out: Path, files: set[str]) -> None:
+    """Pages that earlier builds have left and that are not drawn any more go away."""
+    for path in [out / bench_page.FILE, *(out / FOLDER).glob("*.html")]:
+        name = path.relative_to(out).as_posix()
+        if name not in files and path.exists() and MARK in path.read_text(encoding="utf-8", errors="replace"):
+            path.unlink()

@@ -1,0 +1,119 @@
+"""Folders as ``simlab run`` leaves them, of specs as they are shipped but smaller, with numbers that nobody simulated.
+
+Columns and their types are made by the same code as real ones; what a recorder would measure is drawn at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.results import write_json, write_table
+from experiments.sweeps import Cell, Spec, read_spec
+from experiments.sweeps.frames import table
+from experiments.sweeps.run import _about
+from reports.runs import SPECS
+
+IMAGES = 3
+SAMPLES = ("image", "seed")
+LENGTH = 96
+
+Fake = Callable[[np.random.Generator, Cell], dict[str, Any]]
+
+
+def _steps(rng: np.random.Generator, cell: Cell) -> dict[str, Any]:
+    steps = int(rng.integers(20, LENGTH))
+    return {"steps": steps, "tokens": LENGTH, "compression": LENGTH / steps}
+
+
+def _lengths(rng: np.random.Generator, cell: Cell) -> dict[str, Any]:
+    most = 1 if cell.decoder.name == "autoregressive" else 20
+    return {"lengths": [int(n) for n in rng.integers(1, 9, most)]}
+
+
+def _loglik(rng: np.random.Generator, cell: Cell) -> dict[str, Any]:
+    return {"loglik_mean": -rng.gamma(5.0), "loglik_std": rng.gamma(2.0)}
+
+
+def _distortion(rng: np.random.Generator, cell: Cell) -> dict[str, Any]:
+    spent = 0.0 if cell.rule.name == "speculative" else float(rng.uniform(0.05, 0.5))
+    kept = {"acceptance": rng.uniform(0.5, 1), "acceptance_lossless": rng.uniform(0, 0.5)}
+    exact = cell.decoder.name != "sjd-pac"
+    return {"distortion_tv": spent, "distortion_w1": spent / 2, "distortion_exact": exact} | kept
+
+
+def _group_gain(rng: np.random.Generator, cell: Cell) -> dict[str, Any]:
+    counts = [int(n) for n in rng.integers(0, 9, 40)]
+    return {"gain_mean": rng.uniform(0, 0.2), "gain_negative": sum(counts[:20]), "gain_histogram": counts}
+
+
+def _perturbation(rng: np.random.Generator, cell: Cell) -> dict[str, Any]:
+    fall = (np.arange(1.0, 65.0) ** -1 * rng.uniform(0.5, 0.9)).tolist()
+    return {"perturbation_tv": fall, "perturbation_other_call_tv": fall, "repeat_tv": rng.uniform(0.01, 0.1)}
+
+
+def _keep(rng: np.random.Generator, cell: Cell) -> dict[str, Any]:
+    if cell.decoder.name == "autoregressive":
+        return {"keep": [], "keep_drawn": []}
+    return {"keep": rng.uniform(0.6, 0.9, 16).tolist(), "keep_drawn": rng.uniform(0, 0.02, 16).tolist()}
+
+
+def _pair_tv(rng: np.random.Generator, cell: Cell) -> dict[str, Any]:
+    names = ("pair_tv", "pair_entropy", "pair_relative", "pair_absolute")
+    return dict(zip(names, rng.uniform(0.1, 1, 4).tolist(), strict=True))
+
+
+FAKES: dict[str, Fake] = {
+    "steps": _steps,
+    "lengths": _lengths,
+    "loglik": _loglik,
+    "distortion": _distortion,
+    "group_gain": _group_gain,
+    "perturbation": _perturbation,
+    "keep": _keep,
+    "pair_tv": _pair_tv,
+}
+
+
+def shrunken(name: str) -> Spec:
+    """The shipped spec, of which only the first images or seeds of each process are kept."""
+    spec = read_spec(SPECS / f"{name}.toml")
+    few = [entry for entry in spec.processes if max(entry.parameters.get(key, 0) for key in SAMPLES) < IMAGES]
+    return replace(spec, processes=tuple(few), record=tuple(FAKES))
+
+
+def faked(spec: Spec, seed: int = 0) -> pd.DataFrame:
+    """A table of the spec with random numbers."""
+    rng = np.random.default_rng(seed)
+    found = [
+        Cell(process, decoder, rule, tape, first, first + spec.replicates, spec.record, 1)
+        for process in spec.processes
+        for decoder in spec.decoders
+        for rule in spec.rules
+        for tape in spec.seeds
+        for first in [process.parameters.get("image", 0) * spec.replicates]
+    ]
+    frames = [
+        pd.DataFrame(
+            [
+                {"replicate": k}
+                | {name: value for each in spec.record for name, value in FAKES[each](rng, cell).items()}
+                for k in range(cell.first, cell.stop)
+            ]
+        )
+        for cell in found
+    ]
+    return table(found, frames)
+
+
+def save(folder: Path, spec: Spec, frame: pd.DataFrame) -> Path:
+    """What a finished run of ``spec`` leaves in ``folder``, but for the cells."""
+    write_table(folder / "table.parquet", frame)
+    count = {"all": 1, "kept": 0, "computed": 1, "stale": 0}
+    write_json(folder / "manifest.json", _about(spec) | {"cells": count, "rows": len(frame), "seconds": {"all": 1.0}})
+    return folder
