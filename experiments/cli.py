@@ -1,7 +1,7 @@
-"""The command line: ``simlab verify``, ``simlab judge`` and ``simlab claims``.
+"""The command line: ``simlab verify``, ``simlab judge``, ``simlab run`` and ``simlab claims``.
 
-Exit status: 0 when every check ran, whatever the verdicts; 1 when a check itself failed, or the rule that is judged
-breaks the contract of a rule; 2 for wrong usage.
+Exit status: 0 when every check ran, whatever the verdicts, and every cell of a sweep; 1 when a check or a cell failed,
+a result could not be written, or the rule that is judged breaks the contract of a rule; 2 for wrong usage.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.results import write_json
-from experiments.terminal import UsageError, check_copy, check_writable, drawn, output, plain_table, progress_bar, seed
+from experiments.terminal import (
+    UsageError,
+    check_copy,
+    check_writable,
+    drawn,
+    output,
+    plain_table,
+    progress_bar,
+    seed,
+    workers,
+)
 from simlab import __version__
 from theory.claims import CLAIMS, PAPERS, VERDICTS, find
 
@@ -79,6 +89,39 @@ def _parser() -> argparse.ArgumentParser:
     judge.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of random rows and searches (0)")
     judge.add_argument("--json", metavar="FILE", type=Path, help="write judge.json here as well")
     judge.set_defaults(command=_judge)
+
+    run = commands.add_parser(
+        "run",
+        help="run a sweep of simulations",
+        description="Simulate every process x decoder x rule x seed of a spec, in cells of a few seconds. Finished "
+        "cells are kept: a run that was interrupted or killed goes on where it was when the same command is given "
+        "again, and ends with the same table.",
+    )
+    run.add_argument("spec", metavar="SPEC", nargs="?", help="a TOML file, or the name of a spec that is listed")
+    run.add_argument("--list", action="store_true", help="list the specs that come with simlab")
+    run.add_argument("--out", metavar="DIR", type=Path, help="where to write (out/sweeps/NAME)")
+    run.add_argument("--seed", metavar="N", type=seed, action="append", help="instead of the spec's (repeatable)")
+    where = run.add_mutually_exclusive_group()
+    where.add_argument("--workers", metavar="N", type=workers, help="processes (one a core)")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="send the cells to the Dask cluster of this scheduler")
+    run.set_defaults(command=_run)
+
+    report = commands.add_parser(
+        "report",
+        help="draw all pages again from saved results",
+        description="Draw the whole site from saved results, without simulating anything: the claims, a page for each "
+        "run, benchmarks, an index, and every figure as PDF. What is missing is named with the command that makes it.",
+    )
+    report.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="the results, and the site (out)")
+    report.add_argument(
+        "--runs",
+        metavar="DIR",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="runs, or folders of runs (DIR/runs, DIR/sweeps)",
+    )
+    report.set_defaults(command=_report)
 
     claims = commands.add_parser(
         "claims", help="list the claims, or explain one", description="List or explain claims."
@@ -174,6 +217,28 @@ def _judge(options: argparse.Namespace) -> int:
     from experiments.cli_judge import judge_command  # brings what only this command needs
 
     return judge_command(options.rule, options.out, options.seed, options.json)
+
+
+# run -----------------------------------------------------------------------------------------------------------
+
+
+def _run(options: argparse.Namespace) -> int:
+    from experiments.cli_run import list_command, run_command  # brings what only this command needs
+
+    if options.list == (options.spec is not None):
+        raise UsageError("run: expected a SPEC or --list, and not both")
+    if options.list:
+        return list_command()
+    return run_command(options.spec, options.out, options.seed or [], options.workers, options.scheduler)
+
+
+# report --------------------------------------------------------------------------------------------------------
+
+
+def _report(options: argparse.Namespace) -> int:
+    from experiments.cli_report import report_command
+
+    return report_command(options.out, options.runs)
 
 
 # claims --------------------------------------------------------------------------------------------------------

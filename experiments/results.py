@@ -16,16 +16,26 @@ import pandas as pd
 
 
 def write(path: Path, fill: Callable[[Path], object]) -> None:
-    """Let ``fill`` write a temporary file beside ``path``, then move it there in one go."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix, delete=False) as handle:
-        temporary = Path(handle.name)
+    """Let ``fill`` write a temporary file beside ``path``, then move it there in one go.
+
+    What is moved has reached the disk, so that a full one is known of before. Raises ``OSError`` with the reason and
+    ``path`` where that cannot be; then whatever was at ``path`` is still there, and nothing else.
+    """
     try:
-        fill(temporary)
-        temporary.chmod(0o644)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix, delete=False) as handle:
+            temporary = Path(handle.name)
+        try:
+            fill(temporary)
+            temporary.chmod(0o644)
+            with temporary.open("rb") as filled:
+                os.fsync(filled.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(error.errno, reason, str(path)) from error
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -46,5 +56,5 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 def versions() -> dict[str, str]:
     """What a result was computed with."""
-    packages = ("simlab", "numpy", "scipy", "scikit-learn", "hypothesis", "POT")
+    packages = ("simlab", "numpy", "scipy", "numba", "pandas", "pyarrow", "scikit-learn", "hypothesis", "POT")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -31,6 +31,13 @@ def seed(text: str) -> int:
     return value
 
 
+def workers(text: str) -> int:
+    """A number of processes from the command line."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; expected a whole number >= 1")
+    return int(text)
+
+
 def check_copy(option: str, path: Path) -> None:
     """Raise :class:`UsageError` unless a file can be written at ``path``."""
     if path.is_dir():

@@ -1,0 +1,27 @@
+"""Sweeps: a grid of process x decoder x rule x seeds, run in pieces that survive being killed."""
+
+from experiments.sweeps.cells import Cell, cells
+from experiments.sweeps.frames import summary
+from experiments.sweeps.pools import Failure, Lost, Outcome, Pool, local
+from experiments.sweeps.run import Done, Failed, Listener, run_sweep
+from experiments.sweeps.spec import Spec, parse_spec, read_spec
+from experiments.sweeps.store import Busy
+
+__all__ = [
+    "Busy",
+    "Cell",
+    "Done",
+    "Failed",
+    "Failure",
+    "Listener",
+    "Lost",
+    "Outcome",
+    "Pool",
+    "Spec",
+    "cells",
+    "local",
+    "parse_spec",
+    "read_spec",
+    "run_sweep",
+    "summary",
+]

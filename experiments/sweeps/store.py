@@ -1,0 +1,102 @@
+"""The folder of a sweep: finished cells, a lock, and what is left of a run that was killed.
+
+Every file is written beside its place and moved there, so whatever is there is whole. A cell that cannot be read, or is
+not what its name says, counts as not computed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from experiments.results import versions, write_table
+from experiments.sweeps.cells import Cell
+
+
+class Busy(ValueError):
+    """Another run works in the folder."""
+
+
+class Found(NamedTuple):
+    """What an earlier run has left."""
+
+    kept: list[Cell]  # finished
+    unreadable: list[Path]
+    stale: int  # files of other cells, of another spec or format
+    others: list[str]  # other versions of simlab that kept cells come from
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder, which is made if there is none; raises :class:`Busy` if another run does.
+
+    The lock is the kernel's, on the file ``.lock``: it ends with the process, however that ends, so a file that a
+    killed run left is no obstacle. The number in it is for people.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(handle, 200).decode(errors="replace").strip() or "another process"
+            raise Busy(f"{folder} is in use by {holder}; wait for it to end, or choose another folder") from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+class Store:
+    """The cells in ``folder``, which must be locked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "cells"
+        self.versions = versions()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for place in (folder, self.folder):
+            for leftover in place.glob(".*.*.*"):
+                leftover.unlink(missing_ok=True)
+
+    def path(self, cell: Cell) -> Path:
+        """Where a cell is."""
+        return self.folder / f"{cell.key}.parquet"
+
+    def save(self, cell: Cell, frame: pd.DataFrame) -> None:
+        """Write a finished cell; the file says what it is."""
+        frame.attrs = {"cell": cell.content, "versions": self.versions}
+        write_table(self.path(cell), frame)
+
+    def load(self, cell: Cell) -> pd.DataFrame:
+        """A finished cell; raises ``OSError`` or ``ValueError`` where it cannot be read or is another."""
+        frame = pd.read_parquet(self.path(cell))
+        if frame.attrs.get("cell") != cell.content or frame["replicate"].tolist() != list(range(cell.first, cell.stop)):
+            raise ValueError(f"{self.path(cell)} holds another cell than its name says")
+        return frame
+
+    def find(self, wanted: Iterable[Cell]) -> Found:
+        """Which of the cells ``wanted`` are there."""
+        present = {path.name for path in self.folder.glob("*.parquet")}
+        found = Found([], [], 0, [])
+        for cell in wanted:
+            name = self.path(cell).name
+            if name not in present:
+                continue
+            present.remove(name)
+            try:
+                by = self.load(cell).attrs["versions"]["simlab"]
+            except (OSError, ValueError, LookupError, TypeError):
+                found.unreadable.append(self.path(cell))
+                continue
+            found.kept.append(cell)
+            if by != self.versions["simlab"] and by not in found.others:
+                found.others.append(by)
+        return found._replace(stale=len(present))
