@@ -83,7 +83,7 @@ def smallest_deviation(power: Callable[[float], float], wanted: float, most: flo
     """Where a rising ``power`` reaches ``wanted``; infinite if it does not up to ``most``."""
     if power(most) < wanted:
         return inf
-    return float(brentq(lambda deviation: power(deviation) - wanted, 0, most, xtol=1e-14))
+    return float(brentq(lambda deviation: power(deviation) - wanted, 0, most, xtol=1e-14, rtol=1e-10))
 
 
 def smallest_sample(enough: Callable[[int], bool], deviation: float, unit: str = "TV") -> int:

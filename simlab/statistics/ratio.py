@@ -90,6 +90,7 @@ def tails(scores: np.ndarray, mass: np.ndarray, n: int, sums: np.ndarray) -> np.
 
     Under one tilt, tails are good from its mean to four standard deviations beyond.
     """
+    scores, mass = merged(scores, mass)
     found, lowest, highest = np.zeros(len(sums)), n * int(scores.min()), n * int(scores.max())
     found[sums <= lowest] = 1.0
     left = np.flatnonzero((sums > lowest) & (sums <= highest))
@@ -114,8 +115,9 @@ def critical(scores: np.ndarray, mass: np.ndarray, n: int, level: float) -> int:
 
     The tilt is that at which Chernoff's bound is the level: the number sought is close, and not above.
     """
-    if scores.min() == scores.max():
-        return n * int(scores.max()) + 1
+    scores, mass = merged(scores, mass)
+    if len(scores) == 1:
+        return n * int(scores[0]) + 1
 
     def bound(theta: float) -> float:
         total, mean, _ = _tilted(scores, mass, theta)
@@ -131,6 +133,12 @@ def critical(scores: np.ndarray, mass: np.ndarray, n: int, level: float) -> int:
     return int(places[enough[0]]) if len(enough) else int(places[-1]) + 1
 
 
+def merged(scores: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes of one score made one."""
+    scores, which = np.unique(scores, return_inverse=True)
+    return scores, np.bincount(which, mass)
+
+
 def _tilted(scores: np.ndarray, mass: np.ndarray, theta: float) -> tuple[float, float, np.ndarray]:
     """The log of E e^(theta s), and the tilted law with its mean."""
     with np.errstate(divide="ignore"):
@@ -142,7 +150,7 @@ def _tilted(scores: np.ndarray, mass: np.ndarray, theta: float) -> tuple[float, 
 
 def _steepest(scores: np.ndarray) -> float:
     """The tilt that leaves almost nothing but the highest of the scores."""
-    return 60.0 / float(np.diff(np.unique(scores))[-1])
+    return 60.0 / float(scores[-1] - scores[-2])
 
 
 def _tilt(scores: np.ndarray, mass: np.ndarray, mean: float) -> float:

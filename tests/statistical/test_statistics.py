@@ -336,6 +336,15 @@ def test_pooling_is_paid_for() -> None:
     assert test.power_against(2000, 1e-3, [0.4, 0.3, 0.1, *[0.004, 0] * 50]) < 0.01
 
 
+def test_a_rare_cell_does_not_count_as_a_degree_of_freedom_in_plans() -> None:
+    """Expected a tenth of a time, it adds next to nothing to G; the even deviation of the rest has the least power."""
+    test = GTest([0.0005, *[0.2498750] * 4])
+    even = np.array([0, *[0.05, -0.05] * 2]) * 0.9
+    for level in (0.01, 1e-6):
+        least, found = test.power(200, level, 0.09), test.power_against(200, level, test.law.mass + even)
+        assert found - 0.04 < least < found
+
+
 def test_a_rare_cell_is_seen() -> None:
     """What was expected once and seen 30 times raises the alarm, though all that is frequent is as expected."""
     law = [0.5, 0.3, 0.199, 0.001]
