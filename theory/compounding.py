@@ -56,13 +56,14 @@ def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> Followed:
 
 
 class Distance(NamedTuple):
-    """TV between the laws of sequences of n tokens, with its bounds; every interval holds with the confidence asked."""
+    """TV between the laws of sequences of n tokens, with its bounds: each holds with the confidence asked for."""
 
     least: float
     estimate: float
     most: float
     coupled: float  # a bound from above
     summed: float  # a weaker one, not cut at 1
+    spent: float  # the estimate of what it bounds
 
 
 def distance(followed: Followed, n: int, confidence: float) -> Distance:
@@ -71,8 +72,9 @@ def distance(followed: Followed, n: int, confidence: float) -> Distance:
     least, most = mean_interval(values, confidence, 0, 1)
     coupled = -np.expm1(followed.log_coupled[:, n - 1])
     upto = mean_interval(coupled, confidence, 0, 1)[1]
-    summed = mean_interval(followed.spent[:, n - 1], confidence, 0, n)[1]
-    return Distance(least, float(values.mean()), most, upto, summed)
+    spent = followed.spent[:, n - 1]
+    summed = mean_interval(spent, confidence, 0, n)[1]
+    return Distance(least, float(values.mean()), most, upto, summed, float(spent.mean()))
 
 
 def directed(honest: Followed, lossy: Followed, n: int, confidence: float) -> float:
