@@ -113,7 +113,7 @@ def test_seeds_from_the_command_line(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "o" / "manifest.json").read_text())["spec"]["seeds"] == [7, 8]
 
 
-def test_the_shipped_specs_are_listed_and_can_be_made(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shipped_specs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--list"]) == 0
     listed = capsys.readouterr().out.splitlines()
     shipped = sorted(SHIPPED.glob("*.toml"))
@@ -122,7 +122,6 @@ def test_the_shipped_specs_are_listed_and_can_be_made(capsys: pytest.CaptureFixt
         found = read_spec(path)
         assert line.split() == [path.stem, *found.title.split()]
         assert found.name == path.stem
-        assert cells(found)
 
 
 def test_a_shipped_spec_runs_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
