@@ -37,7 +37,7 @@ KERNELS: dict[type, type[Kernel]] = {
     decoders.SjdPd: TreeKernel,
     decoders.SjdPac: TreeKernel,
 }
-BATCH_BYTES = 1 << 21  # what the rows of a batch may take
+BATCH_BYTES = 1 << 23  # what the rows of a batch may take: more would leave the cache, fewer leave work to Python
 LARGEST_BATCH = 1024  # sequences
 
 
@@ -69,20 +69,19 @@ def simulate(
             raise ValueError(f"{what} gives rows of {rows.dtype}; expected NumPy rows of float32 or float64")
     kernel = KERNELS[type(decoder)](decoder, process, compiled(rule), draft)
 
-    count = len(tape.replicates)
-    size = _batch_size(kernel, count, threads)
-    batches = [np.arange(first, min(first + size, count)) for first in range(0, count, size)]
+    batches = _batches(kernel, len(tape.replicates), threads)
     if threads == 1:
         return _joined([_decoded(kernel, tape, batch) for batch in batches])
     with ThreadPoolExecutor(threads) as pool:
         return _joined(list(pool.map(lambda batch: _decoded(kernel, tape, batch), batches)))
 
 
-def _batch_size(kernel: Kernel, count: int, threads: int) -> int:
-    """As many sequences as keep their rows in the cache, and no fewer batches than threads."""
+def _batches(kernel: Kernel, count: int, threads: int) -> list[np.ndarray]:
+    """The sequences 0 to ``count`` in batches whose rows stay in the cache, of one size, as many for each thread."""
     row = kernel.vocabulary * kernel.process.uniform.itemsize
-    fits = BATCH_BYTES // (kernel.rows * row)
-    return max(1, min(fits, LARGEST_BATCH, -(-count // threads)))
+    fits = max(1, min(BATCH_BYTES // (kernel.rows * row), LARGEST_BATCH))
+    rounds = -(-count // (fits * threads))
+    return np.array_split(np.arange(count), min(rounds * threads, count))
 
 
 def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray) -> Simulation:
