@@ -13,7 +13,7 @@ fitted
     budget of 64 (SJD-PAC, Table 2).
 
 Everything else that comes out is a prediction. The vocabulary is 1,024, a compromise with the time it takes, and an
-image has 8 rows. Images are independent, and all decoders see the same ones, with the same chance: so differences are
+image has 12 rows. Images are independent, and all decoders see the same ones, with the same chance: so differences are
 taken image by image.
 """
 
@@ -32,7 +32,16 @@ from simlab.processes import Pair, make_process
 from simlab.rules import Rule, Speculative
 from simlab.statistics import Estimate, ProportionTest, estimate, paired
 
-IMAGE: dict[str, Any] = {"vocabulary": 1024, "shape": (8, 48), "locality": 0.3, "jitter": 0.1}
+IMAGE: dict[str, Any] = {
+    "vocabulary": 1024,
+    "shape": (12, 48),
+    "entropy": 7.0,
+    "heterogeneity": 1.0,
+    "coupling": 0.75,
+    "floor": 0.3,
+    "locality": 0.3,
+    "jitter": 0.12,
+}
 IMAGES = 48
 FALSE_ALARMS = 1e-6
 LOSSLESS = Speculative()

@@ -121,7 +121,8 @@ def _look_back(
             h *= near[i]
             if far_sighted:
                 while seen < i:
-                    total += signs[seen] * codebook[tokens[b, seen]]
+                    for m in range(dimension):
+                        total[m] += signs[seen] * codebook[tokens[b, seen], m]
                     seen += 1
                 _add_mapped(far[i] * total, far_map, h)
             h += content[i]

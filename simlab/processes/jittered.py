@@ -57,11 +57,19 @@ def _add_noise(
     rows: np.ndarray, start: np.ndarray, position: np.ndarray, jitter: float, key: tuple[int, int], kind: int
 ) -> None:
     """Noise on the logits of ``rows[B, M, V]``, in place; a point mass stays one."""
+    size = rows.shape[2]
+    first, second, third, fourth = np.empty((4, -(-size // 4)), np.int64)
+    noise = np.empty(4 * len(first))
     for b in range(rows.shape[0]):
         for m in range(rows.shape[1]):
             row = rows[b, m]
-            for v in range(0, len(row), 4):
-                words = philox4x32(v, start[b], position[b, m], kind, key[0], key[1])
-                for k in range(min(4, len(row) - v)):
-                    row[v + k] *= exponential(jitter * WIDTH * (words[k] * STEP - 0.5))
+            for k in range(len(first)):  # in loops of their own, so that several tokens are computed at a time
+                first[k], second[k], third[k], fourth[k] = philox4x32(
+                    4 * k, start[b], position[b, m], kind, key[0], key[1]
+                )
+            for k in range(len(first)):
+                noise[4 * k], noise[4 * k + 1] = first[k], second[k]
+                noise[4 * k + 2], noise[4 * k + 3] = third[k], fourth[k]
+            for v in range(size):
+                row[v] *= exponential(jitter * WIDTH * (noise[v] * STEP - 0.5))
             normalise(row)

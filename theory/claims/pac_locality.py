@@ -21,7 +21,7 @@ from theory.worlds import sticky_world
 
 CLAIMS = Claims("sjd-pac")
 OFFSETS = (1, 2, 3, 4, 8, 16, 32, 47, 48, 49, 64)
-PLACES = (250, 316)  # of a token, two a image, with a row and more before them
+PLACES = (400, 506)  # of a token, two a image, with a row and more before them
 
 CLAIMS.summary(
     "pac.locality",

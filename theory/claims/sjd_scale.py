@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import get_args
 
 from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined
+from simlab.decoders.jacobi import Noise
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import TableProcess
 from theory.claims.base import Claims, Evidence, Finding, Verdict, caught, numbers, require, shown
@@ -17,7 +19,7 @@ from theory.images import FALSE_ALARMS, IMAGES, Speed, compare, speed, stated
 from theory.worlds import random_world, sticky_world
 
 CLAIMS = Claims("sjd")
-WINDOWS = (1, 2, 4, 8, 16, 32, 64)
+WINDOWS = (1, 2, 4, 8, 16, 32)  # those of Fig. 8
 SATURATED = 0.05  # of the step compression: what counts as no gain
 PRINTED_JACOBI = 1.04  # Tables 1 and 2
 
@@ -48,30 +50,31 @@ def _small_processes(seed: int) -> list[TableProcess]:
 
 @CLAIMS.claim("sjd.window", "Fig. 8", "Step compression saturates once the window is about 16.")
 def window(seed: int) -> Finding:
-    """Saturated means: a window of 16 surely beats one of 8, and neither 32 nor 64 adds 5 % to what 16 gives. Both are
+    """Saturated means: a window of 16 surely beats one of 8, and 32 does not add 5 % to what 16 gives. Both are
     said at a false-alarm rate of 1e-6, by the sign test over images and by Student's interval of the paired
     differences. That interval is to be narrower than 5 %, which takes twice the images of other claims.
     """
     found = speeds_of({f"W = {w}": Sjd(w) for w in WINDOWS}, seed, 2 * IMAGES)
-    base = found["W = 16"]
+    base, widest = found["W = 16"], found["W = 32"]
     require(compare(base, found["W = 1"]).sure == 1, "a window of 16 is not seen to beat a window of 1")
     control = caught(
         {f"saturation at W = {w}": found[f"W = {w}"] for w in (1, 2, 4)},
-        lambda early: max(0, _most(found["W = 32"], early) - SATURATED),
+        lambda early: max(0, _most(widest, early) - SATURATED),
         "saturation",
     )
-    gains = {w: _most(found[f"W = {w}"], base) for w in (32, 64)}
-    rises = compare(base, found["W = 8"]).sure == 1
-    saturated = max(gains.values()) <= SATURATED
-    surely_not = max(_least(found[f"W = {w}"], base) for w in gains) > SATURATED
-    verdict: Verdict = "not-refuted" if rises and saturated else "refuted" if surely_not else "not-decided"
+    rises, most = compare(base, found["W = 8"]).sure == 1, _most(widest, base)
+    verdict: Verdict = "not-decided"
+    if _least(widest, base) > SATURATED:
+        verdict = "refuted"
+    elif rises and most <= SATURATED:
+        verdict = "not-refuted"
     return Finding(
         verdict,
         [
             Evidence(
                 "simulation",
                 f"image-like process, tokens a call: {told(found)}; W = 16 against 8: {compare(base, found['W = 8'])}; "
-                f"32 adds at most {gains[32]:.1%}, 64 at most {gains[64]:.1%}; {stated(2 * IMAGES)}",
+                f"32 adds at most {most:.1%} at 1 - {FALSE_ALARMS:g}; {stated(2 * IMAGES)}",
                 numbers(windows=list(WINDOWS), compression=[found[f"W = {w}"].mean.mean for w in WINDOWS]),
             ),
             control,
@@ -172,7 +175,7 @@ def refinement_uniform(seed: int) -> Finding:
         "without refinement": SjdUnrefined(16),
         "..., repeated from the left": SjdUnrefined(16, "repeat-left"),
     }
-    found = speeds_of(decoders, seed)
+    found = speeds_of(decoders, seed, IMAGES // 2)
     larger = speed(SjdUnrefined(16), seed, 4, vocabulary=4096, shape=(2, 48))
     return Finding(
         "refuted",
@@ -185,7 +188,7 @@ def refinement_uniform(seed: int) -> Finding:
             Evidence(
                 "simulation",
                 f"image-like process (V = 1024), window 16, tokens a call: {told(found)}; at V = 4096 and the same "
-                f"entropy, 4 images, without refinement {larger}; {stated(IMAGES)}",
+                f"entropy, 4 images, without refinement {larger}; {stated(IMAGES // 2)}",
             ),
         ],
     )
@@ -227,11 +230,11 @@ def jacobi_fixed(seed: int) -> Finding:
     return _jacobi("fixed", seed)
 
 
-def _jacobi(noise: str, seed: int) -> Finding:
+def _jacobi(noise: Noise, seed: int) -> Finding:
     processes = _small_processes(seed)
-    both = {name: Jacobi(4, name) for name in ("fresh", "fixed")}
+    both = {name: Jacobi(4, name) for name in get_args(Noise)}
     require(max(deviation(Jacobi(3, d.noise), p) for d in both.values() for p in processes[:3]) == 0, "not lossless")
-    found = speeds_of({"fresh": Jacobi(16), "fixed": Jacobi(16, "fixed"), "SJD": Sjd(16)}, seed)
+    found = speeds_of({noise: Jacobi(16, noise), "SJD": Sjd(16)}, seed, IMAGES // 2)
     low, high = found[noise].mean.interval(1 - FALSE_ALARMS)
     require(compare(found["SJD"], found[noise]).sure == 1, "SJD is not seen to beat Jacobi decoding")
     control = caught(
@@ -245,7 +248,7 @@ def _jacobi(noise: str, seed: int) -> Finding:
                 "counterexample",
                 f"image-like process, window 16, tokens a call: {told(found)} (printed for Lumina-mGPT: "
                 f"{PRINTED_JACOBI}); with {noise} noise from {low:.3f} to {high:.3f} at 1 - {FALSE_ALARMS:g}, "
-                f"n = {IMAGES} images",
+                f"n = {IMAGES // 2} images",
                 numbers(window=16, noise=noise, compression=found[noise].mean.mean, error=found[noise].mean.error),
             ),
             control,

@@ -153,7 +153,7 @@ class OneUniform(Twisted):
 
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
         xp = namespace(pmf)
-        upto = xp.cumulative_sum(pmf, axis=2)
+        upto = xp.cumulative_sum(normalised(pmf, pmf), axis=2)
         edges = xp.sort(xp.reshape(upto, (len(pmf), -1)), axis=1)
         pieces = xp.concat([edges[:, :1], edges[:, 1:] - edges[:, :-1]], axis=1)
         piece = self.chance.draw(pieces[:, None], position, purpose, lane)
