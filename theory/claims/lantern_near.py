@@ -43,48 +43,13 @@ CLAIMS.summary(
     "Table 4",
     "Nearest neighbours accept more than random ones at equal delta, with L2 and cosine alike; and because near "
     "tokens are interchangeable, little is lost.",
-    ["lantern.neighbours.empirical", "lantern.neighbours.always", "lantern.neighbours.distance"],
+    [
+        "lantern.neighbours.empirical",
+        "lantern.neighbours.settings",
+        "lantern.neighbours.always",
+        "lantern.neighbours.distance",
+    ],
 )
-
-
-@CLAIMS.claim(
-    "lantern.neighbours.empirical",
-    "Table 4",
-    "On image-like rows nearest neighbours accept more than random ones at equal delta, L2 and cosine alike.",
-)
-def neighbours_empirical(seed: int) -> Finding:
-    """A neighbourhood is useful if its tokens have mass where the draft token has been offered, which the tokens near a
-    likely one have. How much depends on the rows: here a family over a random codebook, exact for each pair.
-    """
-    family = codebook_pairs(seed, 60)
-    table = {
-        (name, k, delta): _mean(family, codebook_neighbours(family.codebook, k, name), delta)
-        for name in ("l2", "cosine", "random")
-        for k in (4, 16)
-        for delta in (0.05, 0.2)
-    }
-    summary = "; ".join(
-        f"k = {k}, delta = {delta}: "
-        + ", ".join(f"{name} {_triple(table[(name, k, delta)])}" for name in ("l2", "cosine", "random"))
-        for k in (4, 16)
-        for delta in (0.05, 0.2)
-    )
-    ahead = sum(table[("l2", k, d)][0] > table[("random", k, d)][0] for k in (4, 16) for d in (0.05, 0.2))
-    return Finding(
-        "not-decided",
-        [
-            Evidence(
-                "exact-small-scale",
-                f"needs simulation of image models; exact means (acceptance, TV, Wasserstein-1) over {len(family.p)} "
-                f"pairs on a random codebook of 64 tokens, lossless {float(alpha(family.p, family.q).mean()):.3f}: "
-                f"{summary}. Nearest ahead of random in {ahead} of 4 settings",
-            )
-        ],
-    )
-
-
-def _triple(means: tuple[float, float, float]) -> str:
-    return "(" + ", ".join(f"{value:.3f}" for value in means) + ")"
 
 
 def _mean(family: Any, lists: Any, delta: float) -> tuple[float, float, float]:

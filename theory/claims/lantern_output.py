@@ -48,7 +48,13 @@ CLAIMS.summary(
     "lantern.output-bound",
     "3.3, abstract",
     "The deviation of the generated law from the target's is kept within delta.",
-    ["lantern.output-bound.step", "lantern.output-bound.sequence", "lantern.output-bound.sum"],
+    [
+        "lantern.output-bound.step",
+        "lantern.output-bound.sequence",
+        "lantern.output-bound.sum",
+        "lantern.output-bound.scale",
+        "lantern.output-bound.long",
+    ],
 )
 
 
