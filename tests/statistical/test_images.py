@@ -26,7 +26,7 @@ TOKENS = 576
 SMALL = {"shape": (2, 24), "vocabulary": 64, "entropy": 4.0}
 
 
-def made_up(ratio: float, count: int = 48, spread: float = 0.05, seed: int = 0) -> Speed:
+def made_up(ratio: float, count: int = 48, spread: float = 0.02, seed: int = 0) -> Speed:
     """A speed of ``count`` images with that many tokens a call, more or less."""
     calls = np.rint(TOKENS / (ratio * (1 + spread * np.random.default_rng(seed).standard_normal(count))))
     return Speed(TOKENS, calls.astype(np.int64), np.array([0, 5, 3, 2, 0, 0, 0, 0, 1]))
