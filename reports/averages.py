@@ -108,21 +108,21 @@ def gains(table: pd.DataFrame, keys: Sequence[str], against: pd.DataFrame, value
     return pd.DataFrame(rows)
 
 
-def lengths(table: pd.DataFrame, keys: Sequence[str], longest: int | None = None) -> pd.DataFrame:
-    """How many tokens calls commit, a row for each setting and count ``tokens`` from 1.
+def lengths(table: pd.DataFrame, keys: Sequence[str], bins: Sequence[int] | None = None) -> pd.DataFrame:
+    """How many tokens calls commit, a row for each setting and count ``tokens`` from 1, or bin that begins there.
 
     ``share`` of the calls, and ``extra``, the share in the tokens beyond the first of each call, which is all that a
-    speedup consists of (SJD-PAC, Fig. 1); with standard errors between units. Calls that commit more than ``longest``
-    are taken together in one row more.
+    speedup consists of (SJD-PAC, Fig. 1); with standard errors between units. ``bins`` are the least counts of each,
+    rising from 1; without them every count is one.
     """
     need(table, "lengths", *keys)
     parts = []
     for setting, part in table.assign(unit=units(table)).groupby(list(keys), sort=False, dropna=False):
         calls = _counts(part)
         beyond = calls * np.arange(calls.shape[1])
-        if longest is not None and calls.shape[1] > longest:
-            calls, beyond = (np.c_[each[:, :longest], each[:, longest:].sum(axis=1)] for each in (calls, beyond))
-        own = pd.DataFrame({"tokens": np.arange(1, calls.shape[1] + 1)})
+        firsts = [first for first in bins or range(1, calls.shape[1] + 1) if first <= calls.shape[1]]
+        calls, beyond = (np.add.reduceat(each, np.array(firsts) - 1, axis=1) for each in (calls, beyond))
+        own = pd.DataFrame({"tokens": firsts})
         own["share"], own["share_error"] = _shares(calls)
         own["extra"], own["extra_error"] = _shares(beyond)
         parts.append(own.assign(**_told(keys, setting)))

@@ -37,7 +37,7 @@ SHAPES = ("o", "s", "^", "D", "v", "P")
 PRINTED_COLOUR = "#B3261E"
 PRINTED: dict[str, Any] = {
     "marker": "D",
-    "mfc": "white",
+    "mfc": "none",  # what it stands on is seen
     "mec": PRINTED_COLOUR,
     "mew": 1.6,
     "ms": 7.5,

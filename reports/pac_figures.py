@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from reports.averages import averages, gains, lengths, need, parameter, rows_of
-from reports.marks import ERRORS, FITTED, PRINTED, finish, line, look, panels
+from reports.marks import ERRORS, FITTED, PRINTED, PRINTED_COLOUR, finish, line, look, panels
 from reports.runs import Unsuitable
 from reports.sjd_figures import TOKENS_PER_CALL
 from theory.ledger import Ledger, Row
@@ -25,7 +25,7 @@ METHODS = {"sjd": "sjd", "sjd-pd": "sjd+pd", "sjd-pac": "sjd+pd+ac"}  # as Table
 NAMES = {"sjd": "SJD", "sjd-ac": "SJD + AC", "sjd-pd": "SJD + PD", "sjd-pac": "SJD + PD + AC"}
 FITTED_AT = {("sjd", 32), ("sjd-pac", 64)}  # decoder and budget
 BEST = (4, 3)  # the authors' K and D
-LONGEST = 12  # tokens a call that have a bar of their own
+BINS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33)  # tokens a call: the least of each bar
 
 
 def sized(table: pd.DataFrame) -> pd.DataFrame:
@@ -196,28 +196,30 @@ def committed(table: pd.DataFrame, ledger: Ledger) -> Figure:
 
     ``table`` has ``decoder``, ``decoder.label`` and ``lengths``; decoders that commit one token a call are left out.
     """
-    found = lengths(table[~table["decoder"].isin(["autoregressive"])], ["decoder", "decoder.label"], LONGEST)
-    if found.empty:
+    several = table[table["decoder"] != "autoregressive"]
+    if several.empty:
         raise Unsuitable("the table has no rows of a decoder that commits several tokens")
-    groups = list(found.groupby(["decoder", "decoder.label"], sort=False))
+    groups = list(
+        lengths(several, ["decoder", "decoder.label"], BINS).groupby(["decoder", "decoder.label"], sort=False)
+    )
     figure, (left, right) = panels(2, height=4.2, width=10.5)
     width = 0.8 / len(groups)
     for number, (names, own) in enumerate(groups):
         decoder, label = map(str, names)
-        at = own["tokens"] + width * (number - (len(groups) - 1) / 2)
+        at = own["tokens"].map(BINS.index) + width * (number - (len(groups) - 1) / 2)
         for ax, value in ((left, "share"), (right, "extra")):
             style: dict[str, Any] = {"capsize": 1.5, "error_kw": {"elinewidth": 0.9}}
             bars = ERRORS * own[f"{value}_error"]
             ax.bar(at, own[value], width, yerr=bars, color=look(decoder)[0], label=label, **style)
     left.axhline(
-        0.5, color=PRINTED["mec"], lw=1.1, ls=(0, (4, 3)), label="printed of SJD: “nearly 50 %” commit one token"
+        0.5, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)), label="printed of SJD: “nearly 50 %” commit one token"
     )
-    ticks = range(1, LONGEST + 2)
+    ends = [*(first - 1 for first in BINS[1:]), None]
+    ticks = [f"{a}" if a == b else f"{a}–\n{b}" if b else f"≥{a}" for a, b in zip(BINS, ends, strict=True)]
     for ax in (left, right):
-        ax.set_xticks(ticks, [*map(str, range(1, LONGEST + 1)), f">{LONGEST}"])
-        ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        ax.set_xlabel("tokens committed by a call")
-        ax.set_ylim(0, None)
+        ax.set_xticks(range(len(BINS)), ticks, fontsize=8)
+        ax.yaxis.set_major_formatter(PercentFormatter(1))
+        ax.set(xlabel="tokens committed by a call", ylim=(0, None))
     left.set(ylabel="share of calls", title="What calls commit")
     right.set(ylabel="share of the tokens beyond the first of a call", title="Where the speedup comes from")
     return finish(figure, left)

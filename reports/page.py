@@ -15,7 +15,7 @@ from reports.gallery import Draw, inline
 from reports.parts import template
 from reports.runs import read_json, read_table
 
-SOURCE, FILE = "verdicts.json", "report.html"
+SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
 COMMAND = "simlab verify"
 VERDICT_NAMES = {
     "holds": "proven, and the implementation checked against the proof",
@@ -36,11 +36,12 @@ PAPERS = {
 COMPARED = ("speculative", "sjd, repeat-above")
 
 
-def build(out: Path, draw: Draw = inline, home: str = "") -> Path:
+def build(out: Path, draw: Draw = inline, indexed: bool = False) -> Path:
     """Write ``report.html`` beside the results in ``out``, a page a claim under ``claims``, and one of printed numbers.
 
-    ``draw`` puts figures on the page, and ``home`` is the page that the site begins with, if there is one. Raises
-    ``FileNotFoundError`` where results are missing, and :class:`~reports.runs.Unreadable` where one cannot be read.
+    ``draw`` puts figures on the page, which leads to the index of the site if there is one, or will be: ``indexed``.
+    Raises ``FileNotFoundError`` where results are missing, and :class:`~reports.runs.Unreadable` where one cannot be
+    read.
     """
     verdicts, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
     page = template("report.html").render(
@@ -50,7 +51,7 @@ def build(out: Path, draw: Draw = inline, home: str = "") -> Path:
         meaning=VERDICT_NAMES,
         papers=papers(verdicts["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
-        home=home,
+        home=INDEX if indexed or (out / INDEX).exists() else "",
     )
     claim_pages.build(out, verdicts, papers(verdicts["claims"]))
     published_page.build(out, verdicts)

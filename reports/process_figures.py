@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from reports.averages import averages, lengths, need, profiles, rows_of
-from reports.marks import ERRORS, PRINTED, SHADES, SHAPES, finish, line, panels
+from reports.marks import ERRORS, PRINTED, PRINTED_COLOUR, SHADES, SHAPES, finish, line, look, panels
 from reports.pac_figures import COCO
 from reports.runs import Unsuitable
 from theory.ledger import Ledger
 
 LOCALITY, JITTER, FLOOR = "process.locality", "process.jitter", "process.floor"
+ENLARGED = 0.15  # TV at the top of the second panel
 CHOSEN = {LOCALITY: 0.3, JITTER: 0.12, FLOOR: 0.3}  # the process of the other studies
 
 
@@ -41,15 +42,16 @@ def calibrated(table: pd.DataFrame) -> pd.DataFrame:
 def calibration(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """Maps over locality and noise of what SJD and SJD-PAC save, and of the calls of SJD that commit one token."""
     found = calibrated(table)
-    found = found[found.groupby("process.label")[LOCALITY].transform("nunique") > 1]
+    families = found.groupby("process.label")
+    found = found[(families[[LOCALITY, JITTER]].transform("nunique") > 1).all(axis=1)]
     if found.empty:
-        raise Unsuitable("the table has no process with several localities")
+        raise Unsuitable("the table has no process over localities and noise")
     first, second = printed_pair(ledger)
     figure, axes = panels(3, width=11.5, height=3.9, sharey=True)
     shown = (
         ("mean", "SJD, L = 32", first),
         ("mean_pac", "SJD-PAC, L = 64", second),
-        ("share", "one token, SJD", np.nan),
+        ("share", "one-token calls of SJD: “nearly 50 %”", np.nan),
     )
     for ax, (value, title, wanted) in zip(axes, shown, strict=True):
         _map(ax, found.pivot(index=LOCALITY, columns=JITTER, values=value), wanted)
@@ -70,7 +72,7 @@ def _map(ax: Axes, wide: pd.DataFrame, wanted: float) -> None:
         ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=10, fontweight="bold" if near else "normal")
     if CHOSEN[LOCALITY] in wide.index and CHOSEN[JITTER] in wide.columns:
         corner = (int(np.argmax(wide.columns == CHOSEN[JITTER])), int(np.argmax(wide.index == CHOSEN[LOCALITY])))
-        ax.add_patch(Rectangle(corner, 1, 1, fill=False, ec=PRINTED["mec"], lw=2))
+        ax.add_patch(Rectangle(corner, 1, 1, fill=False, ec=PRINTED_COLOUR, lw=2))
     ax.set_xticks(np.arange(wide.shape[1]) + 0.5, [f"{value:g}" for value in wide.columns])
     ax.set_yticks(np.arange(wide.shape[0]) + 0.5, [f"{value:g}" for value in wide.index])
     ax.tick_params(length=0)
@@ -98,7 +100,7 @@ def told_apart(table: pd.DataFrame, ledger: Ledger) -> Figure:
             number += 1
     first, second = printed_pair(ledger)
     left.plot(first, second, label="printed: Lumina-mGPT", **PRINTED)
-    right.axhline(second, color=PRINTED["mec"], lw=1.1, ls=(0, (4, 3)))
+    right.axhline(second, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)))
     left.set(
         xlabel="tokens per call, SJD at L = 32",
         ylabel="tokens per call, SJD-PAC at L = 64",
@@ -110,62 +112,49 @@ def told_apart(table: pd.DataFrame, ledger: Ledger) -> Figure:
 
 
 def locality(table: pd.DataFrame, ledger: Ledger) -> Figure:
-    """SJD-PAC, Fig. 4: TV of rows before and after a token is replaced, by offset; right, what that keeps of drafts.
+    """SJD-PAC, Fig. 4: TV of rows before and after a token is replaced, by offset; all of it, and enlarged.
 
-    ``table`` has ``process.label``, ``perturbation_tv`` by offset from 1 and ``repeat_tv``; it may have ``keep`` and
-    ``keep_drawn`` by offset in the window, from 0.
+    ``table`` has ``process.label``, ``perturbation_tv`` by offset from 1, and ``repeat_tv``.
     """
     keys = ["process.label"]
     found, noise = profiles(table, keys, "perturbation_tv", 1), averages(table, keys, ["repeat_tv"])
-    keeps = "keep" in table.columns and any(map(len, table["keep"]))
-    figure, axes = panels(2 if keeps else 1, width=10.5 if keeps else 8, height=4.4)
-    looks = dict(zip(dict.fromkeys(found["process.label"]), zip(SHADES, SHAPES, strict=True), strict=False))
-    for label, (shade, shape) in looks.items():
+    figure, axes = panels(2, width=10.5, height=4.3)
+    labels = dict.fromkeys(found["process.label"])
+    for label, shade, shape in zip(labels, SHADES, SHAPES, strict=False):
         own = found[found["process.label"] == label]
-        style: dict[str, Any] = {"ms": 3.5, "lw": 1.2, "elinewidth": 0.7}
-        axes[0].errorbar(
-            own["place"], own["value"], ERRORS * own["error"], color=shade, marker=shape, label=label, **style
-        )
         level = float(noise.loc[noise["process.label"] == label, "repeat_tv"].iloc[0])
-        if level > 0:
-            axes[0].axhline(level, color=shade, lw=1, ls=":", label=f"{label}: two calls, same tokens")
-        if keeps:
-            for column, dash in (("keep", "-"), ("keep_drawn", "--")):
-                kept = profiles(table[table["process.label"] == label], keys, column, 0)
-                axes[1].plot(kept["place"], kept["value"], dash, color=shade, marker=shape, ms=3.5, lw=1.2)
-    axes[0].set(
-        xlabel="offset from the replaced token", ylabel="TV of the row before and after", title="A replaced token",
-        xscale="log", ylim=(0, None),
-    )  # fmt: skip
-    axes[0].set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
-    axes[0].minorticks_off()
-    if keeps:
-        axes[1].axhline(0.7, color=PRINTED["mec"], lw=1.1, ls=(0, (4, 3)), label="printed: verified > 0.7")
-        axes[1].axhline(0.01, color=PRINTED["mec"], lw=1.1, ls=(0, (1, 2)), label="printed: drawn anew < 0.01")
-        axes[1].plot([], [], "-", color="0.4", label="verified: 1 − TV")
-        axes[1].plot([], [], "--", color="0.4", label="drawn anew: Σ p p'")
-        axes[1].set(
-            xlabel="offset in the window", ylabel="probability that a draft stays", ylim=(0, 1.02), title="Kept"
-        )
-    return finish(figure, *axes, ncols=3)
+        for ax in axes:
+            bars = ERRORS * own["error"]
+            ax.errorbar(
+                own["place"], own["value"], bars, color=shade, marker=shape, ms=3.5, lw=1.2, elinewidth=0.7, label=label
+            )
+            if level > 0:
+                ax.axhline(level, color=shade, lw=1, ls=":", label=f"{label}: two calls, same tokens")
+    for ax in axes:
+        ax.set(xlabel="offset from the replaced token", xscale="log", ylabel="TV of the row before and after")
+        ax.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
+        ax.minorticks_off()
+    axes[0].set(ylim=(0, None), title="A replaced token")
+    axes[1].set(ylim=(0, ENLARGED), title="The same, enlarged")
+    return finish(figure, axes[0], ncols=3)
 
 
-def accumulation(table: pd.DataFrame, ledger: Ledger) -> Figure:
-    """GSD, Fig. 6: TV of two rows over the relative difference between their tokens, and over their entropy.
+def kept(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """SJD-PAC, section 4.2: how probable it is that a draft stays from call to call, verified and drawn anew.
 
-    ``table`` has ``process.entropy``, ``pair_tv``, ``pair_entropy`` in bits, ``pair_relative`` and ``pair_absolute``.
+    ``table`` has ``decoder``, ``decoder.label``, and ``keep`` and ``keep_drawn`` by place in the window, from 0.
     """
-    keys = ["process.entropy", "process.tv"]
-    need(table, *keys)
-    found = averages(table, keys, ["pair_tv", "pair_entropy", "pair_relative", "pair_absolute"])
-    figure, (left, right) = panels(2, height=4.2)
-    for shade, shape, (_, own) in zip(SHADES, SHAPES, found.groupby(keys[0]), strict=False):
-        own = own.sort_values("pair_relative")
-        told = f"rows of {own['pair_entropy'].mean():.1f} bits"
-        left.plot(own["pair_relative"], own["pair_tv"], color=shade, marker=shape, ms=5.5, lw=1.2, label=told)
-        right.plot(own["pair_absolute"], own["pair_tv"], color=shade, marker=shape, ms=5.5, lw=1.2)
-    left.set(xlabel="standard deviation of log q/p over tokens", ylabel="TV of p and q", title="Relative differences")
-    right.set(xlabel="mean of |p − q| over tokens", ylabel="TV of p and q", title="Absolute differences")
-    for ax in (left, right):
-        ax.set(xlim=(0, None), ylim=(0, None))
-    return finish(figure, left)
+    keys = ["decoder", "decoder.label"]
+    need(table, "keep", "keep_drawn", *keys)
+    table = table[table["keep"].map(len) > 0]
+    if table.empty:
+        raise Unsuitable("the table has no rows of a decoder with a window")
+    figure, (ax,) = panels(1, width=8.5)
+    for column, told, style in (("keep", "verified", {}), ("keep_drawn", "drawn anew", {"ls": "--", "mfc": "white"})):
+        for names, own in profiles(table, keys, column, 0).groupby(keys, sort=False):
+            decoder, label = map(str, names)
+            line(ax, own, "place", "value", look(decoder), f"{label}, {told}", "error", ms=3.5, capsize=0, **style)
+    ax.axhline(0.7, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)), label="printed: verified > 0.7")
+    ax.axhline(0.01, color=PRINTED_COLOUR, lw=1.1, ls=(0, (1, 2)), label="printed: drawn anew < 0.01")
+    ax.set(xlabel="place in the window, from its first token", ylabel="probability that a draft stays", ylim=(0, 1))
+    return finish(figure, ax, ncols=3)

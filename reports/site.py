@@ -18,13 +18,14 @@ from experiments.results import write
 from reports import bench_page, figures, page, published_page
 from reports.averages import told_units
 from reports.gallery import Draw, Gallery
+from reports.page import INDEX
 from reports.parts import template
 from reports.runs import Run, Unreadable, command, find, read, read_json, shipped
 from reports.studies import STUDIES, content
 from reports.study import Content
 from theory.ledger import published
 
-FOLDER, INDEX = "studies", "index.html"
+FOLDER = "studies"
 MARK = '<meta name="generator" content="simlab site">'  # by which pages of earlier runs are known again
 RUNS = ("runs", "sweeps")  # folders beside the other results where runs are looked for
 
@@ -142,7 +143,7 @@ def _read(path: Path, made_by: str, site: Site) -> dict[str, Any] | None:
 def _claims(out: Path, draw: Draw, site: Site) -> list[str]:
     """Draw and write the report with the pages that belong to it; their names."""
     try:
-        return [page.build(out, draw, INDEX).name]
+        return [page.build(out, draw, indexed=True).name]
     except FileNotFoundError as error:
         site.problems.append(
             f"{error.filename} is missing; `{page.COMMAND}` makes all results that belong to the report"

@@ -16,9 +16,11 @@ from matplotlib.figure import Figure
 
 from reports import study_tables
 from reports.averages import told_units
+from reports.gsd_figures import accumulation, gained, pareto
+from reports.lantern_figures import lantern, relaxations
 from reports.pac_figures import ablation, committed, readings, tree
-from reports.process_figures import accumulation, calibration, locality, told_apart
-from reports.rule_figures import gained, lantern, pairs, pareto
+from reports.process_figures import calibration, kept, locality, told_apart
+from reports.rule_figures import pairs
 from reports.runs import Run, Unsuitable
 from reports.sjd_figures import randomness, refinement, window
 from reports.study import Content, Picture, Sheet
@@ -44,7 +46,7 @@ STUDIES: dict[str, Study] = {
     "window": Study([window]),
     "randomness": Study([randomness]),
     "refinement": Study([refinement]),
-    "lengths": Study([committed], [study_tables.likelihoods]),
+    "lengths": Study([committed, kept], [study_tables.likelihoods]),
     "locality": Study([locality]),
     "ablation": Study([ablation], [study_tables.ablation]),
     "tree": Study([tree], [study_tables.tree]),
@@ -52,7 +54,7 @@ STUDIES: dict[str, Study] = {
     "calibration": Study([calibration, told_apart]),
     "accumulation": Study([accumulation]),
     "groups": Study([pareto, gained], [study_tables.trades]),
-    "lantern": Study([lantern], [study_tables.trades]),
+    "lantern": Study([lantern, relaxations], [study_tables.trades]),
     "pairs": Study([pairs], [study_tables.trades]),
 }
 

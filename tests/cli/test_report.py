@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pandas as pd
 import pytest
 
 from experiments import candidates, codebook, digits, digits_pac, small_worlds, verify
+from reports import site
 from reports.figures import STYLES, look
 from reports.page import PAPERS, build, papers
+from reports.runs import Unreadable
 from simlab.chance import Tape
 from simlab.processes.digits import fit_digits
 from simlab.rules import make_rule
@@ -139,6 +142,34 @@ def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
         assert f'{row["one"]:.3f} <span class="soft">± {row["one_se"]:.3f}</span>' in page
     again = build(results).read_text(encoding="utf-8")
     assert again == page
+
+
+def test_on_the_site_every_figure_of_the_report_is_a_pdf_too(results: Path) -> None:
+    alone = build(results).read_text(encoding="utf-8")
+    built = site.build(results)
+    assert built.problems == []
+    page = (results / "report.html").read_text(encoding="utf-8")
+    names = {path.stem for path in (results / "figures").glob("*.pdf")}
+    assert names == {
+        "codebook-map", "candidates", "digits-map", "steps", "pac-steps-1", "compounding", "digits-compounding",
+        "digits-samples", "digits-lengths",
+    }  # fmt: skip
+    assert all(f'href="figures/{name}.pdf"' in page for name in names)
+    assert "figures/" not in alone
+    assert 'href="index.html"' in page
+    assert 'href="index.html"' not in alone
+
+
+def test_a_measurement_that_cannot_be_read_is_named(results: Path, tmp_path: Path) -> None:
+    shutil.copytree(results, tmp_path / "copy")
+    path = tmp_path / "copy" / "steps.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(Unreadable, match=r"steps\.parquet cannot be read: .*; remove it and run `simlab verify` again"):
+        build(tmp_path / "copy")
+    path.unlink()
+    with pytest.raises(FileNotFoundError) as missing:
+        build(tmp_path / "copy")
+    assert missing.value.filename == str(path)
 
 
 def test_every_rule_has_one_look_in_all_figures(results: Path) -> None:

@@ -24,12 +24,12 @@ from experiments.sweeps import Listener, cells, local, parse_spec, run_sweep
 from reports import figures, site, studies
 from reports.averages import averages, gains, lengths, profiles, units
 from reports.gallery import Gallery, pdf
+from reports.lantern_figures import lantern
 from reports.marks import PRINTED_COLOUR
 from reports.pac_figures import ablation, ablation_numbers, tree, tree_numbers
 from reports.page import VERDICT_NAMES
 from reports.parts import svg
 from reports.process_figures import CHOSEN
-from reports.rule_figures import lantern
 from reports.runs import SPECS, Unreadable, Unsuitable, find, read, shipped
 from reports.sjd_figures import window
 from reports.studies import STUDIES, content, texts
@@ -251,9 +251,10 @@ def test_lengths_are_shares_of_calls_and_of_what_they_save() -> None:
     assert list(found["share"]) == pytest.approx([5 / 10, 3 / 10, 0, 2 / 10])
     assert list(found["extra"]) == pytest.approx([0, 3 / 9, 0, 6 / 9])
     assert found["share_error"][1] == pytest.approx(np.sqrt((4 - 3) ** 2 + (1 - 2) ** 2) / np.sqrt(2) / 5)
-    cut = lengths(table, ["decoder"], longest=2).set_index("tokens")
-    assert list(cut["share"]) == pytest.approx([5 / 10, 3 / 10, 2 / 10])
-    assert list(cut["extra"]) == pytest.approx([0, 3 / 9, 6 / 9])
+    binned = lengths(table, ["decoder"], [1, 2, 3, 9]).set_index("tokens")
+    assert list(binned.index) == [1, 2, 3]
+    assert list(binned["share"]) == pytest.approx([5 / 10, 3 / 10, 2 / 10])
+    assert list(binned["extra"]) == pytest.approx([0, 3 / 9, 6 / 9])
 
 
 def test_profiles_are_means_place_by_place() -> None:
