@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import entr
 
 from simlab.chance import Tape
 from simlab.checks import check_at_least
@@ -19,9 +20,10 @@ from simlab.processes import Pair
 from simlab.rules import Speculative
 from theory.rows_at_scale import Step, addition, amplify
 
-__all__ = ["Contexts", "Means", "addition_to", "amplify_to", "entropy", "likeliest", "means", "visited"]
+__all__ = ["Contexts", "Means", "addition_to", "amplify_to", "entropies", "likeliest", "means", "visited"]
 
 StepOf = Callable[[np.ndarray, np.ndarray], Step]  # from rows p, q [V]
+ROUNDING = 1e-12  # by which acceptance may miss what is asked for
 DistanceOf = Callable[[np.ndarray, np.ndarray], float]  # from rows [V]
 
 
@@ -67,10 +69,9 @@ def likeliest(contexts: Contexts) -> Contexts:
     return contexts._replace(q=q)
 
 
-def entropy(contexts: Contexts) -> float:
-    """The mean entropy of the target's rows in bits."""
-    p = contexts.p
-    return float(-(p * np.log2(np.where(p > 0, p, 1))).sum(axis=1).mean())
+def entropies(contexts: Contexts) -> np.ndarray:
+    """The entropy of each of the target's rows in bits, ``[n]``."""
+    return entr(contexts.p).sum(axis=1) / np.log(2)
 
 
 class Means(NamedTuple):
@@ -114,9 +115,11 @@ def _parameter(accepted: Callable[[float], np.ndarray], wanted: float) -> float:
         return float(accepted(parameter).mean()) - wanted
 
     high = 1.0
-    while excess(high) < 0 and high < 1e9:
+    while excess(high) < -ROUNDING and high < 1e9:
         high *= 8
     least, most = excess(0.0) + wanted, excess(high) + wanted
-    if not least - 1e-12 <= wanted <= most:
+    if not least - ROUNDING <= wanted <= most + ROUNDING:
         raise ValueError(f"acceptance is {wanted!r}; expected {least:.6g} to {most:.6g}, what the rule can accept")
-    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0, high, xtol=1e-15))
+    if excess(0.0) >= -ROUNDING:
+        return 0.0
+    return float(brentq(lambda parameter: excess(parameter) + ROUNDING, 0, high, xtol=1e-15))

@@ -86,6 +86,11 @@ def dynamic_grouped(
     return _token_residual(p, q, target, draft)
 
 
+def away_in(codebook: np.ndarray) -> Distances:
+    """L2 distances between the vectors of a codebook ``[V, d]``, for :func:`dynamic_grouped`."""
+    return lambda x, y: np.linalg.norm(codebook[x] - codebook[y], axis=-1)
+
+
 def _by_group(rows: Array, labels: Array) -> Array:
     masses = np.zeros((*rows.shape[:-1], labels.max() + 1), rows.dtype)
     everywhere: Any = (..., labels)

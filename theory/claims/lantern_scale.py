@@ -18,9 +18,9 @@ from simlab.processes import Pair, make_process
 from simlab.statistics import MeanTest
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require
 from theory.compounding import distance, follow
-from theory.contexts import Contexts, Means, entropy, likeliest, means, visited
+from theory.contexts import Contexts, Means, entropies, likeliest, means, visited
 from theory.coupling import cells, wasserstein1_least, wasserstein1_most
-from theory.rows_at_scale import Step, lantern, nearest
+from theory.rows_at_scale import lantern, nearest
 
 CLAIMS = Claims("lantern")
 VOCABULARY = 4096
@@ -67,10 +67,10 @@ def table(seed: int, counts: tuple[int, ...] = COUNTS, deltas: tuple[float, ...]
         for candidate, contexts in candidates(rows, seed).items():
             for measure in MEASURES:
                 for k in counts:
-                    near = np.ascontiguousarray(neighbours()[measure][:, :k])
+                    near = _first(neighbours()[measure], k)
                     for delta in deltas:
                         setting = Setting(rows, candidate, measure, k, delta)
-                        found[setting] = means(contexts, partial(_relaxed, near, delta))
+                        found[setting] = means(contexts, partial(lantern, near=near, delta=delta))
     return found
 
 
@@ -79,10 +79,6 @@ def candidates(rows: str, seed: int) -> Mapping[str, Contexts]:
     """The contexts with either kind of candidate."""
     contexts = visited(pair_of(rows), CONTEXTS, seed)
     return dict(zip(CANDIDATES, (contexts, likeliest(contexts)), strict=True))
-
-
-def _relaxed(near: np.ndarray, delta: float, p: np.ndarray, q: np.ndarray) -> Step:
-    return lantern(p, q, near, delta)
 
 
 # Neighbours -----------------------------------------------------------------------------------------------------
@@ -123,8 +119,8 @@ def neighbours_empirical(seed: int) -> Finding:
                 f"V = {VOCABULARY}, k = {count}, delta = {TABLE_4}, {CONTEXTS} contexts each, mean acceptance with "
                 "nearest by L2, by cosine, random: "
                 + "; ".join(
-                    f"{rows} rows ({entropy(candidates(rows, seed)[candidate]):.1f} bits), {candidate} candidates "
-                    f"(lossless {candidates(rows, seed)[candidate].lossless:.3f}) "
+                    f"{rows} rows ({entropies(candidates(rows, seed)[candidate]).mean():.1f} bits), {candidate} "
+                    f"candidates (lossless {candidates(rows, seed)[candidate].lossless:.3f}) "
                     + ", ".join(f"{of(rows, candidate, measure):.4f}" for measure in MEASURES)
                     for rows, candidate in product(TEMPERATURES, CANDIDATES)
                 )
@@ -144,7 +140,7 @@ def _distances(seed: int, count: int) -> Evidence:
     for name, contexts in candidates("peaked", seed).items():
         few = Contexts(contexts.p[:FEW], contexts.q[:FEW])
         for measure in MEASURES:
-            rule = partial(_relaxed, np.ascontiguousarray(neighbours()[measure][:, :count]), TABLE_4)
+            rule = partial(lantern, near=_first(neighbours()[measure], count), delta=TABLE_4)
             low = means(few, rule, lambda law, p: wasserstein1_least(law, p, codebook, 250))
             high = means(few, rule, lambda law, p: wasserstein1_most(law, p, codebook, within)).wasserstein
             gained = low.acceptance - few.lossless
@@ -217,7 +213,7 @@ def monotone_scale(seed: int) -> Finding:
             kept = np.array(
                 [
                     [
-                        means(contexts, partial(_relaxed, lists(neighbours()["l2"], k), delta)).acceptance
+                        means(contexts, partial(lantern, near=lists(neighbours()["l2"], k), delta=delta)).acceptance
                         for delta in DELTAS
                     ]
                     for k in COUNTS
@@ -279,7 +275,7 @@ def output_scale(seed: int) -> Finding:
     for every x, so neighbours of mass q(x) - p(x) are all it takes to keep x surely, and what comes out is the draft's
     law. A sure candidate is another matter: all that is emitted too often is that candidate, by less than delta.
     """
-    near = {k: np.ascontiguousarray(neighbours()["l2"][:, :k]) for k in COUNTS}
+    near = {k: _first(neighbours()["l2"], k) for k in COUNTS}
     found = {
         (rows, candidate): _spent(candidates(rows, seed)[candidate], near[COUNTS[0]], DELTAS[0])
         for rows, candidate in product(TEMPERATURES, CANDIDATES)
@@ -292,7 +288,7 @@ def output_scale(seed: int) -> Finding:
 
     require(max(beyond(("likeliest", k, d)) for k in COUNTS for d in DELTAS) < 0, "a sure candidate is off by delta")
     flat, draft = found["flat", "sampled"], candidates("flat", seed)["sampled"]
-    kept = means(draft, partial(_relaxed, near[COUNTS[0]], DELTAS[0])).acceptance
+    kept = means(draft, partial(lantern, near=near[COUNTS[0]], delta=DELTAS[0])).acceptance
     return Finding(
         "refuted" if flat.mean() > DELTAS[0] else "not-refuted",
         [
