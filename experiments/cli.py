@@ -1,4 +1,4 @@
-"""The command line: ``simlab verify``, ``simlab judge``, ``simlab run`` and ``simlab claims``.
+"""The command line: ``simlab verify``, ``judge``, ``run``, ``report``, ``bench`` and ``claims``.
 
 Exit status: 0 when every check ran, whatever the verdicts, and every cell of a sweep; 1 when a check or a cell failed,
 a result could not be written, or the rule that is judged breaks the contract of a rule; 2 for wrong usage.
@@ -123,6 +123,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.set_defaults(command=_report)
 
+    bench = commands.add_parser(
+        "bench",
+        help="measure how fast this machine is, as ratios",
+        description="Measure verification, decoders, threads and how cost grows, each against what else could be used, "
+        "in turns within this run. A few minutes, on a machine that does nothing else.",
+    )
+    bench.add_argument("--quick", action="store_true", help="seconds instead: a look at whether it runs")
+    bench.add_argument("--only", metavar="NAME", action="append", default=[], help="only this benchmark (repeatable)")
+    bench.add_argument("--json", metavar="FILE", type=Path, help="write all times and ratios here")
+    bench.set_defaults(command=_bench)
+
     claims = commands.add_parser(
         "claims", help="list the claims, or explain one", description="List or explain claims."
     )
@@ -239,6 +250,15 @@ def _report(options: argparse.Namespace) -> int:
     from experiments.cli_report import report_command
 
     return report_command(options.out, options.runs)
+
+
+# bench ---------------------------------------------------------------------------------------------------------
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from experiments.cli_bench import bench_command  # brings what only this command needs
+
+    return bench_command(options.only, options.quick, options.json)
 
 
 # claims --------------------------------------------------------------------------------------------------------
