@@ -53,15 +53,20 @@ def units(table: pd.DataFrame) -> pd.Series:
     return pd.Series(["/".join(map(str, names)) for names in zip(*columns, strict=True)], index=table.index)
 
 
+def unit_name(table: pd.DataFrame) -> str:
+    """What the independent units are."""
+    several = any(name in table.columns and table[name].nunique() > 1 for name in SAMPLES)
+    return "images" if several else "sequences"
+
+
 def told_units(table: pd.DataFrame) -> str:
     """How many there are for each setting, to read."""
-    several = any(name in table.columns and table[name].nunique() > 1 for name in SAMPLES)
     settings = [name for name in table.columns if name.partition(".")[0] in KINDS and name not in SAMPLES]
     groups = table.assign(unit=units(table)).groupby(settings, dropna=False, sort=False)
     counts = sorted(set(groups["unit"].nunique()))
     each = sorted(set(groups.size() // groups["unit"].nunique()))
-    told = f"{_span(counts)} {'images' if several else 'sequences'} a setting"
-    return told + (f", {_span(each)} sequences each" if several and each[-1] > 1 else "")
+    told = f"{_span(counts)} {unit_name(table)} a setting"
+    return told + (f", {_span(each)} sequences each" if unit_name(table) == "images" and each[-1] > 1 else "")
 
 
 def _span(counts: list[int]) -> str:

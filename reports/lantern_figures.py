@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from reports.averages import need, parameter
 from reports.figures import LOSSLESS
-from reports.marks import ERRORS, PRINTED, SHADES, SHAPES, finish, panels
+from reports.marks import ERRORS, PRINTED, SHADES, SHAPES, across, finish, panels
 from reports.rule_figures import COSTS, traded
 from reports.runs import Unsuitable
 from theory.ledger import Ledger, Row
@@ -61,6 +61,7 @@ def lantern(table: pd.DataFrame, ledger: Ledger) -> Figure:
         ax.set(xlabel=told, ylabel=LENGTH, title="Simulated")
     for level in lossless["acceptance"]:
         kept.axhline(level, color="black", lw=1, ls="--", label="lossless, simulated")
+    across(kept, ledger.one(paper="lantern", table="2", method="eagle-2"), "lossless, printed")
     _printed_trade(printed, ledger)
     kept.set(xlabel="δ", ylabel="mean accept probability", title="Acceptance", xscale="log", ylim=(0, None))
     kept.set_xticks(deltas, [f"{d:g}" for d in deltas])

@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from experiments.results import write
-from reports import bench_page, figures, page, published_page
+from reports import bench_page, figures, large_page, page, published_page
 from reports.averages import told_units
 from reports.gallery import Draw, Gallery
 from reports.page import INDEX
@@ -71,15 +73,19 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     studies = _studies(find(folders or [out / name for name in RUNS]), site, out)
     verdicts = _read(out / page.SOURCE, page.COMMAND, site)
     bench = _read(out / bench_page.SOURCE, bench_page.COMMAND, site)
-    if not (studies or verdicts or bench or site.problems):
+    large = _large(out, site)
+    if not (studies or verdicts or bench or large or site.problems):
         raise FileNotFoundError(2, "there are no results of simlab verify, run or bench", str(out))
     printed = verdicts is not None and any(claim["paper"] == published_page.PAPER for claim in verdicts["claims"])
     entries: Entries = [("Index", INDEX)]
     entries += [("Claims", page.FILE)] if verdicts else []
     entries += [("Printed numbers", published_page.FILE)] if printed else []
     entries += [(study.run.name, study.path) for study in studies]
+    entries += [("Large vocabularies", large_page.FILE)] if large else []
     entries += [("Benchmarks", bench_page.FILE)] if bench else []
     files = {study.path: _study_page(study, entries, gallery.on("../")) for study in studies}
+    if large:
+        files[large_page.FILE] = large_page.page(large, entries, gallery.on(), MARK)
     if bench:
         files[bench_page.FILE] = bench_page.page(bench, entries, MARK)
     if verdicts:
@@ -138,6 +144,14 @@ def _read(path: Path, made_by: str, site: Site) -> dict[str, Any] | None:
     except Unreadable as error:
         site.problems.append(str(error))
         return None
+
+
+def _large(out: Path, site: Site) -> dict[str, pd.DataFrame]:
+    try:
+        return large_page.tables(out)
+    except Unreadable as error:
+        site.problems.append(str(error))
+        return {}
 
 
 def _claims(out: Path, draw: Draw, site: Site) -> list[str]:
@@ -205,14 +219,14 @@ def _index(
 
 
 def _others(out: Path, entries: Entries) -> Entries:
-    found = [entry for entry in entries if entry[1] == bench_page.FILE]
+    found = [entry for entry in entries if entry[1] in (large_page.FILE, bench_page.FILE)]
     judged = Path("judge/judge.html")
     return [*found, *([("A judged rule", judged.as_posix())] if (out / judged).exists() else [])]
 
 
 def _tidy(out: Path, files: set[str]) -> None:
     """Pages that earlier builds have left and that are not drawn any more go away."""
-    for path in [out / bench_page.FILE, *(out / FOLDER).glob("*.html")]:
+    for path in [out / large_page.FILE, out / bench_page.FILE, *(out / FOLDER).glob("*.html")]:
         name = path.relative_to(out).as_posix()
         if name not in files and path.exists() and MARK in path.read_text(encoding="utf-8", errors="replace"):
             path.unlink()

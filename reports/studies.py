@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reports import study_tables
-from reports.averages import told_units
+from reports.averages import told_units, unit_name
 from reports.gsd_figures import accumulation, gained, pareto
 from reports.lantern_figures import lantern, relaxations
 from reports.pac_figures import ablation, committed, readings, tree
@@ -27,7 +27,7 @@ from reports.study import Content, Picture, Sheet
 from theory.ledger import Ledger
 
 TEXTS = Path(__file__).with_name("templates") / "studies.toml"
-BARS = "Bars are two standard errors, between images."
+BARS = "Bars are two standard errors, between {units}."
 BOTH = "Mean: over images, of tokens/calls; pooled: all tokens over all calls."
 
 Draw = Callable[[pd.DataFrame, Ledger], Figure]
@@ -56,6 +56,7 @@ STUDIES: dict[str, Study] = {
     "groups": Study([pareto, gained], [study_tables.trades]),
     "lantern": Study([lantern, relaxations], [study_tables.trades]),
     "pairs": Study([pairs], [study_tables.trades]),
+    "relabel": Study([], [study_tables.trades]),
 }
 
 
@@ -71,7 +72,7 @@ def content(run: Run, ledger: Ledger) -> tuple[Content, str]:
     sheets: list[Sheet] = []
     if run.name in STUDIES:
         try:
-            pictures = _pictures(run.table, STUDIES[run.name].figures, told["pictures"], ledger)
+            pictures = _pictures(run.table, STUDIES[run.name].figures, told.get("pictures", []), ledger)
             sheets = [tabulate(run.table, ledger) for tabulate in STUDIES[run.name].sheets]
         except Unsuitable as reason:
             note = f"The figures of this study cannot be drawn: {reason}."
@@ -81,7 +82,7 @@ def content(run: Run, ledger: Ledger) -> tuple[Content, str]:
 def _pictures(
     table: pd.DataFrame, figures: Sequence[Draw], told: list[dict[str, str]], ledger: Ledger
 ) -> list[Picture]:
-    words = {"n": told_units(table), "bars": BARS, "both": BOTH}
+    words = {"n": told_units(table), "bars": BARS.format(units=unit_name(table)), "both": BOTH}
     return [
         Picture(
             text["name"],

@@ -24,7 +24,7 @@ def settings(table: pd.DataFrame) -> Sheet:
     found = averages(table, [*(f"{kind}.label" for kind in KINDS), *varying])
     rows = []
     for row in records(found):
-        told = ", ".join(f"{name.partition('.')[2]} = {_shown(row[name])}" for name in varying if _there(row[name]))
+        told = ", ".join(f"{name.partition('.')[2]} = {shown(row[name])}" for name in varying if _there(row[name]))
         labels = [str(row[f"{kind}.label"]) for kind in KINDS]
         rows.append([*labels, told, str(row["sequences"]), *_both(row)])
     columns = ["process", "decoder", "rule", "what varies", "sequences", "tokens per call, mean", "pooled"]
@@ -130,7 +130,7 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Sheet:
         seen = {key: "≤ " if key == "distortion_tv" and not part["distortion_exact"].all() else "" for key in COSTS}
         faster = gains(part, keys, rows_of(part, "the lossless rule", rule=LOSSLESS))
         for row, gain in zip(records(found), records(faster), strict=True):
-            told = ", ".join(f"{name.partition('.')[2]} = {_shown(row[name])}" for name in own if _there(row[name]))
+            told = ", ".join(f"{name.partition('.')[2]} = {shown(row[name])}" for name in own if _there(row[name]))
             lossless = row["rule"] == LOSSLESS
             rows.append(
                 [
@@ -165,7 +165,8 @@ def signed(value: float, error: float, digits: int = 3) -> str:
     return ("+" if value >= 0 else "") + with_error(value, error, digits)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value of a table, to read."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

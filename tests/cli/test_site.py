@@ -18,23 +18,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from experiments import cli
+from experiments import cli, large_vocabulary
+from experiments.results import write_table
 from experiments.sweeps import Listener, cells, local, parse_spec, run_sweep
-from reports import figures, site, studies
+from reports import figures, large_page, site, studies
 from reports.averages import averages, gains, lengths, profiles, units
 from reports.gallery import Gallery, pdf
 from reports.lantern_figures import lantern
 from reports.marks import PRINTED_COLOUR
 from reports.pac_figures import ablation, ablation_numbers, tree, tree_numbers
 from reports.page import VERDICT_NAMES
-from reports.parts import svg
 from reports.process_figures import CHOSEN
 from reports.runs import SPECS, Unreadable, Unsuitable, find, read, shipped
 from reports.sjd_figures import window
 from reports.studies import STUDIES, content, texts
 from tests.cli.test_claim_pages import Page, dead
-from tests.cli.tiny_runs import faked, save, shrunken
+from tests.cli.tiny_runs import faked, large, save, shrunken
 from theory.ledger import published
 
 LARGEST = 3_000_000  # bytes of a page
@@ -54,6 +56,8 @@ def results(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFa
     for name in MADE:
         save(out / "runs" / name, shrunken(name), tables[name])
     assert cli.main(["verify", "--claim", "gsd.speed", "--claim", "published.steps", "--out", str(out)]) == 0
+    for name, frame in large().items():
+        write_table(out / "large" / f"{name}.parquet", frame)
     bench = {"machine": {"cores": 2}, "verification": [{"what": "kernel", "V": 1024, "ratio": 12.3456}]}
     (out / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
     return out
@@ -108,7 +112,8 @@ def test_all_links_lead_somewhere_and_pages_are_light(results: Path, built: site
 
 
 def test_every_figure_is_a_pdf_too(results: Path, built: site.Site) -> None:
-    told = [each["name"] for name in STUDIES for each in texts()[name]["pictures"]]
+    told = [each["name"] for name in STUDIES for each in texts()[name].get("pictures", [])]
+    told += ["large-naive-16384", *(f"{each['name']}-1024" for each in texts()["large"]["pictures"])]
     files = {path.stem: path.read_bytes() for path in (results / "figures").glob("*.pdf")}
     assert set(files) == set(told)
     for name, data in files.items():
@@ -145,9 +150,9 @@ def test_benchmarks_are_told_as_they_are(results: Path, built: site.Site) -> Non
 
 
 def test_every_text_has_a_figure_and_every_figure_a_text() -> None:
-    assert set(texts()) == set(STUDIES)
+    assert set(texts()) == {*STUDIES, "large"}
     for name, study in STUDIES.items():
-        assert len(texts()[name]["pictures"]) == len(study.figures)
+        assert len(texts()[name].get("pictures", [])) == len(study.figures)
         assert texts()[name]["lead"].strip()
 
 
@@ -171,8 +176,39 @@ def test_figures_are_functions_of_the_table(
     for reader in ("read_parquet", "read_csv", "read_json"):
         monkeypatch.delattr(pd, reader)
     for draw in STUDIES[name].figures:
-        assert str(svg(draw(table, ledger), "")) != str(svg(draw(other, ledger), ""))
+        assert shown(draw(table, ledger)) == shown(draw(table, ledger)) != shown(draw(other, ledger))
     pd.testing.assert_frame_equal(table, tables[name])
+
+
+def shown(figure: Figure) -> list[object]:
+    """What a figure shows, without the time it takes to draw it: numbers behind lines, bars, maps and texts."""
+    seen: list[object] = []
+    for ax in figure.axes:
+        seen += [ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left"), *(text.get_text() for text in ax.texts)]
+        seen += [np.nan_to_num(line.get_xydata()).tolist() for line in ax.lines]
+        seen += [patch.get_path().vertices.tolist() for patch in ax.patches if not isinstance(patch, Rectangle)]
+        seen += [(patch.get_xy(), patch.get_height()) for patch in ax.patches if isinstance(patch, Rectangle)]
+        seen += [np.ma.getdata(each.get_array()).tolist() for each in ax.collections if each.get_array() is not None]
+    return seen
+
+
+def test_figures_on_large_vocabularies_are_functions_of_their_tables() -> None:
+    figures.style()
+    one, other, ledger = large(), large(seed=1), published()
+    for name, draw in large_page.DRAW.items():
+        own, others = (frame[name].query("vocabulary == 1024") for frame in (one, other))
+        assert shown(draw(own, ledger)) == shown(draw(own, ledger)) != shown(draw(others, ledger))
+
+
+def test_the_tables_of_large_vocabularies_have_the_columns_that_are_made() -> None:
+    told = large_vocabulary.__doc__ or ""
+    for name, columns in large_page.COLUMNS.items():
+        assert name in told
+        assert set(columns) <= set(large()[name].columns)
+    made = large_vocabulary.naive(128, 1, rows=["flat"])
+    assert set(large_page.COLUMNS["naive"]) <= set(made.columns)
+    made = large_vocabulary.neighbours(128, 1, rows=["flat"])
+    assert set(large_page.COLUMNS["neighbours"]) <= set(made.columns)
 
 
 def test_printed_marks_are_the_ledgers(tables: dict[str, pd.DataFrame]) -> None:
@@ -336,6 +372,19 @@ def test_what_can_be_read_is_drawn_all_the_same(
     assert "Traceback" not in said.err
     assert [path.name for path in (tmp_path / "studies").iterdir()] == ["relabel.html"]
     assert list((tmp_path / "figures").iterdir()) == []
+
+
+def test_a_damaged_table_of_large_vocabularies_is_named(tmp_path: Path) -> None:
+    path = empty(tmp_path) / "large" / "naive.parquet"
+    write_table(path, large()["naive"].drop(columns="most"))
+    assert "large/naive.parquet cannot be read: it lacks most" in site.build(tmp_path).problems[0]
+    cut(path)
+    assert "large/naive.parquet cannot be read" in site.build(tmp_path).problems[0]
+    write_table(path, large()["naive"])
+    assert "large.html" in site.build(tmp_path).pages
+    path.unlink()
+    site.build(tmp_path)
+    assert not (tmp_path / "large.html").exists()
 
 
 def test_a_damaged_measurement_of_verify_is_named(tmp_path: Path) -> None:

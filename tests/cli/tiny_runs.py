@@ -117,3 +117,35 @@ def save(folder: Path, spec: Spec, frame: pd.DataFrame) -> Path:
     count = {"all": 1, "kept": 0, "computed": 1, "stale": 0}
     write_json(folder / "manifest.json", _about(spec) | {"cells": count, "rows": len(frame), "seconds": {"all": 1.0}})
     return folder
+
+
+def large(seed: int = 0) -> dict[str, pd.DataFrame]:
+    """Tables as :mod:`experiments.large_vocabulary` makes them, one of two vocabularies, with numbers at random."""
+    rng = np.random.default_rng(seed)
+    rules = ["clusters", "windows, G = 3", "lantern, delta = 0.05", "amplify", "addition"]
+    axes: dict[str, dict[str, list[Any]]] = {
+        "naive": {"rows": ["flat", "sharp"], "rule": rules},
+        "neighbours": {
+            "rows": ["flat"], "candidate": ["sampled", "likeliest"], "measure": ["l2", "random"], "k": [100, 300],
+            "delta": [0.05, 0.1],
+        },
+        "compounding": {"rule": ["clusters of 4", "amplify, k = 1.1"], "n": [1, 4, 16]},
+        "blocks": {"process": ["local"], "heterogeneity": [0.0, 1.0, np.nan], "gamma": [4, 8]},
+    }  # fmt: skip
+    measured = {
+        "naive": ("lossless", "acceptance", "tv", "least", "wasserstein", "most"),
+        "neighbours": ("lossless", "acceptance", "tv"),
+        "compounding": ("least", "estimate", "most"),
+        "blocks": ("tokens", "formula_by_look", "formula_by_position"),
+    }
+    found = {}
+    for name, own in axes.items():
+        rows = pd.MultiIndex.from_product(
+            [[1024, 16384] if name == "naive" else [1024], *own.values()], names=["vocabulary", *own]
+        ).to_frame(index=False)
+        numbers = np.sort(rng.uniform(0.1, 1, (len(rows), len(measured[name]))), axis=1)
+        found[name] = rows.join(pd.DataFrame(numbers, columns=list(measured[name])))
+    found["naive"]["beside"] = "clusters"
+    found["naive"].loc[found["naive"]["vocabulary"] == 16384, "wasserstein"] = np.nan
+    found["compounding"] = found["compounding"].assign(sequences=10, confidence=0.99)
+    return found
