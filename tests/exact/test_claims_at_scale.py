@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from theory.claims import CLAIMS, CheckFailed, Finding, gsd_scale, lantern_scale, leviathan_scale
+from theory.claims import CLAIMS, CheckFailed, Finding, gsd_scale, lantern_scale, lantern_scale_output, leviathan_scale
 from theory.compounding import Distance
 from theory.rows_at_scale import amplify
 
@@ -33,11 +33,12 @@ def fewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for cache in caches:
         cache.cache_clear()
     monkeypatch.setattr(gsd_scale, "CONTEXTS", 6)
-    for module in (gsd_scale, lantern_scale):
+    for module in (gsd_scale, lantern_scale_output):
         monkeypatch.setattr(module, "SEQUENCE", {**module.SEQUENCE, "vocabulary": 64, "length": 64, "clusters": 8})
         monkeypatch.setattr(module, "LENGTHS", (1, 64))
     monkeypatch.setattr(leviathan_scale, "SEQUENCES", 512)
     monkeypatch.setattr(leviathan_scale, "GAMMAS", (4, 8))
+    monkeypatch.setattr(leviathan_scale, "LINE", {**leviathan_scale.LINE, "shape": (1, 40)})
     monkeypatch.setattr(leviathan_scale, "IMAGE_LIKE", {**leviathan_scale.IMAGE_LIKE, "vocabulary": 128})
     yield
     for cache in caches:
@@ -163,9 +164,20 @@ def test_random_ones_are_ahead_somewhere(monkeypatch: pytest.MonkeyPatch) -> Non
     assert decided("lantern.neighbours.settings").verdict == "not-refuted"
 
 
+def test_amplify_is_nearer_than_lantern_at_equal_acceptance(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("lantern.neighbours.naive")
+    assert finding.verdict == "refuted"
+    assert "surely farther on peaked and sharp" in told(finding, "counterexample")[0]
+    monkeypatch.setattr(lantern_scale, "wasserstein1_least", lambda *given: 0.0)
+    assert decided("lantern.neighbours.naive").verdict == "not-refuted"
+    monkeypatch.setattr(lantern_scale, "amplify_to", lambda contexts, acceptance: 1.0)
+    with pytest.raises(CheckFailed, match="do not move as much mass"):
+        decided("lantern.neighbours.naive")
+
+
 def test_acceptance_rises_with_k_and_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decided("lantern.monotone.scale").verdict == "not-refuted"
-    monkeypatch.setattr(lantern_scale, "_first", lambda near, k: np.roll(near, k, axis=1)[:, :200])
+    monkeypatch.setattr(lantern_scale, "shortest", lambda near, k: np.roll(near, k, axis=1)[:, :200])
     assert decided("lantern.monotone.scale").verdict == "refuted"
 
 
@@ -177,7 +189,7 @@ def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.Monk
     def sure(rows: str, seed: int) -> Any:
         return dict.fromkeys(lantern_scale.CANDIDATES, both(rows, seed)["likeliest"])
 
-    monkeypatch.setattr(lantern_scale, "candidates", sure)
+    monkeypatch.setattr(lantern_scale_output, "candidates", sure)
     with pytest.raises(CheckFailed, match="does not see: sampled candidates"):
         decided("lantern.output-bound.scale")
 
@@ -186,5 +198,5 @@ def test_sequences_are_beyond_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.output-bound.long")
     assert finding.verdict == "refuted"
     assert "n = 1,000, false alarms" in told(finding, "counterexample")[0]
-    monkeypatch.setattr(lantern_scale, "_sure_laws", lambda near, delta, p, q: p)
+    monkeypatch.setattr(lantern_scale_output, "_sure_laws", lambda near, delta, p, q: p)
     assert decided("lantern.output-bound.long").verdict == "not-refuted"

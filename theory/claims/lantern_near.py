@@ -46,6 +46,7 @@ CLAIMS.summary(
     [
         "lantern.neighbours.empirical",
         "lantern.neighbours.settings",
+        "lantern.neighbours.naive",
         "lantern.neighbours.always",
         "lantern.neighbours.distance",
     ],
