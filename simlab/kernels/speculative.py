@@ -30,9 +30,10 @@ class SpeculativeKernel(Kernel[SpeculativeState]):
 
         # draft gamma tokens, each given those before it
         q = np.empty((len(tokens), gamma, self.vocabulary), self.draft.uniform.dtype)
+        drafting = uniforms.row(length, gamma, Purpose.DRAFT)
         for j in range(gamma):
             row = forward(self.draft, tokens, length + j, 1)
-            draw_at(row, uniforms.row(length + j, 1, Purpose.DRAFT), tokens, length + j)
+            draw_at(row, drafting[:, j:], tokens, length + j)
             q[:, j] = row[:, 0]
 
         # verify them in one call of the target; commit what was kept and the token after it
