@@ -1,69 +1,148 @@
-"""The page on what things cost: made from the file that ``simlab bench --json`` leaves, whatever it measured.
+"""The page on what things cost: made from the file that ``simlab bench --json`` leaves.
 
-Lists of objects become tables, and single values a list of facts. Times are of one machine: ratios within one run are
-what can be compared.
+Times are of one machine; what carries over to another are ratios within one run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from reports.gallery import Draw
+from reports.marks import PRINTED_COLOUR, SHADES, SHAPES, finish
 from reports.parts import template
+from reports.runs import Unreadable, read_json
 from reports.study import Sheet
 
 SOURCE, FILE = "bench.json", "bench.html"
 COMMAND = "simlab bench --json out/bench.json"
-DIGITS = 4  # significant ones of a measured number
+RATIO = {"benchmark", "what", "contender", "against", "kind", "per", "value", "at_least", "at_most", "met"}
+TIME = {"benchmark", "what", "contender", "work", "fastest", "cores", "seconds"}
+WIDE = 10  # from the smallest to the largest ratio: more needs a logarithmic axis
+MANY = 10**4  # numbers from here on are written without decimals
 
 
-def page(document: dict[str, Any], entries: Sequence[tuple[str, str]], mark: str) -> str:
+def read(out: Path) -> dict[str, Any] | None:
+    """The document in ``out``, if there is one; raises :class:`~reports.runs.Unreadable` where it is another."""
+    path = out / SOURCE
+    if not path.exists():
+        return None
+    document = read_json(path, COMMAND)
+    wanted = {"ratios": RATIO, "times": TIME, "notes": None}
+    if not isinstance(document.get("machine"), dict) or not all(_listed(document.get(n), k) for n, k in wanted.items()):
+        raise Unreadable(f"{path} cannot be read: it is no document of a benchmark; run `{COMMAND}` again")
+    return document
+
+
+def _listed(rows: Any, keys: set[str] | None) -> bool:
+    """Whether these are rows that have the ``keys``, if any are asked for."""
+    return isinstance(rows, list) and (
+        keys is None or all(isinstance(row, dict) and keys <= row.keys() for row in rows)
+    )
+
+
+def page(document: dict[str, Any], entries: Sequence[tuple[str, str]], draw: Draw, mark: str) -> str:
     """The page as HTML."""
-    facts, sheets = told(document)
-    return template("bench.html").render(facts=facts, sheets=sheets, entries=entries, here=FILE, mark=mark)
+    ratios = pd.DataFrame(document["ratios"], columns=sorted(RATIO))
+    named = list(dict.fromkeys(ratios["benchmark"]))
+    parts = []
+    for name in named:
+        own = ratios[ratios["benchmark"] == name]
+        drawn = draw(f"bench-{name}", factors(own), f"{name}, as ratios") if (own["kind"] == "times").any() else ""
+        parts.append({"name": name, "figure": drawn, "sheet": _ratios(name, own)})
+    return template("bench.html").render(
+        parts=parts,
+        times=_times(document["times"]),
+        facts=[(name, cell(value)) for name, value in document["machine"].items()],
+        notes=document["notes"],
+        entries=entries,
+        here=FILE,
+        mark=mark,
+        command=COMMAND,
+    )
 
 
-def told(value: dict[str, Any], above: str = "") -> tuple[list[tuple[str, str]], list[Sheet]]:
-    """The single values of an object by their names, and its lists of objects as tables, at any depth."""
-    facts: list[tuple[str, str]] = []
-    sheets: list[Sheet] = []
-    for key, entry in value.items():
-        name = f"{above}{key}".replace("_", " ")
-        if isinstance(entry, dict):
-            inner = told(entry, f"{name}: ")
-            facts, sheets = facts + inner[0], sheets + inner[1]
-        elif isinstance(entry, list) and entry and all(isinstance(row, dict) for row in entry):
-            sheets.append(table(name, entry))
-        else:
-            facts.append((name, cell(entry)))
-    return facts, sheets
+def factors(ratios: pd.DataFrame) -> Figure:
+    """How many times as fast the contender is: a row for each setting, a mark for each opponent; beside it, shares.
+
+    ``ratios`` has ``what, contender, against, kind, value, at_least`` of one benchmark. A red tick is what is wanted.
+    """
+    places = {what: -k for k, what in enumerate(dict.fromkeys(ratios["what"]))}
+    kinds = [kind for kind in ("times", "share") if (ratios["kind"] == kind).any()]
+    figure = Figure(figsize=(10, 0.36 * len(places) + 1.9), layout="constrained")
+    axes = figure.subplots(1, len(kinds), squeeze=False, sharey=True, width_ratios=(1.6, 1)[: len(kinds)])[0]
+    pairs = (ratios["contender"] + " against " + ratios["against"]).rename("pair")
+    looks = dict(zip(dict.fromkeys(pairs), zip(SHADES, SHAPES, strict=True), strict=False))
+    for ax, kind in zip(axes, kinds, strict=True):
+        own = ratios[ratios["kind"] == kind]
+        for pair, part in own.groupby(pairs, sort=False):
+            colour, marker = looks.get(str(pair), ("0.4", "x"))
+            ax.plot(part["value"], part["what"].map(places), marker, color=colour, ms=6.5, label=str(pair))
+        wanted = own[own["at_least"].notna()]
+        if len(wanted):
+            ax.plot(
+                wanted["at_least"], wanted["what"].map(places), "|", color=PRINTED_COLOUR, ms=15, mew=2, label="wanted"
+            )
+        ax.grid(axis="y", color="0.92", lw=0.8)
+    axes[0].axvline(1, color="0.7", lw=0.8)
+    factor = ratios.loc[ratios["kind"] == "times", "value"]
+    axes[0].set(
+        xlabel="times as fast", **({"xscale": "log"} if factor.max() > WIDE * factor.min() else {"xlim": (0, None)})
+    )
+    axes[0].xaxis.set_major_formatter("{x:g}")
+    axes[0].set_yticks(list(places.values()), list(places), fontsize=8)
+    if len(axes) > 1:
+        axes[1].set(xlabel="share", xlim=(0, None))
+        axes[1].xaxis.set_major_formatter(PercentFormatter(1))
+    return finish(figure, *axes, ncols=2)
 
 
-def table(name: str, rows: Sequence[dict[str, Any]]) -> Sheet:
-    """A list of objects; words first, then numbers."""
-    flat = [_flat(row) for row in rows]
-    columns = list(dict.fromkeys(column for row in flat for column in row))
-    words = [c for c in columns if any(isinstance(row.get(c), str) for row in flat)]
-    ordered = [*words, *(c for c in columns if c not in words)]
-    cells = [[cell(row.get(column)) for column in ordered] for row in flat]
-    return Sheet(name, [column.replace("_", " ") for column in ordered], cells, words=len(words))
+def _ratios(name: str, ratios: pd.DataFrame) -> Sheet:
+    rows = []
+    for row in ratios.to_dict("records"):
+        limits = [
+            f"{sign} {_told(row, row[key])}" for key, sign in (("at_least", "≥"), ("at_most", "≤")) if _there(row[key])
+        ]
+        met = "" if not limits else "yes" if row["met"] else "no"
+        told = [row["what"], row["contender"], row["against"], row["per"]]
+        rows.append([*map(str, told), _told(row, row["value"]), ", ".join(limits), met])
+    columns = ["setting", "contender", "against", "by", "ratio", "wanted", "met"]
+    return Sheet(name, columns, rows, words=4)
 
 
-def _flat(row: dict[str, Any], above: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in row.items():
-        found |= _flat(value, f"{above}{key} ") if isinstance(value, dict) else {f"{above}{key}": value}
-    return found
+def _told(row: dict[Any, Any], value: float) -> str:
+    forms = {"times": f"{value:.3g} ×", "share": f"{value:.0%}", "exponent": f"exponent {value:.2f}"}
+    return forms.get(row["kind"], f"{value:.3g}")
+
+
+def _times(times: list[dict[str, Any]]) -> Sheet:
+    rows = [
+        [
+            *(str(row[name]) for name in ("benchmark", "what", "contender")),
+            ", ".join(f"{cell(amount)} {unit}" for unit, amount in row["work"].items()),
+            f"{1e3 * row['fastest']:.4g}",
+            f"{row['cores']:.2f}",
+            str(len(row["seconds"])),
+        ]
+        for row in times
+    ]
+    columns = ["benchmark", "setting", "contender", "work", "fastest, ms", "cores busy", "turns"]
+    return Sheet("All times", columns, rows, words=4)
+
+
+def _there(value: Any) -> bool:
+    return value is not None and value == value
 
 
 def cell(value: Any) -> str:
     """A value as a reader wants it."""
     if value is None:
         return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 10**DIGITS else f"{value:.{DIGITS}g}"
-    if isinstance(value, list):
-        return ", ".join(map(cell, value))
-    return f"{value:,}" if isinstance(value, int) and value >= 10**DIGITS else str(value)
+    if isinstance(value, float) and value < MANY:
+        return f"{value:.4g}"
+    return f"{value:,.0f}" if isinstance(value, int | float) and value >= MANY else str(value)

@@ -13,7 +13,7 @@ from experiments.results import write
 from reports import claim_pages, drafting, figures, maps, published_page
 from reports.gallery import Draw, inline
 from reports.parts import template
-from reports.runs import read_json, read_table
+from reports.runs import Unreadable, read_json, read_table
 
 SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
 COMMAND = "simlab verify"
@@ -43,21 +43,32 @@ def build(out: Path, draw: Draw = inline, indexed: bool = False) -> Path:
     Raises ``FileNotFoundError`` where results are missing, and :class:`~reports.runs.Unreadable` where one cannot be
     read.
     """
-    verdicts, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
+    found, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
     page = template("report.html").render(
-        verdicts=verdicts,
+        verdicts=found,
         manifest=manifest,
-        count={v: sum(c["verdict"] == v for c in verdicts["claims"]) for v in VERDICT_NAMES},
+        count={v: sum(c["verdict"] == v for c in found["claims"]) for v in VERDICT_NAMES},
         meaning=VERDICT_NAMES,
-        papers=papers(verdicts["claims"]),
+        papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
         home=INDEX if indexed or (out / INDEX).exists() else "",
     )
-    claim_pages.build(out, verdicts, papers(verdicts["claims"]))
-    published_page.build(out, verdicts)
+    claim_pages.build(out, found, papers(found["claims"]))
+    published_page.build(out, found)
     path = out / FILE
     write(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
     return path
+
+
+def verdicts(out: Path) -> dict[str, Any] | None:
+    """What ``simlab verify`` found, if it left anything in ``out``; raises Unreadable where that is something else."""
+    path = out / SOURCE
+    if not path.exists():
+        return None
+    document = read_json(path, COMMAND)
+    if not isinstance(document.get("claims"), list):
+        raise Unreadable(f"{path} cannot be read: it has no claims; run `{COMMAND}` again")
+    return document
 
 
 def papers(claims: list[dict[str, Any]]) -> dict[str, str]:

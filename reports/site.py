@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import Any, NamedTuple, TypeVar
 
 from experiments.results import write
 from reports import bench_page, figures, large_page, page, published_page
@@ -22,7 +20,7 @@ from reports.averages import told_units
 from reports.gallery import Draw, Gallery
 from reports.page import INDEX
 from reports.parts import template
-from reports.runs import Run, Unreadable, command, find, read, read_json, shipped
+from reports.runs import Run, Unreadable, command, find, read, shipped
 from reports.studies import STUDIES, content
 from reports.study import Content
 from theory.ledger import published
@@ -31,6 +29,7 @@ FOLDER = "studies"
 MARK = '<meta name="generator" content="simlab site">'  # by which pages of earlier runs are known again
 RUNS = ("runs", "sweeps")  # folders beside the other results where runs are looked for
 
+Read = TypeVar("Read")
 Entries = list[tuple[str, str]]  # of the navigation: what they are called, and where they are
 
 
@@ -71,9 +70,8 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     figures.style()
     site, gallery = Site(out / INDEX), Gallery()
     studies = _studies(find(folders or [out / name for name in RUNS]), site, out)
-    verdicts = _read(out / page.SOURCE, page.COMMAND, site)
-    bench = _read(out / bench_page.SOURCE, bench_page.COMMAND, site)
-    large = _large(out, site)
+    verdicts = _tried(page.verdicts, out, site)
+    bench, large = _tried(bench_page.read, out, site), _tried(large_page.tables, out, site)
     if not (studies or verdicts or bench or large or site.problems):
         raise FileNotFoundError(2, "there are no results of simlab verify, run or bench", str(out))
     printed = verdicts is not None and any(claim["paper"] == published_page.PAPER for claim in verdicts["claims"])
@@ -87,7 +85,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if large:
         files[large_page.FILE] = large_page.page(large, entries, gallery.on(), MARK)
     if bench:
-        files[bench_page.FILE] = bench_page.page(bench, entries, MARK)
+        files[bench_page.FILE] = bench_page.page(bench, entries, gallery.on(), MARK)
     if verdicts:
         site.pages += _claims(out, gallery.on(), site)
     files[INDEX] = _index(out, site, verdicts, studies, entries, gallery)
@@ -136,22 +134,13 @@ def _path(name: str) -> str:
     return f"{FOLDER}/{re.sub(r'[^A-Za-z0-9_-]+', '-', name)}.html"
 
 
-def _read(path: Path, made_by: str, site: Site) -> dict[str, Any] | None:
+def _tried(reading: Callable[[Path], Read], out: Path, site: Site) -> Read | None:
+    """What ``reading`` finds in ``out``; nothing, and a problem, where that cannot be read."""
     try:
-        return read_json(path, made_by)
-    except FileNotFoundError:
-        return None
+        return reading(out)
     except Unreadable as error:
         site.problems.append(str(error))
         return None
-
-
-def _large(out: Path, site: Site) -> dict[str, pd.DataFrame]:
-    try:
-        return large_page.tables(out)
-    except Unreadable as error:
-        site.problems.append(str(error))
-        return {}
 
 
 def _claims(out: Path, draw: Draw, site: Site) -> list[str]:

@@ -39,6 +39,20 @@ from tests.cli.test_claim_pages import Page, dead
 from tests.cli.tiny_runs import faked, large, save, shrunken
 from theory.ledger import published
 
+RATIO = {"benchmark": "verification", "what": "V = 16384", "contender": "kernel", "kind": "times", "per": "blocks"}
+BENCH = {
+    "machine": {"processor": "a fast one", "cache": 33554432},
+    "notes": ["the machine was busy"],
+    "ratios": [
+        RATIO | {"against": "NumPy", "value": 27.776, "at_least": 15.0, "at_most": None, "met": True},
+        RATIO | {"against": "rest", "value": 0.531, "kind": "share", "at_least": 0.7, "at_most": None, "met": False},
+        RATIO | {"against": "V", "value": 0.8, "kind": "exponent", "at_least": None, "at_most": 1.1, "met": True},
+    ],
+    "times": [
+        {"benchmark": "verification", "what": "V = 16384", "contender": "kernel", "work": {"blocks": 64}}
+        | {"fastest": 0.00125, "cores": 0.46, "seconds": [0.00125, 0.002]}
+    ],
+}
 LARGEST = 3_000_000  # bytes of a page
 MADE = sorted(shipped())
 
@@ -58,8 +72,7 @@ def results(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFa
     assert cli.main(["verify", "--claim", "gsd.speed", "--claim", "published.steps", "--out", str(out)]) == 0
     for name, frame in large().items():
         write_table(out / "large" / f"{name}.parquet", frame)
-    bench = {"machine": {"cores": 2}, "verification": [{"what": "kernel", "V": 1024, "ratio": 12.3456}]}
-    (out / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
+    (out / "bench.json").write_text(json.dumps(BENCH), encoding="utf-8")
     return out
 
 
@@ -113,7 +126,11 @@ def test_all_links_lead_somewhere_and_pages_are_light(results: Path, built: site
 
 def test_every_figure_is_a_pdf_too(results: Path, built: site.Site) -> None:
     told = [each["name"] for name in STUDIES for each in texts()[name].get("pictures", [])]
-    told += ["large-naive-16384", *(f"{each['name']}-1024" for each in texts()["large"]["pictures"])]
+    told += [
+        "bench-verification",
+        "large-naive-16384",
+        *(f"{each['name']}-1024" for each in texts()["large"]["pictures"]),
+    ]
     files = {path.stem: path.read_bytes() for path in (results / "figures").glob("*.pdf")}
     assert set(files) == set(told)
     for name, data in files.items():
@@ -145,8 +162,25 @@ def test_built_again_it_is_the_same(tmp_path: Path, tables: dict[str, pd.DataFra
 
 def test_benchmarks_are_told_as_they_are(results: Path, built: site.Site) -> None:
     text = Page(results / "bench.html").text
-    for piece in ("verification", "kernel", "1024", "12.35", "machine: cores"):
+    for piece in ("Verification", "kernel", "27.8 ×", "≥ 15 ×", "53%", "≥ 70%", "exponent 0.80", "1.25", "33,554,432"):
         assert piece in text
+    assert "the machine was busy" in text
+    assert 'href="figures/bench-verification.pdf"' in (results / "bench.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("wrong", ["[]", "{}", json.dumps(BENCH | {"ratios": [{"value": 1}]}), "no json"])
+def test_a_benchmark_that_cannot_be_read_is_named(wrong: str, tmp_path: Path) -> None:
+    (empty(tmp_path) / "bench.json").write_text(wrong, encoding="utf-8")
+    built = site.build(tmp_path)
+    assert "bench.json cannot be read" in built.problems[0]
+    assert not (tmp_path / "bench.html").exists()
+
+
+def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "verdicts.json").write_text('{"seed": 1}', encoding="utf-8")
+    assert (
+        "verdicts.json cannot be read: it has no claims; run `simlab verify` again" in site.build(tmp_path).problems[0]
+    )
 
 
 def test_every_text_has_a_figure_and_every_figure_a_text() -> None:
@@ -442,7 +476,7 @@ def test_pages_and_figures_of_earlier_builds_go_away_and_others_stay(
     tmp_path: Path, tables: dict[str, pd.DataFrame]
 ) -> None:
     save(empty(tmp_path) / "runs" / "tree", shrunken("tree"), tables["tree"])
-    (tmp_path / "bench.json").write_text('{"cores": 2}', encoding="utf-8")
+    (tmp_path / "bench.json").write_text(json.dumps(BENCH), encoding="utf-8")
     site.build(tmp_path)
     own = [tmp_path / "studies" / "mine.html", tmp_path / "figures" / "mine.pdf"]
     for path in own:
