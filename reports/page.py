@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,37 @@ PAPERS = {
 COMPARED = ("speculative", "sjd, repeat-above")
 
 
-def build(out: Path, draw: Draw = inline, indexed: bool = False) -> Path:
-    """Write ``report.html`` beside the results in ``out``, a page a claim under ``claims``, and one of printed numbers.
+@dataclass(frozen=True)
+class Report:
+    """The report, drawn and not yet written."""
 
-    ``draw`` puts figures on the page, which leads to the index of the site if there is one, or will be: ``indexed``.
-    Raises ``FileNotFoundError`` where results are missing, and :class:`~reports.runs.Unreadable` where one cannot be
-    read.
+    verdicts: dict[str, Any]
+    text: str
+
+    def save(self, out: Path) -> Path:
+        """Write ``report.html`` to ``out``, a page a claim under ``claims``, and one of printed numbers."""
+        claim_pages.build(out, self.verdicts, papers(self.verdicts["claims"]))
+        published_page.build(out, self.verdicts)
+        path = out / FILE
+        write(path, lambda temporary: temporary.write_text(self.text, encoding="utf-8"))
+        return path
+
+
+def build(out: Path) -> Path:
+    """Write the report and the pages that belong to it beside the results in ``out``; raises as :func:`report`."""
+    return report(out).save(out)
+
+
+def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
+    """The report on the results in ``out``; ``draw`` puts figures on it.
+
+    It leads to the index of the site if there is one, or will be: ``indexed``. Raises ``FileNotFoundError`` where
+    results are missing, and :class:`~reports.runs.Unreadable` where one cannot be read.
     """
     found, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
-    page = template("report.html").render(
+    if not isinstance(found.get("claims"), list):
+        raise Unreadable(f"{out / SOURCE} cannot be read: it has no claims; run `{COMMAND}` again")
+    text = template("report.html").render(
         verdicts=found,
         manifest=manifest,
         count={v: sum(c["verdict"] == v for c in found["claims"]) for v in VERDICT_NAMES},
@@ -53,22 +76,7 @@ def build(out: Path, draw: Draw = inline, indexed: bool = False) -> Path:
         measured=_measured(out, draw) if manifest["measured"] else None,
         home=INDEX if indexed or (out / INDEX).exists() else "",
     )
-    claim_pages.build(out, found, papers(found["claims"]))
-    published_page.build(out, found)
-    path = out / FILE
-    write(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
-    return path
-
-
-def verdicts(out: Path) -> dict[str, Any] | None:
-    """What ``simlab verify`` found, if it left anything in ``out``; raises Unreadable where that is something else."""
-    path = out / SOURCE
-    if not path.exists():
-        return None
-    document = read_json(path, COMMAND)
-    if not isinstance(document.get("claims"), list):
-        raise Unreadable(f"{path} cannot be read: it has no claims; run `{COMMAND}` again")
-    return document
+    return Report(found, text)
 
 
 def papers(claims: list[dict[str, Any]]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from experiments.results import write
 from reports import bench_page, figures, large_page, page, published_page
@@ -70,13 +70,14 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     figures.style()
     site, gallery = Site(out / INDEX), Gallery()
     studies = _studies(find(folders or [out / name for name in RUNS]), site, out)
-    verdicts = _tried(page.verdicts, out, site)
+    report = _report(out, gallery.on(), site)
     bench, large = _tried(bench_page.read, out, site), _tried(large_page.tables, out, site)
-    if not (studies or verdicts or bench or large or site.problems):
+    if not (studies or report or bench or large or site.problems):
         raise FileNotFoundError(2, "there are no results of simlab verify, run or bench", str(out))
-    printed = verdicts is not None and any(claim["paper"] == published_page.PAPER for claim in verdicts["claims"])
+    verdicts = report.verdicts["claims"] if report else []
+    printed = any(claim["paper"] == published_page.PAPER for claim in verdicts)
     entries: Entries = [("Index", INDEX)]
-    entries += [("Claims", page.FILE)] if verdicts else []
+    entries += [("Claims", page.FILE)] if report else []
     entries += [("Printed numbers", published_page.FILE)] if printed else []
     entries += [(study.run.name, study.path) for study in studies]
     entries += [("Large vocabularies", large_page.FILE)] if large else []
@@ -86,9 +87,9 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
         files[large_page.FILE] = large_page.page(large, entries, gallery.on(), MARK)
     if bench:
         files[bench_page.FILE] = bench_page.page(bench, entries, gallery.on(), MARK)
-    if verdicts:
-        site.pages += _claims(out, gallery.on(), site)
-    files[INDEX] = _index(out, site, verdicts, studies, entries, gallery)
+    files[INDEX] = _index(out, site, report, studies, entries, gallery)
+    if report:
+        site.pages.append(report.save(out).name)
     for path, text in files.items():
         write(out / path, partial(Path.write_text, data=text, encoding="utf-8"))
     gallery.write(out)
@@ -143,17 +144,17 @@ def _tried(reading: Callable[[Path], Read], out: Path, site: Site) -> Read | Non
         return None
 
 
-def _claims(out: Path, draw: Draw, site: Site) -> list[str]:
-    """Draw and write the report with the pages that belong to it; their names."""
+def _report(out: Path, draw: Draw, site: Site) -> page.Report | None:
+    """The report on what ``simlab verify`` left; nothing, and a problem, where that is not whole."""
+    if not (out / page.SOURCE).exists():
+        return None
     try:
-        return [page.build(out, draw, indexed=True).name]
+        return page.report(out, draw, indexed=True)
     except FileNotFoundError as error:
-        site.problems.append(
-            f"{error.filename} is missing; `{page.COMMAND}` makes all results that belong to the report"
-        )
+        site.problems.append(f"{error.filename} is missing; `{page.COMMAND}` makes all results of the report")
     except Unreadable as error:
         site.problems.append(str(error))
-    return []
+    return None
 
 
 def _study_page(study: Study, entries: Entries, draw: Draw) -> str:
@@ -176,18 +177,16 @@ def _study_page(study: Study, entries: Entries, draw: Draw) -> str:
 def _index(
     out: Path,
     site: Site,
-    verdicts: dict[str, Any] | None,
+    report: page.Report | None,
     studies: list[Study],
     entries: Entries,
     gallery: Gallery,
 ) -> str:
-    counts = (
-        {name: sum(c["verdict"] == name for c in verdicts["claims"]) for name in page.VERDICT_NAMES} if verdicts else {}
-    )
+    verdicts = [claim["verdict"] for claim in report.verdicts["claims"]] if report else []
     return template("index.html").render(
         entries=entries,
         problems=site.problems,
-        verdicts=counts,
+        verdicts={name: verdicts.count(name) for name in page.VERDICT_NAMES} if report else {},
         printed=any(path == published_page.FILE for _, path in entries),
         verify=page.COMMAND,
         studies=[

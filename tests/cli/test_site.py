@@ -177,10 +177,12 @@ def test_a_benchmark_that_cannot_be_read_is_named(wrong: str, tmp_path: Path) ->
 
 
 def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    (tmp_path / "verdicts.json").write_text('{"seed": 1}', encoding="utf-8")
-    assert (
-        "verdicts.json cannot be read: it has no claims; run `simlab verify` again" in site.build(tmp_path).problems[0]
-    )
+    (empty(tmp_path) / "verdicts.json").write_text('{"seed": 1}', encoding="utf-8")
+    built = site.build(tmp_path)
+    assert built.problems == [
+        f"{tmp_path / 'verdicts.json'} cannot be read: it has no claims; run `simlab verify` again"
+    ]
+    assert dead(tmp_path / "index.html") == []
 
 
 def test_every_text_has_a_figure_and_every_figure_a_text() -> None:
