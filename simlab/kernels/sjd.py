@@ -19,7 +19,7 @@ from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_pac import SjdPac
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
-from simlab.kernels.base import Kernel, forward, scan, token_after
+from simlab.kernels.base import Kernel, copy, forward, scan, token_after
 from simlab.kernels.rules import CompiledRule, accept, law, redraw
 from simlab.kernels.sums import inverse_cdf
 from simlab.kernels.uniforms import Uniforms
@@ -183,11 +183,11 @@ def move_on(
     refill(window, tokens, q, past, p, length, first, start, fresh, after, stay, uniform, noise)
     if window.by_law:
         for j in range(begin, min(width, window.end - length)):
-            q[length + j - start] = laws[j]
+            copy(laws[j], q[length + j - start])
     memory = len(past)
     for i in range(memory):  # the rows of the last committed positions
         k = start - length + i
-        past[i] = past[k] if k < memory else p[k - memory]
+        copy(past[k] if k < memory else p[k - memory], past[i])
     return min(start, window.end)
 
 
@@ -224,7 +224,7 @@ def refill(
         elif position < fresh:
             j = position - length
             tokens[position] = stay[j] if stay[j] != DRAWN else inverse_cdf(p[j], u)
-            q[slot] = p[j]
+            copy(p[j], q[slot])
         else:
             _initialise(window, tokens, q[slot], past, p, position, length, fresh, uniform, u)
 
@@ -246,12 +246,13 @@ def _initialise(
     origin, certain = _source(window, position, fresh), window.certain
     if window.initial >= SAMPLE_LEFT and origin < fresh:
         k, memory = min(max(origin - length + len(past), 0), len(past) + len(p) - 1), len(past)
-        declared[:] = past[k] if k < memory else p[k - memory]
-        tokens[position] = inverse_cdf(past[k] if k < memory else p[k - memory], u)
+        row = past[k] if k < memory else p[k - memory]
+        copy(row, declared)
+        tokens[position] = inverse_cdf(row, u)
     elif REPEAT_LEFT <= window.initial <= REPEAT_ABOVE and origin != position:
         tokens[position], certain = tokens[origin], True
     else:
-        declared[:] = uniform
+        copy(uniform, declared)
         tokens[position] = inverse_cdf(uniform, u)
     if certain:
         declared[:] = 0

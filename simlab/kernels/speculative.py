@@ -7,8 +7,9 @@ from numba import njit
 
 from simlab.chance import Purpose
 from simlab.decoders.speculative import SpeculativeState
-from simlab.kernels.base import Kernel, draw_at, forward, scan, token_after
+from simlab.kernels.base import Kernel, copy, forward, scan, token_after
 from simlab.kernels.rules import CompiledRule
+from simlab.kernels.sums import inverse_cdf
 from simlab.kernels.uniforms import Uniforms
 
 
@@ -32,9 +33,7 @@ class SpeculativeKernel(Kernel[SpeculativeState]):
         q = np.empty((len(tokens), gamma, self.vocabulary), self.draft.uniform.dtype)
         drafting = uniforms.row(length, gamma, Purpose.DRAFT)
         for j in range(gamma):
-            row = forward(self.draft, tokens, length + j, 1)
-            draw_at(row, drafting[:, j:], tokens, length + j)
-            q[:, j] = row[:, 0]
+            draw_draft(j, forward(self.draft, tokens, length + j, 1), q, drafting, tokens, length)
 
         # verify them in one call of the target; commit what was kept and the token after it
         p = forward(self.process, tokens, length, gamma + 1)
@@ -53,6 +52,16 @@ class SpeculativeKernel(Kernel[SpeculativeState]):
     ) -> np.ndarray:
         """Verify the drafts that stand in ``tokens`` behind ``length``, and move on."""
         return verify_drafts(self.rule, p, q, tokens, length, coins, noise, self.end)
+
+
+@njit(nogil=True, cache=True)
+def draw_draft(
+    j: int, rows: np.ndarray, q: np.ndarray, uniforms: np.ndarray, tokens: np.ndarray, length: np.ndarray
+) -> None:
+    """Declare ``rows[B, 1, V]`` as the ``q[B, gamma, V]`` of draft j, and draw it."""
+    for b in range(len(rows)):
+        copy(rows[b, 0], q[b, j])
+        tokens[b, length[b] + j] = inverse_cdf(rows[b, 0], uniforms[b, j])
 
 
 @njit(nogil=True, cache=True)

@@ -35,7 +35,7 @@ class Uniforms:
         return _uniforms(self.replicates, self.iteration, start, offsets, lanes + lane, int(purpose), *self._key)
 
 
-@njit(nogil=True, cache=True)
+@njit(cache=True)  # not without the interpreter's lock: to hand it over takes longer than this does
 def _uniforms(
     replicates: np.ndarray,
     iteration: int,
