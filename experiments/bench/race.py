@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 TURN = 0.005  # seconds: what is over sooner is done again within the turn
-STILL = 6  # rounds without a new fastest turn that end a race
+STILL = 12  # rounds without a new fastest turn that end a race
 LEAST = 3  # rounds
 GAIN = 0.01  # a turn is a new fastest one if it takes this much less
 
