@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from experiments.results import write
 from reports import bench_page, figures, large_page, page, published_page
@@ -27,6 +27,7 @@ from theory.ledger import published
 
 FOLDER = "studies"
 MARK = '<meta name="generator" content="simlab site">'  # by which pages of earlier runs are known again
+HEADLINE = "ablation"
 RUNS = ("runs", "sweeps")  # folders beside the other results where runs are looked for
 
 Read = TypeVar("Read")
@@ -200,10 +201,19 @@ def _index(
             for study in studies
         ],
         missing=site.missing,
+        headline=_headline(studies),
         others=_others(out, entries),
         figures=sorted(gallery.files),
         mark=MARK,
     )
+
+
+def _headline(studies: list[Study]) -> dict[str, Any] | None:
+    """The table that sets most printed numbers beside predictions, and the page it is from."""
+    for study in studies:
+        if study.run.name == HEADLINE and not study.note:
+            return {"sheet": study.content.sheets[0], "path": study.path, "title": study.run.title}
+    return None
 
 
 def _others(out: Path, entries: Entries) -> Entries:

@@ -28,7 +28,7 @@ from theory.ledger import Ledger
 
 TEXTS = Path(__file__).with_name("templates") / "studies.toml"
 BARS = "Bars are two standard errors, between {units}."
-BOTH = "Mean: over images, of tokens/calls; pooled: all tokens over all calls."
+BOTH = "Mean: of each sequence's tokens/calls; pooled: all tokens over all calls."
 
 Draw = Callable[[pd.DataFrame, Ledger], Figure]
 Tabulate = Callable[[pd.DataFrame, Ledger], Sheet]

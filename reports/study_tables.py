@@ -14,7 +14,7 @@ from reports.rule_figures import COSTS
 from reports.study import Sheet
 from theory.ledger import Ledger
 
-BOTH = "mean: over images, of tokens/calls; pooled: all tokens over all calls; ± one standard error"
+BOTH = "mean: of each sequence's tokens/calls; pooled: all tokens over all calls; ± one standard error"
 PAIRED = "differences are taken image by image"
 
 
@@ -127,7 +127,8 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Sheet:
         own = [name for name in varying if part[name].notna().any()]
         keys = ["rule", "rule.label", *own]
         found = rule_figures.traded(part, keys)
-        seen = {key: "≤ " if key == "distortion_tv" and not part["distortion_exact"].all() else "" for key in COSTS}
+        need(part, "distortion_exact")
+        bound = "" if part["distortion_exact"].all() else "≤ "
         faster = gains(part, keys, rows_of(part, "the lossless rule", rule=LOSSLESS))
         for row, gain in zip(records(found), records(faster), strict=True):
             told = ", ".join(f"{name.partition('.')[2]} = {shown(row[name])}" for name in own if _there(row[name]))
@@ -139,16 +140,20 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Sheet:
                     *_both(row),
                     "" if lossless else signed(gain["gain"], gain["gain_error"]),
                     *(f"{row[name]:.3f}" for name in rule_figures.ACCEPTANCE),
-                    *(seen[cost] + with_error(row[cost], row[f"{cost}_error"]) for cost in COSTS),
+                    *(with_error(row[cost], row[f"{cost}_error"]) for cost in COSTS),
                 ]
             )
+            if not lossless:
+                rows[-1][-2:] = [bound + cost for cost in rows[-1][-2:]]
     columns = ["process", "decoder", "rule", "mean", "pooled", "gained", "acceptance", "lossless there", "TV", "W1"]
+    same = [k for k in range(2) if len({row[k] for row in rows}) == 1]
+    columns, *rows = ([cell for k, cell in enumerate(row) if k not in same] for row in (columns, *rows))
     note = (
         f"{BOTH}. gained: tokens per call over the lossless rule; {PAIRED}. lossless there: what the lossless rule "
         "would keep of the same drafts. TV and Wasserstein-1 (W1, over the codebook): of the law of a committed token "
         "from the target's row; ≤: an upper bound, where there are several candidates."
     )
-    return Sheet("The numbers", columns, rows, note, words=3)
+    return Sheet("The numbers", columns, rows, note, words=3 - len(same))
 
 
 def _both(row: dict[str, Any]) -> list[str]:

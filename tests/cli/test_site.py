@@ -572,6 +572,14 @@ def test_the_index_counts_the_verdicts(results: Path, built: site.Site) -> None:
         assert (f"{count}{verdict}" in text) == (count > 0)
 
 
+def test_the_index_sets_printed_beside_predicted(results: Path, built: site.Site, tmp_path: Path) -> None:
+    text = Page(results / "index.html").text
+    assert "Printed beside predicted" in text
+    assert "SJD + AC, L = 32" in text
+    site.build(empty(tmp_path))
+    assert "Printed beside predicted" not in Page(tmp_path / "index.html").text
+
+
 def test_specs_are_where_the_reports_look() -> None:
     assert SPECS.is_dir()
     assert set(STUDIES) <= set(MADE)
