@@ -19,6 +19,7 @@ import numpy as np
 from simlab.checks import check_at_least
 from simlab.kernels.run import Simulation
 from simlab.processes import Process
+from simlab.statistics import mean_interval
 from theory.acceptance import expected_tokens
 
 
@@ -108,6 +109,41 @@ def blocks_seen(found: Simulation, gamma: int) -> np.ndarray:
     kept = np.where(whole, committed - 1, 0)
     looked = np.where(whole, np.minimum(committed, gamma), 0)
     return np.stack([whole.sum(axis=1), kept.sum(axis=1), looked.sum(axis=1)], axis=1).astype(np.float64)
+
+
+class Between(NamedTuple):
+    """An estimate and what it lies between."""
+
+    estimate: float
+    least: float
+    most: float
+
+
+class Sampled(NamedTuple):
+    """What simulated blocks say; all of it holds together with the confidence asked for."""
+
+    tokens: Between
+    by_look: Between
+    formula: Between  # at the rate of the drafts looked at
+
+
+def blocks_sampled(found: Simulation, gamma: int, confidence: float) -> Sampled:
+    """Mean tokens a block, and the formula at the acceptance rate, from the means over simulated sequences.
+
+    Ratios of means lie between the ratios of their bounds (:func:`simlab.statistics.mean_interval`); no more drafts are
+    kept than are looked at, nor more than gamma a block.
+    """
+    each, length = 1 - (1 - confidence) / 3, found.tokens.shape[1]
+    seen = blocks_seen(found, gamma).T
+    blocks, kept, looked = (Between(float(x.mean()), *mean_interval(x, each, 0, length)) for x in seen)
+    per_block, rate = _ratio(kept, blocks, gamma), _ratio(kept, looked, 1)
+    formula = (float(expected_tokens(value, gamma)) for value in rate)
+    return Sampled(Between(*(1 + value for value in per_block)), rate, Between(*formula))
+
+
+def _ratio(one: Between, other: Between, most: float) -> Between:
+    high = one.most / other.least if other.least > 0 else most
+    return Between(one.estimate / other.estimate, one.least / other.most, min(most, high))
 
 
 # Two worlds with few parameters, exact in any arithmetic -----------------------------------------------------------

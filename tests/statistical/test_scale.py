@@ -14,7 +14,8 @@ from simlab.processes import TableProcess, make_process
 from simlab.rules import Speculative
 from simlab.statistics import MeanTest
 from theory import compounding
-from theory.blocks import blocks_of, blocks_seen
+from theory.acceptance import expected_tokens
+from theory.blocks import blocks_of, blocks_sampled, blocks_seen
 from theory.compounding import directed, distance, follow
 from theory.rows_at_scale import amplify
 from theory.worlds import random_world
@@ -43,6 +44,23 @@ def test_simulated_blocks_have_the_exact_means() -> None:
     assert MeanTest(10, 0, 30, spread=3).detectable(SEQUENCES, FALSE_ALARMS / 3) < 1
     assert min(p_values(0.3)) > FALSE_ALARMS / 3
     assert min(p_values(0.5)) < FALSE_ALARMS / 3, "another draft"
+
+
+def test_sampled_ratios_hold_the_exact_ones() -> None:
+    pair = make_process("codebook", vocabulary=48, length=30, order=1, clusters=8)
+    assert pair.draft is not None
+    run = simulate(SpeculativeDecoder(GAMMA), pair.target, Speculative(), Tape(SEED, SEQUENCES), pair.draft)
+    exact, found = (
+        blocks_of(pair.target, pair.draft, [GAMMA])[GAMMA],
+        blocks_sampled(run, GAMMA, 1 - FALSE_ALARMS),
+    )
+    formula = float(expected_tokens(exact.by_look, GAMMA))
+    for value, (estimate, least, most) in zip((exact.tokens, exact.by_look, formula), found, strict=True):
+        assert least < value < most
+        assert least < estimate < most < 1.2 * least
+    few = simulate(SpeculativeDecoder(GAMMA), pair.target, Speculative(), Tape(SEED, 2), pair.draft)
+    wide = blocks_sampled(few, GAMMA, 1 - FALSE_ALARMS)
+    assert (wide.tokens.most, wide.by_look.most) == (GAMMA + 1, 1), "what is certain without any sequence"
 
 
 def test_blocks_that_the_end_cuts_are_not_counted() -> None:

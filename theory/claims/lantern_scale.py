@@ -194,7 +194,8 @@ def neighbours_settings(seed: int) -> Finding:
 def neighbours_naive(seed: int) -> Finding:
     """Both gain the acceptance that their TV buys (lantern.frontier, leviathan.frontier), so at equal acceptance they
     move as much mass. LANTERN keeps a draft because its neighbours are likely; but mass is missing wherever p exceeds q
-    (lantern.neighbours.distance). Amplify keeps more of what the target itself finds likely.
+    (lantern.neighbours.distance). Amplify keeps more of what the target itself finds likely. Which of the two is nearer
+    differs between rows and deltas.
     """
     codebook = pair_of("peaked").codebook
     assert codebook is not None, "it has one"

@@ -15,9 +15,9 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.kernels import simulate
 from simlab.processes import Pair, make_process
 from simlab.rules import Speculative
-from simlab.statistics import MeanTest, mean_interval
+from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
-from theory.blocks import Blocks, Rated, blocks_of, blocks_seen, mixed_blocks, two_regions
+from theory.blocks import Between, Rated, blocks_of, blocks_sampled, blocks_seen, mixed_blocks, two_regions
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
 
 CLAIMS = Claims("leviathan")
@@ -278,18 +278,19 @@ def _simulated(seed: int) -> Evidence:
     pair = make_process("local", **IMAGE_LIKE, shape=(8, 8), radius=3, floor=0.3, heterogeneity=2.0)
     decoder = SpeculativeDecoder(SIMULATED)
     run = simulate(decoder, pair.target, Speculative(), Tape(seed, SEQUENCES), pair.draft)
-    blocks, kept, looked = blocks_seen(run, SIMULATED).T
-    each = FALSE_ALARMS / 3
-    (b, k, looks) = (mean_interval(counts, 1 - each, 0, 64) for counts in (blocks, kept, looked))
-    tokens = (1 + k[0] / b[1], 1 + k[1] / b[0])
-    formula = tuple(_formula(min(1.0, rate), SIMULATED) for rate in (k[0] / looks[1], k[1] / looks[0]))
-    seen = MeanTest(float(blocks.mean()), 0, 64, float(blocks.std())).stated(SEQUENCES, each)
-    middle = Blocks(0, float(blocks.mean()), float(kept.mean()), float(looked.mean()), 0)
-    apart = "do not overlap" if tokens[1] < formula[0] or formula[1] < tokens[0] else "overlap"
+    found = blocks_sampled(run, SIMULATED, 1 - FALSE_ALARMS)
+    blocks, *_ = blocks_seen(run, SIMULATED).T
+    seen = MeanTest(float(blocks.mean()), 0, pair.target.length, float(blocks.std())).stated(
+        SEQUENCES, FALSE_ALARMS / 3
+    )
+    apart = found.tokens.most < found.formula.least or found.formula.most < found.tokens.least
     return Evidence(
         "simulation",
-        f"local on a grid of 8 x 8 with floor 0.3 and heterogeneity 2, gamma = {SIMULATED}: {middle.tokens:.3f} tokens "
-        f"a block, surely {tokens[0]:.3f} to {tokens[1]:.3f}; the formula at the measured rate "
-        f"{_formula(middle.by_look, SIMULATED):.3f}, surely {formula[0]:.3f} to {formula[1]:.3f}: they {apart}. "
+        f"local on a grid of 8 x 8 with floor 0.3 and heterogeneity 2, gamma = {SIMULATED}: {_sure(found.tokens)} "
+        f"tokens a block; the formula at the measured rate {_sure(found.formula)}: they {'do not ' if apart else ''}overlap. "
         f"Blocks a sequence: {seen}",
     )
+
+
+def _sure(value: Between) -> str:
+    return f"{value.estimate:.3f} (surely {value.least:.3f} to {value.most:.3f})"
