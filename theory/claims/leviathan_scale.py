@@ -287,8 +287,8 @@ def _simulated(seed: int) -> Evidence:
     return Evidence(
         "simulation",
         f"local on a grid of 8 x 8 with floor 0.3 and heterogeneity 2, gamma = {SIMULATED}: {_sure(found.tokens)} "
-        f"tokens a block; the formula at the measured rate {_sure(found.formula)}: they {'do not ' if apart else ''}overlap. "
-        f"Blocks a sequence: {seen}",
+        f"tokens a block; the formula at the measured rate {_sure(found.formula)}: they {'do not ' if apart else ''}"
+        f"overlap. Blocks a sequence: {seen}",
     )
 
 
