@@ -66,7 +66,7 @@ def _value(row: dict[str, Any]) -> str:
 def _told(value: float, kind: str) -> str:
     if kind == "share":
         return f"{value:.0%}"
-    return f"{value:.2f}" if kind == "exponent" else f"{value:.3g} x"
+    return f"{value:.2f}" if kind == "exponent" else f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} x"
 
 
 def _verdict(row: dict[str, Any]) -> str:

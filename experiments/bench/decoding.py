@@ -25,7 +25,7 @@ from simlab.rules import Speculative
 WINDOW, GAMMA = 32, 8
 VOCABULARY, SHAPE = 1024, (8, 16)
 TABLE, LOCAL = "table", "local"
-WANTED_THREADS, WANTED_GROWTH = 1.8, 1.1
+WANTED_GROWTH = 1.1
 KERNEL, REFERENCE = "kernel", "reference form"
 
 
@@ -34,13 +34,14 @@ class Measured(NamedTuple):
 
     decoder: Decoder
     batch: int  # as many sequences as let the reference form run fastest
-    wanted: float | None  # speed in that of the reference form, on the table process
+    wanted: float | None = None  # speed in that of the reference form, on the table process
+    threads: float | None = None  # and of two threads in that of one
 
 
 DECODERS = {
-    "sjd": Measured(make_decoder("sjd", window=WINDOW), 16, 10.0),
-    "sjd-pac": Measured(make_decoder("sjd-pac", window=WINDOW), 16, 10.0),
-    "speculative": Measured(make_decoder("speculative", gamma=GAMMA), 128, None),
+    "sjd": Measured(make_decoder("sjd", window=WINDOW), 16, 10.0, 1.8),
+    "sjd-pac": Measured(make_decoder("sjd-pac", window=WINDOW), 16, 10.0, 1.8),
+    "speculative": Measured(make_decoder("speculative", gamma=GAMMA), 128),
 }
 
 
@@ -81,7 +82,7 @@ def decoders(quick: bool, watch: Callable[[str], None]) -> Results:
     results = Results([], [], [])
     for kind in (TABLE,) if quick else (TABLE, LOCAL):
         pair = make_pair(kind, shape=(2, 16) if quick else SHAPE)
-        for name, (decoder, batch, wanted) in DECODERS.items():
+        for name, (decoder, batch, wanted, _) in DECODERS.items():
             count = min(batch, 4) if quick else batch
             what = f"{name}, {kind} process, V = {VOCABULARY}"
             watch(f"decoders: {what}")
@@ -135,14 +136,14 @@ def threads(quick: bool, watch: Callable[[str], None]) -> Results:
         return results
     for kind in (TABLE,) if quick else (TABLE, LOCAL):
         pair = make_pair(kind, shape=(2, 16) if quick else SHAPE)
-        for name, (decoder, *_) in DECODERS.items():
+        for name, (decoder, _, _, wanted) in DECODERS.items():
             what = f"{name}, {kind} process, V = {VOCABULARY}"
             watch(f"threads: {what}")
             draft = pair.draft if decoder.needs_draft else None
             tape = Tape(0, 8 if quick else 256)
             one, two = (_on_threads(count, decoder, pair.target, draft, tape) for count in (1, 2))
             times = race("threads", what, [one, two], 0.2 if quick else 5)
-            least = WANTED_THREADS if kind == TABLE and not quick else None
+            least = wanted if kind == TABLE and not quick else None
             results.findings.append(ratio(times, two.name, one.name, "sequences", least))
             results.times.extend(times.values())
     return results

@@ -132,7 +132,7 @@ def test_only_chooses_and_a_full_disk_loses_nothing(
 def test_a_missed_mark_is_called_missed() -> None:
     row = Finding("decoders", "a", "b", "c", "times", "sequences", 9.9, at_least=10.0)
     assert row.met is False
-    assert cli_bench._verdict(row._asdict() | {"met": row.met}) == "at least 10 x: missed"
+    assert cli_bench._verdict(row._asdict() | {"met": row.met}) == "at least 10.0 x: missed"
     row = Finding("cost", "a", "time", "V", "exponent", "V", 1.04, at_most=1.1)
     assert cli_bench._verdict(row._asdict() | {"met": row.met}) == "at most 1.10: met"
     assert row._replace(at_most=None).met is None
