@@ -350,8 +350,8 @@ columns = ["exact tokens", "rate by position", "formula", "rate by looks", "form
 pd.DataFrame(table, index=columns).T
 
 # %% [markdown]
-# How far the formula is off on image-like processes is a question of scale (`leviathan.expected-tokens.empirical`) and
-# is not decided here.
+# How far the formula is off on processes that imitate images is computed at scale
+# (`leviathan.expected-tokens.empirical`): by a few percent where easy and hard regions are far apart.
 
 # %% [markdown]
 # ## 4. The cost of the residual · `leviathan.residual-cost`

@@ -409,7 +409,7 @@ assert excess(controls.RULES["residual not renormalised"]) > 0
 # In TV amplify is best, as it must be; in Wasserstein-1 (mass times the distance it moves) the group residual is, and
 # it moves mass only within groups. This is no general ranking: groups of two gain the same $\frac5{32}$, and are
 # further from the target than amplify in both measures. Which rule loses more *quality* on images
-# (`gsd.naive-lossy.empirical`) needs a measure of quality and is not decided here.
+# is a matter of a measure of quality; `gsd.naive-lossy.empirical` judges the distance over a codebook, at scale.
 
 # %%
 metric = [[abs(x - y) for y in range(12)] for x in range(12)]

@@ -410,7 +410,7 @@ axis.grid(visible=False)
 figure.tight_layout()
 
 # %% [markdown]
-# **What needs scale.** Three statements are about large vocabularies and long sequences and are not decided here: that
+# **What needs scale.** Three statements are about large vocabularies and long sequences (`at_scale` has them): that
 # speed saturates at a window of about 16 (`sjd.window`), that there is almost no acceleration without refinement
 # (`sjd.refinement`), and that deterministic Jacobi decoding does not accelerate sampling (`sjd.jacobi-sampling`). With
 # two grey levels a random draft is right half of the time, which favours every method that relies on luck: without

@@ -552,8 +552,8 @@ axis.grid(visible=False)
 figure.tight_layout()
 
 # %% [markdown]
-# This is one small world, and window 3 leaves AC little to keep. That every reading takes fewer steps on image models
-# (`pac.readings.steps`) needs simulation; that it must on every process is not so (part 4).
+# This is one small world, and window 3 leaves AC little to keep. Which reading predicts what is
+# printed is asked at scale (`pac.readings.steps`); that AC must save on every process is not so (part 4).
 
 # %% [markdown]
 # ## 7. How good is verification in turn? · `pac.optimal`
@@ -675,7 +675,7 @@ for k, zeros in product(range(4), (0.0, 0.35)):
 # %% [markdown]
 # ## 10. What needs scale
 #
-# Two statements are about image models and wait for simulation; neither is decided here.
+# Two statements are about image models; they are judged on a process that imitates one (notebook `at_scale`).
 #
 # * *Locality* (`pac.locality`): how much a row changes with a token $j$ places before it falls with $j$. It is what AC
 #   lives on (part 4), and a property of a model, not of the method. For a chain that repeats its last token with
