@@ -35,7 +35,7 @@ VERIFYING = [name for name in DECODERS if name not in ("autoregressive", "jacobi
 PLAIN = ["autoregressive", "block", "jacobi"]
 SMALL = {"speculative": {"gamma": 3}, "block": {"gamma": 3}, "autoregressive": {}, "jacobi": {"window": 3}}
 LOSSY = make_rule("lantern", neighbours=nearest(V), delta=0.3)
-everything = settings(deadline=None, suppress_health_check=list(HealthCheck))
+everything = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
 
 
 def sampled(decoder: Any, rule: Rule, pair: Pair, replicates: Any = 3, seed: int = 4) -> Sample:
