@@ -1,4 +1,4 @@
-"""The command line: ``simlab verify``, ``judge``, ``run``, ``report``, ``bench`` and ``claims``.
+"""The command line: ``simlab verify``, ``judge``, ``run``, ``report``, ``bench``, ``large``, ``claims``.
 
 Exit status: 0 when every check ran, whatever the verdicts, and every cell of a sweep; 1 when a check or a cell failed,
 a result could not be written, or the rule that is judged breaks the contract of a rule; 2 for wrong usage.
@@ -134,6 +134,17 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--json", metavar="FILE", type=Path, help="write all times and ratios here")
     bench.set_defaults(command=_bench)
 
+    large = commands.add_parser(
+        "large",
+        help="measure rules over vocabularies of thousands",
+        description="Acceptance, TV and distance over a codebook of lossy rules, exact in each context, how they add "
+        "up along sequences, and tokens a block. Minutes a table; simlab report draws a page of them.",
+    )
+    large.add_argument("table", nargs="*", metavar="TABLE", help="which tables (all)")
+    large.add_argument("--vocabulary", metavar="V", type=int, default=1024, help="tokens (1024)")
+    large.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="where to write (out)")
+    large.set_defaults(command=_large)
+
     claims = commands.add_parser(
         "claims", help="list the claims, or explain one", description="List or explain claims."
     )
@@ -259,6 +270,15 @@ def _bench(options: argparse.Namespace) -> int:
     from experiments.cli_bench import bench_command  # brings what only this command needs
 
     return bench_command(options.only, options.quick, options.json)
+
+
+# large ---------------------------------------------------------------------------------------------------------
+
+
+def _large(options: argparse.Namespace) -> int:
+    from experiments.cli_large import large_command  # brings what only this command needs
+
+    return large_command(options.table, options.vocabulary, options.out)
 
 
 # claims --------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def tables(out: Path) -> dict[str, pd.DataFrame]:
 
 def made_by(name: str) -> str:
     """What makes a table, in words."""
-    return f"experiments.large_vocabulary.{name}()"
+    return f"simlab large {name}"
 
 
 def page(found: dict[str, pd.DataFrame], entries: Sequence[tuple[str, str]], draw: Draw, mark: str) -> str:
