@@ -120,10 +120,8 @@ _COMPILERS: dict[type, Callable[..., CompiledRule]] = {
 # What every kernel asks of a rule ------------------------------------------------------------------------------
 
 
-# These two are written out where they are called, and what needs no more than p(x) and q(x) is decided there: a call
-# that hands arrays on counts the references to each, which takes longer than to accept a token does.
-
-
+# The first two are written out where they are called, and what needs p(x) and q(x) alone is decided there: a call that
+# hands arrays on counts the references to each, which takes longer than to accept a token does.
 @njit(inline="always")
 def accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
     """The probability of keeping x, as :meth:`simlab.rules.Rule.accept_rows`."""
@@ -135,7 +133,7 @@ def accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
 @njit(inline="always")
 def redraw(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int, uniform: float) -> int:
     """The token after x is rejected, by inverse CDF of the residual; [p - q]+ is never written down."""
-    if _has_own_residual(rule):
+    if rule.kind == GROUP_RESIDUAL or LANTERN <= rule.kind <= LANTERN_REFERENCE:
         return inverse_cdf(weights(rule, p, q, x), uniform)
     return inverse_cdf(p, uniform) if rule.kind == TYPICAL else inverse_excess(p, q, uniform)
 
@@ -219,11 +217,6 @@ def law(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> np.ndarray:
     for y in range(size):
         found[y] = q[y] * kept[y] + total(drawn[y])
     return found
-
-
-@njit(nogil=True, cache=True)
-def _has_own_residual(rule: CompiledRule) -> bool:
-    return rule.kind == GROUP_RESIDUAL or LANTERN <= rule.kind <= LANTERN_REFERENCE
 
 
 @njit(nogil=True, cache=True)
