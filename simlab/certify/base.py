@@ -1,0 +1,147 @@
+"""A case of a contract: what a callable is asked, how its answer is read, and the law it must follow."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.blocks import Tokens
+
+Function = Callable[..., Any]
+
+
+class Broken(Exception):
+    """A valid case that was not answered validly: an exception, or an output that is none."""
+
+
+class Counted(Protocol):
+    """Events that outcomes are counted by."""
+
+    name: str
+
+    def codes(self, tokens: Array) -> Array:
+        """The event ``int64[m]`` of outcomes ``tokens[n, N]``."""
+
+    @property
+    def law(self) -> Array:
+        """The probability ``[events]`` of each."""
+
+    def told(self, code: int) -> str:
+        """An event for people."""
+
+
+class Branch(NamedTuple):
+    """One of the inputs a case can have: its probability, the input of a call, and edges a uniform may be cut at."""
+
+    probability: float
+    inputs: Any
+    edges: Callable[[], Sequence[float]]
+
+
+class Case(ABC):
+    """One input of a contract, or a law of inputs, and what has to come out.
+
+    ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
+    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
+    ``both_ends``, everything the target can emit must come out with some coins at one of their ends.
+    """
+
+    name: str
+    length: int
+    events: tuple[Counted, ...]
+    both_ends: bool = False
+
+    @abstractmethod
+    def inputs(self, n: int, rng: np.random.Generator) -> Any:
+        """What is drawn beforehand for n calls."""
+
+    @abstractmethod
+    def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
+        """What ``function`` emits in call i: N tokens or fewer, or -1 where there is none.
+
+        Raises :class:`Broken` where it is not valid; what the function raises is not caught.
+        """
+
+    @abstractmethod
+    def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
+        """``tokens[n, N]`` with p in place of -1."""
+
+    @property
+    def branches(self) -> Sequence[Branch]:
+        """Every input, where there are few."""
+        return ()
+
+    def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
+        """The law of the first of the events where this is emitted with these probabilities, completed by p."""
+        raise NotImplementedError
+
+    @property
+    def suspects(self) -> Mapping[str, Array]:
+        """Known bugs by name: the law of the first of the events."""
+        return {}
+
+    def law_under(self, known: str) -> Array | None:
+        """That law for one of them; ``None`` where there is none."""
+        return self.suspects.get(known)
+
+    @abstractmethod
+    def shown(self, inputs: Any, i: int) -> dict[str, Any]:
+        """The arguments of call i, for people."""
+
+
+@dataclass(frozen=True)
+class Successive:
+    """Events of two calls in turn: what a generator that is reset or shared makes dependent."""
+
+    of: Counted
+
+    @property
+    def name(self) -> str:
+        return f"{self.of.name}, in two calls in turn"
+
+    def codes(self, tokens: Array) -> Array:
+        codes = self.of.codes(tokens[: len(tokens) // 2 * 2])
+        return codes[::2] * len(self.of.law) + codes[1::2]
+
+    @property
+    def law(self) -> Array:
+        return np.outer(self.of.law, self.of.law).ravel()
+
+    def told(self, code: int) -> str:
+        first, second = divmod(code, len(self.of.law))
+        return f"{self.of.told(first)}, then {self.of.told(second)}"
+
+
+def as_emitted(answer: Any, vocabulary: int, most: int, least: int = 1) -> Tokens:
+    """The tokens of an answer; raises :class:`Broken` unless it is ``least`` to ``most`` tokens of the vocabulary.
+
+    Tuples, lists, arrays and tensors of whole numbers are welcome, also with leading dimensions of size 1.
+    """
+    values = answer.tolist() if hasattr(answer, "tolist") else answer
+    if isinstance(values, int):
+        values = [values]
+    while isinstance(values, list | tuple) and len(values) == 1 and isinstance(values[0], list | tuple):
+        values = values[0]
+    if not isinstance(values, list | tuple):
+        raise Broken(f"returns {short(answer)}; expected tokens: a sequence of whole numbers")
+    tokens = tuple(token.item() if hasattr(token, "item") else token for token in values)
+    if not all(isinstance(token, int) and not isinstance(token, bool) for token in tokens):
+        raise Broken(f"returns {short(answer)}; expected tokens: a sequence of whole numbers")
+    if not least <= len(tokens) <= most:
+        wanted = f"{least}" if least == most else f"{least} to {most}"
+        raise Broken(f"returns {len(tokens)} tokens, {short(answer)}; expected {wanted}")
+    for token in tokens:
+        if not 0 <= token < vocabulary:
+            raise Broken(f"returns token {token}; expected 0 to {vocabulary - 1}")
+    return tokens
+
+
+def short(value: Any) -> str:
+    """A value for people, in one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

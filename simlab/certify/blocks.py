@@ -1,0 +1,199 @@
+"""What a verifier is given, and the law of what must come out.
+
+A :class:`Block` holds target and draft rows for gamma drafted positions in every context: the drafts are drawn from q,
+each in the context of those before it, and whatever a lossless verifier emits, completed by p, follows p. That law, of
+all gamma + 1 tokens together, is computed; :class:`Events` say in how much detail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.checks import check_at_least, check_pmf
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows ``p[i]`` of positions 0 to gamma and ``q[i]`` of 0 to gamma - 1, float64 ``[contexts, V]``.
+
+    The context of a position is the last ``order`` tokens before it, or as many as there are, read as a number in base
+    V. Order 0 is one row a position. Raises ``ValueError`` where a row is no pmf or a table has another shape.
+    """
+
+    p: tuple[Array, ...]
+    q: tuple[Array, ...]
+    order: int
+
+    def __post_init__(self) -> None:
+        check_at_least("order", self.order, 0)
+        for name, rows in (("p", self.p), ("q", self.q)):
+            for i, table in enumerate(rows):
+                wanted = (self.vocabulary ** min(self.order, i), self.vocabulary)
+                if table.shape != wanted:
+                    raise ValueError(f"{name}[{i}] has shape {table.shape}; expected {wanted}")
+                check_pmf(table, f"{name}[{i}]")
+
+    @classmethod
+    def of_rows(cls, p: Array, q: Array) -> Block:
+        """One row a position: ``p[gamma + 1, V]``, ``q[gamma, V]``."""
+        return cls(tuple(row[None] for row in np.asarray(p)), tuple(row[None] for row in np.asarray(q)), order=0)
+
+    @property
+    def vocabulary(self) -> int:
+        return int(self.p[0].shape[-1])
+
+    @property
+    def gamma(self) -> int:
+        return len(self.q)
+
+    def context(self, tokens: Array, i: int) -> Array:
+        """The context ``int64[n]`` of position i after ``tokens[n, >= i]``."""
+        number = np.zeros(len(tokens), np.int64)
+        for place in range(i - min(self.order, i), i):
+            number = number * self.vocabulary + tokens[:, place]
+        return number
+
+    def drafts(self, n: int, rng: np.random.Generator) -> Array:
+        """``int64[n, gamma]`` drawn from q."""
+        return self._filled(np.full((n, self.gamma), -1), self.q, rng)
+
+    def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
+        """``tokens[n, gamma + 1]`` with every -1 at the end of a row replaced by a draw from p."""
+        return self._filled(tokens, self.p, rng)
+
+    def rows(self, drafts: Array) -> tuple[Array, Array]:
+        """p ``[gamma + 1, V]`` and q ``[gamma, V]`` along ``drafts[gamma]``: new arrays."""
+        at = [int(self.context(drafts[None], i)[0]) for i in range(len(self.p))]
+        return (
+            np.stack([self.p[i][at[i]] for i in range(len(self.p))]),
+            np.stack([self.q[i][at[i]] for i in range(len(self.q))]),
+        )
+
+    def _filled(self, tokens: Array, tables: tuple[Array, ...], rng: np.random.Generator) -> Array:
+        filled = tokens.copy()
+        for i, table in enumerate(tables):
+            missing = np.flatnonzero(filled[:, i] < 0)
+            if len(missing):
+                context = self.context(filled[missing], i)
+                filled[missing, i] = _drawn(table, context, rng.random(len(missing)))
+        return filled
+
+    # The joint law, for blocks that are small ----------------------------------------------------------------
+
+    @cached_property
+    def continuations(self) -> tuple[Array, ...]:
+        """For every length m, ``[V^m, V^(gamma + 1 - m)]``: the law of what p puts after m tokens."""
+        size, found = self.vocabulary, [np.ones((self.vocabulary ** len(self.p), 1))]
+        for i in reversed(range(len(self.p))):
+            every = np.array(list(product(range(size), repeat=i)), np.int64).reshape(size**i, i)
+            rows = self.p[i][self.context(every, i)]
+            found.append((rows[..., None] * found[-1].reshape(size**i, size, -1)).reshape(size**i, -1))
+        return tuple(reversed(found))
+
+    def law_of(self, emitted: dict[Tokens, float]) -> Array:
+        """The joint law ``[V^(gamma + 1)]`` of what a verifier emits with these probabilities, completed by p."""
+        law = np.zeros(self.vocabulary ** len(self.p))
+        for tokens, probability in emitted.items():
+            rest = self.continuations[len(tokens)]
+            first = _number(tokens, self.vocabulary) * rest.shape[1]
+            law[first : first + rest.shape[1]] += probability * rest[_number(tokens, self.vocabulary)]
+        return law
+
+    def every_draft(self) -> dict[Tokens, float]:
+        """All drafts that q can draw, and their probabilities."""
+        found: dict[Tokens, float] = {(): 1.0}
+        for i, table in enumerate(self.q):
+            found = {
+                (*tokens, x): probability * float(table[context, x])
+                for tokens, probability in found.items()
+                for context in [int(self.context(np.array([tokens], np.int64).reshape(1, i), i)[0])]
+                for x in np.flatnonzero(table[context] > 0).tolist()
+            }
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """In how much detail gamma + 1 tokens are looked at: those at ``places``, each by its label.
+
+    ``labels[V]`` are whole numbers from 0 without gaps; ``None`` tells every token apart.
+    """
+
+    name: str
+    places: tuple[int, ...]
+    labels: Array | None = None
+
+    def size(self, vocabulary: int) -> int:
+        """How many labels there are."""
+        return vocabulary if self.labels is None else int(self.labels.max()) + 1
+
+    def codes(self, tokens: Array, vocabulary: int) -> Array:
+        """The event ``int64[n]`` that each row of ``tokens[n, gamma + 1]`` is."""
+        code = np.zeros(len(tokens), np.int64)
+        for place in self.places:
+            label = tokens[:, place] if self.labels is None else self.labels[tokens[:, place]]
+            code = code * self.size(vocabulary) + label
+        return code
+
+    def law(self, block: Block) -> Array:
+        """The probability ``[events]`` of each under p: a sum over contexts, position by position."""
+        size, order, classes = block.vocabulary, block.order, self.size(block.vocabulary)
+        labels = np.arange(size) if self.labels is None else self.labels
+        state = np.ones((1, 1))  # [events so far, contexts]
+        for i, table in enumerate(block.p[: max(self.places) + 1]):
+            watched = i in self.places
+            if order == 0:
+                masses = np.bincount(labels, table[0], classes) if watched else np.ones(1)
+                state = (state[:, None] * masses[:, None]).reshape(-1, 1)
+                continue
+            joint = state[:, :, None] * table  # [events, contexts, V]
+            if watched:
+                joint = joint[:, None] * (labels == np.arange(classes)[:, None])[:, None]
+                joint = joint.reshape(-1, *joint.shape[2:])
+            joint = joint.reshape(len(joint), -1)  # contexts one token longer
+            kept = size ** min(order, i + 1)
+            state = joint.reshape(len(joint), -1, kept).sum(axis=1)
+        return state.sum(axis=1)
+
+    def told(self, code: int, vocabulary: int) -> str:
+        """An event for people."""
+        digits: list[int] = []
+        for _ in self.places:
+            code, digit = divmod(code, self.size(vocabulary))
+            digits.append(digit)
+        return ", ".join(map(str, reversed(digits)))
+
+
+def joint(block: Block) -> Events:
+    """All tokens of the block, each as it is."""
+    return Events("all tokens together", tuple(range(len(block.p))))
+
+
+def windows(block: Block, width: int) -> tuple[Events, ...]:
+    """``width`` neighbouring tokens at the beginning, in the middle and at the end."""
+    last = len(block.p) - width
+    starts = sorted({0, last // 2, last})
+    return tuple(Events(f"tokens {s} to {s + width - 1}", tuple(range(s, s + width))) for s in starts)
+
+
+def _drawn(table: Array, context: Array, uniform: Array) -> Array:
+    """A token from row ``context[n]`` of ``table`` by inverse CDF."""
+    upto = table.cumsum(axis=1)
+    goal = uniform * upto[context, -1]
+    if len(table) == 1:
+        return np.searchsorted(upto[0], goal, side="right")
+    return np.asarray((upto[context] <= goal[:, None]).sum(axis=1))
+
+
+def _number(tokens: Tokens, vocabulary: int) -> int:
+    number = 0
+    for token in tokens:
+        number = number * vocabulary + token
+    return number

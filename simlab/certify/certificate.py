@@ -1,0 +1,118 @@
+"""What is said of a callable, and on what grounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.base import Case
+
+VERDICTS = {
+    "lossless": "no deviation found",
+    "lossy": "what comes out does not follow the target",
+    "breaks": "it fails, or returns something invalid, on valid input",
+    "inconclusive": "no deviation found, but the budget was too small for the wanted precision",
+}
+SHOWN = 64  # outcomes of a failing case that are listed
+
+
+@dataclass(frozen=True)
+class Line:
+    """One kind of events of one case: how often it was called, and what that is worth.
+
+    ``tv_at_most`` holds for all lines at once with the confidence of the certificate; ``detectable`` is the smallest
+    TV that would have raised an alarm with power 0.999.
+    """
+
+    case: str
+    events: str
+    calls: int
+    tv_at_most: float
+    detectable: float
+    log10_e: float
+    fails: bool
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The smallest case found that fails.
+
+    ``told`` says what is wrong in one sentence; ``arguments`` are those of the case, ``outcomes`` lists what comes out:
+    target, measured, and exact where the code can be enumerated. ``diagnosis`` is in plain language.
+    """
+
+    kind: str  # law, edge, broken, raises, hangs, dies
+    found_in: str
+    told: str
+    case: str
+    arguments: dict[str, Any]
+    calls: int
+    tv_measured: float | None
+    tv_exact: float | None
+    outcomes: list[dict[str, Any]]
+    diagnosis: str
+    known: tuple[str, ...]
+    script: str | None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The verdict on a callable: ``lossless``, ``lossy``, ``breaks`` or ``inconclusive``, and its grounds.
+
+    ``false_alarms`` bounds the probability that a lossless callable is called lossy; ``epsilon`` and ``confidence`` are
+    what was asked for. ``notes`` are peculiarities that are no fault of the law. ``exact`` says whether the law was
+    also enumerated, ``forced`` whether coins were tried at their ends; if not, why not.
+    """
+
+    subject: str
+    contract: str
+    verdict: str
+    summary: str
+    epsilon: float
+    confidence: float
+    false_alarms: float
+    seed: int
+    seconds: float
+    seconds_to_finding: float | None
+    calls: int
+    lines: tuple[Line, ...]
+    failure: Failure | None
+    notes: tuple[str, ...]
+    exact: str
+    forced: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {"verdict": self.verdict, "meaning": VERDICTS[self.verdict]} | asdict(self)
+
+
+def listed(case: Case, counts: Array | None, law: Array | None) -> list[dict[str, Any]]:
+    """Outcomes of the first events of a case that are off by most, at most ``SHOWN`` of them in their order."""
+    target = case.events[0].law
+    measured = None if counts is None else counts / max(1, counts.sum())
+    off = np.abs((law if law is not None else measured if measured is not None else target) - target)
+    places = np.sort(np.argsort(-off, kind="stable")[:SHOWN])
+    return [
+        {
+            "outcome": case.events[0].told(int(place)),
+            "target": float(target[place]),
+            "measured": None if measured is None else float(measured[place]),
+            "exact": None if law is None else float(law[place]),
+        }
+        for place in places
+    ]
+
+
+def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments for JSON; arrays that are too long to read by their shape."""
+    return {
+        name: (value.tolist() if value.size <= 64 else f"{value.dtype} {list(value.shape)}")
+        if isinstance(value, np.ndarray)
+        else value
+        for name, value in arguments.items()
+    }

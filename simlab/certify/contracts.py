@@ -1,0 +1,48 @@
+"""The contracts a callable can be held to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from simlab.certify import verifying
+from simlab.certify.base import Case
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What is called how, and on what it is tried.
+
+    ``cases`` are those that are sampled, the simplest first; ``both_ends`` are small ones where every outcome of the
+    target comes out with some coins at their ends; ``simplest`` are small ones a failure is brought back to, from the
+    smallest up; ``script`` writes a program that reproduces one.
+    """
+
+    name: str
+    signature: str
+    cases: Callable[[], Sequence[Case]]
+    both_ends: Callable[[], Sequence[Case]]
+    simplest: Callable[[], Iterable[Case]]
+    script: Callable[[str, Case, int], str]
+
+
+CONTRACTS: dict[str, Contract] = {
+    contract.name: contract
+    for contract in (
+        Contract(
+            "verify",
+            "verify(p, q, drafts, rng) -> tokens",
+            verifying.cases,
+            verifying.both_ends,
+            verifying.simplest,
+            verifying.script,
+        ),
+    )
+}
+
+
+def contract_named(name: str) -> Contract:
+    """A contract by its name; raises ``ValueError`` where there is none."""
+    if name not in CONTRACTS:
+        raise ValueError(f"contract is {name!r}; expected one of {', '.join(CONTRACTS)}")
+    return CONTRACTS[name]

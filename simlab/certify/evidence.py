@@ -1,0 +1,177 @@
+"""What the counts say: sequential tests of every case, and which known bug explains them.
+
+Each kind of events of each case has one :class:`~simlab.statistics.Sequential`, which half bets on the known bugs. All
+together raise a false alarm with probability at most ``FALSE_ALARMS``, however long one goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.base import Case
+from simlab.certify.tasks import Counts
+from simlab.statistics import Sequential
+from simlab.statistics.ratio import FINENESS, tails
+
+FALSE_ALARMS = 1e-6  # of a whole certificate
+ALIKE = 1e-9  # TV up to which two laws are one
+FITS = 1e-3  # a bug explains the counts unless they would be rarer than this under it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The counts of one kind of events of one case that no lossless callable gives."""
+
+    case: int
+    events: int
+    log_e: float
+    counts: Array
+
+
+class Evidence:
+    """Counts of all cases, and what they are evidence of. ``share`` is the part of the false alarms it may raise."""
+
+    def __init__(self, cases: Sequence[Case], share: float = 1.0) -> None:
+        self.cases = cases
+        self.tests = [
+            [Sequential(events.law, _others(case, k)) for k, events in enumerate(case.events)] for case in cases
+        ]
+        self.level = share * FALSE_ALARMS / max(1, sum(map(len, self.tests)))
+        self.counts = [[np.zeros(len(events.law), np.int64) for events in case.events] for case in cases]
+        self.calls = np.zeros(len(cases), np.int64)
+        self.seconds = np.zeros(len(cases))
+
+    def add(self, found: Counts) -> None:
+        """Take in the counts of a batch."""
+        i = found.task.case
+        for k, counts in enumerate(found.counts):
+            self.counts[i][k] += counts
+            if counts.any():
+                self.tests[i][k] = self.tests[i][k].update(counts)
+        self.calls[i] += found.task.calls
+        self.seconds[i] += found.seconds
+
+    @property
+    def finding(self) -> Finding | None:
+        """The strongest of the findings; ``None`` where there is none."""
+        strength = [
+            (float(test.highest), i, k) for i, row in enumerate(self.tests) for k, test in enumerate(row) if test.n
+        ]
+        log_e, i, k = max(strength, default=(0.0, 0, 0))
+        return Finding(i, k, log_e, self.counts[i][k].copy()) if log_e >= -np.log(self.level) else None
+
+    # Known bugs ----------------------------------------------------------------------------------------------
+
+    def diagnosis(self) -> Diagnosis:
+        """The known bugs that explain all counts, the likeliest first; failing those, the one that comes nearest."""
+        seen = [i for i, case in enumerate(self.cases) if case.suspects and self.calls[i]]
+        names = {name for i in seen for name in self.cases[i].suspects}
+        gains = {name: sum(self._gain(i, self.cases[i].suspects.get(name)) for i in seen) for name in names}
+        ranked = sorted((name for name in names if gains[name] > 0), key=lambda name: -gains[name])
+        fitting = [name for name in ranked if self._fits(name, seen)]
+        if fitting:
+            best = gains[fitting[0]]
+            return Diagnosis(tuple(name for name in fitting if gains[name] > best - np.log(1 / FITS)), True)
+        most = sum(self._gain(i, self.counts[i][0] / self.counts[i][0].sum()) for i in seen)
+        near = tuple(name for name in ranked[:1] if gains[name] > 0.5 * most)
+        return Diagnosis(near, False)
+
+    def _gain(self, i: int, law: Array | None) -> float:
+        """The log likelihood of case i under a law, less that under the target."""
+        counts, target = self.counts[i][0], self.cases[i].events[0].law
+        if law is None:
+            law = target
+        some = counts > 0
+        with np.errstate(divide="ignore"):
+            # what a law excludes may come of a slip elsewhere: it costs much, not everything
+            ratios = np.maximum(np.log(law[some]), -50) - np.maximum(np.log(target[some]), -50)
+        return float(counts[some] @ ratios)
+
+    def _fits(self, name: str, seen: list[int]) -> bool:
+        worst = 1.0
+        for i in seen:
+            law = self.cases[i].suspects.get(name, self.cases[i].events[0].law)
+            worst = min(worst, float(Sequential(law).update(self.counts[i][0]).p_value))
+        return worst * len(seen) > FITS
+
+    # What a pass is worth ------------------------------------------------------------------------------------
+
+    def bounds(self, confidence: float) -> list[list[float]]:
+        """For every kind of events, how far in TV they can still be from the target, all at once with confidence."""
+        tests = sum(map(len, self.tests))
+        each = 1 - (1 - confidence) / max(1, tests)
+        return [[test.tv_upper(each) if test.n else 1.0 for test in row] for row in self.tests]
+
+    def detectable(self) -> list[list[float]]:
+        """For every kind of events, the smallest TV that would have raised an alarm with power 0.999."""
+        return [[test.detectable(test.n, self.level) if test.n else 1.0 for test in row] for row in self.tests]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Known bugs by name; ``explains`` says whether they explain everything that was counted."""
+
+    names: tuple[str, ...]
+    explains: bool
+
+    def told(self) -> str:
+        """The diagnosis in plain language."""
+        if not self.names:
+            return "looks like none of the known bugs"
+        if not self.explains:
+            return f"comes nearest to: {self.names[0]}, which does not explain it all"
+        others = f" (or, which looks the same here: {'; '.join(self.names[1:])})" if len(self.names) > 1 else ""
+        return f"looks like: {self.names[0]}{others}"
+
+
+def _others(case: Case, k: int) -> list[Array]:
+    """The laws of known bugs that differ from the target and from each other; only of the first of the events."""
+    found: list[Array] = []
+    for law in case.suspects.values() if k == 0 else ():
+        if all(abs(law - other).sum() / 2 > ALIKE for other in (case.events[0].law, *found)):
+            found.append(law)
+    return found
+
+
+def calls_needed(case: Case, wrong: Array, level: float, power: float) -> int | None:
+    """How many calls of a case surely raise the alarm where its first events follow ``wrong``, a law that is bet on.
+
+    An alarm by the bet on ``wrong`` alone is counted, so fewer may do. ``None`` where the case cannot see it.
+    """
+    law = case.events[0].law
+    if abs(law - wrong).sum() / 2 <= ALIKE:
+        return None
+    edge = float(np.log(2 * max(1, len(_others(case, 0))) / level))
+    return _smallest(lambda n: _reached(law, wrong, n, edge) >= power)
+
+
+def _reached(law: Array, wrong: Array, n: int, edge: float) -> float:
+    """The probability that n outcomes of ``wrong`` have a log likelihood ratio of ``edge``, or one that is excluded."""
+    inside = (law > 0) & (wrong > 0)
+    outside = float(wrong[law <= 0].sum())
+    if not inside.any():
+        return 1 - (1 - outside) ** n
+    left = wrong[inside] / wrong[inside].sum()
+    ratios = np.log(wrong[inside] / law[inside])
+    step = max(float(np.sqrt(left @ (ratios - left @ ratios) ** 2)), 1e-3) / FINENESS
+    scores = np.floor(ratios / step).astype(np.int64)  # downwards, so that no power is claimed that is not there
+    reached = tails(scores, left, n, np.array([int(np.ceil(edge / step))]))
+    return float(1 - (1 - outside) ** n * (1 - reached[0]))
+
+
+def _smallest(enough: Callable[[int], bool], most: int = 1 << 24) -> int | None:
+    n = 1
+    while not enough(n):
+        n *= 2
+        if n > most:
+            return None
+    low = n // 2
+    while n - low > max(1, n // 64):
+        middle = (low + n) // 2
+        low, n = (low, middle) if enough(middle) else (middle, n)
+    return n
+

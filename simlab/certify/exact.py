@@ -1,0 +1,104 @@
+"""What somebody's code emits exactly, and what it does where a coin falls on its edge.
+
+Both need its randomness to be uniforms that can be given (:mod:`simlab.certify.scripted`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.base import Broken, Case, Function
+from simlab.certify.blocks import Tokens
+from simlab.certify.scripted import NotScripted, Scripted, at_extremes, exact_law, law_of, mispredicted
+
+TRIED = 200  # random lists of uniforms a tree of outcomes is tried on, for each input
+ROUNDING = 1e-5  # TV that rounding in float32 can make
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The law of the outcomes of a case, and of how many random lists of uniforms it predicted all outcomes."""
+
+    law: Array
+    predicted: int
+
+
+class AtTheEdge(Exception):
+    """With these uniforms, each 0 or the largest float below 1, something comes out that must not, or nothing."""
+
+    def __init__(self, kind: str, message: str, inputs: Any, uniforms: tuple[float, ...]) -> None:
+        super().__init__(message)
+        self.kind, self.inputs, self.uniforms = kind, inputs, uniforms
+
+
+def exactly(case: Case, function: Function, rng: np.random.Generator) -> Exact | None:
+    """The law of what comes out, if it can be enumerated and the enumeration predicts random outcomes.
+
+    Raises :class:`~simlab.certify.scripted.NotScripted` where it cannot be, :class:`Broken` and whatever the function
+    raises.
+    """
+    law, tried = np.zeros(len(case.events[0].law)), 0
+    for probability, inputs, edges in case.branches:
+        call = asked(case, function, inputs)
+        tree = exact_law(call, edges())
+        if mispredicted(call, tree, TRIED, rng):
+            return None
+        tried += TRIED
+        law += probability * case.law_of(law_of(tree))
+    return Exact(law, tried)
+
+
+def check_edges(case: Case, function: Function) -> None:
+    """Try all coins at their ends; raises :class:`AtTheEdge` for an outcome that the target excludes, or none at all.
+
+    Raises :class:`~simlab.certify.scripted.NotScripted` where coins cannot be given.
+    """
+    target = case.events[0].law
+    reached = np.zeros(len(target))
+    for _, inputs, _ in case.branches:
+        trying = _Trying(asked(case, function, inputs))
+        try:
+            found = at_extremes(trying)
+        except NotScripted:
+            raise
+        except Broken as broken:
+            raise AtTheEdge("broken", str(broken), inputs, trying.uniforms) from None
+        except Exception as error:
+            raise AtTheEdge("raises", raised(error), inputs, trying.uniforms) from None
+        for tokens, uniforms in found.items():
+            law = case.law_of({tokens: 1.0})
+            if not (law * target).any():
+                raise AtTheEdge("edge", f"emits {list(tokens)}, which the target excludes", inputs, uniforms)
+            reached += law
+    if case.both_ends and (target[reached == 0] > 0).any():
+        never = case.events[0].told(int(np.flatnonzero((target > 0) & (reached == 0))[0]))
+        raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
+
+
+def raised(error: BaseException) -> str:
+    """An exception, told in one line."""
+    return " ".join(f"raises {type(error).__name__}: {error}".split())[:300]
+
+
+def asked(case: Case, function: Function, inputs: Any) -> Callable[[np.random.Generator], Tokens]:
+    """One call, as a function of the generator."""
+    return partial(case.ask, function, inputs, 0)
+
+
+class _Trying:
+    """Remembers what the last call was given."""
+
+    def __init__(self, call: Callable[[np.random.Generator], Tokens]) -> None:
+        self.call = call
+        self.uniforms: tuple[float, ...] = ()
+
+    def __call__(self, rng: np.random.Generator) -> Tokens:
+        if isinstance(rng, Scripted):
+            self.uniforms = (*rng.uniforms, rng.beyond)
+        return self.call(rng)
