@@ -43,6 +43,7 @@ def small_blocks() -> tuple[Named, ...]:
             ("certain drafts, kept with 0.995", _rows([[0.995, 0.005], [0.5, 0.5]], [[1.0, 0.0]])),
             ("certain drafts, kept half the time", Block((half,) * 4, (certain,) * 3, 0)),
             ("certain drafts of three tokens", _rows([[0.4, 0.3, 0.3], [0.1, 0.6, 0.3]], [[1.0, 0.0, 0.0]])),
+            ("one token as likely in both", _rows([[0.3, 0.4, 0.3], [0.6, 0.1, 0.3]], [[0.6, 0.4, 0.0]])),
             ("rows differ, three tokens", _random(3, 2, 1)),
             ("rows differ, two tokens, three drafts", _random(2, 3, 2)),
             ("rows differ, five tokens", _random(5, 1, 3)),

@@ -6,13 +6,14 @@ together raise a false alarm with probability at most ``FALSE_ALARMS``, however 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.base import Case
+from simlab.certify.exact import ROUNDING
 from simlab.certify.tasks import Counts
 from simlab.statistics import Sequential
 from simlab.statistics.ratio import FINENESS, tails
@@ -64,39 +65,10 @@ class Evidence:
         log_e, i, k = max(strength, default=(0.0, 0, 0))
         return Finding(i, k, log_e, self.counts[i][k].copy()) if log_e >= -np.log(self.level) else None
 
-    # Known bugs ----------------------------------------------------------------------------------------------
-
     def diagnosis(self) -> Diagnosis:
-        """The known bugs that explain all counts, the likeliest first; failing those, the one that comes nearest."""
-        seen = [i for i, case in enumerate(self.cases) if case.suspects and self.calls[i]]
-        names = {name for i in seen for name in self.cases[i].suspects}
-        gains = {name: sum(self._gain(i, self.cases[i].suspects.get(name)) for i in seen) for name in names}
-        ranked = sorted((name for name in names if gains[name] > 0), key=lambda name: -gains[name])
-        fitting = [name for name in ranked if self._fits(name, seen)]
-        if fitting:
-            best = gains[fitting[0]]
-            return Diagnosis(tuple(name for name in fitting if gains[name] > best - np.log(1 / FITS)), True)
-        most = sum(self._gain(i, self.counts[i][0] / self.counts[i][0].sum()) for i in seen)
-        near = tuple(name for name in ranked[:1] if gains[name] > 0.5 * most)
-        return Diagnosis(near, False)
-
-    def _gain(self, i: int, law: Array | None) -> float:
-        """The log likelihood of case i under a law, less that under the target."""
-        counts, target = self.counts[i][0], self.cases[i].events[0].law
-        if law is None:
-            law = target
-        some = counts > 0
-        with np.errstate(divide="ignore"):
-            # what a law excludes may come of a slip elsewhere: it costs much, not everything
-            ratios = np.maximum(np.log(law[some]), -50) - np.maximum(np.log(target[some]), -50)
-        return float(counts[some] @ ratios)
-
-    def _fits(self, name: str, seen: list[int]) -> bool:
-        worst = 1.0
-        for i in seen:
-            law = self.cases[i].suspects.get(name, self.cases[i].events[0].law)
-            worst = min(worst, float(Sequential(law).update(self.counts[i][0]).p_value))
-        return worst * len(seen) > FITS
+        """The known bugs that explain all counts."""
+        seen = {i: self.counts[i][0] for i, case in enumerate(self.cases) if case.suspects and self.calls[i]}
+        return diagnosed(self.cases, seen)
 
     # What a pass is worth ------------------------------------------------------------------------------------
 
@@ -128,6 +100,56 @@ class Diagnosis:
         return f"looks like: {self.names[0]}{others}"
 
 
+def diagnosed(cases: Sequence[Case], counts: Mapping[int, Array]) -> Diagnosis:
+    """The known bugs that explain all counts of all cases, the likeliest first; else the one that comes nearest."""
+    names = {name for i in counts for name in cases[i].suspects}
+    gains = {
+        name: sum(_gain(cases[i], counts[i], cases[i].suspects.get(name)) for i in counts) for name in sorted(names)
+    }
+    ranked = sorted((name for name in gains if gains[name] > 0), key=lambda name: -gains[name])
+    fitting = [name for name in ranked if _fits(name, cases, counts)]
+    if fitting:
+        best = gains[fitting[0]]
+        return Diagnosis(tuple(name for name in fitting if gains[name] > best - np.log(1 / FITS)), True)
+    most = sum(_gain(cases[i], seen, seen / seen.sum()) for i, seen in counts.items())
+    return Diagnosis(tuple(name for name in ranked[:1] if gains[name] > 0.5 * most), False)
+
+
+def recognised(cases: Sequence[Case], laws: Mapping[int, Array]) -> Diagnosis:
+    """The known bugs under which these cases have exactly these laws; else the one that comes nearest."""
+    off = {
+        name: max(_apart(law, cases[i].suspects.get(name, cases[i].events[0].law)) for i, law in laws.items())
+        for name in sorted({name for i in laws for name in cases[i].suspects})
+    }
+    same = tuple(name for name, most in off.items() if most <= ROUNDING)
+    if same or not off:
+        return Diagnosis(same, bool(same))
+    whole = max(_apart(law, cases[i].events[0].law) for i, law in laws.items())
+    nearest = min(off, key=lambda name: off[name])
+    return Diagnosis((nearest,) if off[nearest] < 0.5 * whole else (), False)
+
+
+def _apart(law: Array, other: Array) -> float:
+    return float(np.abs(law - other).sum() / 2)
+
+
+def _gain(case: Case, counts: Array, law: Array | None) -> float:
+    """The log likelihood under a law, less that under the target."""
+    target, some = case.events[0].law, counts > 0
+    with np.errstate(divide="ignore"):
+        # what a law excludes may come of a slip elsewhere: it costs much, not everything
+        ratios = np.maximum(np.log((target if law is None else law)[some]), -50) - np.maximum(np.log(target[some]), -50)
+    return float(counts[some] @ ratios)
+
+
+def _fits(name: str, cases: Sequence[Case], counts: Mapping[int, Array]) -> bool:
+    worst = 1.0
+    for i, seen in counts.items():
+        law = cases[i].suspects.get(name, cases[i].events[0].law)
+        worst = min(worst, float(Sequential(law).update(seen).p_value))
+    return worst * len(counts) > FITS
+
+
 def _others(case: Case, k: int) -> list[Array]:
     """The laws of known bugs that differ from the target and from each other; only of the first of the events."""
     found: list[Array] = []
@@ -157,9 +179,10 @@ def _reached(law: Array, wrong: Array, n: int, edge: float) -> float:
         return 1 - (1 - outside) ** n
     left = wrong[inside] / wrong[inside].sum()
     ratios = np.log(wrong[inside] / law[inside])
-    step = max(float(np.sqrt(left @ (ratios - left @ ratios) ** 2)), 1e-3) / FINENESS
-    scores = np.floor(ratios / step).astype(np.int64)  # downwards, so that no power is claimed that is not there
-    reached = tails(scores, left, n, np.array([int(np.ceil(edge / step))]))
+    step = max(float(np.sqrt(left @ (ratios - left @ ratios) ** 2)), 1e-6) / FINENESS
+    scores = np.rint(ratios / step).astype(np.int64)
+    drift = n * float(left @ (ratios - step * scores))  # what rounding takes from n of them; its spread is negligible
+    reached = tails(scores, left, n, np.array([int(np.ceil((edge - drift) / step))]))
     return float(1 - (1 - outside) ** n * (1 - reached[0]))
 
 
@@ -174,4 +197,3 @@ def _smallest(enough: Callable[[int], bool], most: int = 1 << 24) -> int | None:
         middle = (low + n) // 2
         low, n = (low, middle) if enough(middle) else (middle, n)
     return n
-

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,34 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.base import Broken, Case, Function
 from simlab.certify.blocks import Tokens
-from simlab.certify.scripted import NotScripted, Scripted, at_extremes, exact_law, law_of, mispredicted
+from simlab.certify.scripted import (
+    MOST,
+    NotScripted,
+    Piece,
+    Scripted,
+    at_extremes,
+    exact_law,
+    law_of,
+    mispredicted,
+)
 
 TRIED = 200  # random lists of uniforms a tree of outcomes is tried on, for each input
+SURE = 30.0  # a tree that predicts SURE / TV outcomes is off by less than TV / 2, but for a probability of 1e-6
 ROUNDING = 1e-5  # TV that rounding in float32 can make
 
 
 @dataclass(frozen=True)
 class Exact:
-    """The law of the outcomes of a case, and of how many random lists of uniforms it predicted all outcomes."""
+    """The law of the outcomes of case number ``case``.
 
+    ``predicted`` random lists of uniforms gave the outcome that the enumeration says. Where ``deviates``, these are
+    enough to be sure that the target's is another law.
+    """
+
+    case: int
     law: Array
     predicted: int
+    deviates: bool
 
 
 class AtTheEdge(Exception):
@@ -37,21 +54,28 @@ class AtTheEdge(Exception):
         self.kind, self.inputs, self.uniforms = kind, inputs, uniforms
 
 
-def exactly(case: Case, function: Function, rng: np.random.Generator) -> Exact | None:
+def exactly(number: int, case: Case, function: Function, rng: np.random.Generator) -> Exact | None:
     """The law of what comes out, if it can be enumerated and the enumeration predicts random outcomes.
 
     Raises :class:`~simlab.certify.scripted.NotScripted` where it cannot be, :class:`Broken` and whatever the function
     raises.
     """
-    law, tried = np.zeros(len(case.events[0].law)), 0
+    target = case.events[0].law
+    law, calls = np.zeros(len(target)), list[tuple[float, Callable[[np.random.Generator], Tokens], Piece | Tokens]]()
     for probability, inputs, edges in case.branches:
         call = asked(case, function, inputs)
         tree = exact_law(call, edges())
-        if mispredicted(call, tree, TRIED, rng):
-            return None
-        tried += TRIED
+        calls.append((probability, call, tree))
         law += probability * case.law_of(law_of(tree))
-    return Exact(law, tried)
+    tv = float(np.abs(law - target).sum() / 2)
+    deviates = tv > ROUNDING
+    tried = 0
+    for probability, call, tree in calls:
+        n = max(TRIED, ceil(probability * SURE / tv)) if deviates else TRIED
+        if mispredicted(call, tree, min(n, MOST), rng):
+            return None
+        tried += min(n, MOST)
+    return Exact(number, law, tried, deviates and tried >= SURE / tv)
 
 
 def check_edges(case: Case, function: Function) -> None:

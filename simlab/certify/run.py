@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from simlab.certify.base import Case, Function
 from simlab.certify.certificate import Certificate, Failure, Line, listed, plain
 from simlab.certify.contracts import Contract, contract_named
-from simlab.certify.evidence import FALSE_ALARMS, Evidence, Finding
+from simlab.certify.evidence import FALSE_ALARMS, Evidence, Finding, recognised
 from simlab.certify.exact import Exact
 from simlab.certify.shrink import Smallest, smallest_fault, smallest_wrong, tv
 from simlab.certify.tasks import Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
@@ -87,9 +88,7 @@ def certify(
     check_number("limit", limit)
     if calls is not None:
         check_at_least("calls", calls, 1)
-    run = _Run(
-        function, contract_named(contract), budget, epsilon, confidence, seed, calls, processes, limit, progress
-    )
+    run = _Run(function, contract_named(contract), budget, epsilon, confidence, seed, calls, processes, limit, progress)
     return run.certificate(subject or named(function))
 
 
@@ -138,8 +137,9 @@ class _Run:
     limit: float
     progress: Progress | None
     notes: list[str] = field(default_factory=list)
-    exact: str = "not possible"
-    forced: str = "not possible"
+    laws: dict[int, Exact] = field(default_factory=dict)
+    exact: str = "not reached"
+    forced: str = "not reached"
     found_after: float | None = None
 
     def __post_init__(self) -> None:
@@ -199,18 +199,18 @@ class _Run:
 
     def _failure(self, subject: str) -> Failure | None:
         with Bench(self.function, (*self.cases, *self.edges), self.seed, self.processes, self.limit) as bench:
-            fault = self._looked_at(bench)
-            fault = fault or self._forced_and_enumerated(bench)
-            fault = fault or self._sampled(bench)
+            for step in (self._looked_at, self._enumerated, self._forced, self._sampled):
+                fault = step(bench)
+                if fault is not None:
+                    break
+            self.found_after = None if fault is None else time.monotonic() - self.start
             if isinstance(fault, Finding):
-                self.found_after = time.monotonic() - self.start
                 self._tell("explaining")
                 self._explained(bench)
         if fault is None:
             return None
-        self.found_after = self.found_after or time.monotonic() - self.start
         self._tell("shrinking")
-        return self._wrong(fault, subject) if isinstance(fault, Finding) else self._faulty(fault, subject)
+        return self._faulty(fault, subject) if isinstance(fault, Fault) else self._wrong(fault, subject)
 
     def _looked_at(self, bench: Bench) -> Fault | None:
         """A few calls of every case."""
@@ -221,20 +221,32 @@ class _Run:
             self.notes += found
         return None
 
-    def _forced_and_enumerated(self, bench: Bench) -> Fault | Finding | None:
-        """Coins at their ends, then the exact law of small cases; neither where randomness cannot be given."""
-        small = [i for i, case in enumerate((*self.cases, *self.edges)) if case.branches]
-        tasks = self._until(0.25, (task for kind in (Edges, Enumerate) for task in map(kind, small)))
-        enumerated = forced = 0
-        for found in bench.run(tasks):
+    def _enumerated(self, bench: Bench) -> Fault | Exact | None:
+        """The exact law of small cases, where randomness can be given; the one that is farthest from the target."""
+        self._tell("enumerating")
+        for found in bench.run(self._until(0.2, map(Enumerate, self._small))):
             if isinstance(found, Fault):
                 return found
             if isinstance(found, Impossible):
-                self.exact = self.forced = f"not possible: {found.reason}"
+                self.exact = f"not possible: {found.reason}"
                 return None
-            forced += found is None
-            enumerated += isinstance(found, Exact)
-            self.forced, self.exact = f"{forced} cases", f"{enumerated} cases"
+            self.laws[found.case] = found
+            self.exact = f"{len(self.laws)} cases"
+        off = [found for found in self.laws.values() if found.deviates]
+        return max(off, key=self._off, default=None)
+
+    def _forced(self, bench: Bench) -> Fault | None:
+        """Coins at their ends, where randomness can be given."""
+        self._tell("coins at their ends")
+        fine = 0
+        for found in bench.run(self._until(0.3, map(Edges, self._small))):
+            if isinstance(found, Fault):
+                return found
+            if isinstance(found, Impossible):
+                self.forced = f"not possible: {found.reason}"
+                return None
+            fine += 1
+            self.forced = f"{fine} cases"
         return None
 
     def _sampled(self, bench: Bench) -> Fault | Finding | None:
@@ -247,6 +259,13 @@ class _Run:
             if finding:
                 return finding
         return None
+
+    @property
+    def _small(self) -> list[int]:
+        return [i for i, case in enumerate((*self.cases, *self.edges)) if case.branches]
+
+    def _off(self, found: Exact) -> float:
+        return tv(found.law, (*self.cases, *self.edges)[found.case].events[0].law)
 
     def _batches(self) -> Iterator[Sample]:
         """Batches of the case that has been called least, until the time is up, or all have been called enough."""
@@ -274,12 +293,17 @@ class _Run:
 
     # What is said of a failure -------------------------------------------------------------------------------
 
-    def _wrong(self, finding: Finding, subject: str) -> Failure:
-        case, diagnosis = self.cases[finding.case], self.evidence.diagnosis()
-        enumerable = self.exact.startswith(tuple("123456789"))
-        small = smallest_wrong(
-            iter(self.contract.simplest()), self.function, self.seed, self.limit, enumerable, diagnosis
-        ) or Smallest(case, int(finding.counts.sum()), finding.counts if finding.events == 0 else None, None)
+    def _wrong(self, found: Finding | Exact, subject: str) -> Failure:
+        case = (*self.cases, *self.edges)[found.case]
+        if isinstance(found, Exact):
+            laws = {i: exact.law for i, exact in self.laws.items() if i < len(self.cases)}
+            diagnosis, first = recognised(self.cases, laws), Smallest(case, 0, None, found.law)
+        else:
+            diagnosis = self.evidence.diagnosis()
+            counts = found.counts if found.events == 0 else None
+            first = Smallest(case, int(found.counts.sum()), counts, None)
+        simple = chain(self.contract.simplest(), (case for case in self.cases if case.branches))
+        small = smallest_wrong(simple, self.function, self.seed, self.limit, bool(self.laws), diagnosis) or first
         target = small.case.events[0].law
         measured = None if small.counts is None else tv(small.counts / small.counts.sum(), target)
         exact = None if small.law is None else tv(small.law, target)
@@ -304,9 +328,7 @@ class _Run:
         where = cases[fault.task.case]
         small = Smallest(where, fault.call + 1, None, None, fault)
         if fault.kind in ("broken", "raises", "edge"):
-            small = (
-                smallest_fault(iter(self.contract.simplest()), self.function, self.seed, self.limit, fault) or small
-            )
+            small = smallest_fault(iter(self.contract.simplest()), self.function, self.seed, self.limit, fault) or small
         shown = small.fault or fault
         inputs = shown.inputs if shown.inputs is not None else shown.task.inputs(small.case, self.seed)
         arguments = plain(small.case.shown(inputs, shown.call)) if inputs is not None else {}

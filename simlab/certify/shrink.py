@@ -52,7 +52,9 @@ def smallest_wrong(
     return None
 
 
-def smallest_fault(simplest: Iterator[Case], function: Function, seed: int, limit: float, fault: Fault) -> Smallest | None:
+def smallest_fault(
+    simplest: Iterator[Case], function: Function, seed: int, limit: float, fault: Fault
+) -> Smallest | None:
     """The first of the cases in which a call goes wrong in the same way."""
     end = time.monotonic() + SECONDS
 

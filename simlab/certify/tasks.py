@@ -127,7 +127,7 @@ class Enumerate(Task):
 
     def run(self, case: Case, function: Function, seed: int) -> exact.Exact | Impossible:
         try:
-            found = exact.exactly(case, function, np.random.default_rng([seed, self.case, 2]))
+            found = exact.exactly(self.case, case, function, np.random.default_rng([seed, self.case, 2]))
         except NotScripted as why:
             return Impossible(str(why))
         return found or Impossible("an enumeration does not predict what it does")

@@ -50,8 +50,11 @@ class Bench:
     def run(self, tasks: Iterator[Task]) -> Iterator[Any]:
         """What comes of tasks, as it comes; the next task is only asked for when it can be begun.
 
-        After a fault whose process is lost nothing more is done by that process. Stopping early is fine.
+        After a fault whose process is lost nothing more is done by that process. What is not waited for is lost.
         """
+        for worker in self.workers:
+            while worker.task is not None:  # left over from a run that was given up
+                self._heard(worker, [worker.pipe] if worker.pipe.poll(0.05) else [])
         if not self.workers:
             for task in tasks:
                 with _silent():
@@ -72,10 +75,17 @@ class Bench:
                 return
             ready = wait([worker.pipe for worker in busy], timeout=0.05)
             for worker in busy:
-                if worker.pipe in ready:
-                    yield worker.answer()
-                elif worker.silent() > (self.limit if worker.started else max(FIRST, self.limit)):
-                    yield worker.lost("hangs", f"does not return within {self.limit:g} s")
+                found = self._heard(worker, ready)
+                if worker.task is None:
+                    yield found
+
+    def _heard(self, worker: _Worker, ready: Sequence[Any]) -> Any:
+        """What came of the task of a worker, if it has ended; after that it has none."""
+        if worker.pipe in ready:
+            return worker.answer()
+        if worker.silent() > (self.limit if worker.started else max(FIRST, self.limit)):
+            return worker.lost("hangs", f"does not return within {self.limit:g} s")
+        return None
 
     def __enter__(self) -> Bench:
         return self

@@ -92,10 +92,6 @@ def _of_draft(change: Callable[[Array], Array]) -> Seen:
     return lambda p, q, drafts: (p, change(q))
 
 
-def _point_mass(p: Array, q: Array, drafts: Array) -> tuple[Array, Array]:
-    return p, np.eye(q.shape[1])[drafts]
-
-
 def _uniform(p: Array, q: Array, drafts: Array) -> tuple[Array, Array]:
     return p, np.full(q.shape, 1 / q.shape[1])
 
@@ -259,7 +255,6 @@ def _suspects() -> dict[str, Suspect[Verify]]:
         ("2", "q lacks the temperature 1/2 the drafts were drawn at", verifier(seen=_of_draft(_flattened))),
         ("2", "q has a temperature of 1/2 the drafts were not drawn at", verifier(seen=_of_draft(_sharpened))),
         ("2", "q has a top-k the drafts were not drawn with", verifier(seen=_of_draft(_top_two))),
-        ("4", "drafts drawn from q scored as if they were certain", verifier(seen=_point_mass)),
         ("5", "drafts scored with a uniform q", verifier(seen=_uniform)),
         ("6", "p at temperature 1/2", verifier(seen=_of_target(_sharpened))),
         ("6", "p at temperature 2, as if its own were missing", verifier(seen=_of_target(_flattened))),
@@ -318,4 +313,3 @@ def _again(change: Callable[[Array], Array]) -> Residual:
 
 
 SUSPECTS: dict[str, Suspect[Verify]] = _suspects()
-
