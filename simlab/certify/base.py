@@ -22,7 +22,9 @@ class Broken(Exception):
 class Counted(Protocol):
     """Events that outcomes are counted by."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """In how much detail."""
 
     def codes(self, tokens: Array) -> Array:
         """The event ``int64[m]`` of outcomes ``tokens[n, N]``."""
@@ -92,6 +94,10 @@ class Case(ABC):
     @abstractmethod
     def shown(self, inputs: Any, i: int) -> dict[str, Any]:
         """The arguments of call i, for people."""
+
+    def script(self, where: str, name: str, calls: int) -> str | None:
+        """A program that calls ``name`` of module ``where`` and counts outcomes beside the target, for small cases."""
+        return None
 
 
 @dataclass(frozen=True)

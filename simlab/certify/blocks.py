@@ -7,6 +7,7 @@ all gamma + 1 tokens together, is computed; :class:`Events` say in how much deta
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -97,7 +98,7 @@ class Block:
             found.append((rows[..., None] * found[-1].reshape(size**i, size, -1)).reshape(size**i, -1))
         return tuple(reversed(found))
 
-    def law_of(self, emitted: dict[Tokens, float]) -> Array:
+    def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         """The joint law ``[V^(gamma + 1)]`` of what a verifier emits with these probabilities, completed by p."""
         law = np.zeros(self.vocabulary ** len(self.p))
         for tokens, probability in emitted.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -83,7 +84,7 @@ class Followed(Coins):
     def _piece(self, uniform: list[float], edges: list[float]) -> int:
         """In which piece the uniform lies; from then on it is known to."""
         low, high = uniform
-        parts = [(max(low, a), min(high, b)) for a, b in zip(edges, edges[1:], strict=False)]
+        parts = [(max(low, a), min(high, b)) for a, b in pairwise(edges)]
         possible = [k for k, (a, b) in enumerate(parts) if b > a]
         if self._asked == len(self.answers):
             first, *others = possible

@@ -15,7 +15,7 @@ class Contract:
 
     ``cases`` are those that are sampled, the simplest first; ``both_ends`` are small ones where every outcome of the
     target comes out with some coins at their ends; ``simplest`` are small ones a failure is brought back to, from the
-    smallest up; ``script`` writes a program that reproduces one.
+    smallest up.
     """
 
     name: str
@@ -23,7 +23,6 @@ class Contract:
     cases: Callable[[], Sequence[Case]]
     both_ends: Callable[[], Sequence[Case]]
     simplest: Callable[[], Iterable[Case]]
-    script: Callable[[str, Case, int], str]
 
 
 CONTRACTS: dict[str, Contract] = {
@@ -35,7 +34,6 @@ CONTRACTS: dict[str, Contract] = {
             verifying.cases,
             verifying.both_ends,
             verifying.simplest,
-            verifying.script,
         ),
     )
 }

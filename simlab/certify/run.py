@@ -238,14 +238,12 @@ class _Run:
     def _forced(self, bench: Bench) -> Fault | None:
         """Coins at their ends, where randomness can be given."""
         self._tell("coins at their ends")
-        fine = 0
-        for found in bench.run(self._until(0.3, map(Edges, self._small))):
+        for fine, found in enumerate(bench.run(self._until(0.3, map(Edges, self._small))), 1):
             if isinstance(found, Fault):
                 return found
             if isinstance(found, Impossible):
                 self.forced = f"not possible: {found.reason}"
                 return None
-            fine += 1
             self.forced = f"{fine} cases"
         return None
 
@@ -355,7 +353,8 @@ class _Run:
         return plain(case.shown(inputs, 0))
 
     def _script(self, subject: str, small: Smallest) -> str | None:
-        return self.contract.script(subject, small.case, small.calls) if small.case.branches else None
+        where, _, name = subject.partition(":")
+        return small.case.script(where, name or self.contract.name, small.calls)
 
     # Time ----------------------------------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ class VerifyCase(Case):
         return self.block.completed(tokens, rng)
 
     @cached_property
-    def branches(self) -> tuple[Branch, ...]:  # type: ignore[override]
+    def branches(self) -> tuple[Branch, ...]:
         if not self.small:
             return ()
         return tuple(self._branch(drafts, chance) for drafts, chance in self.block.every_draft().items())
@@ -94,7 +94,7 @@ class VerifyCase(Case):
         return self.block.law_of(emitted)
 
     @cached_property
-    def suspects(self) -> Mapping[str, Array]:  # type: ignore[override]
+    def suspects(self) -> Mapping[str, Array]:
         laws = {name: self.law_under(name) for name in SUSPECTS}
         return {name: law for name, law in laws.items() if law is not None}
 
@@ -113,6 +113,31 @@ class VerifyCase(Case):
     def shown(self, inputs: Array, i: int) -> dict[str, Any]:
         p, q, drafts = self.arguments(inputs[i])
         return {"p": p, "q": q, "drafts": drafts}
+
+    def script(self, where: str, name: str, calls: int) -> str | None:
+        if not self.small or self.block.order:
+            return None
+        p, q = ([table[0].tolist() for table in tables] for tables in (self.block.p, self.block.q))
+        return f"""\
+import numpy as np
+from {where} import {name} as verify
+
+p = np.array({p})
+q = np.array({q})
+rng = np.random.default_rng(0)
+n, V = {calls}, p.shape[1]
+counts = np.zeros((V,) * len(p))
+for _ in range(n):
+    drafts = np.array([rng.choice(V, p=row) for row in q])
+    tokens = [int(token) for token in np.ravel(verify(p.copy(), q.copy(), drafts, rng))]
+    tokens += [rng.choice(V, p=row) for row in p[len(tokens):]]  # completed by p
+    counts[tuple(tokens)] += 1
+target = p[0]
+for row in p[1:]:
+    target = np.multiply.outer(target, row)
+for tokens in np.ndindex(target.shape):
+    print(tokens, "emitted", counts[tokens] / n, "target", target[tokens])
+"""
 
 
 def _emitted(verify: Verify, p: Array, q: Array, drafts: Array, coins: Coins) -> Tokens:
@@ -171,29 +196,3 @@ def _simple_rows(size: int) -> list[list[float]]:
 def _small(name: str, p: Array, q: Array, both_ends: bool = False) -> VerifyCase:
     block = Block.of_rows(p, q)
     return VerifyCase(name, block, (OfBlock(block, joint(block)),), True, both_ends)
-
-
-def script(spec: str, case: VerifyCase, calls: int) -> str:
-    """A program that counts what comes out of a block of one row a position, beside what must."""
-    module, _, name = spec.partition(":")
-    p, q = ([table[0].tolist() for table in tables] for tables in (case.block.p, case.block.q))
-    return f"""\
-import numpy as np
-from {module} import {name or "verify"} as verify
-
-p = np.array({p})
-q = np.array({q})
-rng = np.random.default_rng(0)
-n, V = {calls}, p.shape[1]
-counts = np.zeros((V,) * len(p))
-for _ in range(n):
-    drafts = np.array([rng.choice(V, p=row) for row in q])
-    tokens = [int(token) for token in np.ravel(verify(p.copy(), q.copy(), drafts, rng))]
-    tokens += [rng.choice(V, p=row) for row in p[len(tokens):]]  # completed by p
-    counts[tuple(tokens)] += 1
-target = p[0]
-for row in p[1:]:
-    target = np.multiply.outer(target, row)
-for tokens in np.ndindex(target.shape):
-    print(tokens, "emitted", counts[tokens] / n, "target", target[tokens])
-"""

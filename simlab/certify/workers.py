@@ -65,11 +65,10 @@ class Bench:
         while True:
             for worker in self.workers:
                 if more and worker.free:
-                    task = next(tasks, None)
-                    if task is None:
-                        more = False
-                    else:
-                        worker.start(task)
+                    coming = next(tasks, None)
+                    more = coming is not None
+                    if coming is not None:
+                        worker.start(coming)
             busy = [worker for worker in self.workers if worker.task is not None]
             if not busy:
                 return
