@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from simlab.certify import verifying
+from simlab.certify import candidates, verifying
 from simlab.certify.base import Case
 
 
@@ -13,8 +13,8 @@ from simlab.certify.base import Case
 class Contract:
     """What is called how, and on what it is tried.
 
-    ``cases`` are those that are sampled, the simplest first; ``both_ends`` are small ones where every outcome of the
-    target comes out with some coins at their ends; ``simplest`` are small ones a failure is brought back to, from the
+    ``cases`` are those that are sampled, the simplest first; ``both_ends`` are small ones that are only tried
+    with coins at their ends; ``simplest`` are small ones a failure is brought back to, from the
     smallest up.
     """
 
@@ -34,6 +34,13 @@ CONTRACTS: dict[str, Contract] = {
             verifying.cases,
             verifying.both_ends,
             verifying.simplest,
+        ),
+        Contract(
+            "verify_candidates",
+            "verify_candidates(p, q, candidates, rng) -> tokens",
+            candidates.cases,
+            candidates.both_ends,
+            candidates.simplest,
         ),
     )
 }

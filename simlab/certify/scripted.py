@@ -19,9 +19,10 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.blocks import Tokens
 
-HIGHEST = 1 - 2.0**-53  # the largest float64 below 1
+FINEST = 2.0**-53  # uniforms are multiples of this
+HIGHEST = 1 - FINEST  # the largest float64 below 1
 HIGHEST_SINGLE = 1 - 2.0**-24
-LATER = (0.5, 0.0, HIGHEST, 0.21132486540518713, 0.78867513459481287)  # what later uniforms are while one is cut
+LATER = (0.5, 0.0, HIGHEST, 0.2113, 0.7887)  # what later uniforms are while one is cut
 MOST = 200_000  # calls of one law
 
 Call = Callable[[np.random.Generator], Tokens]
@@ -128,7 +129,11 @@ class _Followed:
         return tokens, rng.asked
 
     def signature(self, uniforms: Sequence[float]) -> tuple[tuple[Tokens, int], ...]:
-        return tuple(self.outcome(uniforms, beyond) for beyond in LATER)
+        """What comes out for these and several later ones; one outcome where no later ones are asked for."""
+        first = self.outcome(uniforms, LATER[0])
+        if first[1] <= len(uniforms):
+            return (first,)
+        return (first, *(self.outcome(uniforms, beyond) for beyond in LATER[1:]))
 
     def tree(self, before: tuple[float, ...]) -> Piece | Tokens:
         tokens, asked = self.outcome(before, 0.5)
@@ -146,7 +151,7 @@ class _Followed:
         found: list[float] = []
         last = None
         for low, high in zip(marks, [*marks[1:], 1.0], strict=True):
-            below = np.nextafter(high, 0)
+            below = max(low, float(np.nextafter(high, 0)))
             left, right = self.signature((*before, low)), self.signature((*before, below))
             if left != last:
                 found.append(low)
@@ -157,9 +162,9 @@ class _Followed:
 
     def halved(self, before: tuple[float, ...], low: float, high: float, left: Any, right: Any) -> list[float]:
         """The edges between two places with different signatures."""
-        middle = (low + high) / 2
-        if not low < middle < high:
+        if high - low <= FINEST:
             return [high]
+        middle = (low + high) / 2
         between = self.signature((*before, middle))
         found = self.halved(before, low, middle, left, between) if left != between else []
         return found + (self.halved(before, middle, high, between, right) if between != right else [])
@@ -207,7 +212,9 @@ def possible_edges(p: Array, q: Array) -> list[float]:
     marks += [_cdf(rows) for rows in (p, q, p[: len(q)] - q, q - p[: len(q)])]
     values = np.concatenate([np.ravel(mark) for mark in marks])
     values = np.concatenate([values, 1 - values])
-    return sorted(set(values[(values > 0) & (values < 1)].tolist()))
+    values = np.unique(values[(values > 0) & (values < 1)])
+    apart = np.diff(values, prepend=-1.0) > 8 * FINEST  # of several that rounding tells apart, the first
+    return values[apart].tolist()
 
 
 def _cdf(rows: Array) -> Array:

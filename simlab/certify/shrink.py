@@ -17,7 +17,7 @@ from simlab.certify.tasks import Counts, Edges, Enumerate, Fault, Sample, Task
 from simlab.certify.workers import Bench
 from simlab.statistics import Sequential
 
-SECONDS = 10.0  # for a search
+SECONDS = 6.0  # for a search
 AT_ONCE = 25  # cases for which a process is made
 SEEN = 0.02  # TV that a known bug must make for a small case to be sampled
 CALLS = 20_000  # in a small case
