@@ -24,7 +24,7 @@ EXPECTED = (
     "without arguments or from a codebook, a pair of functions, or a module with both"
 )
 
-__all__ = ["bring"]
+__all__ = ["bring", "look_up"]
 
 
 def bring(spec: str, codebook: Callable[[int], Array]) -> Brought:
@@ -32,11 +32,19 @@ def bring(spec: str, codebook: Callable[[int], Array]) -> Brought:
 
     Raises ``ValueError`` where there is no such module, name or rule, naming what was given and what was expected.
     """
+    return _rule(look_up(spec), spec, codebook)
+
+
+def look_up(spec: str) -> Any:
+    """Whatever ``module:name`` or ``path/to/file.py:name`` names; without a name, the module.
+
+    Raises ``ValueError`` where there is no such module or name, or the module cannot be imported.
+    """
     where, name = (spec, "") if spec.endswith(".py") or ":" not in spec else spec.rsplit(":", 1)
     if not where:
         raise ValueError(f"{spec!r} names no module; expected module:name or path/to/file.py:name")
     module = _file(Path(where)) if where.endswith(".py") else _module(where)
-    return _rule(_named(module, name, where) if name else module, spec, codebook)
+    return _named(module, name, where) if name else module
 
 
 def _module(name: str) -> ModuleType:

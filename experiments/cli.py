@@ -1,7 +1,8 @@
-"""The command line: ``simlab verify``, ``judge``, ``run``, ``report``, ``bench``, ``large``, ``claims``.
+"""The command line: ``simlab verify``, ``certify``, ``judge``, ``run``, ``report``, ``bench``, ``large``, ``claims``.
 
 Exit status: 0 when every check ran, whatever the verdicts, and every cell of a sweep; 1 when a check or a cell failed,
-a result could not be written, or the rule that is judged breaks the contract of a rule; 2 for wrong usage.
+a result could not be written, the rule that is judged breaks the contract of a rule, or what is certified is lossy or
+breaks; 2 for wrong usage; 3 when a certificate is inconclusive.
 """
 
 from __future__ import annotations
@@ -89,6 +90,39 @@ def _parser() -> argparse.ArgumentParser:
     judge.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of random rows and searches (0)")
     judge.add_argument("--json", metavar="FILE", type=Path, help="write judge.json here as well")
     judge.set_defaults(command=_judge)
+
+    certify = commands.add_parser(
+        "certify",
+        help="certify a verifier, drafter or decoder of your own",
+        description="Call it on a battery of cases and compare what it emits with the target's law: no deviation "
+        "found (lossless), a deviation brought back to the smallest case and explained (lossy), or a failure (breaks). "
+        "Writes certificate.json, certificate.html and, where there is one, a program that reproduces the failure.",
+        epilog="Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the "
+        "budget was too small for the TV asked for. SPEC is module:function, path/to/file.py:function, or the name of "
+        "an adapter (--list). simlab/certify/README.md is the guide.",
+    )
+    certify.add_argument("spec", metavar="SPEC", nargs="?", help="what to certify")
+    certify.add_argument("--contract", metavar="NAME", help="how it is called (verify, or the adapter's)")
+    certify.add_argument(
+        "--budget", metavar="S", type=float, default=60.0, help="seconds; a fault ends it earlier (60)"
+    )
+    certify.add_argument("--epsilon", metavar="E", type=float, default=0.03, help="TV that must be ruled out (0.03)")
+    certify.add_argument("--confidence", metavar="C", type=float, default=0.999, help="of the bound on TV (0.999)")
+    certify.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of what is drawn (0)")
+    certify.add_argument("--calls", metavar="N", type=int, help="calls of each case instead of a budget: repeatable")
+    certify.add_argument("--processes", metavar="N", type=int, default=2, help="that call it; 0: this one (2)")
+    certify.add_argument(
+        "--limit", metavar="S", type=float, default=10.0, help="seconds until a call counts as hung (10)"
+    )
+    certify.add_argument("--json", metavar="FILE", type=Path, help="write certificate.json here as well")
+    certify.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path("out/certify"), help="where to write (out/certify)"
+    )
+    instead = certify.add_mutually_exclusive_group()
+    instead.add_argument("--list", action="store_true", help="list the contracts and adapters")
+    instead.add_argument("--self-test", action="store_true", help="certify known bugs and correct verifiers instead")
+    certify.add_argument("--quick", action="store_true", help="with --self-test: a look at whether it runs")
+    certify.set_defaults(command=_certify)
 
     run = commands.add_parser(
         "run",
@@ -239,6 +273,25 @@ def _judge(options: argparse.Namespace) -> int:
     from experiments.cli_judge import judge_command  # brings what only this command needs
 
     return judge_command(options.rule, options.out, options.seed, options.json)
+
+
+# certify -------------------------------------------------------------------------------------------------------
+
+
+def _certify(options: argparse.Namespace) -> int:
+    from experiments.cli_certify import Asked, certify_command, list_command  # brings what only this command needs
+
+    if (options.spec is None) != (options.list or options.self_test):
+        raise UsageError("certify: expected a SPEC, --list or --self-test, and only one of them")
+    if options.quick and not options.self_test:
+        raise UsageError("certify: --quick belongs to --self-test")
+    if options.list:
+        return list_command()
+    if options.self_test:
+        from experiments.certify_selftest import selftest_command
+
+        return int(selftest_command(options.out, options.json, options.seed, options.quick))
+    return certify_command(Asked.of(options), options.out, options.json)
 
 
 # run -----------------------------------------------------------------------------------------------------------

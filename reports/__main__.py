@@ -1,7 +1,7 @@
 """Draw the pages of saved results, without computing anything anew.
 
-``python -m reports DIR [verify|judge]`` draws what one command, or any, has left in DIR. ``python -m reports DIR site
-[RUNS ...]`` draws the whole site, with the sweeps in the folders RUNS.
+``python -m reports DIR [verify|judge|certify]`` draws what one command, or any, has left in DIR.
+``python -m reports DIR site [RUNS ...]`` draws the whole site, with the sweeps in the folders RUNS.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reports import judge_page, page, site
+from reports import certify_page, judge_page, page, site
 from reports.runs import Unreadable
 
 PAGES: dict[str, tuple[str, Callable[[Path], Path]]] = {  # command: the file it writes, and who draws it
     "verify": (page.SOURCE, page.build),
     "judge": ("judge.json", judge_page.build),
+    "certify": ("certificate.json", certify_page.build),
 }
 USAGE = (
-    "usage: python -m reports DIR [verify|judge]   (DIR is what simlab verify or judge wrote)\n"
+    "usage: python -m reports DIR [verify|judge|certify]   (DIR is what simlab verify, judge or certify wrote)\n"
     "       python -m reports DIR site [RUNS ...]  (RUNS is what simlab run wrote)"
 )
 
@@ -50,8 +51,8 @@ def _pages(out: Path, wanted: list[str]) -> int:
             print(f"reports: {error}", file=sys.stderr)
     if not found:
         print(
-            f"reports: {out / 'verdicts.json'} is missing, and so is judge.json; "
-            "expected the results of simlab verify or simlab judge",
+            f"reports: {out / 'verdicts.json'} is missing, and so are judge.json and certificate.json; "
+            "expected the results of simlab verify, simlab judge or simlab certify",
             file=sys.stderr,
         )
     return 2 if missing or not found else 0

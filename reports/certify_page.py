@@ -1,0 +1,85 @@
+"""The page of a certificate: made from the file that ``simlab certify`` leaves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from experiments.cli_certify import most_off, named, outcome, shown
+from experiments.results import write
+from reports import figures
+from reports.parts import svg, template
+
+TONES = {"ok": "passes", "fails": "fails"}
+BARS = 12  # outcomes that are drawn and listed at once; the rest unfolds
+FLOOR = 1e-4  # TV below which it is drawn at the edge
+SIDES = {"target": "#1c2530", "measured": "#56B4E9", "exact": "#D55E00"}
+
+
+def build(out: Path) -> Path:
+    """Write ``certificate.html`` beside ``certificate.json``; raises ``FileNotFoundError`` where there is none."""
+    certificate = json.loads((out / "certificate.json").read_text(encoding="utf-8"))
+    figures.style()
+    failure = certificate["failure"]
+    lines = [line | {"outcome": outcome(line, certificate["epsilon"])} for line in certificate["lines"]]
+    called = [line for line in lines if line["calls"]]
+    rows = failure["outcomes"] if failure else []
+    drawn = most_off(rows, BARS)
+    page = template("certify.html").render(
+        certificate=certificate,
+        failure=failure,
+        lines=lines,
+        tones=TONES,
+        called=called,
+        drawn=drawn,
+        rows=rows,
+        sides=[name for name in SIDES if rows and rows[0][name] is not None],
+        arguments=[(name, shown(value)) for name, value in failure["arguments"].items()] if failure else [],
+        outcomes_figure=svg(outcomes(drawn), "what comes out against the target") if drawn else None,
+        lines_figure=svg(precision(called, certificate["epsilon"]), "precision of every case") if called else None,
+        worst=max((line["tv_at_most"] for line in lines), default=1.0),
+        detects=max((line["detectable"] for line in lines), default=1.0),
+    )
+    path = out / "certificate.html"
+    write(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
+    return path
+
+
+def outcomes(rows: list[dict[str, Any]]) -> Figure:
+    """Bars of the probability of each outcome: the target, and what was measured or is exact."""
+    sides = [name for name in SIDES if rows[0][name] is not None]
+    figure = Figure(figsize=(min(10, 2.6 + 0.62 * len(rows)), 3.2), layout="constrained")
+    ax = figure.subplots()
+    width, places = 0.8 / len(sides), np.arange(len(rows))
+    for k, side in enumerate(sides):
+        at = places + (k - (len(sides) - 1) / 2) * width
+        ax.bar(at, [row[side] for row in rows], width, color=SIDES[side], label=side)
+    ax.set_xticks(places, [row["outcome"] for row in rows], rotation=30 if len(rows) > 6 else 0, ha="center")
+    ax.set(xlabel="tokens", ylabel="probability")
+    figure.legend(loc="outside upper center", ncols=len(sides))
+    sns.despine(figure)
+    return figure
+
+
+def precision(lines: list[dict[str, Any]], epsilon: float) -> Figure:
+    """A row a line: how far from the target it can still be, and what would have been noticed."""
+    figure = Figure(figsize=(10, 1.3 + 0.235 * len(lines)), layout="constrained")
+    ax = figure.subplots()
+    places = np.arange(len(lines))[::-1]
+    bound, seen = (np.maximum([line[key] for line in lines], FLOOR) for key in ("tv_at_most", "detectable"))
+    ax.hlines(places, FLOOR / 2, 1, color="0.93", lw=0.8, zorder=0)
+    ax.axvline(epsilon, color="#D55E00", ls="--", lw=1.2, label=f"asked for: {epsilon:g}")
+    ax.plot(seen, places, "o", mfc="white", mec="#0072B2", ms=6, label="would have been detected")
+    colours = ["#b3261e" if line["fails"] else "#1c2530" for line in lines]
+    ax.scatter(bound, places, 26, c=colours, zorder=3, label="is at most (red: fails)")
+    ax.set_yticks(places, [named(line) for line in lines], fontsize=8)
+    ax.set(xscale="log", xlim=(FLOOR / 2, 1.05), ylim=(-0.8, len(lines) - 0.2), xlabel="TV from the target")
+    figure.legend(loc="outside upper center", ncols=3)
+    ax.tick_params(axis="y", length=0)
+    sns.despine(figure, left=True)
+    return figure
