@@ -1,0 +1,57 @@
+"""specdec, and speculative-decoding: small packages with a verification routine or a loop."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.adapters.tables import Model, drafted, ended
+from simlab.certify.adapters.torch_random import drawing
+
+GAMMA = 2
+
+
+def specdec() -> Any:
+    """``SpecDecoder.verify``, with rows in place of the large model."""
+    import torch
+    from specdec.decoder import SpecDecoder
+
+    prompt = torch.zeros(1, 1, dtype=torch.long)
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        answer = SimpleNamespace(logits=torch.from_numpy(p).log().float()[None])
+        decoder = SimpleNamespace(big_model=lambda tokens: answer, device="cpu")
+        with drawing(rng):
+            rows = list(torch.from_numpy(q).float()[:, None])
+            return [int(token) for token in SpecDecoder.verify(decoder, prompt, drafts.tolist(), rows)]
+
+    return verify
+
+
+def speculative_decoding() -> Any:
+    """The whole loop ``speculative_decoding``, with no token filtered out."""
+    import torch
+    from speculative_decoding import speculative_decoding
+
+    prompt = torch.zeros(1, 1, dtype=torch.long)
+
+    def net(model: Model) -> Any:
+        def forward(out: torch.Tensor, **_: Any) -> Any:
+            (tokens,) = out.tolist()
+            rows = np.array([model(tuple(tokens[1 : i + 1])) for i in range(len(tokens))])
+            cached = torch.zeros(1, 1, 2, 1, len(tokens), 1)  # nothing is kept; its shape is looked at
+            return torch.from_numpy(rows).log().float()[None], (cached, None)
+
+        return forward
+
+    def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        with drawing(rng):
+            found, _ = speculative_decoding(
+                net(model), net(drafted(model)), prompt, length + 1, gamma=GAMMA, filter_thres=0.0
+            )
+        return ended([int(token) for token in found[0].tolist()], eos)
+
+    return decode
