@@ -68,18 +68,19 @@ def outcomes(rows: list[dict[str, Any]]) -> Figure:
 
 def precision(lines: list[dict[str, Any]], epsilon: float) -> Figure:
     """A row a line: how far from the target it can still be, and what would have been noticed."""
-    figure = Figure(figsize=(10, 1.3 + 0.235 * len(lines)), layout="constrained")
+    figure = Figure(figsize=(5.6, 1.2 + 0.3 * len(lines)), layout="constrained")
     ax = figure.subplots()
     places = np.arange(len(lines))[::-1]
     bound, seen = (np.maximum([line[key] for line in lines], FLOOR) for key in ("tv_at_most", "detectable"))
-    ax.hlines(places, FLOOR / 2, 1, color="0.93", lw=0.8, zorder=0)
+    low = 0.6 * float(min(*bound, *seen, epsilon))
+    ax.hlines(places, low, 1, color="0.93", lw=0.8, zorder=0)
     ax.axvline(epsilon, color="#D55E00", ls="--", lw=1.2, label=f"asked for: {epsilon:g}")
-    ax.plot(seen, places, "o", mfc="white", mec="#0072B2", ms=6, label="would have been detected")
+    ax.plot(seen, places, "o", mfc="white", mec="#0072B2", ms=6, label="detected")
     colours = ["#b3261e" if line["fails"] else "#1c2530" for line in lines]
-    ax.scatter(bound, places, 26, c=colours, zorder=3, label="is at most (red: fails)")
-    ax.set_yticks(places, [named(line) for line in lines], fontsize=8)
-    ax.set(xscale="log", xlim=(FLOOR / 2, 1.05), ylim=(-0.8, len(lines) - 0.2), xlabel="TV from the target")
-    figure.legend(loc="outside upper center", ncols=3)
-    ax.tick_params(axis="y", length=0)
+    ax.scatter(bound, places, 26, c=colours, zorder=3, label="at most (red: fails)")
+    for place, line in zip(places, lines, strict=True):  # above its row, so that the rows have the whole width
+        ax.text(low, place + 0.2, named(line), fontsize=8, color="0.3")
+    ax.set(xscale="log", xlim=(low, 1.05), ylim=(-0.6, len(lines)), yticks=[], xlabel="TV from the target")
+    figure.legend(loc="outside upper center", ncols=3, handletextpad=0.2, columnspacing=1)
     sns.despine(figure, left=True)
     return figure
