@@ -1,0 +1,183 @@
+"""Drafters that are known: the right one, and bugs.
+
+Most draw every position from another row than the declared one (:class:`Drawn`), so that their law is known however
+large the vocabulary is.
+
+**bfloat16.** It keeps 8 bits: a number in [2^k, 2^(k+1)) is rounded to a multiple of 2^(k-7). What can be seen of it:
+
+* log q rounded. Logs of masses in a vocabulary of some thousands are between -8 and -16, where multiples of 1/16 are
+  left, so a mass can be off by 3 per cent. A row whose logs lie close to the edge between two multiples, half of them
+  on either side, shows it best: 3949 tokens are nearly equal, half of them draw 0.516 in place of 0.5. In eight
+  positions of a call together this is seen in some ten thousand calls.
+* CDF rounded. A mass below 2^-9 at the end of a row is lost; of 512 equal tokens every other one in the upper half is.
+* CDF accumulated. It stops growing where the masses are below half of its spacing: a few calls show it.
+
+What cannot: masses that are rounded one by one, each by at most 2^-9 of itself and compared exactly from there on, are
+within TV 0.002 of q, wherever all edges are put; that takes some million calls. A uniform that is rounded to float32
+is another 2^-24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.coins import Coins
+from simlab.certify.known.base import Suspect
+from simlab.certify.known.verifying import tempered, topped
+
+Draft = Callable[[Array, Coins], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A token from each of the rows ``change(q)``."""
+
+    change: Callable[[Array], Array]
+
+    def __call__(self, q: Array, coins: Coins) -> tuple[int, ...]:
+        return tuple(coins.draw(row) for row in self.change(q))
+
+
+def as_declared(q: Array) -> Array:
+    """The rows as they are."""
+    return q
+
+
+lossless = Drawn(as_declared)
+
+
+def scaled(rows: Array) -> Array:
+    """Rows that sum to one."""
+    return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
+
+
+# Another temperature, another cut ------------------------------------------------------------------------------
+
+
+def greedy(rows: Array) -> Array:
+    """All mass on the largest."""
+    return certain(rows.argmax(axis=-1), rows.shape[-1])
+
+
+def certain(tokens: Array, size: int) -> Array:
+    """Rows ``[n, size]`` with all mass on ``tokens[n]``."""
+    return (np.arange(size) == tokens[:, None]).astype(float)
+
+
+def nucleus(rows: Array, share: float) -> Array:
+    """Rows cut to the fewest tokens that hold ``share`` of the mass (top-p)."""
+    order = np.argsort(-rows, axis=-1, kind="stable")
+    ordered = np.take_along_axis(rows, order, axis=-1)
+    above = ordered.cumsum(axis=-1) - ordered
+    kept = np.zeros_like(rows)
+    np.put_along_axis(kept, order, np.where(above < share, ordered, 0), axis=-1)
+    return scaled(kept)
+
+
+def _cut_small(rows: Array) -> Array:
+    """Rows without masses below a tenth of the largest (min-p)."""
+    return scaled(np.where(rows < 0.1 * rows.max(axis=-1, keepdims=True), 0, rows))
+
+
+def _uniform_on_support(rows: Array) -> Array:
+    return scaled((rows > 0).astype(float))
+
+
+# bfloat16 ------------------------------------------------------------------------------------------------------
+
+
+def bfloat16(values: Array) -> Array:
+    """float64 ``[...]`` rounded to bfloat16, to nearest with ties to even, by way of float32."""
+    bits = np.asarray(values, np.float32).view(np.uint32).astype(np.uint64)
+    bits += 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))
+    return (bits & np.uint64(0xFFFF0000)).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+def of_rounded_logs(rows: Array) -> Array:
+    """The softmax of log q in bfloat16."""
+    with np.errstate(divide="ignore"):
+        logs = np.where(rows > 0, bfloat16(np.log(np.where(rows > 0, rows, 1))), -np.inf)
+    return scaled(np.exp(logs - logs.max(axis=-1, keepdims=True)))
+
+
+def of_rounded_cdf(rows: Array) -> Array:
+    """The steps of a CDF that is rounded to bfloat16."""
+    return scaled(np.diff(bfloat16(rows.cumsum(axis=-1)), axis=-1, prepend=0))
+
+
+def of_accumulated_cdf(rows: Array) -> Array:
+    """The steps of a CDF that is rounded to bfloat16 after every addition."""
+    upto, steps = np.zeros(rows.shape[:-1]), np.zeros_like(rows)
+    masses = bfloat16(rows)
+    for x in range(rows.shape[-1]):
+        longer = bfloat16(upto + masses[..., x])
+        steps[..., x] = longer - upto
+        upto = longer
+    return scaled(steps)
+
+
+def of_rounded_masses(rows: Array) -> Array:
+    """Masses rounded to bfloat16 one by one: hardly to be seen, see above; no suspect."""
+    return scaled(bfloat16(rows))
+
+
+# The wrong row -------------------------------------------------------------------------------------------------
+
+
+def _row_before(rows: Array) -> Array:
+    return np.concatenate([rows[:1], rows[:-1]])
+
+
+def _row_after(rows: Array) -> Array:
+    return np.concatenate([rows[1:], rows[-1:]])
+
+
+def _first_row(rows: Array) -> Array:
+    return np.broadcast_to(rows[0], rows.shape)
+
+
+# Candidates that are not drawn, and shared uniforms ------------------------------------------------------------
+
+
+def _ranked(rows: Array) -> Array:
+    """The likeliest token of the first row, then its second, its third, ..."""
+    order = np.argsort(-rows[0], kind="stable")
+    return certain(order[np.arange(len(rows)) % len(order)], rows.shape[1])
+
+
+def _repeated(q: Array, coins: Coins) -> tuple[int, ...]:
+    return (coins.draw(q[0]),) * len(q)
+
+
+def _one_uniform(q: Array, coins: Coins) -> tuple[int, ...]:
+    uniform = coins.uniform()
+    return tuple(coins.invert(uniform, row) for row in q)
+
+
+def _suspects() -> dict[str, Suspect[Draft]]:
+    table: list[tuple[str, str, Draft]] = [
+        ("1", "greedy", Drawn(greedy)),
+        ("2", "temperature 1/2 that q does not have", Drawn(lambda rows: tempered(rows, 2))),
+        ("2", "temperature 2, as if that of q were missing", Drawn(lambda rows: tempered(rows, 0.5))),
+        ("2", "top-k that q does not have", Drawn(lambda rows: topped(rows, 2))),
+        ("2", "top-p of 0.9 that q does not have", Drawn(lambda rows: nucleus(rows, 0.9))),
+        ("2", "masses below a tenth of the largest cut, which q does not have", Drawn(_cut_small)),
+        ("2", "uniform over the tokens of q", Drawn(_uniform_on_support)),
+        ("3", "drawn from log q in bfloat16", Drawn(of_rounded_logs)),
+        ("3", "drawn with a CDF in bfloat16", Drawn(of_rounded_cdf)),
+        ("3", "drawn with a CDF accumulated in bfloat16", Drawn(of_accumulated_cdf)),
+        ("4", "the likeliest tokens of the first row, one a position", Drawn(_ranked)),
+        ("5", "the first token repeated", _repeated),
+        ("8", "rows of q one position too early", Drawn(_row_before)),
+        ("8", "rows of q one position too late", Drawn(_row_after)),
+        ("8", "all positions drawn from the first row", Drawn(_first_row)),
+        ("28", "one uniform for all positions", _one_uniform),
+    ]
+    return {name: Suspect(name, number, draft) for number, name, draft in table}
+
+
+SUSPECTS: dict[str, Suspect[Draft]] = _suspects()
