@@ -63,7 +63,7 @@ class Failure:
 class Certificate:
     """The verdict on a callable: ``lossless``, ``lossy``, ``breaks`` or ``inconclusive``, and its grounds.
 
-    ``false_alarms`` bounds the probability that a lossless callable is called lossy; ``epsilon`` and ``confidence`` are
+    ``calls`` are those that were counted, ``calls_to_finding`` those until the first finding. ``false_alarms`` bounds the probability that a lossless callable is called lossy; ``epsilon`` and ``confidence`` are
     what was asked for. ``notes`` are peculiarities that are no fault of the law. ``exact`` says whether the law was
     also enumerated, ``forced`` whether coins were tried at their ends; if not, why not.
     """
@@ -77,8 +77,9 @@ class Certificate:
     false_alarms: float
     seed: int
     seconds: float
-    seconds_to_finding: float | None
     calls: int
+    seconds_to_finding: float | None
+    calls_to_finding: int | None
     lines: tuple[Line, ...]
     failure: Failure | None
     notes: tuple[str, ...]

@@ -48,13 +48,16 @@ class Evidence:
 
     def add(self, found: Counts) -> None:
         """Take in the counts of a batch."""
-        i = found.task.case
-        for k, counts in enumerate(found.counts):
-            self.counts[i][k] += counts
-            if counts.any():
-                self.tests[i][k] = self.tests[i][k].update(counts)
-        self.calls[i] += found.task.calls
-        self.seconds[i] += found.seconds
+        self.add_counts(found.task.case, found.counts, found.task.calls)
+        self.seconds[found.task.case] += found.seconds
+
+    def add_counts(self, i: int, counts: Sequence[Array], calls: int) -> None:
+        """Take in counts of every kind of events of case i."""
+        for k, seen in enumerate(counts):
+            self.counts[i][k] += seen
+            if seen.any():
+                self.tests[i][k] = self.tests[i][k].update(seen)
+        self.calls[i] += calls
 
     @property
     def finding(self) -> Finding | None:

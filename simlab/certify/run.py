@@ -141,6 +141,7 @@ class _Run:
     exact: str = "not reached"
     forced: str = "not reached"
     found_after: float | None = None
+    found_calls: int | None = None
 
     def __post_init__(self) -> None:
         self.cases = tuple(self.contract.cases())
@@ -176,8 +177,9 @@ class _Run:
             false_alarms=FALSE_ALARMS,
             seed=self.seed,
             seconds=seconds,
-            seconds_to_finding=self.found_after,
             calls=int(self.evidence.calls.sum()),
+            seconds_to_finding=self.found_after,
+            calls_to_finding=self.found_calls,
             lines=tuple(
                 Line(
                     case.name,
@@ -203,7 +205,9 @@ class _Run:
                 fault = step(bench)
                 if fault is not None:
                     break
-            self.found_after = None if fault is None else time.monotonic() - self.start
+            if fault is not None:
+                self.found_after = time.monotonic() - self.start
+                self.found_calls = int(self.evidence.calls.sum())
             if isinstance(fault, Finding):
                 self._tell("explaining")
                 self._explained(bench)

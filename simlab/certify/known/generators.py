@@ -96,7 +96,7 @@ def filtered_again(p: Array, q: Array, drafts: Array, rng: Generator) -> list[in
 
 
 def block_verification(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-    """Sun et al., "Block verification accelerates speculative decoding", Algorithm 2: lossless, and another coupling."""
+    """Sun et al., "Block verification accelerates speculative decoding", Algorithm 2: another lossless coupling."""
     coins, weight, kept, rest = Thrown(rng), 1.0, 0, p[0]
     gamma = len(drafts)
     for i in range(gamma + 1):
