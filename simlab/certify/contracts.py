@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from simlab.certify import candidates, verifying
+from simlab.certify import candidates, decoding, drafting, verifying
 from simlab.certify.base import Case
 
 
@@ -41,6 +41,20 @@ CONTRACTS: dict[str, Contract] = {
             candidates.cases,
             candidates.both_ends,
             candidates.simplest,
+        ),
+        Contract(
+            "decode",
+            "decode(model, length, rng, eos=None) -> tokens",
+            decoding.cases,
+            decoding.both_ends,
+            decoding.simplest,
+        ),
+        Contract(
+            "draft",
+            "draft(q, rng) -> tokens",
+            drafting.cases,
+            drafting.both_ends,
+            drafting.simplest,
         ),
     )
 }

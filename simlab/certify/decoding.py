@@ -159,7 +159,8 @@ class DecodeCase(Case):
         return self.law_of(emitted)
 
     def shown(self, inputs: Array, i: int) -> dict[str, Any]:
-        return {"model": self.model.named(), "length": self.length, "eos": self.model.eos}
+        rows = self.model.named() or f"rows of {self.model.rows.vocabulary} tokens, which are too long to read"
+        return {"model": rows, "length": self.length, "eos": self.model.eos}
 
     def script(self, where: str, name: str, calls: int) -> str | None:
         if not self.few or self.model.rows.order < self.length - 1:
@@ -219,8 +220,9 @@ def cases() -> tuple[DecodeCase, ...]:
     two = _known("two tokens of two", _random(2, 2, 1), few=True)
     zeros = _changed(_random(3, 3, 6), _thinned)
     certain = _changed(_random(3, 3, 7), lambda table, rng: _scaled(table**8 + 1e-3))
+    one = Model(Block.of_rows(np.array([[0.5, 0.3, 0.13, 0.07, 0, 0]]), np.empty((0, 6))))
     return (
-        _known("one token", _random(3, 1, 0), few=True),
+        _known("one token", one, few=True),
         _known("one token, which may end it", Model(_random(3, 1, 8).rows, 2), few=True),
         two,
         _known("three tokens of two", _random(2, 3, 2), few=True),
@@ -289,9 +291,10 @@ def _changed(model: Model, change: Change) -> Model:
 
 
 def _turning() -> Model:
-    """Two tokens of three, the second of which likes what the first does not."""
-    first = np.array([[0.8, 0.15, 0.05]])
-    return Model(Block((first, np.array([[0.05, 0.25, 0.7], [0.02, 0.9, 0.08], [0.1, 0.1, 0.8]])), (), 1))
+    """Two tokens of four, the second of which likes what the first does not."""
+    first = np.array([[0.85, 0.05, 0.05, 0.05]])
+    second = np.array([[0.02, 0.5, 0.3, 0.18], [0.02, 0.2, 0.7, 0.08], [0.1, 0.1, 0.2, 0.6], [0.4, 0.5, 0.05, 0.05]])
+    return Model(Block((first, second), (), 1))
 
 
 def _thinned(table: Array, rng: np.random.Generator) -> Array:
