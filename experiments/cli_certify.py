@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 from dataclasses import dataclass, fields, replace
-from math import ceil
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +203,7 @@ def _certified(asked: Asked, of: Subject) -> Certificate:
 
 def _document(asked: Asked, of: Subject, certificate: Certificate, out: Path) -> dict[str, Any]:
     """The certificate, and how it came about."""
-    document = certificate.document
+    document = _finite(certificate.document)
     failure = document["failure"]
     if failure and failure["script"]:
         failure["script"] = reproducing(failure["script"], of, out)
@@ -216,6 +216,15 @@ def _document(asked: Asked, of: Subject, certificate: Certificate, out: Path) ->
         "simlab": __version__,
         "versions": versions(),
     }
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with ``None`` for numbers that are infinite, which JSON has not: what no number of calls shows."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def reproducing(script: str, of: Subject, out: Path) -> str:
@@ -298,7 +307,7 @@ def _print_lines(console: Console, document: dict[str, Any]) -> None:
             named(line),
             f"{line['calls']}",
             f"{line['tv_at_most']:.4f}",
-            f"{line['detectable']:.4f}",
+            "–" if line["detectable"] is None else f"{line['detectable']:.4f}",
             Text(outcome(line, document["epsilon"]), style=_colour(line, document["epsilon"])),
         )
         for line in document["lines"]

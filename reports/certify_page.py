@@ -43,7 +43,7 @@ def build(out: Path) -> Path:
         outcomes_figure=svg(outcomes(drawn), "what comes out against the target") if drawn else None,
         lines_figure=svg(precision(called, certificate["epsilon"]), "precision of every case") if called else None,
         worst=max((line["tv_at_most"] for line in lines), default=1.0),
-        detects=max((line["detectable"] for line in lines), default=1.0),
+        detects=max((_detectable(line) for line in lines), default=1.0),
     )
     path = out / "certificate.html"
     write(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
@@ -71,7 +71,8 @@ def precision(lines: list[dict[str, Any]], epsilon: float) -> Figure:
     figure = Figure(figsize=(5.6, 1.2 + 0.3 * len(lines)), layout="constrained")
     ax = figure.subplots()
     places = np.arange(len(lines))[::-1]
-    bound, seen = (np.maximum([line[key] for line in lines], FLOOR) for key in ("tv_at_most", "detectable"))
+    bound = np.maximum([line["tv_at_most"] for line in lines], FLOOR)
+    seen = np.maximum([_detectable(line) for line in lines], FLOOR)
     low = 0.6 * float(min(*bound, *seen, epsilon))
     ax.hlines(places, low, 1, color="0.93", lw=0.8, zorder=0)
     ax.axvline(epsilon, color="#D55E00", ls="--", lw=1.2, label=f"asked for: {epsilon:g}")
@@ -84,3 +85,8 @@ def precision(lines: list[dict[str, Any]], epsilon: float) -> Figure:
     figure.legend(loc="outside upper center", ncols=3, handletextpad=0.2, columnspacing=1)
     sns.despine(figure, left=True)
     return figure
+
+
+def _detectable(line: dict[str, Any]) -> float:
+    """The smallest TV a line would have shown; 1 where so few calls show none."""
+    return 1.0 if line["detectable"] is None else float(line["detectable"])

@@ -89,6 +89,8 @@ def check_edges(case: Case, function: Function) -> None:
         trying = _Trying(asked(case, function, inputs))
         try:
             found = at_extremes(trying)
+            if case.both_ends and (trying.asked == 0 or at_extremes(trying) != found):
+                raise NotScripted("its coins are not those of the generator it is given")
         except NotScripted:
             raise
         except Broken as broken:
@@ -121,8 +123,11 @@ class _Trying:
     def __init__(self, call: Callable[[np.random.Generator], Tokens]) -> None:
         self.call = call
         self.uniforms: tuple[float, ...] = ()
+        self.asked = 0  # uniforms, at most, in one call
 
     def __call__(self, rng: np.random.Generator) -> Tokens:
-        if isinstance(rng, Scripted):
-            self.uniforms = (*rng.uniforms, rng.beyond)
-        return self.call(rng)
+        assert isinstance(rng, Scripted), "coins are put at their ends"
+        self.uniforms = (*rng.uniforms, rng.beyond)
+        tokens = self.call(rng)
+        self.asked = max(self.asked, rng.asked)
+        return tokens

@@ -159,6 +159,7 @@ def _serve(
     devnull = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # nothing the callable prints is wanted
         os.dup2(devnull, stream)
+    sys.stdout = sys.stderr = os.fdopen(devnull, "w")  # in a notebook or a test they are something else
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)  # threads of a library are gone after a fork
     counted = Counter(function, beat)
