@@ -1,7 +1,7 @@
 """Drafters that are known: the right one, and bugs.
 
-Most draw every position from another row than the declared one (:class:`Drawn`), so that their law is known however
-large the vocabulary is.
+Most draw every position from another row than the declared one (:class:`Drawn`), some take all tokens of one draw
+(:class:`Together`). The law of both is known however large the vocabulary is.
 
 **bfloat16.** It keeps 8 bits: a number in [2^k, 2^(k+1)) is rounded to a multiple of 2^(k-7). What can be seen of it:
 
@@ -19,27 +19,62 @@ is another 2^-24.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.blocks import Block, Events
 from simlab.certify.coins import Coins
 from simlab.certify.known.base import Suspect
 from simlab.certify.known.verifying import tempered, topped
 
-Draft = Callable[[Array, Coins], tuple[int, ...]]
+
+class Draft(ABC):
+    """A drafter."""
+
+    @abstractmethod
+    def __call__(self, q: Array, coins: Coins) -> tuple[int, ...]:
+        """Tokens for rows ``[gamma, V]``."""
+
+    @abstractmethod
+    def law(self, q: Array, events: Events) -> Array:
+        """The probability ``[events]`` of each."""
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Draft):
     """A token from each of the rows ``change(q)``."""
 
     change: Callable[[Array], Array]
 
     def __call__(self, q: Array, coins: Coins) -> tuple[int, ...]:
         return tuple(coins.draw(row) for row in self.change(q))
+
+    def law(self, q: Array, events: Events) -> Array:
+        return events.law(positions(self.change(q)))
+
+
+@dataclass(frozen=True)
+class Together(Draft):
+    """All tokens at once: one of the lists ``[n, gamma]``, by its weight ``[n]``."""
+
+    lists: Callable[[Array], tuple[Array, Array]]
+
+    def __call__(self, q: Array, coins: Coins) -> tuple[int, ...]:
+        tokens, weights = self.lists(q)
+        return tuple(tokens[coins.draw(weights)].tolist())
+
+    def law(self, q: Array, events: Events) -> Array:
+        tokens, weights = self.lists(q)
+        return np.bincount(events.codes(tokens, q.shape[1]), weights, len(events.law(positions(q))))
+
+
+def positions(rows: Array) -> Block:
+    """One position a row."""
+    return Block(tuple(row[None] for row in rows), (), 0)
 
 
 def as_declared(q: Array) -> Array:
@@ -149,13 +184,18 @@ def _ranked(rows: Array) -> Array:
     return certain(order[np.arange(len(rows)) % len(order)], rows.shape[1])
 
 
-def _repeated(q: Array, coins: Coins) -> tuple[int, ...]:
-    return (coins.draw(q[0]),) * len(q)
+def _repeated(q: Array) -> tuple[Array, Array]:
+    """The first token in all positions."""
+    return np.repeat(np.arange(q.shape[1])[:, None], len(q), axis=1), q[0]
 
 
-def _one_uniform(q: Array, coins: Coins) -> tuple[int, ...]:
-    uniform = coins.uniform()
-    return tuple(coins.invert(uniform, row) for row in q)
+def _one_uniform(q: Array) -> tuple[Array, Array]:
+    """The tokens at which the CDFs pass the same uniform, for every piece between two edges of any of them."""
+    upto = q.cumsum(axis=1) / q.sum(axis=1, keepdims=True)
+    upto[upto >= upto[:, -1:]] = 1
+    edges = np.unique(np.concatenate([[0.0], upto.ravel()]))
+    middles = (edges[1:] + edges[:-1]) / 2
+    return np.stack([np.searchsorted(row, middles, side="right") for row in upto], axis=1), np.diff(edges)
 
 
 def _suspects() -> dict[str, Suspect[Draft]]:
@@ -171,11 +211,11 @@ def _suspects() -> dict[str, Suspect[Draft]]:
         ("3", "drawn with a CDF in bfloat16", Drawn(of_rounded_cdf)),
         ("3", "drawn with a CDF accumulated in bfloat16", Drawn(of_accumulated_cdf)),
         ("4", "the likeliest tokens of the first row, one a position", Drawn(_ranked)),
-        ("5", "the first token repeated", _repeated),
+        ("5", "the first token repeated", Together(_repeated)),
         ("8", "rows of q one position too early", Drawn(_row_before)),
         ("8", "rows of q one position too late", Drawn(_row_after)),
         ("8", "all positions drawn from the first row", Drawn(_first_row)),
-        ("28", "one uniform for all positions", _one_uniform),
+        ("28", "one uniform for all positions", Together(_one_uniform)),
     ]
     return {name: Suspect(name, number, draft) for number, name, draft in table}
 
