@@ -20,7 +20,7 @@ from experiments.terminal import check_copy, check_writable, output, plain_table
 from simlab.certify import Certificate, certify
 from simlab.certify.base import Case, Function
 from simlab.certify.contracts import CONTRACTS
-from simlab.certify.evidence import FALSE_ALARMS, Evidence, calls_needed
+from simlab.certify.evidence import FALSE_ALARMS, Evidence, calls_needed, divergence
 from simlab.certify.known import Implementation, bugs, correct
 from simlab.certify.tasks import Sample
 from simlab.statistics import Sequential, proportion_interval
@@ -124,13 +124,6 @@ def _best_case(bug: Implementation) -> tuple[int | None, int | None]:
         return None, None
     _, best, law = max(seen, key=lambda one: one[0])
     return best, calls_needed(cases[best], law, Evidence(cases).level, POWER)
-
-
-def divergence(law: np.ndarray, target: np.ndarray) -> float:
-    """KL of a law from the target; what the target excludes counts as a factor of e^20."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.minimum(np.log(law / target), 20.0)
-    return float(law[law > 0] @ ratios[law > 0])
 
 
 def confirmed(bug: Implementation, case: int, calls: int, seed: int, seeds: int) -> int:

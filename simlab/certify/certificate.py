@@ -63,9 +63,10 @@ class Failure:
 class Certificate:
     """The verdict on a callable: ``lossless``, ``lossy``, ``breaks`` or ``inconclusive``, and its grounds.
 
-    ``calls`` are those that were counted, ``calls_to_finding`` those until the first finding. ``false_alarms`` bounds the probability that a lossless callable is called lossy; ``epsilon`` and ``confidence`` are
-    what was asked for. ``notes`` are peculiarities that are no fault of the law. ``exact`` says whether the law was
-    also enumerated, ``forced`` whether coins were tried at their ends; if not, why not.
+    ``false_alarms`` bounds the probability that a lossless callable is called lossy; ``epsilon`` and ``confidence`` are
+    what was asked for. ``calls`` are those that were counted, ``calls_to_finding`` those until the first finding.
+    ``notes`` are peculiarities that are no fault of the law. ``exact`` says whether the law was also enumerated,
+    ``forced`` whether coins were tried at their ends; if not, why not.
     """
 
     subject: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from simlab.certify import candidates, decoding, drafting, verifying
+from simlab.certify import batches, candidates, decoding, drafting, verifying
 from simlab.certify.base import Case
 
 
@@ -34,6 +34,13 @@ CONTRACTS: dict[str, Contract] = {
             verifying.cases,
             verifying.both_ends,
             verifying.simplest,
+        ),
+        Contract(
+            "verify_batch",
+            "verify_batch(p, q, drafts, rng) -> tokens",
+            batches.cases,
+            batches.both_ends,
+            batches.simplest,
         ),
         Contract(
             "verify_candidates",

@@ -162,6 +162,13 @@ def _others(case: Case, k: int) -> list[Array]:
     return found
 
 
+def divergence(law: Array, target: Array) -> float:
+    """KL of a law from the target; what the target excludes counts as a factor of e^20."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.minimum(np.log(law / target), 20.0)
+    return float(law[law > 0] @ ratios[law > 0])
+
+
 def calls_needed(case: Case, wrong: Array, level: float, power: float) -> int | None:
     """How many calls of a case surely raise the alarm where its first events follow ``wrong``, a law that is bet on.
 

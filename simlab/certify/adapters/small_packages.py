@@ -10,6 +10,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.adapters.tables import Model, drafted, ended
 from simlab.certify.adapters.torch_random import drawing
+from simlab.certify.scripted import NotScripted, Scripted
 
 GAMMA = 2
 
@@ -48,6 +49,8 @@ def speculative_decoding() -> Any:
         return forward
 
     def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        if isinstance(rng, Scripted):
+            raise NotScripted("tokens drawn as the largest of noisy logits")  # one uniform for every token there is
         with drawing(rng):
             found, _ = speculative_decoding(
                 net(model), net(drafted(model)), prompt, length + 1, gamma=GAMMA, filter_thres=0.0

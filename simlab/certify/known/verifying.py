@@ -193,7 +193,7 @@ def _bonus_again_in_block(p: Array, q: Array, drafts: Array, coins: Coins) -> tu
 
 
 def _bonus_of_residual(p: Array, q: Array, drafts: Array) -> Array:
-    return excess(p[-2], q[-1], int(drafts[-1]))
+    return excess(p[-2], q[-1], int(drafts[-1])) if len(drafts) else p[-1]
 
 
 def _likely_or_stop(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
