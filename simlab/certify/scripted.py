@@ -25,6 +25,8 @@ HIGHEST_SINGLE = 1 - 2.0**-24
 LATER = (0.5, 0.0, HIGHEST, 0.2113, 0.7887)  # what later uniforms are while one is cut
 MOST = 200_000  # calls of one law
 
+UNUSED = np.random.PCG64(0)  # a generator must have one
+
 Call = Callable[[np.random.Generator], Tokens]
 
 
@@ -36,7 +38,7 @@ class Scripted(np.random.Generator):
     """Answers from ``uniforms``, and with ``beyond`` where they end; ``edges`` are those of the CDFs it inverted."""
 
     def __init__(self, uniforms: Sequence[float], beyond: float = 0.5) -> None:
-        super().__init__(np.random.PCG64(0))
+        super().__init__(UNUSED)
         self.uniforms, self.beyond, self.asked, self.edges = uniforms, beyond, 0, list[float]()
 
     def next(self) -> float:
@@ -76,17 +78,17 @@ class Scripted(np.random.Generator):
         self.edges += upto[:-1].tolist()
         return upto.searchsorted(self.random(size), side="right")
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in _DISTRIBUTIONS:
-            raise NotScripted(name)
-        return super().__getattribute__(name)
+
+def _refused(name: str) -> property:
+    def get(self: Scripted) -> Any:
+        raise NotScripted(name)
+
+    return property(get)
 
 
-_DISTRIBUTIONS = {
-    name
-    for name in dir(np.random.Generator)
-    if not name.startswith("_") and name not in {"random", "uniform", "choice"}
-}
+for _name in dir(np.random.Generator):
+    if not _name.startswith("_") and _name not in vars(Scripted):
+        setattr(Scripted, _name, _refused(_name))
 
 
 @dataclass(frozen=True)

@@ -48,35 +48,40 @@ class Bench:
         self.workers = [_Worker(function, cases, seed) for _ in range(processes)]
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Any]:
-        """What comes of tasks, as it comes; the next task is only asked for when it can be begun.
+        """What comes of tasks, in their order; the next one is only asked for when it can be begun.
 
         After a fault whose process is lost nothing more is done by that process. What is not waited for is lost.
         """
-        for worker in self.workers:
-            while worker.task is not None:  # left over from a run that was given up
-                self._heard(worker, [worker.pipe] if worker.pipe.poll(0.05) else [])
         if not self.workers:
             for task in tasks:
                 with _silent():
                     found = attempt(task, self.cases[task.case], self.here, self.seed, self.here.calls)
                 yield found
             return
+        for worker in self.workers:
+            while worker.task is not None:  # left over from a run that was given up
+                self._heard(worker, [worker.pipe] if worker.pipe.poll(0.05) else [])
+        begun, ended, answers = 0, 0, dict[int, Any]()
+        numbers: dict[_Worker, int] = {}
         more = True
-        while True:
+        while more or ended < begun:
             for worker in self.workers:
-                if more and worker.free:
-                    coming = next(tasks, None)
-                    more = coming is not None
-                    if coming is not None:
-                        worker.start(coming)
+                coming = next(tasks, None) if more and worker.free else None
+                if coming is not None:
+                    worker.start(coming)
+                    numbers[worker], begun = begun, begun + 1
+                elif worker.free:
+                    more = False
             busy = [worker for worker in self.workers if worker.task is not None]
-            if not busy:
-                return
-            ready = wait([worker.pipe for worker in busy], timeout=0.05)
+            more = more and bool(busy)
+            ready = wait([worker.pipe for worker in busy], timeout=0.05) if busy else []
             for worker in busy:
                 found = self._heard(worker, ready)
                 if worker.task is None:
-                    yield found
+                    answers[numbers[worker]] = found
+            while ended in answers:
+                yield answers.pop(ended)
+                ended += 1
 
     def _heard(self, worker: _Worker, ready: Sequence[Any]) -> Any:
         """What came of the task of a worker, if it has ended; after that it has none."""

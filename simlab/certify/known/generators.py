@@ -7,7 +7,6 @@ of one call does not hold: of streams, and of coins at their edges.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 from numba import njit
@@ -241,15 +240,17 @@ def _from_the_left(weights: Array, rng: Generator) -> int:
     return int(np.searchsorted(upto, rng.random() * upto[-1], side="left"))
 
 
-BUGS: dict[str, Suspect[Callable[[], Plain]]] = {
-    bug.name: bug
-    for bug in (
-        Suspect("target rows of the call before", "9", RowsKept),
-        Suspect("zero residual replaced by the uniform row", "14", partial(lambda f: f, uniform_for_nothing)),
-        Suspect("coin <= ratio where the ratio is 0", "19", partial(lambda f: f, not_above_zero)),
-        Suspect("CDF inverted from the left", "19", partial(lambda f: f, edge_on_the_left)),
-        Suspect("log(1 - ratio) in single precision", "20", partial(lambda f: f, small_ratio_lost)),
-        Suspect("uniforms used in two calls", "28", UniformKept),
-        Suspect("seed reset in every call", "29", SeedReset),
-    )
-}
+def _always(function: Plain) -> Callable[[], Plain]:
+    return lambda: function
+
+
+_BUGS: list[tuple[str, str, Callable[[], Plain]]] = [
+    ("9", "target rows of the call before", RowsKept),
+    ("14", "zero residual replaced by the uniform row", _always(uniform_for_nothing)),
+    ("19", "coin <= ratio where the ratio is 0", _always(not_above_zero)),
+    ("19", "CDF inverted from the left", _always(edge_on_the_left)),
+    ("20", "log(1 - ratio) in single precision", _always(small_ratio_lost)),
+    ("28", "uniforms used in two calls", UniformKept),
+    ("29", "seed reset in every call", SeedReset),
+]
+BUGS = {name: Suspect(name, mutant, make) for mutant, name, make in _BUGS}
