@@ -11,8 +11,6 @@ from simlab.arrays import Array
 from simlab.certify.adapters.tables import Model, drafted, ended, model_class
 from simlab.certify.adapters.torch_random import drawing
 
-GAMMA = 2
-
 
 def verify() -> Any:
     """``rejection_step`` on log-probabilities, float32 as its engine has them."""
@@ -30,7 +28,7 @@ def verify() -> Any:
     return verify
 
 
-def engine(temperature: float = 0.0, batch: int = 2) -> Any:
+def engine(temperature: float = 0.0, batch: int = 2, gamma: int = 2) -> Any:
     """The first row of what the engine generates, sampling at temperature 1, with a drafter of ``temperature``."""
     import torch
     from flashspec import FlashSpecConfig, SamplingConfig, SpeculativeEngine
@@ -45,7 +43,7 @@ def engine(temperature: float = 0.0, batch: int = 2) -> Any:
         target, draft = (model_class()(vocabulary) for _ in range(2))
         device, single = torch.device("cpu"), torch.float32
         drafter = HuggingFaceDrafter("draft", device, single, temperature, model=draft)
-        sampling = SamplingConfig(gamma=GAMMA, temperature=1.0)
+        sampling = SamplingConfig(gamma=gamma, temperature=1.0)
         config = FlashSpecConfig(device="cpu", dtype="float32", sampling=sampling)
         return target, draft, SpeculativeEngine(config, [drafter], TargetModel("target", device, single, model=target))
 
