@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from simlab.certify.base import Case
+from simlab.certify.base import Case, Function
 from simlab.certify.coins import outcomes
-from simlab.certify.evidence import FALSE_ALARMS, calls_needed
+from simlab.certify.evidence import FALSE_ALARMS, Evidence, calls_needed
+from simlab.certify.tasks import Sample
 
 REACHABLE = 300_000  # calls of a case that a minute has room for
 LEVEL = FALSE_ALARMS / 100  # of a single test, of which a certificate has fewer
@@ -22,12 +23,33 @@ def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
     return outcomes(partial(verify, *arguments))
 
 
-def told_apart(cases: Sequence[Case], name: str) -> int | None:
-    """The fewest calls, power 0.999, after which bets on a known bug raise the alarm; ``None`` where none do."""
+def told_apart(cases: Sequence[Case], name: str) -> float:
+    """The fewest calls, power 0.999, after which bets on a known bug raise the alarm; infinite where none do."""
     laws = [(case, case.suspects[name]) for case in cases if name in case.suspects]
     laws.sort(key=lambda found: -_divergence(found[1], found[0].events[0].law))
     needed = [calls_needed(case, law, LEVEL, 0.999) for case, law in laws[:TRIED] if _off(case, law)]
-    return min((calls for calls in needed if calls is not None), default=None)
+    return min((calls for calls in needed if calls is not None), default=np.inf)
+
+
+def found_in(case: Case, function: Function, calls: int) -> bool:
+    """Whether so many calls with the real generator raise the alarm in a case, of false ones 1e-6."""
+    evidence = Evidence([case])
+    evidence.add(Sample(0, 0, calls).run(case, function, 0))
+    return evidence.finding is not None
+
+
+class Stuck:
+    """Seeds a generator anew for every second call and gives it to both: each call is right, two in turn are alike."""
+
+    def __init__(self, function: Function) -> None:
+        self.function, self.calls, self.seed = function, 0, 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        *given, rng = arguments
+        if self.calls % 2 == 0:
+            self.seed = int(rng.integers(1 << 62))
+        self.calls += 1
+        return self.function(*given, np.random.default_rng(self.seed))
 
 
 def _off(case: Case, law: np.ndarray) -> bool:

@@ -12,8 +12,8 @@ Most draw every position from another row than the declared one (:class:`Drawn`)
 * CDF rounded. A mass below 2^-9 at the end of a row is lost; of 512 equal tokens every other one in the upper half is.
 * CDF accumulated. It stops growing where the masses are below half of its spacing: a few calls show it.
 
-What cannot: masses that are rounded one by one, each by at most 2^-9 of itself and compared exactly from there on, are
-within TV 0.002 of q, wherever all edges are put; that takes some million calls. A uniform that is rounded to float32
+What cannot: masses that are rounded one by one, each by at most 2^-8 of itself and compared exactly from there on, are
+within TV 2^-9 = 0.002 of q; that takes some million calls. A uniform that is rounded to float32
 is another 2^-24.
 """
 
