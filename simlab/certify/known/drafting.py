@@ -7,7 +7,7 @@ Most draw every position from another row than the declared one (:class:`Drawn`)
 
 * log q rounded. Logs of masses in a vocabulary of some thousands are between -8 and -16, where multiples of 1/16 are
   left, so a mass can be off by 3 per cent. A row whose logs lie close to the edge between two multiples, half of them
-  on either side, shows it best: 3949 tokens are nearly equal, half of them draw 0.516 in place of 0.5. In eight
+  on either side, shows it best: 3949 tokens are nearly equal, half of them draw 0.516 in place of 0.5. In seven
   positions of a call together this is seen in some ten thousand calls.
 * CDF rounded. A mass below 2^-9 at the end of a row is lost; of 512 equal tokens every other one in the upper half is.
 * CDF accumulated. It stops growing where the masses are below half of its spacing: a few calls show it.
