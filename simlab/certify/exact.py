@@ -5,7 +5,8 @@ Both need its randomness to be uniforms that can be given (:mod:`simlab.certify.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -28,7 +29,7 @@ from simlab.certify.scripted import (
 )
 
 TRIED = 200  # random lists of uniforms a tree of outcomes is tried on, for each input
-SURE = 30.0  # a tree that predicts SURE / TV outcomes is off by less than TV / 2, but for a probability of 1e-6
+SURE = 40.0  # a tree that predicts SURE / TV outcomes is off by less than TV / 2, but for a probability of 2e-9
 ROUNDING = 1e-5  # TV that rounding in float32 can make
 
 
@@ -47,7 +48,7 @@ class Exact:
 
 
 class AtTheEdge(Exception):
-    """With these uniforms, each 0 or the largest float below 1, something comes out that must not, or nothing."""
+    """With these uniforms something comes out that must not, or nothing."""
 
     def __init__(self, kind: str, message: str, inputs: Any, uniforms: tuple[float, ...]) -> None:
         super().__init__(message)
@@ -57,22 +58,25 @@ class AtTheEdge(Exception):
 def exactly(number: int, case: Case, function: Function, rng: np.random.Generator) -> Exact | None:
     """The law of what comes out, if it can be enumerated and the enumeration predicts random outcomes.
 
-    Raises :class:`~simlab.certify.scripted.NotScripted` where it cannot be, :class:`Broken` and whatever the function
-    raises.
+    Raises :class:`~simlab.certify.scripted.NotScripted` where it cannot be, and :class:`AtTheEdge` where a call goes
+    wrong.
     """
     target = case.events[0].law
-    law, calls = np.zeros(len(target)), list[tuple[float, Callable[[np.random.Generator], Tokens], Piece | Tokens]]()
+    law, calls = np.zeros(len(target)), list[tuple[float, Any, _Trying, Piece | Tokens]]()
     for probability, inputs, edges in case.branches:
-        call = asked(case, function, inputs)
-        tree = exact_law(call, edges())
-        calls.append((probability, call, tree))
+        call = _Trying(asked(case, function, inputs))
+        with call.told(inputs):
+            tree = exact_law(call, edges())
+        calls.append((probability, inputs, call, tree))
         law += probability * case.law_of(law_of(tree))
     tv = float(np.abs(law - target).sum() / 2)
     deviates = tv > ROUNDING
     tried = 0
-    for probability, call, tree in calls:
+    for probability, inputs, call, tree in calls:
         n = max(TRIED, ceil(probability * SURE / tv)) if deviates else TRIED
-        if mispredicted(call, tree, min(n, MOST), rng):
+        with call.told(inputs):
+            wrong = mispredicted(call, tree, min(n, MOST), rng)
+        if wrong:
             return None
         tried += min(n, MOST)
     return Exact(number, law, tried, deviates and tried >= SURE / tv)
@@ -87,16 +91,10 @@ def check_edges(case: Case, function: Function) -> None:
     reached = np.zeros(len(target))
     for _, inputs, _ in case.branches:
         trying = _Trying(asked(case, function, inputs))
-        try:
+        with trying.told(inputs):
             found = at_extremes(trying)
             if case.both_ends and (trying.asked == 0 or at_extremes(trying) != found):
                 raise NotScripted("its coins are not those of the generator it is given")
-        except NotScripted:
-            raise
-        except Broken as broken:
-            raise AtTheEdge("broken", str(broken), inputs, trying.uniforms) from None
-        except Exception as error:
-            raise AtTheEdge("raises", raised(error), inputs, trying.uniforms) from None
         for tokens, uniforms in found.items():
             law = case.law_of({tokens: 1.0})
             if not (law * target).any():
@@ -118,16 +116,34 @@ def asked(case: Case, function: Function, inputs: Any) -> Callable[[np.random.Ge
 
 
 class _Trying:
-    """Remembers what the last call was given."""
+    """Remembers what the last call was given, and how many uniforms were asked for at most in one call."""
 
     def __init__(self, call: Callable[[np.random.Generator], Tokens]) -> None:
         self.call = call
-        self.uniforms: tuple[float, ...] = ()
-        self.asked = 0  # uniforms, at most, in one call
+        self.asked = 0
+        self._last = Scripted(())
 
     def __call__(self, rng: np.random.Generator) -> Tokens:
-        assert isinstance(rng, Scripted), "coins are put at their ends"
-        self.uniforms = (*rng.uniforms, rng.beyond)
+        assert isinstance(rng, Scripted), "its uniforms are given"
+        self._last = rng
         tokens = self.call(rng)
         self.asked = max(self.asked, rng.asked)
         return tokens
+
+    @property
+    def uniforms(self) -> tuple[float, ...]:
+        """Those that the last call was given."""
+        given = tuple(self._last.uniforms[: self._last.asked])
+        return given + (self._last.beyond,) * (self._last.asked - len(given))
+
+    @contextmanager
+    def told(self, inputs: Any) -> Iterator[None]:
+        """Raise :class:`AtTheEdge` with the uniforms for whatever goes wrong in a call."""
+        try:
+            yield
+        except NotScripted:
+            raise
+        except Broken as broken:
+            raise AtTheEdge("broken", str(broken), inputs, self.uniforms) from None
+        except (Exception, SystemExit) as error:
+            raise AtTheEdge("raises", raised(error), inputs, self.uniforms) from None

@@ -20,6 +20,7 @@ COMMAND = [sys.executable, "-P", "-c", "import sys; from experiments.cli import 
 
 MINE = """
 import ctypes
+import faulthandler
 import os
 import sys
 import time
@@ -48,6 +49,14 @@ def wrong_measured(p, q, drafts, rng):
     rng.integers(2)
     return wrong(p, q, drafts, rng)
 
+def rounding(p, q, drafts, rng):
+    for i, x in enumerate(drafts.tolist()):
+        if rng.random() * q[i, x] >= p[i, x]:
+            left = np.maximum(p[i] - q[i], 0)
+            assert left.any()  # which fails where q is above p by a rounding error
+            return [*drafts[:i].tolist(), drawn(left, rng)]
+    return [*drafts.tolist(), drawn(p[-1], rng)]
+
 class Engine:
     def __call__(self, p, q, drafts, rng):
         return good(p, q, drafts, rng)
@@ -66,7 +75,7 @@ def leaves(p, q, drafts, rng):
 def hangs(p, q, drafts, rng):
     global calls
     calls += 1
-    while calls > 20:  # the first call may take a minute
+    while calls > 20:  # the first call may take longer
         time.sleep(0.01)
     return good(p, q, drafts, rng)
 
@@ -74,6 +83,7 @@ def exits(p, q, drafts, rng):
     os._exit(7)
 
 def crashes(p, q, drafts, rng):
+    faulthandler.disable()
     ctypes.string_at(0)
 
 def too_many(p, q, drafts, rng):
@@ -279,6 +289,15 @@ def test_misbehaviour_is_told_and_returns_1(
     assert printed.out.startswith("breaks: it fails, or returns something invalid, on valid input\n")
     assert told in printed.out
     assert printed.err == ""
+
+
+def test_what_only_rare_coins_show_is_told_with_the_coins(folder: Path, undrawn: None) -> None:
+    assert cli.main(["certify", "mine:rounding", *FEW]) == 1
+    failure = document(folder)["failure"]
+    assert failure["kind"] == "raises"
+    assert "AssertionError" in failure["told"]
+    assert 1 - 1e-9 < max(failure["arguments"]["uniforms"]) < 1
+    assert failure["arguments"]["drafts"]
 
 
 @pytest.mark.parametrize(
