@@ -25,7 +25,7 @@ class Line:
     """One kind of events of one case: how often it was called, and what that is worth.
 
     ``tv_at_most`` holds for all lines at once with the confidence of the certificate; ``detectable`` is the smallest
-    TV that would have raised an alarm with power 0.999.
+    TV that would have raised an alarm with power 0.999; ``log10_e`` is the evidence, at most 9999.
     """
 
     case: str

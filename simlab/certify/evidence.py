@@ -19,6 +19,7 @@ from simlab.statistics import Sequential
 from simlab.statistics.ratio import FINENESS, tails
 
 FALSE_ALARMS = 1e-6  # of a whole certificate
+BY_SAMPLING = 0.9  # the part of them that sampling may raise; enumeration raises far less than the rest
 ALIKE = 1e-9  # TV up to which two laws are one
 FITS = 1e-3  # a bug explains the counts unless they would be rarer than this under it
 
@@ -34,21 +35,21 @@ class Finding:
 
 
 class Evidence:
-    """Counts of all cases, and what they are evidence of. ``share`` is the part of the false alarms it may raise."""
+    """Counts of all cases, and what they are evidence of."""
 
-    def __init__(self, cases: Sequence[Case], share: float = 1.0) -> None:
+    def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
         self.tests = [
             [Sequential(events.law, _others(case, k)) for k, events in enumerate(case.events)] for case in cases
         ]
-        self.level = share * FALSE_ALARMS / max(1, sum(map(len, self.tests)))
+        self.level = BY_SAMPLING * FALSE_ALARMS / max(1, sum(map(len, self.tests)))
         self.counts = [[np.zeros(len(events.law), np.int64) for events in case.events] for case in cases]
         self.calls = np.zeros(len(cases), np.int64)
         self.seconds = np.zeros(len(cases))
 
     def add(self, found: Counts) -> None:
         """Take in the counts of a batch."""
-        self.add_counts(found.task.case, found.counts, found.task.calls)
+        self.add_counts(found.task.case, found.counts, found.calls)
         self.seconds[found.task.case] += found.seconds
 
     def add_counts(self, i: int, counts: Sequence[Array], calls: int) -> None:
@@ -82,8 +83,10 @@ class Evidence:
         return [[test.tv_upper(each) if test.n else 1.0 for test in row] for row in self.tests]
 
     def detectable(self) -> list[list[float]]:
-        """For every kind of events, the smallest TV that would have raised an alarm with power 0.999."""
-        return [[test.detectable(test.n, self.level) if test.n else 1.0 for test in row] for row in self.tests]
+        """For every kind of events, the smallest TV that would have raised an alarm with power 0.999; at most 1."""
+        return [
+            [min(1.0, test.detectable(test.n, self.level)) if test.n else 1.0 for test in row] for row in self.tests
+        ]
 
 
 @dataclass(frozen=True)

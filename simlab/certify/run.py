@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from simlab.certify.base import Case, Function
 from simlab.certify.certificate import Certificate, Failure, Line, listed, plain
 from simlab.certify.contracts import Contract, contract_named
 from simlab.certify.evidence import FALSE_ALARMS, Evidence, Finding, recognised
-from simlab.certify.exact import Exact
+from simlab.certify.exact import ROUNDING, Exact
 from simlab.certify.shrink import Smallest, smallest_fault, smallest_wrong, tv
 from simlab.certify.tasks import Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.workers import Bench
@@ -34,6 +35,7 @@ TURN = 0.15  # seconds of a batch
 LARGEST = 1 << 15  # calls of a batch
 EXPLAINING = 2.0  # seconds of calls after a finding, to tell known bugs apart
 LIMIT = 10.0  # seconds of a call
+MOST_TOLD = 9999.0  # of an exponent: what the target excludes has none
 TOLD = 12  # outcomes that are listed in text: those off by most
 TELLING = 8  # enumerated cases that tell known bugs apart
 
@@ -71,7 +73,7 @@ def certify(
     processes
         How many processes call it; 0 calls it in this one, where hangs and crashes are not caught.
     limit
-        Seconds after which a call counts as hung; the first call has a minute.
+        Seconds after which a call counts as hung; the first call of a process has three times as long.
     subject
         What it is called in the certificate; its module and name, unless given.
     progress
@@ -167,7 +169,7 @@ class _Run:
         worst = max(map(max, bounds))
         if failure:
             verdict = "lossy" if failure.kind in ("law", "edge") else "breaks"
-            summary = f"{failure.told}; {failure.diagnosis}" if verdict == "lossy" else failure.told
+            summary = "; ".join(filter(None, (failure.told, failure.diagnosis)))
         else:
             verdict = "lossless" if worst <= self.epsilon else "inconclusive"
             summary = (
@@ -196,7 +198,7 @@ class _Run:
                     int(self.evidence.calls[i]),
                     bounds[i][k],
                     detectable[i][k],
-                    float(self.evidence.tests[i][k].highest) / np.log(10),
+                    min(MOST_TOLD, float(self.evidence.tests[i][k].highest) / np.log(10)),
                     bool(self.evidence.tests[i][k].highest >= -np.log(self.evidence.level)),
                 )
                 for i, case in enumerate(self.cases)
@@ -228,7 +230,8 @@ class _Run:
     def _looked_at(self, bench: Bench) -> Fault | None:
         """A few calls of every case."""
         self._tell("first calls")
-        for found in bench.run(Conduct(i) for i in range(len(self.cases))):
+        looks = (Conduct(i, self._part(0.02)) for i in range(len(self.cases)))
+        for found in bench.run(self._until(0.3, looks)):
             if isinstance(found, Fault):
                 return found
             self.notes += found
@@ -237,29 +240,36 @@ class _Run:
     def _enumerated(self, bench: Bench) -> Fault | Exact | None:
         """The exact law of small cases, where randomness can be given; the one that is farthest from the target."""
         self._tell("enumerating")
-        for found in bench.run(self._until(0.2, map(Enumerate, self._small))):
+        tasks = (Enumerate(i, self._part(0.2)) for i in self._small)
+        for found in bench.run(self._until(0.5, tasks)):
             if isinstance(found, Fault):
                 return found
             if isinstance(found, Impossible):
-                self.exact = f"not possible: {found.reason}"
-                return None
+                self.exact = f"{len(self.laws)} cases; {found.reason}" if self.laws else f"not possible: {found.reason}"
+                break
             self.laws[found.case] = found
             self.exact = f"{len(self.laws)} cases"
             if len(self.laws) >= TELLING and any(law.deviates for law in self.laws.values()):
                 break
+        for found in self.laws.values():
+            if self._off(found) > ROUNDING and not found.deviates:
+                self.notes.append(
+                    f"enumerated, TV is {self._off(found):.2g} in a case: too little to be sure of in time"
+                )
         off = [found for found in self.laws.values() if found.deviates]
         return max(off, key=self._off, default=None)
 
     def _forced(self, bench: Bench) -> Fault | None:
         """Coins at their ends, where randomness can be given."""
         self._tell("coins at their ends")
-        for fine, found in enumerate(bench.run(self._until(0.3, map(Edges, self._small))), 1):
+        tasks = (Edges(i, self._part(0.1)) for i in self._small)
+        for fine, found in enumerate(bench.run(self._until(0.6, tasks))):
             if isinstance(found, Fault):
                 return found
             if isinstance(found, Impossible):
-                self.forced = f"not possible: {found.reason}"
+                self.forced = f"{fine} cases; {found.reason}" if fine else f"not possible: {found.reason}"
                 return None
-            self.forced = f"{fine} cases"
+            self.forced = f"{fine + 1} cases"
         return None
 
     def _sampled(self, bench: Bench) -> Fault | Finding | None:
@@ -291,7 +301,7 @@ class _Run:
             turn = FIRST_LOOK if planned[i] == 0 else int(min(planned[i], LARGEST, max(8, TURN / max(each, 1e-7))))
             if self.calls:
                 turn = int(min(FIRST_LOOK if planned[i] == 0 else planned[i], LARGEST, most - planned[i]))
-            yield Sample(i, int(numbers[i]), turn)
+            yield Sample(i, int(numbers[i]), turn, self._part(0.05))
             planned[i] += turn
             numbers[i] += 1
 
@@ -299,7 +309,7 @@ class _Run:
         """More calls of the cases whose law is known under known bugs, so that these can be told apart."""
         telling = [i for i, case in enumerate(self.cases) if case.suspects]
         end = time.monotonic() + EXPLAINING
-        sizes = (Sample(i, 1 << 20 | turn, 500) for turn in range(8) for i in telling)
+        sizes = (Sample(i, 1 << 20 | turn, 500, self._part(0.02)) for turn in range(8) for i in telling)
         for found in bench.run(task for task in sizes if self.calls or time.monotonic() < end):
             if isinstance(found, Counts):
                 self.evidence.add(found)
@@ -344,10 +354,10 @@ class _Run:
             small = smallest_fault(iter(self.contract.simplest()), self.function, self.seed, self.limit, fault) or small
         shown = small.fault or fault
         inputs = shown.inputs if shown.inputs is not None else shown.task.inputs(small.case, self.seed)
-        arguments = plain(small.case.shown(inputs, shown.call)) if inputs is not None else {}
+        arguments = plain(small.case.shown(inputs, shown.task.place(shown.call))) if inputs is not None else {}
         if shown.uniforms:
             arguments["uniforms"] = [float(u) for u in shown.uniforms]
-        at = " where coins are 0 or the largest float below 1" if fault.uniforms or fault.kind == "edge" else ""
+        at = " where coins are 0 or the largest float below 1" if isinstance(shown.task, Edges) else ""
         return Failure(
             kind=fault.kind,
             found_in=where.name,
@@ -375,6 +385,10 @@ class _Run:
 
     def _spent(self) -> float:
         return (time.monotonic() - self.start) / self.budget if self.budget else 1.0
+
+    def _part(self, share: float) -> float:
+        """Seconds that one task may take: a share of the budget, but a second at least."""
+        return inf if self.calls else max(1.0, share * self.budget)
 
     def _until(self, share: float, tasks: Iterator[Task]) -> Iterator[Task]:
         for task in tasks:

@@ -59,7 +59,7 @@ def smallest_fault(
     end = time.monotonic() + SECONDS
 
     def task(k: int) -> Task:
-        return Edges(k) if fault.uniforms or fault.kind == "edge" else Sample(k, 0, 200)
+        return Edges(k, SECONDS) if fault.uniforms or fault.kind == "edge" else Sample(k, 0, 200, SECONDS)
 
     while time.monotonic() < end and (cases := list(islice(simplest, AT_ONCE))):
         with Bench(function, cases, seed, 1, limit) as bench:
@@ -77,10 +77,10 @@ def _seen(case: Case, known: str) -> bool:
 
 
 def _enumerated(bench: Bench, k: int, case: Case) -> Smallest | None:
-    exact = next(bench.run(iter([Enumerate(k)])))
+    exact = next(bench.run(iter([Enumerate(k, SECONDS)])))
     if not isinstance(exact, Exact) or tv(exact.law, case.events[0].law) <= ROUNDING:
         return None
-    counted = next(bench.run(iter([Sample(k, 0, BLIND)])))
+    counted = next(bench.run(iter([Sample(k, 0, BLIND, SECONDS)])))
     counts = counted.counts[0] if isinstance(counted, Counts) else None
     return Smallest(case, BLIND, counts, exact.law)
 
@@ -90,7 +90,7 @@ def _sampled(bench: Bench, k: int, case: Case, known: str | None) -> Smallest | 
     test = Sequential(case.events[0].law, [] if law is None else [law])
     counts = np.zeros(len(case.events[0].law), np.int64)
     for number in range((BLIND if law is None else CALLS) // BATCH):
-        counted = next(bench.run(iter([Sample(k, number, BATCH)])))
+        counted = next(bench.run(iter([Sample(k, number, BATCH, SECONDS)])))
         if not isinstance(counted, Counts):
             return None
         counts += counted.counts[0]

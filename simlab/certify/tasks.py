@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify import exact
 from simlab.certify.base import Broken, Case, Function
+from simlab.certify.blocks import Tokens
 from simlab.certify.scripted import NotScripted
 
 ASKED_AGAIN = 8  # calls that are made twice to see whether the same generator gives the same tokens
@@ -28,26 +30,32 @@ class Task(ABC):
         """What comes of it. Raises what ``function`` raises, and ``Broken``."""
 
     def inputs(self, case: Case, seed: int) -> Any:
-        """The inputs of the calls it makes, in order, where that is known."""
+        """The inputs of the calls it makes, where they are known."""
         return None
+
+    def place(self, call: int) -> int:
+        """The place of a call's input among them."""
+        return call
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of every kind of events of a case, and the seconds the calls took."""
+    """Counts of every kind of events of a case, after so many calls, and the seconds these took."""
 
     task: Sample
+    calls: int
     counts: tuple[Array, ...]
     seconds: float
 
 
 @dataclass(frozen=True)
 class Sample(Task):
-    """``calls`` calls; ``number`` tells the batches of a case apart."""
+    """``calls`` calls, or fewer if they take more than ``seconds``; ``number`` tells the batches of a case apart."""
 
     case: int
     number: int
     calls: int
+    seconds: float = inf
 
     def _streams(self, seed: int) -> list[np.random.Generator]:
         """Three generators: for drafts, for the callable, for completion."""
@@ -61,13 +69,14 @@ class Sample(Task):
         inputs = self.inputs(case, seed)
         tokens = np.full((self.calls, case.length), -1, np.int64)
         start = time.perf_counter()
-        for i in range(self.calls):
-            emitted = case.ask(function, inputs, i, verifying)
-            tokens[i, : len(emitted)] = emitted
-        seconds = time.perf_counter() - start
-        done = case.completed(tokens, completing)
+        made, seconds = 0, 0.0
+        while made < self.calls and seconds < self.seconds:
+            emitted = case.ask(function, inputs, made, verifying)
+            tokens[made, : len(emitted)] = emitted
+            made, seconds = made + 1, time.perf_counter() - start
+        done = case.completed(tokens[:made], completing)
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
-        return Counts(self, counts, seconds)
+        return Counts(self, made, counts, seconds)
 
 
 @dataclass(frozen=True)
@@ -75,21 +84,28 @@ class Conduct(Task):
     """Whether the arguments are left alone, and the same generator gives the same tokens."""
 
     case: int
+    seconds: float = inf
 
     def inputs(self, case: Case, seed: int) -> Any:
         return case.inputs(ASKED_AGAIN, np.random.default_rng([seed, self.case]))
 
+    def place(self, call: int) -> int:
+        return call % ASKED_AGAIN  # all are made twice
+
     def run(self, case: Case, function: Function, seed: int) -> tuple[str, ...]:
         inputs, notes = self.inputs(case, seed), list[str]()
         watched = _Watching(function)
-        answers = []
+        answers: list[list[Tokens]] = []
+        end = time.perf_counter() + self.seconds
         for _ in range(2):
             rng = np.random.default_rng([seed, self.case, 1])
             before = _global_state()
-            answers.append([case.ask(watched, inputs, i, rng) for i in range(ASKED_AGAIN)])
+            answers.append([])
+            while len(answers[-1]) < ASKED_AGAIN and not (answers[-1] and time.perf_counter() > end):
+                answers[-1].append(case.ask(watched, inputs, len(answers[-1]), rng))
             if _global_state() != before:
                 notes.append("draws from NumPy's global generator beside the one it is given")
-        if answers[0] != answers[1]:
+        if any(one != other for one, other in zip(*answers, strict=False)):  # one list may be shorter
             notes.append("the same arguments and generator give other tokens when it is called again: hidden state")
         notes += [f"changes its argument {name} in place" for name in sorted(watched.changed)]
         return tuple(dict.fromkeys(notes))
@@ -123,15 +139,30 @@ class Impossible:
     reason: str
 
 
+def _patient(function: Function, seconds: float) -> Function:
+    """The function, which is not called any more once so many seconds have passed."""
+    end = time.perf_counter() + seconds
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        if time.perf_counter() > end:
+            raise NotScripted("too slow")
+        return function(*arguments, **named)
+
+    return call
+
+
 @dataclass(frozen=True)
 class Enumerate(Task):
     """The exact law of the outcomes."""
 
     case: int
+    seconds: float = inf
 
     def run(self, case: Case, function: Function, seed: int) -> exact.Exact | Impossible:
         try:
-            found = exact.exactly(self.case, case, function, np.random.default_rng([seed, self.case, 2]))
+            found = exact.exactly(
+                self.case, case, _patient(function, self.seconds), np.random.default_rng([seed, self.case, 2])
+            )
         except NotScripted as why:
             return Impossible(str(why))
         return found or Impossible("an enumeration does not predict what it does")
@@ -142,10 +173,11 @@ class Edges(Task):
     """Coins at their ends; raises :class:`~simlab.certify.exact.AtTheEdge`."""
 
     case: int
+    seconds: float = inf
 
     def run(self, case: Case, function: Function, seed: int) -> Impossible | None:
         try:
-            exact.check_edges(case, function)
+            exact.check_edges(case, _patient(function, self.seconds))
         except NotScripted as why:
             return Impossible(str(why))
         return None

@@ -21,7 +21,7 @@ import numpy as np
 from simlab.certify.base import Case, Function
 from simlab.certify.tasks import Fault, Task, attempt
 
-FIRST = 60.0  # seconds that a process may take over its first call: it may have to compile
+FIRST = 3.0  # times the limit of a call is what a process may take over its first one: it may have to compile
 
 
 class Counter:
@@ -87,7 +87,7 @@ class Bench:
         """What came of the task of a worker, if it has ended; after that it has none."""
         if worker.pipe in ready:
             return worker.answer()
-        if worker.silent() > (self.limit if worker.started else max(FIRST, self.limit)):
+        if worker.silent() > (self.limit * (1.0 if worker.started else FIRST)):
             return worker.lost("hangs", f"does not return within {self.limit:g} s")
         return None
 
@@ -112,7 +112,7 @@ class _Worker:
         self.started = self.ended = False  # whether a call has ever ended, and the process has
         self._first, self._seen, self._since = 0, 0, 0.0
         arguments = (self.pipe, theirs, self.beat, function, cases, seed)
-        self.process = context.Process(target=_serve, args=arguments, daemon=True)
+        self.process = context.Process(target=_serve, args=arguments)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: none is used there
             self.process.start()
