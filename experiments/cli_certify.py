@@ -145,7 +145,7 @@ def _adapted(asked: Asked) -> Subject:
         then=f"({found.name!r}).make()",
         folder=None,
         processes=0 if found.needs_cuda else asked.processes,  # CUDA does not survive a fork
-        about=f"{found.about} ({found.package} {version})",
+        about=f"{found.about} Of {found.package} {version}.",
     )
 
 
