@@ -98,7 +98,7 @@ ADAPTERS: dict[str, Adapter] = {
         Adapter(
             "transformers-generate-temperature",
             "decode",
-            "The same at temperature 2, of models that are as much sharper.",
+            "The same at temperature 2, of models that are as much sharper; the assistant gets it twice.",
             "transformers",
             "transformers:generate",
             (("temperature", 2.0),),

@@ -47,23 +47,29 @@ def generate(order: Order = swapped) -> Any:
         target, assistant = model_class()(vocabulary), _foreign_class()(vocabulary + 1)
         target.generation_config, assistant.generation_config = settings(), drafting()
         listed = [known[token] for token in order(vocabulary + 1)]
-        return target, assistant, _tokenizer(words, words), _tokenizer(known, listed)
+        made = target, assistant, _tokenizer(words, words), _tokenizer(known, listed)
+        run(made, lambda prefix: np.full(vocabulary, 1 / vocabulary), 2, None)  # prunes the head, which draws weights
+        return made
+
+    def run(made: tuple[Any, Any, Any, Any], model: Model, length: int, eos: int | None) -> list[int]:
+        target, assistant, tokenizer, foreign = made
+        target.pmf, assistant.pmf = model, _with_foreign(drafted(model))
+        tokens = target.generate(
+            prompt,
+            attention_mask=mask,
+            assistant_model=assistant,
+            tokenizer=tokenizer,
+            assistant_tokenizer=foreign,
+            max_new_tokens=length,
+            eos_token_id=eos,
+            **sampled(),
+        )
+        return [int(token) for token in tokens[0, 1:].tolist()]
 
     def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
-        target, assistant, tokenizer, foreign = parts(len(model(())))
-        target.pmf, assistant.pmf = model, _with_foreign(drafted(model))
+        made = parts(len(model(())))
         with drawing(rng):
-            tokens = target.generate(
-                prompt,
-                attention_mask=mask,
-                assistant_model=assistant,
-                tokenizer=tokenizer,
-                assistant_tokenizer=foreign,
-                max_new_tokens=length,
-                eos_token_id=eos,
-                **sampled(),
-            )
-        return [int(token) for token in tokens[0, 1:].tolist()]
+            return run(made, model, length, eos)
 
     return decode
 
