@@ -6,7 +6,7 @@ is off, the law it should then follow is written out by hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise, product
 from typing import Any
@@ -28,6 +28,15 @@ SINGLE = 1e-6  # TV that float32 can make here
 VERIFIERS = ("transformers", "flashspec", "specdec")
 P, Q = np.array([[0.5, 0.5], [0.3, 0.7]]), np.array([[0.9, 0.1]])
 EXCLUDING, HALF = np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([[0.5, 0.5]])
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Tensors are small: threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @cache
@@ -54,7 +63,7 @@ def verified(verify: Any, draft: int, kept: float | None) -> Array:
 
 
 @pytest.mark.parametrize("name", VERIFIERS)
-@pytest.mark.parametrize("case", [case for case in verifying.cases() if case.branches][:5], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [case for case in verifying.cases() if case.branches][:2], ids=lambda case: case.name)
 def test_what_comes_out_is_exactly_the_target(name: str, case: Any) -> None:
     found = exact.exactly(0, case, made(name), np.random.default_rng(1))
     assert found is not None
