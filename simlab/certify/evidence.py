@@ -21,6 +21,7 @@ from simlab.statistics.ratio import FINENESS, tails
 FALSE_ALARMS = 1e-6  # of a whole certificate
 BY_SAMPLING = 0.9  # the part of them that sampling may raise; enumeration raises far less than the rest
 ALIKE = 1e-9  # TV up to which two laws are one
+MOST_CALLS = 1 << 24  # beyond which no power is computed
 FITS = 1e-3  # a bug explains the counts unless they would be rarer than this under it
 
 
@@ -181,6 +182,8 @@ def calls_needed(case: Case, wrong: Array, level: float, power: float) -> int | 
     if abs(law - wrong).sum() / 2 <= ALIKE:
         return None
     edge = float(np.log(2 * max(1, len(_others(case, 0))) / level))
+    if edge > MOST_CALLS * divergence(wrong, law):  # not even in the mean
+        return None
     return _smallest(lambda n: _reached(law, wrong, n, edge) >= power)
 
 
@@ -199,7 +202,7 @@ def _reached(law: Array, wrong: Array, n: int, edge: float) -> float:
     return float(1 - (1 - outside) ** n * (1 - reached[0]))
 
 
-def _smallest(enough: Callable[[int], bool], most: int = 1 << 24) -> int | None:
+def _smallest(enough: Callable[[int], bool], most: int = MOST_CALLS) -> int | None:
     n = 1
     while not enough(n):
         n *= 2

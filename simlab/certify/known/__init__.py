@@ -11,9 +11,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from simlab.certify.base import Function
-from simlab.certify.known import generators, verifying
+from simlab.certify.coins import Thrown
+from simlab.certify.known import batches, candidates, decoding, drafting, generators, verifying
+from simlab.certify.known.loops import playing
 
-__all__ = ["Implementation", "bugs", "correct"]
+__all__ = ["Implementation", "bugs", "correct", "thrown"]
 
 
 class Implementation(NamedTuple):
@@ -25,20 +27,54 @@ class Implementation(NamedTuple):
     make: Callable[[], Function]
 
 
+def thrown(run: Callable[..., Any]) -> Function:
+    """What asks for coins as its last argument, as a callable that takes a generator there."""
+    return lambda *arguments: run(*arguments[:-1], Thrown(arguments[-1]))
+
+
 def bugs() -> tuple[Implementation, ...]:
-    """Every bug of every contract; those of one law first."""
-    found = [
-        Implementation("verify", bug.name, bug.mutant, partial(generators.plain, bug.run))
-        for bug in verifying.SUSPECTS.values()
-    ]
+    """Every bug of every contract."""
+    found = [Implementation("verify", bug.name, bug.mutant, _of(bug.run)) for bug in verifying.SUSPECTS.values()]
     found += [Implementation("verify", bug.name, bug.mutant, bug.run) for bug in generators.BUGS.values()]
+    found += [
+        Implementation("verify_batch", name, bug.mutant, _of(batches.padded(bug.run)))
+        for name, bug in batches.SUSPECTS.items()
+        if name in batches.OF_BATCHES
+    ]
+    found += [
+        Implementation("verify_candidates", bug.name, bug.mutant, _of(bug.run)) for bug in candidates.SUSPECTS.values()
+    ]
+    found += [Implementation("draft", bug.name, bug.mutant, _of(bug.run)) for bug in drafting.SUSPECTS.values()]
+    found += [
+        Implementation("decode", bug.name, bug.mutant, partial(playing, bug.run)) for bug in decoding.SUSPECTS.values()
+    ]
+    found += [
+        Implementation("decode", bug.name, bug.mutant, _always(bug.run)) for bug in decoding.NOISY_SUSPECTS.values()
+    ]
     return tuple(found)
 
 
 def correct() -> tuple[Implementation, ...]:
-    """Every correct implementation of every contract."""
-    return tuple(Implementation("verify", name, "", _always(trap)) for name, trap in generators.TRAPS.items())
+    """Correct implementations of every contract, of many kinds."""
+    found = [Implementation("verify", name, "", _always(trap)) for name, trap in generators.TRAPS.items()]
+    found += [
+        Implementation("verify_batch", name, "", _of(batches.padded(batches.each(verify))))
+        for name, verify in (("row by row", verifying.lossless), ("row by row, sampler match", verifying.own_draw))
+    ]
+    found += [
+        Implementation("verify_candidates", "candidates in turn", "", _of(candidates.lossless)),
+        Implementation("verify_candidates", "the target's own draw", "", _of(candidates.own_draw)),
+        Implementation("draft", "row by row", "", _of(drafting.lossless)),
+        Implementation("draft", "Gumbel noise", "", _always(drafting.with_gumbel_noise)),
+    ]
+    found += [Implementation("decode", name, "", partial(playing, loop)) for name, loop in decoding.TRAPS.items()]
+    found += [Implementation("decode", name, "", _always(decode)) for name, decode in decoding.NOISY_TRAPS.items()]
+    return tuple(found)
 
 
-def _always(function: Any) -> Callable[[], Function]:
+def _of(run: Callable[..., Any]) -> Callable[[], Function]:
+    return partial(thrown, run)
+
+
+def _always(function: Function) -> Callable[[], Function]:
     return lambda: function

@@ -77,6 +77,11 @@ def verifier(
 lossless = verifier()
 
 
+def own_draw(p: Array, q: Array, candidates: Array, coins: Coins) -> tuple[int, ...]:
+    """Draws from p and looks at no candidate; lossless too."""
+    return (coins.draw(p),)
+
+
 def chain(p: Array, q: Array, candidates: Array) -> tuple[Array, Array]:
     """p ``[K + 1, V]`` and q ``[K, V]`` as the right one has them after 0, 1, ... rejections."""
     targets, drafts = [p], [q]

@@ -85,6 +85,12 @@ def as_declared(q: Array) -> Array:
 lossless = Drawn(as_declared)
 
 
+def with_gumbel_noise(q: Array, rng: np.random.Generator) -> Array:
+    """The largest of log q plus Gumbel noise, which follows q too."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.argmax(np.log(q) + rng.gumbel(size=q.shape), axis=1))
+
+
 def scaled(rows: Array) -> Array:
     """Rows that sum to one."""
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True))

@@ -14,7 +14,7 @@ from numba import njit
 from simlab.arrays import Array
 from simlab.certify.coins import Thrown
 from simlab.certify.known.base import Suspect
-from simlab.certify.known.verifying import Verify, excess, lossless, ratio, topped, verifier
+from simlab.certify.known.verifying import Verify, excess, lossless, own_draw, ratio, topped, verifier
 
 Generator = np.random.Generator
 Plain = Callable[[Array, Array, Array, Generator], Sequence[int]]
@@ -26,16 +26,6 @@ def plain(verify: Verify) -> Plain:
 
 
 # Correct ones --------------------------------------------------------------------------------------------------
-
-
-def sampler_match(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-    """Emits the target's own draws; a match with the draft counts as acceptance."""
-    tokens = []
-    for row, x in zip(p, [*drafts.tolist(), -1], strict=True):
-        tokens.append(int(rng.choice(len(row), p=row)))
-        if tokens[-1] != x:
-            break
-    return tokens
 
 
 def all_coins_at_once(p: Array, q: Array, drafts: Array, rng: Generator) -> Array:
@@ -153,7 +143,7 @@ def _single(weights: Array, rng: Generator) -> int:
 
 TRAPS: dict[str, Plain] = {
     "the loop of the papers": plain(lossless),
-    "sampler match": sampler_match,
+    "sampler match": plain(own_draw),
     "all coins and residuals at once": all_coins_at_once,
     "drafts scored as point masses": point_masses,
     "coin <= ratio, except where p is 0": not_above,

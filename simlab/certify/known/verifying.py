@@ -61,6 +61,16 @@ def verifier(
 lossless = verifier()
 
 
+def own_draw(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Emits the target's own draws; a match with the draft counts as acceptance: lossless too."""
+    tokens: list[int] = []
+    for row, x in zip(p, [*drafts.tolist(), -1], strict=True):
+        tokens.append(coins.draw(row))
+        if tokens[-1] != x:
+            break
+    return tuple(tokens)
+
+
 def _or(weights: Array, instead: Array) -> Array:
     return weights if weights.any() else instead
 
