@@ -21,6 +21,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from experiments.bring import look_up
+from experiments.certified import most_off, named, outcome, shown
 from experiments.results import versions, write, write_json
 from experiments.terminal import UsageError, check_copy, check_writable, drawn, output, plain_table, progress_bar
 from simlab import __version__
@@ -322,41 +323,5 @@ def _print_lines(console: Console, document: dict[str, Any]) -> None:
     )
 
 
-def named(line: dict[str, Any]) -> str:
-    """A line by its case; by what is counted as well where that is not all there is."""
-    whole = line["events"].startswith(("all tokens", "two tokens, by class"))
-    return str(line["case"]) if whole else f"{line['case']}: {line['events']}"
-
-
-def outcome(line: dict[str, Any], epsilon: float) -> str:
-    """What a line says: ``fails``, ``ok``, or that it was called too rarely."""
-    if line["fails"]:
-        return "fails"
-    return "ok" if line["tv_at_most"] <= epsilon else "too few calls" if line["calls"] else "not called"
-
-
 def _colour(line: dict[str, Any], epsilon: float) -> str:
     return {"fails": "red", "ok": "green"}.get(outcome(line, epsilon), "yellow")
-
-
-def most_off(rows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """At most so many of the outcomes of a failing case, those farthest from the target, in their order."""
-
-    def off(k: int) -> float:
-        row = rows[k]
-        found = row["exact"] if row["exact"] is not None else row["measured"]
-        return 0.0 if found is None else -abs(found - row["target"])
-
-    return [rows[k] for k in sorted(sorted(range(len(rows)), key=off)[:most])]
-
-
-def shown(value: Any) -> str:
-    """An argument for people: six digits, unless these would make a 1 of what is less."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(shown, value))}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{shown(key)}: {shown(one)}' for key, one in value.items())}}}"
-    if not isinstance(value, float):
-        return str(value)
-    text = f"{value:.6g}"
-    return repr(value) if text == "1" and value != 1 else text

@@ -10,7 +10,7 @@ import numpy as np
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from experiments.cli_certify import most_off, named, outcome, shown
+from experiments.certified import most_off, named, outcome, shown
 from experiments.results import write
 from reports import figures
 from reports.parts import svg, template

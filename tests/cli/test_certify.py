@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from experiments import cli
-from experiments.cli_certify import most_off, shown
+from experiments.certified import most_off, shown
 from tests.cli.callables import MINE
 
 COMMAND = [sys.executable, "-P", "-c", "import sys; from experiments.cli import main; sys.exit(main())"]
