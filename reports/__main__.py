@@ -1,6 +1,6 @@
 """Draw the pages of saved results, without computing anything anew.
 
-``python -m reports DIR [verify|judge|certify]`` draws what one command, or any, has left in DIR.
+``python -m reports DIR [verify|judge|certify|selftest]`` draws what one command, or any, has left in DIR.
 ``python -m reports DIR site [RUNS ...]`` draws the whole site, with the sweeps in the folders RUNS.
 """
 
@@ -10,17 +10,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reports import certify_page, judge_page, page, site
+from reports import certify_page, certify_selftest_page, judge_page, page, site
 from reports.runs import Unreadable
 
 PAGES: dict[str, tuple[str, Callable[[Path], Path]]] = {  # command: the file it writes, and who draws it
     "verify": (page.SOURCE, page.build),
     "judge": ("judge.json", judge_page.build),
-    "certify": ("certificate.json", certify_page.build),
+    "certify": (certify_page.SOURCE, certify_page.build),
+    "selftest": (certify_selftest_page.SOURCE, certify_selftest_page.build),
 }
 USAGE = (
-    "usage: python -m reports DIR [verify|judge|certify]   (DIR is what simlab verify, judge or certify wrote)\n"
-    "       python -m reports DIR site [RUNS ...]  (RUNS is what simlab run wrote)"
+    "usage: python -m reports DIR [verify|judge|certify|selftest]  (DIR is what one of these wrote)\n"
+    "       python -m reports DIR site [RUNS ...]                  (RUNS is what simlab run wrote)"
 )
 
 
@@ -51,7 +52,7 @@ def _pages(out: Path, wanted: list[str]) -> int:
             print(f"reports: {error}", file=sys.stderr)
     if not found:
         print(
-            f"reports: {out / 'verdicts.json'} is missing, and so are judge.json and certificate.json; "
+            f"reports: {out / 'verdicts.json'} is missing, and so are judge.json, certificate.json and selftest.json; "
             "expected the results of simlab verify, simlab judge or simlab certify",
             file=sys.stderr,
         )

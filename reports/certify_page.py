@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,44 @@ from experiments.certified import most_off, named, outcome, shown
 from experiments.results import write
 from reports import figures
 from reports.parts import svg, template
+from reports.runs import Unreadable, read_json
 
+SOURCE, FILE = "certificate.json", "certificate.html"
+COMMAND = "simlab certify SPEC"
 TONES = {"ok": "passes", "fails": "fails"}
 BARS = 12  # outcomes that are drawn and listed at once; the rest unfolds
 FLOOR = 1e-4  # TV below which it is drawn at the edge
 SIDES = {"target": "#1c2530", "measured": "#56B4E9", "exact": "#D55E00"}
 
 
+def read(out: Path) -> dict[str, Any]:
+    """The certificate in ``out``.
+
+    Raises ``FileNotFoundError`` where there is none and :class:`~reports.runs.Unreadable` where the file is another.
+    """
+    certificate = read_json(out / SOURCE, COMMAND)
+    if not {"verdict", "meaning", "lines", "failure", "command"} <= certificate.keys():
+        raise Unreadable(f"{out / SOURCE} cannot be read: it is no certificate; run `{COMMAND}` again")
+    return certificate
+
+
 def build(out: Path) -> Path:
-    """Write ``certificate.html`` beside ``certificate.json``; raises ``FileNotFoundError`` where there is none."""
-    certificate = json.loads((out / "certificate.json").read_text(encoding="utf-8"))
+    """Write ``certificate.html`` beside ``certificate.json``; raises as :func:`read`."""
+    text = page(read(out))
+    path = out / FILE
+    write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    return path
+
+
+def page(certificate: dict[str, Any]) -> str:
+    """The page as HTML."""
     figures.style()
     failure = certificate["failure"]
     lines = [line | {"outcome": outcome(line, certificate["epsilon"])} for line in certificate["lines"]]
     called = [line for line in lines if line["calls"]]
     rows = failure["outcomes"] if failure else []
     drawn = most_off(rows, BARS)
-    page = template("certify.html").render(
+    return template("certify.html").render(
         certificate=certificate,
         failure=failure,
         lines=lines,
@@ -45,9 +65,6 @@ def build(out: Path) -> Path:
         worst=max((line["tv_at_most"] for line in lines), default=1.0),
         detects=max((_detectable(line) for line in lines), default=1.0),
     )
-    path = out / "certificate.html"
-    write(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
-    return path
 
 
 def outcomes(rows: list[dict[str, Any]]) -> Figure:
