@@ -42,10 +42,12 @@ class Failure:
     """The smallest case found that fails.
 
     ``told`` says what is wrong in one sentence; ``arguments`` are those of the case, ``outcomes`` lists what comes out:
-    target, measured, and exact where the code can be enumerated. ``diagnosis`` is in plain language.
+    target, measured, and exact where the code can be enumerated. ``diagnosis`` is in plain language. ``at_the_ends``
+    says that it only shows where a coin is 0 or the largest float below 1.
     """
 
     kind: str  # law, edge, broken, raises, hangs, dies
+    at_the_ends: bool
     found_in: str
     told: str
     case: str

@@ -2,7 +2,8 @@
 
 1. Each case of the contract's battery is called a few times: does it answer, and validly? Are arguments changed, is
    there hidden state?
-2. Where its randomness is uniforms that can be given, coins are put at their ends, and small cases are enumerated.
+2. Where its randomness is uniforms that can be given, coins are put at their ends, and small cases are enumerated. A
+   fault that only shows at the end of a coin ends nothing: the rest goes on, to tell whether that is all.
 3. All cases are called again and again with the real generator, evenly, and sequential tests look at the counts after
    every batch, until one of them fails or the time is up.
 4. What failed is explained by the known bugs, and brought back to the smallest case that still fails.
@@ -13,18 +14,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from simlab.certify.base import Case, Function
-from simlab.certify.certificate import Certificate, Failure, Line, listed, plain
+from simlab.certify.base import Function
+from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts import Contract, contract_named
-from simlab.certify.evidence import FALSE_ALARMS, Evidence, Finding, recognised
+from simlab.certify.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.exact import ROUNDING, Exact
-from simlab.certify.shrink import Smallest, smallest_fault, smallest_wrong, tv
+from simlab.certify.failing import Failing
+from simlab.certify.shrink import tv
 from simlab.certify.tasks import Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.workers import Bench
 from simlab.checks import check_at_least, check_number
@@ -167,17 +168,17 @@ class _Run:
         seconds = time.monotonic() - self.start
         bounds, detectable = self.evidence.bounds(self.confidence), self.evidence.detectable()
         worst = max(map(max, bounds))
-        if failure:
-            verdict = "lossy" if failure.kind in ("law", "edge") else "breaks"
-            summary = "; ".join(filter(None, (failure.told, failure.diagnosis)))
-        else:
+        passed = (
+            f"no deviation found in {len(self.cases)} cases: TV from the target is at most {worst:.3g} in each, at "
+            f"confidence {self.confidence:g}"
+        )
+        if failure is None:
             verdict = "lossless" if worst <= self.epsilon else "inconclusive"
-            summary = (
-                f"no deviation found in {len(self.cases)} cases: TV from the target is at most {worst:.3g} in each, at "
-                f"confidence {self.confidence:g}"
-            )
-            if verdict == "inconclusive":
-                summary += f"; {self.epsilon:g} was asked for"
+            summary = passed if verdict == "lossless" else f"{passed}; {self.epsilon:g} was asked for"
+        else:
+            verdict = "lossy" if failure.kind in ("law", "edge") else "breaks"
+            only = f"otherwise {passed}" if failure.at_the_ends and self.evidence.calls.all() else ""
+            summary = "; ".join(filter(None, (failure.told, failure.diagnosis, only)))
         return Certificate(
             subject=subject,
             contract=self.contract.name,
@@ -211,21 +212,27 @@ class _Run:
         )
 
     def _failure(self, subject: str) -> Failure | None:
+        """What is wrong, if anything; a fault at the ends of coins only if nothing else is."""
+        edge = None
         with Bench(self.function, (*self.cases, *self.edges), self.seed, self.processes, self.limit) as bench:
-            for step in (self._looked_at, self._enumerated, self._forced, self._sampled):
-                fault = step(bench)
-                if fault is not None:
-                    break
-            if fault is not None:
-                self.found_after = time.monotonic() - self.start
-                self.found_calls = int(self.evidence.calls.sum())
-            if isinstance(fault, Finding):
+            for step in (self._looked_at, self._forced, self._enumerated, self._sampled):
+                found = step(bench)
+                if found is not None:
+                    self.found_after = time.monotonic() - self.start
+                    self.found_calls = int(self.evidence.calls.sum())
+                    if not (isinstance(found, Fault) and found.at_the_ends):
+                        break
+                    edge, found = edge or found, None
+            if isinstance(found, Finding):
                 self._tell("explaining")
                 self._explained(bench)
-        if fault is None:
-            return None
         self._tell("shrinking")
-        return self._faulty(fault, subject) if isinstance(fault, Fault) else self._wrong(fault, subject)
+        failing = Failing(self.contract, self.function, self.seed, self.limit, subject, self.evidence, self.laws)
+        if isinstance(found, Fault):
+            return failing.of_fault(found)
+        if found is not None:
+            return failing.of_law(found)
+        return failing.of_fault(edge) if edge else None
 
     def _looked_at(self, bench: Bench) -> Fault | None:
         """A few calls of every case."""
@@ -240,15 +247,17 @@ class _Run:
     def _enumerated(self, bench: Bench) -> Fault | Exact | None:
         """The exact law of small cases, where randomness can be given; the one that is farthest from the target."""
         self._tell("enumerating")
-        tasks = (Enumerate(i, self._part(0.2)) for i in self._small)
+        tasks = (Enumerate(i, self._part(0.1)) for i in self._small)
         for found in bench.run(self._until(0.5, tasks)):
             if isinstance(found, Fault):
                 return found
             if isinstance(found, Impossible):
-                self.exact = f"{len(self.laws)} cases; {found.reason}" if self.laws else f"not possible: {found.reason}"
-                break
+                self.exact = f"not possible: {found.reason}" if not self.laws else self.exact
+                if not self.laws:
+                    return None
+                continue
             self.laws[found.case] = found
-            self.exact = f"{len(self.laws)} cases"
+            self.exact = f"{len(self.laws)} of {len(self._small)} cases"
             if len(self.laws) >= TELLING and any(law.deviates for law in self.laws.values()):
                 break
         for found in self.laws.values():
@@ -263,13 +272,13 @@ class _Run:
         """Coins at their ends, where randomness can be given."""
         self._tell("coins at their ends")
         tasks = (Edges(i, self._part(0.1)) for i in self._small)
-        for fine, found in enumerate(bench.run(self._until(0.6, tasks))):
+        for before, found in enumerate(bench.run(self._until(0.3, tasks))):
+            if isinstance(found, Impossible):
+                self.forced = f"not possible: {found.reason}" if before == 0 else self.forced
+                return None
+            self.forced = f"{before + 1} of {len(self._small)} cases"
             if isinstance(found, Fault):
                 return found
-            if isinstance(found, Impossible):
-                self.forced = f"{fine} cases; {found.reason}" if fine else f"not possible: {found.reason}"
-                return None
-            self.forced = f"{fine + 1} cases"
         return None
 
     def _sampled(self, bench: Bench) -> Fault | Finding | None:
@@ -291,16 +300,18 @@ class _Run:
         return tv(found.law, (*self.cases, *self.edges)[found.case].events[0].law)
 
     def _batches(self) -> Iterator[Sample]:
-        """Batches of the case that has been called least, until the time is up, or all have been called enough."""
+        """Batches of the case that has been called least, until the time is up, or all have been called enough.
+
+        Where calls are not counted, costly ones are made less often: in inverse proportion to the fourth root of their
+        cost, so that one large vocabulary does not take most of the time.
+        """
         planned = np.zeros(len(self.cases), np.int64)
         numbers = np.zeros(len(self.cases), np.int64)
-        most = self.calls or LARGEST << 20
-        while planned.min() < most and (self.calls or self._spent() < 1):
-            i = int(planned.argmin())
-            each = self.evidence.seconds[i] / max(1, self.evidence.calls[i])
-            turn = FIRST_LOOK if planned[i] == 0 else int(min(planned[i], LARGEST, max(8, TURN / max(each, 1e-7))))
-            if self.calls:
-                turn = int(min(FIRST_LOOK if planned[i] == 0 else planned[i], LARGEST, most - planned[i]))
+        while (planned.min() < self.calls) if self.calls else (self._spent() < 1):
+            each = np.maximum(self.evidence.seconds / np.maximum(1, self.evidence.calls), 1e-6)
+            i = int((planned if self.calls else planned * each**0.25).argmin())
+            turn = FIRST_LOOK if planned[i] == 0 else min(int(planned[i]), LARGEST)
+            turn = min(turn, self.calls - int(planned[i]) if self.calls else max(8, int(TURN / each[i])))
             yield Sample(i, int(numbers[i]), turn, self._part(0.05))
             planned[i] += turn
             numbers[i] += 1
@@ -309,77 +320,11 @@ class _Run:
         """More calls of the cases whose law is known under known bugs, so that these can be told apart."""
         telling = [i for i, case in enumerate(self.cases) if case.suspects]
         end = time.monotonic() + EXPLAINING
-        sizes = (Sample(i, 1 << 20 | turn, 500, self._part(0.02)) for turn in range(8) for i in telling)
-        for found in bench.run(task for task in sizes if self.calls or time.monotonic() < end):
+        turns = 1 if self.calls else 8  # the same ones on every machine, or as many as there is time for
+        batches = (Sample(i, 1 << 20 | turn, 500, self._part(0.02)) for turn in range(turns) for i in telling)
+        for found in bench.run(batch for batch in batches if self.calls or time.monotonic() < end):
             if isinstance(found, Counts):
                 self.evidence.add(found)
-
-    # What is said of a failure -------------------------------------------------------------------------------
-
-    def _wrong(self, found: Finding | Exact, subject: str) -> Failure:
-        case = (*self.cases, *self.edges)[found.case]
-        if isinstance(found, Exact):
-            laws = {i: exact.law for i, exact in self.laws.items() if i < len(self.cases)}
-            diagnosis, first = recognised(self.cases, laws), Smallest(case, 0, None, found.law)
-        else:
-            diagnosis = self.evidence.diagnosis()
-            counts = found.counts if found.events == 0 else None
-            first = Smallest(case, int(found.counts.sum()), counts, None)
-        simple = chain(self.contract.simplest(), (case for case in self.cases if case.branches))
-        small = smallest_wrong(simple, self.function, self.seed, self.limit, bool(self.laws), diagnosis) or first
-        target = small.case.events[0].law
-        measured = None if small.counts is None else tv(small.counts / small.counts.sum(), target)
-        exact = None if small.law is None else tv(small.law, target)
-        size = f"{exact:.4g}" if exact is not None else f"about {measured:.2g}" if measured is not None else "not 0"
-        return Failure(
-            kind="law",
-            found_in=case.name,
-            told=f"TV from the target is {size} in the smallest case that fails ({small.case.name})",
-            case=small.case.name,
-            arguments=self._arguments(small.case),
-            calls=small.calls,
-            tv_measured=measured,
-            tv_exact=exact,
-            outcomes=listed(small.case, small.counts, small.law),
-            diagnosis=diagnosis.told(),
-            known=diagnosis.names,
-            script=self._script(subject, small),
-        )
-
-    def _faulty(self, fault: Fault, subject: str) -> Failure:
-        cases = (*self.cases, *self.edges)
-        where = cases[fault.task.case]
-        small = Smallest(where, fault.call + 1, None, None, fault)
-        if fault.kind in ("broken", "raises", "edge"):
-            small = smallest_fault(iter(self.contract.simplest()), self.function, self.seed, self.limit, fault) or small
-        shown = small.fault or fault
-        inputs = shown.inputs if shown.inputs is not None else shown.task.inputs(small.case, self.seed)
-        arguments = plain(small.case.shown(inputs, shown.task.place(shown.call))) if inputs is not None else {}
-        if shown.uniforms:
-            arguments["uniforms"] = [float(u) for u in shown.uniforms]
-        at = " where coins are 0 or the largest float below 1" if isinstance(shown.task, Edges) else ""
-        return Failure(
-            kind=fault.kind,
-            found_in=where.name,
-            told=f"it {shown.message}{at}, in {small.case.name}",
-            case=small.case.name,
-            arguments=arguments,
-            calls=small.calls,
-            tv_measured=None,
-            tv_exact=None,
-            outcomes=[],
-            diagnosis="",
-            known=(),
-            script=None,
-        )
-
-    def _arguments(self, case: Case) -> dict[str, Any]:
-        inputs = case.inputs(1, np.random.default_rng(self.seed))
-        return plain(case.shown(inputs, 0))
-
-    def _script(self, subject: str, small: Smallest) -> str | None:
-        where, _, name = subject.partition(":")
-        return small.case.script(where, name or self.contract.name, small.calls)
 
     # Time ----------------------------------------------------------------------------------------------------
 

@@ -194,6 +194,11 @@ class Fault:
     inputs: Any = None
     uniforms: tuple[float, ...] = ()
 
+    @property
+    def at_the_ends(self) -> bool:
+        """Whether it came of coins at their ends, and the process that calls is not lost."""
+        return isinstance(self.task, Edges) and self.kind not in ("hangs", "dies")
+
 
 def attempt(task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int]) -> Any:
     """What comes of a task, or the :class:`Fault` that ends it; ``calls`` tells how many calls have ended."""

@@ -33,7 +33,7 @@ TESTS = sum(len(case.events) for case in cases())
 
 def found(function: Function, calls: int, tried: Sequence[DecodeCase] = cases()) -> Finding | None:
     """What ``calls`` of every case show."""
-    evidence = Evidence(tried, share=sum(len(case.events) for case in tried) / TESTS)
+    evidence = Evidence(tried)
     for i, case in enumerate(tried):
         evidence.add(Sample(i, 0, calls).run(case, function, SEED))
     return evidence.finding

@@ -1,0 +1,105 @@
+"""What is said of a callable that fails: the smallest case, what comes out of it, and what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from simlab.certify.base import Case, Function
+from simlab.certify.certificate import Failure, listed, plain
+from simlab.certify.contracts import Contract
+from simlab.certify.evidence import Evidence, Finding, recognised
+from simlab.certify.exact import Exact
+from simlab.certify.shrink import Smallest, smallest_fault, smallest_wrong, tv
+from simlab.certify.tasks import Fault
+
+ENDS = "a coin is 0 or the largest float below 1 (one in 2^24 in single precision, in 2^53 in double)"
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A callable under its contract, with what is known of it: counts, and laws that were enumerated."""
+
+    contract: Contract
+    function: Function
+    seed: int
+    limit: float
+    subject: str
+    evidence: Evidence
+    laws: Mapping[int, Exact]
+
+    @property
+    def _cases(self) -> tuple[Case, ...]:
+        return (*self.evidence.cases, *self.contract.both_ends())
+
+    def of_law(self, found: Finding | Exact) -> Failure:
+        """What comes out does not follow the target."""
+        case = self._cases[found.case]
+        if isinstance(found, Exact):
+            laws = {i: exact.law for i, exact in self.laws.items() if i < len(self.evidence.cases)}
+            diagnosis, first = recognised(self.evidence.cases, laws), Smallest(case, 0, None, found.law)
+        else:
+            diagnosis = self.evidence.diagnosis()
+            counts = found.counts if found.events == 0 else None
+            first = Smallest(case, int(found.counts.sum()), counts, None)
+        simple = chain(self.contract.simplest(), (case for case in self.evidence.cases if case.branches))
+        small = smallest_wrong(simple, self.function, self.seed, self.limit, bool(self.laws), diagnosis) or first
+        target = small.case.events[0].law
+        measured = None if small.counts is None else tv(small.counts / small.counts.sum(), target)
+        exact = None if small.law is None else tv(small.law, target)
+        size = f"{exact:.4g}" if exact is not None else f"about {measured:.2g}" if measured is not None else "not 0"
+        return Failure(
+            kind="law",
+            at_the_ends=False,
+            found_in=case.name,
+            told=f"TV from the target is {size} in the smallest case that fails ({small.case.name})",
+            case=small.case.name,
+            arguments=self._arguments(small.case),
+            calls=small.calls,
+            tv_measured=measured,
+            tv_exact=exact,
+            outcomes=listed(small.case, small.counts, small.law),
+            diagnosis=diagnosis.told(),
+            known=diagnosis.names,
+            script=self._script(small),
+        )
+
+    def of_fault(self, fault: Fault) -> Failure:
+        """It raises, hangs, ends its process, or returns what it must not."""
+        where = self._cases[fault.task.case]
+        small = Smallest(where, fault.call + 1, None, None, fault)
+        if fault.kind in ("broken", "raises", "edge"):
+            small = smallest_fault(iter(self.contract.simplest()), self.function, self.seed, self.limit, fault) or small
+        shown = small.fault or fault
+        inputs = shown.inputs if shown.inputs is not None else shown.task.inputs(small.case, self.seed)
+        arguments = plain(small.case.shown(inputs, shown.task.place(shown.call))) if inputs is not None else {}
+        if shown.uniforms:
+            arguments["uniforms"] = [float(u) for u in shown.uniforms]
+        at = f", but only where {ENDS}" if shown.at_the_ends else ""
+        return Failure(
+            kind=fault.kind,
+            found_in=where.name,
+            told=f"it {shown.message}, in {small.case.name}{at}",
+            at_the_ends=shown.at_the_ends,
+            case=small.case.name,
+            arguments=arguments,
+            calls=small.calls,
+            tv_measured=None,
+            tv_exact=None,
+            outcomes=[],
+            diagnosis="",
+            known=(),
+            script=None,
+        )
+
+    def _arguments(self, case: Case) -> dict[str, Any]:
+        inputs = case.inputs(1, np.random.default_rng(self.seed))
+        return plain(case.shown(inputs, 0))
+
+    def _script(self, small: Smallest) -> str | None:
+        where, _, name = self.subject.partition(":")
+        return small.case.script(where, name or self.contract.name, small.calls)
