@@ -25,7 +25,7 @@ BUG = {"contract", "mutant", "name", "by", "diagnosis", "named", "sampled", "sam
     "confirmed",
 }
 CORRECT = {"contract", "name", "runs", "calls_a_run", "false_alarms", "rate_at_most", "stated"}
-WIDE = 48  # bugs that fit in one line of panels
+WIDE = 52  # bugs that fit in one line of panels
 
 FOUND, POWER, MISSED = "#0072B2", "#D55E00", "#b3261e"
 

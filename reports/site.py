@@ -1,4 +1,5 @@
-"""The whole site from saved results: claims, printed numbers, a page a study, benchmarks, an index, figures as PDF.
+"""The whole site from saved results: claims, printed numbers, a page a study, benchmarks, what was certified, an index,
+figures as PDF.
 
 Nothing is simulated. A result that is not there is named on the index with the command that makes it; one that is there
 but cannot be read is named with its file, and the rest is drawn without it. Every file is written whole or not at all.
@@ -8,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from experiments.results import write
-from reports import bench_page, figures, large_page, page, published_page
+from reports import bench_page, certify_page, certify_selftest_page, figures, large_page, page, published_page
 from reports.averages import told_units
 from reports.gallery import Draw, Gallery
 from reports.page import INDEX
@@ -28,6 +29,7 @@ from theory.ledger import published
 FOLDER = "studies"
 MARK = '<meta name="generator" content="simlab site">'  # by which pages of earlier runs are known again
 HEADLINE = "ablation"
+CERTIFIED = "certify"  # the folder that simlab certify writes to
 RUNS = ("runs", "sweeps")  # folders beside the other results where runs are looked for
 
 Read = TypeVar("Read")
@@ -73,8 +75,9 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     studies = _studies(find(folders or [out / name for name in RUNS]), site, out)
     report = _report(out, gallery.on(), site)
     bench, large = _tried(bench_page.read, out, site), _tried(large_page.tables, out, site)
-    if not (studies or report or bench or large or site.problems):
-        raise FileNotFoundError(2, "there are no results of simlab verify, run or bench", str(out))
+    certified = _certified(out, site)
+    if not (studies or report or bench or large or certified or site.problems):
+        raise FileNotFoundError(2, "there are no results of simlab verify, run, bench or certify", str(out))
     verdicts = report.verdicts["claims"] if report else []
     printed = any(claim["paper"] == published_page.PAPER for claim in verdicts)
     entries: Entries = [("Index", INDEX)]
@@ -83,12 +86,12 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     entries += [(study.run.name, study.path) for study in studies]
     entries += [("Large vocabularies", large_page.FILE)] if large else []
     entries += [("Benchmarks", bench_page.FILE)] if bench else []
-    files = {study.path: _study_page(study, entries, gallery.on("../")) for study in studies}
+    files = certified | {study.path: _study_page(study, entries, gallery.on("../")) for study in studies}
     if large:
         files[large_page.FILE] = large_page.page(large, entries, gallery.on(), MARK)
     if bench:
         files[bench_page.FILE] = bench_page.page(bench, entries, gallery.on(), MARK)
-    files[INDEX] = _index(out, site, report, studies, entries, gallery)
+    files[INDEX] = _index(out, site, report, studies, entries, files.keys(), gallery)
     if report:
         site.pages.append(report.save(out).name)
     for path, text in files.items():
@@ -145,6 +148,19 @@ def _tried(reading: Callable[[Path], Read], out: Path, site: Site) -> Read | Non
         return None
 
 
+def _certified(out: Path, site: Site) -> dict[str, str]:
+    """The pages of what ``simlab certify`` left, by their paths; none, and a problem, where that cannot be read."""
+    pages = {}
+    for drawer in (certify_page, certify_selftest_page):
+        try:
+            pages[f"{CERTIFIED}/{drawer.FILE}"] = drawer.page(drawer.read(out / CERTIFIED))
+        except FileNotFoundError:
+            continue
+        except Unreadable as error:
+            site.problems.append(str(error))
+    return pages
+
+
 def _report(out: Path, draw: Draw, site: Site) -> page.Report | None:
     """The report on what ``simlab verify`` left; nothing, and a problem, where that is not whole."""
     if not (out / page.SOURCE).exists():
@@ -181,6 +197,7 @@ def _index(
     report: page.Report | None,
     studies: list[Study],
     entries: Entries,
+    drawn: Collection[str],
     gallery: Gallery,
 ) -> str:
     verdicts = [claim["verdict"] for claim in report.verdicts["claims"]] if report else []
@@ -202,7 +219,7 @@ def _index(
         ],
         missing=site.missing,
         headline=_headline(studies),
-        others=_others(out, entries),
+        others=_others(out, entries, drawn),
         figures=sorted(gallery.files),
         mark=MARK,
     )
@@ -216,8 +233,14 @@ def _headline(studies: list[Study]) -> dict[str, Any] | None:
     return None
 
 
-def _others(out: Path, entries: Entries) -> Entries:
+def _others(out: Path, entries: Entries, drawn: Collection[str]) -> Entries:
+    """What the index has links to that is no claim and no study; ``drawn`` are the paths of pages drawn now."""
     found = [entry for entry in entries if entry[1] in (large_page.FILE, bench_page.FILE)]
+    told = {
+        f"{CERTIFIED}/{certify_page.FILE}": "A certificate",
+        f"{CERTIFIED}/{certify_selftest_page.FILE}": "What the certifier finds",
+    }
+    found += [(text, path) for path, text in told.items() if path in drawn]
     judged = Path("judge/judge.html")
     return [*found, *([("A judged rule", judged.as_posix())] if (out / judged).exists() else [])]
 

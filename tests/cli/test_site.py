@@ -25,6 +25,7 @@ from reports.gallery import Gallery, pdf
 from reports.page import VERDICT_NAMES
 from reports.runs import SPECS, Unreadable, find, read, shipped
 from reports.studies import STUDIES, content, texts
+from tests.cli.test_certify_selftest_page import document
 from tests.cli.test_claim_pages import Page, dead
 from tests.cli.tiny_runs import faked, large, save, shrunken
 
@@ -299,9 +300,64 @@ def test_a_table_of_another_spec_has_a_page_without_the_figures(
     assert "another spec of this name" in text
 
 
+CERTIFICATE = {
+    "subject": "mine:verify",
+    "contract": "verify",
+    "verdict": "lossless",
+    "meaning": "no deviation found",
+    "summary": "no deviation found in 1 case",
+    "epsilon": 0.03,
+    "confidence": 0.999,
+    "false_alarms": 1e-6,
+    "seed": 0,
+    "seconds": 1.0,
+    "calls": 64,
+    "lines": [
+        {"case": "V = 2", "events": "all tokens", "calls": 64, "tv_at_most": 0.02, "detectable": 0.05, "fails": False}
+    ],
+    "failure": None,
+    "notes": [],
+    "exact": "not possible",
+    "forced": "not possible",
+    "signature": "verify(p, q, drafts, rng) -> tokens",
+    "about": "",
+    "budget": 60.0,
+    "calls_of_each": None,
+    "command": "simlab certify mine:verify",
+    "simlab": "0",
+    "versions": {"python": "3"},
+}
+
+
+def test_what_was_certified_is_drawn_again_and_linked(tmp_path: Path) -> None:
+    index, links = tmp_path / "index.html", ("certify/certificate.html", "certify/selftest.html")
+    site.build(empty(tmp_path))
+    assert set(links).isdisjoint(Page(index).links)
+    (tmp_path / "certify").mkdir()
+    for name, told in (("certificate", CERTIFICATE), ("selftest", document())):
+        (tmp_path / "certify" / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+    built = site.build(tmp_path)
+    assert not built.problems
+    assert set(links) <= set(Page(index).links) & set(built.pages)
+    assert "mine:verify" in Page(tmp_path / links[0]).text
+    assert "12a" in Page(tmp_path / links[1]).text
+    assert [dead(tmp_path / path) for path in ("index.html", *links)] == [[], [], []]
+
+
+def test_a_certificate_alone_makes_a_site_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "certify" / "certificate.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(CERTIFICATE), encoding="utf-8")
+    assert "certify/certificate.html" in site.build(tmp_path).pages
+    for wrong in ("{}", "[]", "no json"):
+        path.write_text(wrong, encoding="utf-8")
+        assert "certify/certificate.json cannot be read" in site.build(tmp_path).problems[0]
+        assert "certify/certificate.html" not in Page(tmp_path / "index.html").links
+
+
 def test_nothing_to_draw_is_wrong_usage(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["report", "--out", str(tmp_path)]) == 2
-    assert "there are no results of simlab verify, run or bench" in capfd.readouterr().err
+    assert "there are no results of simlab verify, run, bench or certify" in capfd.readouterr().err
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(SystemExit) as stopped:
         cli.main(["report", "--out", str(tmp_path / "nowhere")])
