@@ -19,6 +19,8 @@ from simlab.certify.tasks import Fault
 
 ENDS = "a coin is 0 or the largest float below 1 (one in 2^24 in single precision, in 2^53 in double)"
 
+WRITTEN = 64  # numbers of an argument that a program may hold
+
 
 @dataclass(frozen=True)
 class Failing:
@@ -76,9 +78,8 @@ class Failing:
             small = smallest_fault(iter(self.contract.simplest()), self.function, self.seed, self.limit, fault) or small
         shown = small.fault or fault
         inputs = shown.inputs if shown.inputs is not None else shown.task.inputs(small.case, self.seed)
-        arguments = plain(small.case.shown(inputs, shown.task.place(shown.call))) if inputs is not None else {}
-        if shown.uniforms:
-            arguments["uniforms"] = [float(u) for u in shown.uniforms]
+        given = small.case.shown(inputs, shown.task.place(shown.call)) if inputs is not None else {}
+        arguments = plain(given) | ({"uniforms": list(shown.uniforms)} if shown.uniforms else {})
         at = f", but only where {ENDS}" if shown.at_the_ends else ""
         return Failure(
             kind=fault.kind,
@@ -93,7 +94,7 @@ class Failing:
             outcomes=[],
             diagnosis="",
             known=(),
-            script=None,
+            script=None if shown.kind in ("hangs", "dies") else self._one_call(given, shown.uniforms),
         )
 
     def _arguments(self, case: Case) -> dict[str, Any]:
@@ -103,3 +104,19 @@ class Failing:
     def _script(self, small: Smallest) -> str | None:
         where, _, name = self.subject.partition(":")
         return small.case.script(where, name or self.contract.name, small.calls)
+
+    def _one_call(self, arguments: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
+        """A program that makes one call, where its arguments are arrays that can be written down."""
+        if not arguments or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in arguments.values()):
+            return None
+        where, _, name = self.subject.partition(":")
+        source = f"Scripted({list(uniforms)})" if uniforms else "np.random.default_rng(0)"
+        lines = [
+            "import numpy as np",
+            f"from {where} import {name or self.contract.name} as {self.contract.name}",
+            *(["from simlab.certify.scripted import Scripted  # answers with these uniforms"] if uniforms else []),
+            "",
+            *(f"{argument} = np.array({one.tolist()})" for argument, one in arguments.items()),
+            f"print({self.contract.name}({', '.join(arguments)}, {source}))",
+        ]
+        return "\n".join(lines) + "\n"

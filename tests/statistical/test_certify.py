@@ -20,6 +20,7 @@ from simlab.certify.known.verifying import SUSPECTS
 
 LOSSLESS = TRAPS["all coins and residuals at once"]
 SAMPLED = Hidden(LOSSLESS)  # nothing is enumerated, which takes seconds
+NOT_ABOVE = "coin <= ratio where the ratio is 0"
 CALLS = 200  # of each case: 6,400 in all
 
 
@@ -82,6 +83,22 @@ def test_the_program_reproduces_what_was_found(tmp_path: Any, capsys: Any) -> No
     emitted, target = (float(lines[0].split()[i]) for i in (-3, -1))
     assert target == 0.375
     assert emitted > 0.42  # 0.46875 is exact; 3,000 calls are within 0.05 but for a chance of 1e-7
+
+
+def test_the_program_of_a_coin_edge_shows_it(capsys: Any) -> None:
+    """And what only shows there does not end the rest."""
+    certificate = quick(BUGS[NOT_ABOVE].run(), calls=50)
+    failure = certificate.failure
+    assert certificate.verdict == "lossy"
+    assert failure is not None
+    assert failure.at_the_ends
+    assert "otherwise no deviation found" in certificate.summary
+    assert all(line.calls == 50 for line in certificate.lines)
+    assert failure.arguments["uniforms"][0] == 0
+    assert failure.script is not None
+    exec(failure.script.replace(failure.script.splitlines()[1], ""), {"verify": BUGS[NOT_ABOVE].run()})
+    tokens = eval(capsys.readouterr().out)
+    assert failure.arguments["p"][0][tokens[0]] == 0  # excluded, and emitted
 
 
 def test_hidden_state_and_changed_arguments_are_noted() -> None:
