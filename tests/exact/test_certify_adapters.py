@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from simlab.arrays import Array
-from simlab.certify import exact, verifying
+from simlab.certify import certify, exact, verifying
 from simlab.certify.adapters import ADAPTERS, Adapter, adapter, flashspec, universal
 from simlab.certify.adapters.tables import drafted
 from simlab.certify.adapters.torch_random import drawing
@@ -210,3 +210,13 @@ def test_a_missing_device_certifies_nothing(name: str, monkeypatch: pytest.Monke
 
 def test_every_adapter_is_named_after_itself() -> None:
     assert all(name == found.name and found.about.endswith(".") for name, found in ADAPTERS.items())
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", [name for name, found in ADAPTERS.items() if found.needs_cuda])
+def test_kernels_of_a_device_are_certified_there(name: str) -> None:
+    """Whatever they say, they can be called: the certificate is about the kernel, not about the adapter."""
+    pytest.importorskip({"vllm": "vllm", "flashinfer": "flashinfer"}[name])
+    certificate = certify(adapter(name).make(), calls=20, processes=0)
+    assert certificate.verdict != "breaks", certificate.summary
