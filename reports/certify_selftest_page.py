@@ -22,12 +22,14 @@ BUG = {"contract", "mutant", "name", "by", "diagnosis", "named", "sampled", "sam
     "sampled_named",
     "case",
     "calls_for_power",
+    "calls_in_a_pass",
     "confirmed",
 }
+PASS = {"contract", "name", "verdict", "seconds", "tv_at_most", "detectable"}
 CORRECT = {"contract", "name", "runs", "calls_a_run", "false_alarms", "rate_at_most", "stated"}
 WIDE = 52  # bugs that fit in one line of panels
 
-FOUND, POWER, MISSED = "#0072B2", "#D55E00", "#b3261e"
+FOUND, POWER, MISSED, PASSED = "#0072B2", "#D55E00", "#b3261e", "0.55"
 
 
 def read(out: Path) -> dict[str, Any]:
@@ -37,7 +39,8 @@ def read(out: Path) -> dict[str, Any]:
     """
     document = read_json(out / SOURCE, COMMAND)
     told = {"simlab", "seed", "versions", "missed", "rejected"} <= document.keys()
-    if not (told and all(_listed(document.get(name), keys) for name, keys in (("bugs", BUG), ("correct", CORRECT)))):
+    tables = {"bugs": BUG, "correct": CORRECT, "passes": PASS}
+    if not (told and all(_listed(document.get(name), keys) for name, keys in tables.items())):
         raise Unreadable(f"{out / SOURCE} cannot be read: it is no self-test; run `{COMMAND}` again")
     return document
 
@@ -92,7 +95,7 @@ def _labelled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def calls(groups: dict[str, list[dict[str, Any]]]) -> Figure:
-    """A column a bug, a panel a contract: calls until sampling found it, and calls that find it almost surely."""
+    """A column a bug, a panel a contract: calls until it was found, calls that find it almost surely, calls of a pass."""
     lines = _lines({contract: len(rows) for contract, rows in groups.items()})
     figure = Figure(figsize=(11, 0.6 + 2.5 * len(lines)), layout="constrained")
     grid = figure.add_gridspec(len(lines), 1)
@@ -107,7 +110,7 @@ def calls(groups: dict[str, list[dict[str, Any]]]) -> Figure:
             ax.tick_params(labelleft=j == 0)
     legends = [ax.get_legend_handles_labels() for ax in figure.axes]
     entries = {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
-    figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=3, handletextpad=0.2)
+    figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=4, handletextpad=0.2)
     sns.despine(figure)
     return figure
 
@@ -126,6 +129,8 @@ def _lines(sizes: dict[str, int]) -> list[list[str]]:
 def _panel(ax: Axes, contract: str, rows: list[dict[str, Any]]) -> None:
     for place, row in enumerate(rows):
         ax.axvline(place, color="0.94", lw=0.8, zorder=0)
+        if row["calls_in_a_pass"]:
+            ax.plot(place, row["calls_in_a_pass"], "_", color=PASSED, ms=8, mew=1.6, label="made in a pass")
         if row["calls_for_power"] is not None:
             ax.plot(place, row["calls_for_power"], "o", mfc="none", mec=POWER, ms=6, label="found with power 0.999")
         if row["sampled_calls"] is not None:  # what fails at the first call has been counted in none

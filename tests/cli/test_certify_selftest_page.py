@@ -25,7 +25,8 @@ def bug(contract: str, mutant: str, name: str, **other: Any) -> dict[str, Any]:
     }
     row |= {"seconds": 0.1, "diagnosis": f"looks like: {name}", "named": True, "sampled": {"1": True, "10": True}}
     row |= {"sampled_calls": 1234, "sampled_seconds": 0.5, "sampled_diagnosis": "", "sampled_named": False}
-    row |= {"case": "V = 2, gamma = 1", "calls_for_power": 567, "confirmed": {"seeds": 50, "found": 49}}
+    row |= {"case": "V = 2, gamma = 1", "calls_for_power": 567, "calls_in_a_pass": 8901}
+    row["confirmed"] = {"seeds": 50, "found": 49}
     return row | other
 
 
@@ -40,7 +41,7 @@ def missed(contract: str, mutant: str, name: str) -> dict[str, Any]:
         "case": None,
     }
     blank |= {"sampled": {"1": False, "10": False}, "sampled_calls": None, "sampled_seconds": None}
-    return bug(contract, mutant, name, **blank, calls_for_power=None, confirmed=None)
+    return bug(contract, mutant, name, **blank, calls_for_power=None, calls_in_a_pass=None, confirmed=None)
 
 
 def correct(contract: str, name: str, alarms: int) -> dict[str, Any]:
@@ -54,6 +55,12 @@ def document() -> dict[str, Any]:
         "simlab": "0",
         "seed": 7,
         "versions": {"python": "3", "simlab": "0"},
+        "passes": [
+            {"contract": "verify", "name": "compiled", "verdict": "lossless", "seconds": 60.04, "tv_at_most": 0.0123}
+            | {"detectable": 0.0345, "calls": {"V = 2, gamma = 1": 8901}},
+            {"contract": "draft", "name": "row by row", "verdict": "inconclusive", "seconds": 10.0, "tv_at_most": 1.0}
+            | {"detectable": None, "calls": {}},
+        ],
         "bugs": [
             bug("draft", "3", "in <b>bfloat16</b>", named=False, diagnosis="looks like: something else"),
             bug("verify", "12", "residual drawn from p"),
@@ -88,12 +95,16 @@ def cells(text: str, begin: str, end: str) -> list[list[str]]:
 
 def test_every_bug_is_in_the_table_under_its_contract(text: str) -> None:
     assert re.findall(r"<code>(\w+)</code>, (\d+) bugs", text) == [("verify", "4"), ("draft", "2")]
-    rows = cells(text, 'id="bugs"', 'id="correct"')
+    rows = cells(text, 'id="bugs"', 'id="passes"')
     assert [row[0] for row in rows] == ["2", "12a", "12b", "19", "3", "28"]
-    assert rows[0][2:] == ["enumeration", "no", "yes", "0", "567", "49 of 50", "yes"]
-    assert rows[3][1:] == ["coin &lt;= ratio", "not found", "no", "no", "–", "–", "–", "no"]
+    assert rows[0][2:] == ["enumeration", "no", "yes", "0", "567", "8,901", "49 of 50", "yes"]
+    assert rows[3][1:] == ["coin &lt;= ratio", "not found", "no", "no", "–", "–", "–", "–", "no"]
     assert "looks like: something else" in rows[4][1]
     assert rows[4][-1] == "no"
+    assert cells(text, 'id="passes"', 'id="correct"') == [
+        ["verify", "compiled", "lossless", "60.0", "0.0123", "0.0345"],
+        ["draft", "row by row", "inconclusive", "10.0", "1.0000", "–"],
+    ]
     assert cells(text, 'id="correct"', 'id="again"') == [
         ["verify", "sampler match", "1,000", "992", "0", "0.0069"],
         ["draft", "Gumbel noise", "1,000", "992", "3", "0.0069"],
@@ -118,7 +129,7 @@ def test_nothing_is_left_unescaped_or_fetched(text: str) -> None:
     assert text.count("<svg") == 1
     assert "in &lt;b&gt;bfloat16&lt;/b&gt;" in text
     assert not re.search(r"(src|href)=.http|url\(.?http|@import|<script|<b>bfloat16", text)
-    for label in ("12a", "12b", "found in this run", "found with power 0.999", "not by sampling"):
+    for label in ("12a", "12b", "found in this run", "found with power 0.999", "made in a pass", "not by sampling"):
         assert f">{label}</text>" in text
 
 
