@@ -95,7 +95,7 @@ def _labelled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def calls(groups: dict[str, list[dict[str, Any]]]) -> Figure:
-    """A column a bug, a panel a contract: calls until it was found, calls that find it almost surely, calls of a pass."""
+    """A column a bug, a panel a contract: calls until it was found, that find it almost surely, and of a pass."""
     lines = _lines({contract: len(rows) for contract, rows in groups.items()})
     figure = Figure(figsize=(11, 0.6 + 2.5 * len(lines)), layout="constrained")
     grid = figure.add_gridspec(len(lines), 1)
