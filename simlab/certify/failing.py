@@ -15,7 +15,7 @@ from simlab.certify.contracts import Contract
 from simlab.certify.evidence import Evidence, Finding, recognised
 from simlab.certify.exact import Exact
 from simlab.certify.shrink import Smallest, smallest_fault, smallest_wrong, tv
-from simlab.certify.tasks import Fault
+from simlab.certify.tasks import LOST, Edges, Enumerate, Fault
 
 ENDS = "a coin is 0 or the largest float below 1 (one in 2^24 in single precision, in 2^53 in double)"
 
@@ -77,8 +77,7 @@ class Failing:
         if fault.kind in ("broken", "raises", "edge"):
             small = smallest_fault(iter(self.contract.simplest()), self.function, self.seed, self.limit, fault) or small
         shown = small.fault or fault
-        inputs = shown.inputs if shown.inputs is not None else shown.task.inputs(small.case, self.seed)
-        given = small.case.shown(inputs, shown.task.place(shown.call)) if inputs is not None else {}
+        given = self._given(small.case, shown)
         arguments = plain(given) | ({"uniforms": list(shown.uniforms)} if shown.uniforms else {})
         at = f", but only where {ENDS}" if shown.at_the_ends else ""
         return Failure(
@@ -94,8 +93,14 @@ class Failing:
             outcomes=[],
             diagnosis="",
             known=(),
-            script=None if shown.kind in ("hangs", "dies") else self._one_call(given, shown.uniforms),
+            script=None if shown.kind in LOST else self._one_call(given, shown.uniforms),
         )
+
+    def _given(self, case: Case, fault: Fault) -> dict[str, Any]:
+        """The arguments of the call that went wrong, where it is known which one that was."""
+        if not isinstance(fault.task, Edges | Enumerate):
+            return case.shown(fault.task.inputs(case, self.seed), fault.task.place(fault.call))
+        return {} if fault.kind in LOST else case.shown(fault.inputs, fault.call)
 
     def _arguments(self, case: Case) -> dict[str, Any]:
         inputs = case.inputs(1, np.random.default_rng(self.seed))
@@ -106,17 +111,21 @@ class Failing:
         return small.case.script(where, name or self.contract.name, small.calls)
 
     def _one_call(self, arguments: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
-        """A program that makes one call, where its arguments are arrays that can be written down."""
+        """A program that calls with these arguments, if they are arrays that can be written down, and prints the answer."""
         if not arguments or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in arguments.values()):
             return None
         where, _, name = self.subject.partition(":")
-        source = f"Scripted({list(uniforms)})" if uniforms else "np.random.default_rng(0)"
+        given = ", ".join(arguments)
+        once = f"print({self.contract.name}({given}, Scripted({list(uniforms)})))"
+        often = (
+            f"rng = np.random.default_rng(0)\nprint({{str({self.contract.name}({given}, rng)) for _ in range(1000)}})"
+        )
         lines = [
             "import numpy as np",
             f"from {where} import {name or self.contract.name} as {self.contract.name}",
             *(["from simlab.certify.scripted import Scripted  # answers with these uniforms"] if uniforms else []),
             "",
             *(f"{argument} = np.array({one.tolist()})" for argument, one in arguments.items()),
-            f"print({self.contract.name}({', '.join(arguments)}, {source}))",
+            once if uniforms else often,
         ]
         return "\n".join(lines) + "\n"

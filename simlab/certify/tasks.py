@@ -17,6 +17,7 @@ from simlab.certify.base import Broken, Case, Function
 from simlab.certify.blocks import Tokens
 from simlab.certify.scripted import NotScripted
 
+LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
 ASKED_AGAIN = 8  # calls that are made twice to see whether the same generator gives the same tokens
 
 
@@ -197,7 +198,7 @@ class Fault:
     @property
     def at_the_ends(self) -> bool:
         """Whether it came of coins at their ends, and the process that calls is not lost."""
-        return isinstance(self.task, Edges) and self.kind not in ("hangs", "dies")
+        return isinstance(self.task, Edges) and self.kind not in LOST
 
 
 def attempt(task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int]) -> Any:
