@@ -111,7 +111,7 @@ class Failing:
         return small.case.script(where, name or self.contract.name, small.calls)
 
     def _one_call(self, arguments: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
-        """A program that calls with these arguments, if they are arrays that can be written down, and prints the answer."""
+        """A program that calls with these arguments and prints the answer; ``None`` if they are too long to write."""
         if not arguments or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in arguments.values()):
             return None
         where, _, name = self.subject.partition(":")
