@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -50,13 +51,15 @@ class Case(ABC):
 
     ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
     have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
-    ``both_ends``, everything the target can emit must come out with some coins at one of their ends.
+    ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``bugs`` are the
+    names of those that are known of the contract.
     """
 
     name: str
     length: int
     events: tuple[Counted, ...]
     both_ends: bool = False
+    bugs: ClassVar[Collection[str]] = ()
 
     @abstractmethod
     def inputs(self, n: int, rng: np.random.Generator) -> Any:
@@ -82,14 +85,15 @@ class Case(ABC):
         """The law of the first of the events where this is emitted with these probabilities, completed by p."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def suspects(self) -> Mapping[str, Array]:
-        """Known bugs by name: the law of the first of the events."""
-        return {}
+        """Known bugs by name, and the law of the first of the events under each, where there is one."""
+        laws = {name: self.law_under(name) for name in self.bugs}
+        return {name: law for name, law in laws.items() if law is not None}
 
     def law_under(self, known: str) -> Array | None:
-        """That law for one of them; ``None`` where there is none."""
-        return self.suspects.get(known)
+        """That law under one of them; ``None`` where there is none."""
+        return None
 
     @abstractmethod
     def shown(self, inputs: Any, i: int) -> dict[str, Any]:

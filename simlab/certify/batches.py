@@ -63,6 +63,7 @@ class BatchCase(Case):
     small: bool = False
     enumerated: bool = False
     both_ends: bool = False
+    bugs = tuple(SUSPECTS)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -144,13 +145,8 @@ class BatchCase(Case):
             law += probability * reduce(np.multiply.outer, parts).ravel()
         return law
 
-    @cached_property
-    def suspects(self) -> Mapping[str, Array]:
-        laws = {name: self.law_under(name) for name in SUSPECTS}
-        return {name: law for name, law in laws.items() if law is not None}
-
     def law_under(self, known: str) -> Array | None:
-        if not self.small or known not in SUSPECTS:
+        if not self.small:
             return None
         if known not in OF_BATCHES and len(self.blocks) > 1:  # the sequences are independent
             laws = [BatchCase("", (block,), (), True).law_under(known) for block in self.blocks]

@@ -37,6 +37,7 @@ class CandidatesCase(Case):
     small: bool = False
     both_ends: bool = False
     length: int = 1
+    bugs = tuple(SUSPECTS)
 
     def __post_init__(self) -> None:
         support = int((self.q > 0).sum())
@@ -84,13 +85,8 @@ class CandidatesCase(Case):
             law[token] += probability
         return law
 
-    @cached_property
-    def suspects(self) -> Mapping[str, Array]:
-        laws = {name: self.law_under(name) for name in SUSPECTS}
-        return {name: law for name, law in laws.items() if law is not None}
-
     def law_under(self, known: str) -> Array | None:
-        if not self.small or known not in SUSPECTS:
+        if not self.small:
             return None
         verify = SUSPECTS[known].run
         law = np.zeros(len(self.p))

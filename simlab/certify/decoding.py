@@ -117,6 +117,7 @@ class DecodeCase(Case):
     known: bool = False
     few: bool = False
     both_ends: bool = False
+    bugs = tuple(SUSPECTS)
 
     @property
     def length(self) -> int:  # type: ignore[override]
@@ -149,13 +150,8 @@ class DecodeCase(Case):
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         return self.model.law.law_of(emitted)
 
-    @cached_property
-    def suspects(self) -> Mapping[str, Array]:
-        laws = {name: self.law_under(name) for name in SUSPECTS} if self.known else {}
-        return {name: law for name, law in laws.items() if law is not None}
-
     def law_under(self, known: str) -> Array | None:
-        return self.law_by(SUSPECTS[known].run) if self.known and known in SUSPECTS else None
+        return self.law_by(SUSPECTS[known].run) if self.known else None
 
     def law_by(self, loop: Loop) -> Array | None:
         """The law of what a loop emits; ``None`` where some of it is no sequence."""
