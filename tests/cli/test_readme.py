@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.S)
 
 
@@ -74,3 +75,32 @@ def test_every_decoder_and_rule_is_named() -> None:
     from simlab.rules import RULES
 
     assert all(f"`{name}`" in README for name in (*RULES, *DECODERS))
+
+
+def test_the_certificate_is_the_one_of_the_guide() -> None:
+    """What the README shows of a certificate is in the guide, whose output is tested."""
+    guide = (ROOT / "simlab" / "certify" / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n\$ simlab certify (\S+)\n(.*?)```", README, re.S)
+    assert shown
+    assert f"`simlab certify {shown[1]}` takes" in guide
+    parts = shown[2].split("...\n")
+    assert len(parts) == 2
+    assert all(part in guide for part in parts)
+
+
+def test_every_exit_status_and_adapter_is_told() -> None:
+    from experiments.cli_certify import STATUS
+    from simlab.certify.adapters import ADAPTERS
+
+    rows = dict(re.findall(r"^\| (\d) \| (.*) \|$", README, re.M))
+    assert all(f"`{verdict}`" in rows[str(status)] for verdict, status in STATUS.items())
+    named = README.lower()
+    assert all(one.package.removesuffix("-python") in named for one in ADAPTERS.values())
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
+    assert version
+    assert f"version: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changes = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert changes[0] == version[1]
