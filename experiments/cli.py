@@ -144,7 +144,8 @@ def _parser() -> argparse.ArgumentParser:
         "report",
         help="draw all pages again from saved results",
         description="Draw the whole site from saved results, without simulating anything: the claims, a page for each "
-        "run, benchmarks, an index, and every figure as PDF. What is missing is named with the command that makes it.",
+        "run, benchmarks, certificates, an index, and every figure as PDF. What is missing is named with the command "
+        "that makes it.",
     )
     report.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="the results, and the site (out)")
     report.add_argument(
