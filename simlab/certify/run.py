@@ -26,7 +26,7 @@ from simlab.certify.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.exact import ROUNDING, Exact
 from simlab.certify.failing import Failing
 from simlab.certify.shrink import tv
-from simlab.certify.tasks import Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
+from simlab.certify.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.workers import Bench
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.planned import check_share
@@ -242,6 +242,8 @@ class _Run:
             if isinstance(found, Fault):
                 return found
             self.notes += found
+        if HIDDEN in self.notes:
+            self.exact = self.forced = "not possible: hidden state"
         return None
 
     def _enumerated(self, bench: Bench) -> Fault | Exact | None:
@@ -294,6 +296,9 @@ class _Run:
 
     @property
     def _small(self) -> list[int]:
+        """The cases whose coins are given, if what comes out depends on nothing else."""
+        if HIDDEN in self.notes:
+            return []
         return [i for i, case in enumerate((*self.cases, *self.edges)) if case.branches]
 
     def _off(self, found: Exact) -> float:

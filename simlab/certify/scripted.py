@@ -98,11 +98,12 @@ class Piece:
     edges: tuple[float, ...]
     parts: tuple[Piece | Tokens, ...]
 
-    def predicted(self, uniforms: Sequence[float]) -> Tokens:
-        """What comes out for these uniforms."""
+    def predicted(self, uniforms: Sequence[float]) -> tuple[Tokens, int]:
+        """What comes out for these uniforms, and how many of them are asked for."""
         first, *later = uniforms
         part = self.parts[int(np.searchsorted(self.edges, first, side="right")) - 1]
-        return part.predicted(later) if isinstance(part, Piece) else part
+        tokens, asked = part.predicted(later) if isinstance(part, Piece) else (part, 0)
+        return tokens, asked + 1
 
     def law(self) -> dict[Tokens, float]:
         """The probability of every outcome."""
@@ -187,12 +188,16 @@ def law_of(tree: Piece | Tokens) -> dict[Tokens, float]:
 
 
 def mispredicted(call: Call, tree: Piece | Tokens, n: int, rng: np.random.Generator) -> int:
-    """For how many of n random lists of uniforms the tree and the code disagree."""
+    """For how many of n random lists of uniforms the tree and the code disagree.
+
+    They must also ask for equally many: code that keeps uniforms for later calls does not do what the tree says.
+    """
     wrong = 0
     for _ in range(n):
         uniforms = rng.random(64).tolist()
-        tokens = call(Scripted(uniforms))
-        wrong += tokens != (tree.predicted(uniforms) if isinstance(tree, Piece) else tree)
+        script = Scripted(uniforms)
+        found = call(script), script.asked
+        wrong += found != (tree.predicted(uniforms) if isinstance(tree, Piece) else (tree, 0))
     return wrong
 
 

@@ -18,6 +18,7 @@ from simlab.certify.blocks import Tokens
 from simlab.certify.scripted import NotScripted
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
+HIDDEN = "the same arguments and generator give other tokens when it is called again: hidden state"
 ASKED_AGAIN = 8  # calls that are made twice to see whether the same generator gives the same tokens
 
 
@@ -107,7 +108,7 @@ class Conduct(Task):
             if _global_state() != before:
                 notes.append("draws from NumPy's global generator beside the one it is given")
         if any(one != other for one, other in zip(*answers, strict=False)):  # one list may be shorter
-            notes.append("the same arguments and generator give other tokens when it is called again: hidden state")
+            notes.append(HIDDEN)
         notes += [f"changes its argument {name} in place" for name in sorted(watched.changed)]
         return tuple(dict.fromkeys(notes))
 

@@ -141,6 +141,25 @@ def _single(weights: Array, rng: Generator) -> int:
     return int(np.searchsorted(upto, float(rng.random(dtype=np.float32)) * upto[-1], side="right"))
 
 
+class Buffered:
+    """Draws a thousand uniforms at a time and keeps what is left for later calls: hidden state, but lossless."""
+
+    def __init__(self) -> None:
+        self.left: list[float] = []
+
+    def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
+        if len(self.left) < len(p):
+            self.left = rng.random(1024).tolist()
+        for i, x in enumerate(drafts.tolist()):
+            if self.left.pop() >= ratio(p[i], q[i], x):
+                return (*drafts[:i].tolist(), self._token(excess(p[i], q[i], x)))
+        return (*drafts.tolist(), self._token(p[-1]))
+
+    def _token(self, weights: Array) -> int:
+        upto = weights.cumsum()
+        return int(np.searchsorted(upto, self.left.pop() * upto[-1], side="right"))
+
+
 TRAPS: dict[str, Plain] = {
     "the loop of the papers": plain(lossless),
     "sampler match": plain(own_draw),
@@ -153,6 +172,7 @@ TRAPS: dict[str, Plain] = {
     "block verification": block_verification,
     "compiled with Numba": compiled,
     "single precision": in_single_precision,
+    "uniforms kept for later calls": Buffered(),
 }
 
 # Wrong ones ----------------------------------------------------------------------------------------------------
