@@ -27,12 +27,14 @@ from experiments.terminal import UsageError, check_copy, check_writable, drawn, 
 from simlab import __version__
 from simlab.certify import CONTRACTS, Certificate, certify
 from simlab.certify.contracts import contract_named
+from simlab.certify.run import LIMIT
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.planned import check_share
 
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
 STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
 SHOWN = 16  # outcomes that are printed; the page has more
+USUAL = {"processes": 2, "limit": LIMIT}  # what is asked for where nothing is said
 LEAST = 0.01  # seconds of a budget or a limit
 
 
@@ -67,11 +69,18 @@ class Asked:
 
     @property
     def command(self) -> str:
-        """The command that asks for the same."""
+        """The command that asks for the same; what is as usual for the processes that call it goes without saying."""
         words = ["simlab", "certify", self.spec, *(["--contract", self.contract] if self.contract else [])]
         spent = ("budget", self.budget) if self.calls is None else ("calls", self.calls)
-        for name, value in (spent, ("epsilon", self.epsilon), ("confidence", self.confidence), ("seed", self.seed)):
-            words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)]
+        said: list[tuple[str, Any]] = [
+            spent,
+            ("epsilon", self.epsilon),
+            ("confidence", self.confidence),
+            ("seed", self.seed),
+        ]
+        said += [(name, getattr(self, name)) for name, usual in USUAL.items() if getattr(self, name) != usual]
+        for name, value in said:
+            words += [f"--{name}", str(value).removesuffix(".0")]
         return shlex.join(words)
 
 
@@ -315,7 +324,7 @@ def _print_lines(console: Console, document: dict[str, Any]) -> None:
     ]
     console.print(plain_table(console, ("case", "calls", "TV at most", "detects", ""), rows))
     console.print(
-        f"TV at most: of all lines together at confidence {document['confidence']:g}. "
+        f"TV at most: of what is counted, in all cases together, at confidence {document['confidence']:g}. "
         "detects: the smallest TV that would have failed with probability 0.999",
         style="dim",
         soft_wrap=True,

@@ -58,6 +58,7 @@ def page(certificate: dict[str, Any]) -> str:
         called=called,
         drawn=drawn,
         rows=rows,
+        needs_simlab=bool(failure and failure["script"] and "from simlab" in failure["script"]),
         sides=[name for name in SIDES if rows and rows[0][name] is not None],
         arguments=[(name, shown(value)) for name, value in failure["arguments"].items()] if failure else [],
         outcomes_figure=svg(outcomes(drawn), "what comes out against the target") if drawn else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.cli import _parser
 from experiments.cli_certify import Asked, _document, _save, subject
 from reports.certify_page import build
 from simlab.certify import Certificate, certify
@@ -64,8 +66,12 @@ def certificates() -> dict[str, Certificate]:
 @pytest.mark.parametrize(
     ("verdict", "said", "figures"),
     [
-        ("lossless", ["It is no proof", "TV at most", "would have been detected"], 1),
-        ("inconclusive", ["A larger <code>--budget</code>", "too few calls"], 1),
+        (
+            "lossless",
+            ["It is no proof", "TV at most", "What is counted: all tokens together", "would have been detected"],
+            1,
+        ),
+        ("inconclusive", ["A larger <code>--budget</code>", "too few calls", "of what is counted, is at most"], 1),
         ("lossy", ["Looks like: residual drawn from p", "against the target", 'id="reproduce"', "reproduce.py"], 2),
         ("breaks", ["The smallest case that fails", "It raises RuntimeError", "before calls with the real"], 0),
     ],
@@ -96,6 +102,45 @@ def test_every_line_is_in_the_table_and_every_outcome_in_its_own(
     assert f"<summary>{len(lossy.lines)} lines</summary>" in text
     table = text[text.index("against the target</th>") : text.index('id="reproduce"')]
     assert re.findall(r'<td class="row">([\d, ]+)</td>', table) == [row["outcome"] for row in lossy.failure.outcomes]
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("from mine import verify", "what is certified, not simlab.</p>"),
+        ("from simlab.certify.adapters import adapter", "what is certified, and simlab.</p>"),
+        ("from mine import verify\nfrom simlab.certify.scripted import Scripted", "what is certified, and simlab.</p>"),
+    ],
+)
+def test_what_the_program_needs_is_told(
+    first: str, said: str, certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    page(tmp_path, certificates["lossy"])
+    path = tmp_path / "certificate.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["failure"]["script"] = f"import numpy as np\n{first}\n"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert said in build(tmp_path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--calls 64",
+        "--processes 0 --limit 0.5",
+        "--contract draft --budget 1.5 --epsilon 1e-05 --confidence 0.99999999 --seed 3 --limit 1234567.5",
+    ],
+)
+def test_the_command_that_is_told_asks_for_the_same(options: str) -> None:
+    def asked(text: str) -> Asked:
+        return Asked.of(_parser().parse_args(shlex.split(text)))
+
+    first = asked(f"certify mine:verify {options}")
+    assert asked(first.command.removeprefix("simlab ")) == first
+    assert [name in first.command for name in ("--processes", "--limit")] == [
+        name in options for name in ("--processes", "--limit")
+    ]
 
 
 def test_it_is_drawn_from_the_file_alone(certificates: dict[str, Certificate], tmp_path: Path) -> None:
