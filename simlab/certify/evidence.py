@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -84,10 +85,8 @@ class Evidence:
         return [[test.tv_upper(each) if test.n else 1.0 for test in row] for row in self.tests]
 
     def detectable(self) -> list[list[float]]:
-        """For every kind of events, the smallest TV that would have raised an alarm with power 0.999; at most 1."""
-        return [
-            [min(1.0, test.detectable(test.n, self.level)) if test.n else 1.0 for test in row] for row in self.tests
-        ]
+        """For every kind of events, the smallest TV that raises an alarm with power 0.999; infinite if none does."""
+        return [[test.detectable(test.n, self.level) if test.n else inf for test in row] for row in self.tests]
 
 
 @dataclass(frozen=True)

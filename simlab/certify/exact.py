@@ -26,6 +26,7 @@ from simlab.certify.scripted import (
     exact_law,
     law_of,
     mispredicted,
+    one_at_its_end,
 )
 
 TRIED = 200  # random lists of uniforms a tree of outcomes is tried on, for each input
@@ -81,35 +82,42 @@ def exactly(number: int, case: Case, function: Function, rng: np.random.Generato
         if wrong:
             return None
         tried += min(n, MOST)
+    if case.both_ends and (target[law == 0] > 0).any():
+        never = case.events[0].told(int(np.flatnonzero((target > 0) & (law == 0))[0]))
+        raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
     return Exact(number, law, tried, deviates and tried >= SURE / tv)
 
 
 def check_edges(case: Case, function: Function) -> None:
-    """Try all coins at their ends; raises :class:`AtTheEdge` for an outcome that the target excludes, or none at all.
+    """Try all coins at their ends; raises :class:`AtTheEdge` for an outcome that the target excludes, or for none.
 
-    Raises :class:`~simlab.certify.scripted.NotScripted` where coins cannot be given.
+    One coin at its end must be enough. Raises :class:`~simlab.certify.scripted.NotScripted` where none can be given.
     """
-    target = case.events[0].law
-    reached = np.zeros(len(target))
     for _, inputs, _ in case.branches:
-        trying = _Trying(asked(case, function, inputs))
-        with trying.told(inputs):
-            found = at_extremes(trying)
-            if case.both_ends and (trying.fewest == 0 or at_extremes(trying) != found):
-                raise NotScripted("its coins are not those of the generator it is given")
-        for tokens, uniforms in found.items():
-            law = case.law_of({tokens: 1.0})
-            if not (law * target).any():
-                raise AtTheEdge("edge", f"emits {list(tokens)}, which the target excludes", inputs, uniforms)
-            reached += law
-    if case.both_ends and (target[reached == 0] > 0).any():
-        never = case.events[0].told(int(np.flatnonzero((target > 0) & (reached == 0))[0]))
-        raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
+        call = _Trying(asked(case, function, inputs))
+
+        def wrong(uniforms: tuple[float, ...], call: _Trying = call, inputs: Any = inputs) -> AtTheEdge | None:
+            try:
+                with call.told(inputs):
+                    tokens = call(Scripted(uniforms))
+            except AtTheEdge as edge:
+                return edge
+            if (case.law_of({tokens: 1.0}) * case.events[0].law).any():
+                return None
+            return AtTheEdge("edge", f"emits {list(tokens)}, which the target excludes", inputs, call.uniforms)
+
+        for uniforms in at_extremes(call):
+            if wrong(uniforms):
+                asked_for = call.uniforms
+                for one in one_at_its_end(asked_for):
+                    if edge := wrong(one):
+                        raise edge
 
 
 def raised(error: BaseException) -> str:
     """An exception, told in one line."""
-    return " ".join(f"raises {type(error).__name__}: {error}".split())[:300]
+    told = " ".join(f"raises {type(error).__name__}: {error}".split())[:300]
+    return told.encode("utf-8", "backslashreplace").decode()
 
 
 def asked(case: Case, function: Function, inputs: Any) -> Callable[[np.random.Generator], Tokens]:
@@ -118,19 +126,16 @@ def asked(case: Case, function: Function, inputs: Any) -> Callable[[np.random.Ge
 
 
 class _Trying:
-    """Remembers what the last call was given, and how many uniforms were asked for at least in one call."""
+    """Remembers what the last call was given."""
 
     def __init__(self, call: Callable[[np.random.Generator], Tokens]) -> None:
         self.call = call
-        self.fewest = MOST
         self._last = Scripted(())
 
     def __call__(self, rng: np.random.Generator) -> Tokens:
         assert isinstance(rng, Scripted), "its uniforms are given"
         self._last = rng
-        tokens = self.call(rng)
-        self.fewest = min(self.fewest, rng.asked)
-        return tokens
+        return self.call(rng)
 
     @property
     def uniforms(self) -> tuple[float, ...]:

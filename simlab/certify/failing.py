@@ -30,6 +30,7 @@ class Failing:
     function: Function
     seed: int
     limit: float
+    processes: int
     subject: str
     evidence: Evidence
     laws: Mapping[int, Exact]
@@ -49,7 +50,10 @@ class Failing:
             counts = found.counts if found.events == 0 else None
             first = Smallest(case, int(found.counts.sum()), counts, None)
         simple = chain(self.contract.simplest(), (case for case in self.evidence.cases if case.branches))
-        small = smallest_wrong(simple, self.function, self.seed, self.limit, bool(self.laws), diagnosis) or first
+        small = (
+            smallest_wrong(simple, self.function, self.seed, self.limit, self.processes, bool(self.laws), diagnosis)
+            or first
+        )
         target = small.case.events[0].law
         measured = None if small.counts is None else tv(small.counts / small.counts.sum(), target)
         exact = None if small.law is None else tv(small.law, target)
@@ -75,7 +79,12 @@ class Failing:
         where = self._cases[fault.task.case]
         small = Smallest(where, fault.call + 1, None, None, fault)
         if fault.kind in ("broken", "raises", "edge"):
-            small = smallest_fault(iter(self.contract.simplest()), self.function, self.seed, self.limit, fault) or small
+            small = (
+                smallest_fault(
+                    iter(self.contract.simplest()), self.function, self.seed, self.limit, self.processes, fault
+                )
+                or small
+            )
         shown = small.fault or fault
         given = self._given(small.case, shown)
         arguments = plain(given) | ({"uniforms": list(shown.uniforms)} if shown.uniforms else {})

@@ -70,7 +70,7 @@ def certify(
     seed
         Of what is drawn in the cases.
     calls
-        Calls of each case instead of a budget: the same certificate again, whatever the machine.
+        Calls of each case instead of a budget: the same calls and the same verdict on every machine.
     processes
         How many processes call it; 0 calls it in this one, where hangs and crashes are not caught.
     limit
@@ -94,7 +94,8 @@ def certify(
     if calls is not None:
         check_at_least("calls", calls, 1)
     run = _Run(function, contract_named(contract), budget, epsilon, confidence, seed, calls, processes, limit, progress)
-    return run.certificate(subject or named(function))
+    with np.errstate(all="ignore"):  # whatever is set where this is called
+        return run.certificate(subject or named(function))
 
 
 def assert_lossless(function: Function, contract: str = "verify", **options: Any) -> Certificate:
@@ -227,7 +228,9 @@ class _Run:
                 self._tell("explaining")
                 self._explained(bench)
         self._tell("shrinking")
-        failing = Failing(self.contract, self.function, self.seed, self.limit, subject, self.evidence, self.laws)
+        failing = Failing(
+            self.contract, self.function, self.seed, self.limit, self.processes, subject, self.evidence, self.laws
+        )
         if isinstance(found, Fault):
             return failing.of_fault(found)
         if found is not None:

@@ -9,7 +9,7 @@ result is a model of the code that predicts every outcome: :func:`mispredicted` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -24,6 +24,8 @@ HIGHEST = 1 - FINEST  # the largest float64 below 1
 HIGHEST_SINGLE = 1 - 2.0**-24
 LATER = (0.5, 0.0, HIGHEST, 0.2113, 0.7887)  # what later uniforms are while one is cut
 MOST = 200_000  # calls of one law
+LONGEST = 64  # uniforms of one call
+OFF = 2.0**-20  # how far a coin is moved off its end
 
 UNUSED = np.random.PCG64(0)  # a generator must have one
 
@@ -42,13 +44,15 @@ class Scripted(np.random.Generator):
         self.uniforms, self.beyond, self.asked, self.edges = uniforms, beyond, 0, list[float]()
 
     def next(self) -> float:
-        """The next uniform."""
+        """The next uniform. Raises :class:`NotScripted` where there is no end to them."""
+        if self.asked == LONGEST:
+            raise NotScripted("too many uniforms")
         given = self.uniforms[self.asked] if self.asked < len(self.uniforms) else self.beyond
         self.asked += 1
         return given
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        shape = () if size is None else size if out is None else out.shape
+        shape = out.shape if out is not None else () if size is None else size
         values = np.array([self.next() for _ in range(int(np.prod(shape)))], np.float64).reshape(shape)
         if np.dtype(dtype) == np.float32:
             values = np.minimum(values, HIGHEST_SINGLE).astype(np.float32)
@@ -58,6 +62,9 @@ class Scripted(np.random.Generator):
         return values.item() if size is None and np.dtype(dtype) == np.float64 else values[()]
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        bounds = np.broadcast_shapes(np.shape(low), np.shape(high))
+        size = bounds if size is None and bounds else size
+        low, high = (np.asarray(bound) if bounds else bound for bound in (low, high))
         return low + (high - low) * self.random(size)
 
     def choice(
@@ -70,6 +77,14 @@ class Scripted(np.random.Generator):
         if p is not None and not (abs(weights.sum() - 1) < 1e-6 and (weights >= 0).all()):
             raise ValueError("probabilities do not sum to 1")  # as NumPy does
         return values[self.token(weights, size)]
+
+    def __reduce__(self) -> Any:
+        raise NotScripted("a copy of its generator")
+
+    __copy__ = __reduce__
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise NotScripted("a copy of its generator")
 
     def token(self, weights: Array, size: Any = None) -> Any:
         """The token at which the CDF of ``weights[V]`` passes the next uniform."""
@@ -194,22 +209,30 @@ def mispredicted(call: Call, tree: Piece | Tokens, n: int, rng: np.random.Genera
     """
     wrong = 0
     for _ in range(n):
-        uniforms = rng.random(64).tolist()
+        uniforms = rng.random(LONGEST).tolist()
         script = Scripted(uniforms)
         found = call(script), script.asked
         wrong += found != (tree.predicted(uniforms) if isinstance(tree, Piece) else (tree, 0))
     return wrong
 
 
-def at_extremes(call: Call, most: int = 6) -> dict[Tokens, tuple[float, ...]]:
-    """What comes out where every uniform is 0 or the largest float below 1, and the first list that gives it."""
+def at_extremes(call: Call, most: int = 6) -> Iterator[tuple[float, ...]]:
+    """Lists of uniforms that are 0 or the largest float below 1, as long as ``call`` asks for, up to 64.
+
+    The first ``most`` are tried in every combination, the others all at one end.
+    """
     rng = Scripted((), 0.5)
     call(rng)
-    found: dict[Tokens, tuple[float, ...]] = {}
     for ends in product((0.0, HIGHEST), repeat=min(rng.asked + 1, most)):
         for beyond in (0.0, HIGHEST):
-            found.setdefault(call(Scripted(ends, beyond)), (*ends, beyond))
-    return found
+            yield (*ends, *[beyond] * (LONGEST - len(ends)))
+
+
+def one_at_its_end(uniforms: Sequence[float]) -> Iterator[tuple[float, ...]]:
+    """The same lists with all coins but one moved off their ends: two at theirs at once are rarer than rounding."""
+    moved = [OFF if uniform == 0 else 1 - OFF for uniform in uniforms]
+    for place, uniform in enumerate(uniforms):
+        yield (*moved[:place], uniform, *moved[place + 1 :])
 
 
 def possible_edges(p: Array, q: Array) -> list[float]:

@@ -12,7 +12,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.base import Case, Function
 from simlab.certify.evidence import FALSE_ALARMS, Diagnosis
-from simlab.certify.exact import ROUNDING, Exact
+from simlab.certify.exact import Exact
 from simlab.certify.tasks import Counts, Edges, Enumerate, Fault, Sample, Task
 from simlab.certify.workers import Bench
 from simlab.statistics import Sequential
@@ -37,23 +37,29 @@ class Smallest:
 
 
 def smallest_wrong(
-    simplest: Iterator[Case], function: Function, seed: int, limit: float, enumerable: bool, diagnosis: Diagnosis
+    simplest: Iterator[Case],
+    function: Function,
+    seed: int,
+    limit: float,
+    processes: int,
+    enumerable: bool,
+    diagnosis: Diagnosis,
 ) -> Smallest | None:
     """The first of the cases whose outcomes do not follow the target; ``None`` where none is found in time."""
     known = diagnosis.names[0] if diagnosis.names and not enumerable else None
     end = time.monotonic() + SECONDS
     likely = (case for case in simplest if known is None or _seen(case, known))
     while time.monotonic() < end and (cases := list(islice(likely, AT_ONCE))):
-        with Bench(function, cases, seed, 1, limit) as bench:
+        with Bench(function, cases, seed, min(1, processes), limit) as bench:
             for k, case in enumerate(cases):
-                found = _enumerated(bench, k, case) if enumerable else _sampled(bench, k, case, known)
+                found = _enumerated(bench, k, case) if enumerable else _sampled(bench, k, case, known, end)
                 if found or time.monotonic() > end:
                     return found
     return None
 
 
 def smallest_fault(
-    simplest: Iterator[Case], function: Function, seed: int, limit: float, fault: Fault
+    simplest: Iterator[Case], function: Function, seed: int, limit: float, processes: int, fault: Fault
 ) -> Smallest | None:
     """The first of the cases in which a call goes wrong in the same way."""
     end = time.monotonic() + SECONDS
@@ -62,7 +68,7 @@ def smallest_fault(
         return Edges(k, SECONDS) if fault.uniforms or fault.kind == "edge" else Sample(k, 0, 200, SECONDS)
 
     while time.monotonic() < end and (cases := list(islice(simplest, AT_ONCE))):
-        with Bench(function, cases, seed, 1, limit) as bench:
+        with Bench(function, cases, seed, min(1, processes), limit) as bench:
             for found in bench.run(task(k) for k in range(len(cases))):
                 if isinstance(found, Fault) and found.kind == fault.kind:
                     return Smallest(cases[found.task.case], found.call + 1, None, None, found)
@@ -77,21 +83,21 @@ def _seen(case: Case, known: str) -> bool:
 
 
 def _enumerated(bench: Bench, k: int, case: Case) -> Smallest | None:
-    exact = next(bench.run(iter([Enumerate(k, SECONDS)])))
-    if not isinstance(exact, Exact) or tv(exact.law, case.events[0].law) <= ROUNDING:
+    exact = next(bench.run(iter([Enumerate(k, SECONDS)])), None)
+    if not isinstance(exact, Exact) or not exact.deviates:
         return None
-    counted = next(bench.run(iter([Sample(k, 0, BLIND, SECONDS)])))
+    counted = next(bench.run(iter([Sample(k, 0, BLIND, SECONDS)])), None)
     counts = counted.counts[0] if isinstance(counted, Counts) else None
     return Smallest(case, BLIND, counts, exact.law)
 
 
-def _sampled(bench: Bench, k: int, case: Case, known: str | None) -> Smallest | None:
+def _sampled(bench: Bench, k: int, case: Case, known: str | None, end: float) -> Smallest | None:
     law = case.law_under(known) if known else None
     test = Sequential(case.events[0].law, [] if law is None else [law])
     counts = np.zeros(len(case.events[0].law), np.int64)
     for number in range((BLIND if law is None else CALLS) // BATCH):
-        counted = next(bench.run(iter([Sample(k, number, BATCH, SECONDS)])))
-        if not isinstance(counted, Counts):
+        counted = next(bench.run(iter([Sample(k, number, BATCH, SECONDS)])), None)
+        if not isinstance(counted, Counts) or time.monotonic() > end:
             return None
         counts += counted.counts[0]
         test = test.update(counted.counts[0])

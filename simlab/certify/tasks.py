@@ -198,8 +198,8 @@ class Fault:
 
     @property
     def at_the_ends(self) -> bool:
-        """Whether it came of coins at their ends, and the process that calls is not lost."""
-        return isinstance(self.task, Edges) and self.kind not in LOST
+        """Whether it only shows with coins at their ends, and the process that calls is not lost."""
+        return self.kind == "edge" or (isinstance(self.task, Edges) and self.kind not in LOST)
 
 
 def attempt(task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import signal
 import sys
 import time
 import warnings
@@ -22,6 +23,7 @@ from simlab.certify.base import Case, Function
 from simlab.certify.tasks import Fault, Task, attempt
 
 FIRST = 3.0  # times the limit of a call is what a process may take over its first one: it may have to compile
+BEFORE_THE_FORK = " (if it uses threads or a device that were started before: processes=0)"
 
 
 class Counter:
@@ -87,8 +89,9 @@ class Bench:
         """What came of the task of a worker, if it has ended; after that it has none."""
         if worker.pipe in ready:
             return worker.answer()
-        if worker.silent() > (self.limit * (1.0 if worker.started else FIRST)):
-            return worker.lost("hangs", f"does not return within {self.limit:g} s")
+        waited = self.limit * (1.0 if worker.started else FIRST)
+        if worker.silent() > waited:
+            return worker.lost("hangs", f"does not return within {waited:g} s{BEFORE_THE_FORK}")
         return None
 
     def __enter__(self) -> Bench:
@@ -133,7 +136,7 @@ class _Worker:
             answer = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join(1)
-            return self.lost("dies", f"ends the process that calls it (exit status {self.process.exitcode})")
+            return self.lost("dies", f"ends the process that calls it, status {self.process.exitcode}{BEFORE_THE_FORK}")
         self.task, self.started = None, True
         return answer
 
@@ -150,8 +153,14 @@ class _Worker:
         return fault
 
     def end(self) -> None:
-        self.task, self.ended = None, True
-        if self.process.is_alive():
+        self.task = None
+        if self.ended:
+            return
+        self.ended = True
+        assert self.process.pid, "it was started"
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # and what it may have started itself
+        if self.process.is_alive():  # it had no time to make a group
             self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -160,6 +169,7 @@ class _Worker:
 def _serve(
     parents: Connection, pipe: Connection, beat: Any, function: Function, cases: Sequence[Case], seed: int
 ) -> None:
+    os.setsid()  # a group of its own
     parents.close()  # or the end of the parent would not be seen
     devnull = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # nothing the callable prints is wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from functools import partial
 from itertools import product
@@ -86,11 +87,14 @@ def test_rows_that_are_none_are_refused() -> None:
 
 def test_two_calls_in_turn_are_counted_together() -> None:
     case = next(case for case in verifying.cases() if case.name == "two calls in turn")
-    (events,) = case.events
+    events, swapped = case.events
     assert isinstance(events, Successive)
+    assert isinstance(swapped, Successive)
     assert events.law == pytest.approx(np.kron(events.of.law, events.of.law))
     assert events.codes(np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [1 * 4 + 2]
     assert events.told(6) == "0, 1, then 1, 0"
+    calls = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [0, 1], [1, 0], [1, 1]])
+    assert swapped.codes(calls).tolist() == [1 * 4 + 3, 0 * 4 + 2]  # of three and three calls, the first and the last
 
 
 # Coins ---------------------------------------------------------------------------------------------------------
@@ -172,14 +176,43 @@ def test_a_script_answers_in_all_shapes_and_refuses_the_rest() -> None:
 
 
 def test_coins_at_their_ends() -> None:
-    found = at_extremes(lambda rng: (int(rng.random() < 1e-12), int(rng.random() < 1)))
-    assert set(found) == {(0, 1), (1, 1)}
+    def call(rng: np.random.Generator) -> tuple[int, ...]:
+        return (int(rng.random() < 1e-12), int(rng.random() < 1))
+
+    assert {call(Scripted(uniforms)) for uniforms in at_extremes(call)} == {(0, 1), (1, 1)}
+
+
+def test_what_needs_two_coins_at_their_ends_is_no_fault() -> None:
+    """The largest of Gumbel noises made of uniforms: with all of them 0 an excluded token comes out first."""
+
+    def noisy(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> list[int]:
+        with np.errstate(divide="ignore"):
+            noise = np.log(p[0]) - np.log(-np.log(rng.random(p.shape[1])))
+        return [int(noise.argmax())]
+
+    case = next(case for case in verifying.cases() if case.name == "zeros in p")
+    check_edges(case, noisy)
+    with pytest.raises(AtTheEdge, match="excludes"):
+        check_edges(case, lambda p, q, drafts, rng: [int(np.searchsorted(p[0].cumsum(), rng.random()))])
+
+
+def test_what_a_list_cannot_answer_is_refused() -> None:
+    assert Scripted([0.1, 0.2, 0.3]).random(out=np.empty(3)).tolist() == [0.1, 0.2, 0.3]
+    assert Scripted([0.5, 0.25]).uniform(0, np.array([1.0, 2.0])).tolist() == [0.5, 0.5]
+    with pytest.raises(NotScripted, match="too many uniforms"):
+        Scripted([]).random(65)
+    with pytest.raises(NotScripted, match="copy"):
+        copy.deepcopy(Scripted([]))
+    with pytest.raises(NotScripted, match="too many"):
+        exact_law(lambda rng: next((1,) for _ in iter(rng.random, 1.0) if False), [])
 
 
 def check_all_edges(verify: Function) -> None:
-    for case in (*verifying.cases(), *verifying.both_ends()):
+    for number, case in enumerate((*verifying.cases(), *verifying.both_ends())):
         if case.branches:
             check_edges(case, verify)
+        if case.both_ends:
+            exactly(number, case, verify, np.random.default_rng(0))
 
 
 NOT_ENUMERATED = ("exponential coins and Gumbel noise", "uniforms kept for later calls")
@@ -192,21 +225,20 @@ def test_correct_verifiers_have_exactly_the_target_law(name: str) -> None:
         found = exactly(number, case, TRAPS[name], rng)
         assert found is not None, f"{case.name}: an enumeration that predicts what it does"
         assert not found.deviates
-        assert abs(found.law - case.events[0].law).sum() / 2 < (1e-6 if name == "single precision" else 1e-12)
+        assert abs(found.law - case.events[0].law).sum() / 2 < (1e-6 if "single precision" in name else 1e-12)
     check_all_edges(TRAPS[name])
 
 
 @pytest.mark.parametrize("filled", [False, True])
 def test_uniforms_kept_for_later_calls_are_no_law(filled: bool) -> None:
     """A buffer that was filled by one list of uniforms answers for the next: nothing is concluded from that."""
-    case, verify = verifying.cases()[4], Buffered()
+    case, verify = verifying.cases()[4], Buffered(40)
     if filled:
         verify(*case.arguments(np.array([0])), Scripted([], 0.5))
     assert exactly(0, case, verify, np.random.default_rng(0)) is None
-    for edge in verifying.both_ends():
-        if edge.both_ends:
-            with pytest.raises(NotScripted, match="not those of the generator"):
-                check_edges(edge, Buffered())
+    for number, edge in enumerate(verifying.both_ends()):
+        check_edges(edge, Buffered(40))
+        assert exactly(number, edge, Buffered(40), np.random.default_rng(0)) is None
 
 
 @pytest.mark.parametrize("name", SUSPECTS)

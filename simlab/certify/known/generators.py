@@ -13,7 +13,7 @@ from numba import njit
 
 from simlab.arrays import Array
 from simlab.certify.coins import Thrown
-from simlab.certify.known.base import Suspect
+from simlab.certify.known.base import Suspect, single_draw
 from simlab.certify.known.verifying import Verify, excess, lossless, own_draw, ratio, topped, verifier
 
 Generator = np.random.Generator
@@ -141,15 +141,26 @@ def _single(weights: Array, rng: Generator) -> int:
     return int(np.searchsorted(upto, float(rng.random(dtype=np.float32)) * upto[-1], side="right"))
 
 
-class Buffered:
-    """Draws a thousand uniforms at a time and keeps what is left for later calls: hidden state, but lossless."""
+def match_in_single_precision(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+    """The target's own draws in float32."""
+    tokens: list[int] = []
+    for row, x in zip(p, [*drafts.tolist(), -1], strict=True):
+        tokens.append(single_draw(row, rng))
+        if tokens[-1] != x:
+            break
+    return tokens
 
-    def __init__(self) -> None:
+
+class Buffered:
+    """Draws many uniforms at a time and keeps what is left for later calls: hidden state, but lossless."""
+
+    def __init__(self, size: int = 1024) -> None:
+        self.size = size
         self.left: list[float] = []
 
     def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         if len(self.left) < len(p):
-            self.left = rng.random(1024).tolist()
+            self.left = rng.random(self.size).tolist()
         for i, x in enumerate(drafts.tolist()):
             if self.left.pop() >= ratio(p[i], q[i], x):
                 return (*drafts[:i].tolist(), self._token(excess(p[i], q[i], x)))
@@ -172,6 +183,7 @@ TRAPS: dict[str, Plain] = {
     "block verification": block_verification,
     "compiled with Numba": compiled,
     "single precision": in_single_precision,
+    "sampler match in single precision": match_in_single_precision,
     "uniforms kept for later calls": Buffered(),
 }
 
