@@ -194,9 +194,13 @@ def trap_row(trap: Implementation, seed: int, runs: int) -> dict[str, Any]:
         for k, test in enumerate(Evidence([case]).tests[0]):
             rejected |= alarms(test, np.array([counts[k] for counts in tables]), level)
     _, high = proportion_interval(int(rejected.sum()), runs, POWER)
+    opened = certify(trap.make(), trap.contract, calls=SHORTEST, seed=seed, processes=1)
     return {
         "contract": trap.contract,
         "name": trap.name,
+        "enumerated": opened.exact,
+        "forced": opened.forced,
+        "fault": opened.summary if opened.failure else None,
         "runs": runs,
         "calls_a_run": calls,
         "false_alarms": int(rejected.sum()),
@@ -224,7 +228,7 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
             seed, quick, lambda name, done, total: progress.update(bar, description=name, completed=done, total=total)
         )
     missed = [row["name"] for row in document["bugs"] if row["by"] == "not found"]
-    rejected = [row["name"] for row in document["correct"] if row["false_alarms"]]
+    rejected = [row["name"] for row in document["correct"] if row["false_alarms"] or row["fault"]]
     document |= {"missed": missed, "rejected": rejected}
     (out / "selftest.html").unlink(missing_ok=True)  # none of an earlier self-test is left beside this one
     for path in filter(None, (out / "selftest.json", copy)):

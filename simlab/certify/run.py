@@ -66,7 +66,8 @@ def certify(
     budget
         Seconds. A fault ends it earlier; a pass uses it. Shrinking a failure may take some seconds more.
     epsilon, confidence
-        A pass is ``lossless`` if, at this confidence, TV from the target is at most epsilon in every case.
+        A pass is ``lossless`` if, at this confidence, TV from the target is at most epsilon in every case: of all
+        tokens together in small ones, of windows and of classes of tokens in long and large ones.
     seed
         Of what is drawn in the cases.
     calls
@@ -170,8 +171,8 @@ class _Run:
         bounds, detectable = self.evidence.bounds(self.confidence), self.evidence.detectable()
         worst = max(map(max, bounds))
         passed = (
-            f"no deviation found in {len(self.cases)} cases: TV from the target is at most {worst:.3g} in each, at "
-            f"confidence {self.confidence:g}"
+            f"no deviation found in {len(self.cases)} cases: TV from the target, of what is counted, is at most "
+            f"{worst:.3g} in each, at confidence {self.confidence:g}"
         )
         if failure is None:
             verdict = "lossless" if worst <= self.epsilon else "inconclusive"
