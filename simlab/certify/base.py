@@ -106,17 +106,22 @@ class Case(ABC):
 
 @dataclass(frozen=True)
 class Successive:
-    """Events of two calls in turn: what a generator that is reset or shared makes dependent."""
+    """Events of two calls in turn: what a generator that is reset or shared makes dependent.
+
+    Or of two that are ``apart``, as where buffers are swapped: the first and the last of every ``apart + 1`` calls.
+    """
 
     of: Counted
+    apart: int = 1
 
     @property
     def name(self) -> str:
-        return f"{self.of.name}, in two calls in turn"
+        return f"{self.of.name}, in {'two calls in turn' if self.apart == 1 else f'calls {self.apart} apart'}"
 
     def codes(self, tokens: Array) -> Array:
-        codes = self.of.codes(tokens[: len(tokens) // 2 * 2])
-        return codes[::2] * len(self.of.law) + codes[1::2]
+        group = self.apart + 1
+        codes = self.of.codes(tokens[: len(tokens) // group * group])
+        return codes[::group] * len(self.of.law) + codes[self.apart :: group]
 
     @property
     def law(self) -> Array:
@@ -125,6 +130,11 @@ class Successive:
     def told(self, code: int) -> str:
         first, second = divmod(code, len(self.of.law))
         return f"{self.of.told(first)}, then {self.of.told(second)}"
+
+
+def in_turn(events: Counted) -> tuple[Successive, ...]:
+    """Events of calls that are one and two apart."""
+    return (Successive(events), Successive(events, 2))
 
 
 def as_emitted(answer: Any, vocabulary: int, most: int, least: int = 1) -> Tokens:

@@ -18,7 +18,8 @@ from simlab.certify.blocks import Block, Events, joint, windows
 
 TILE = 64  # kernels go over a vocabulary in tiles of this or a multiple of it
 SIZES = (64, 257, 1000, 4099, 65536)
-LENGTHS = ((5, 3), (8, 2), (16, 2))  # gamma, V
+LENGTHS = ((4, 3), (5, 3), (7, 2), (8, 2), (16, 2))  # gamma, V; engines unroll 4 and 7
+LAG = 8  # positions after which uniforms that are drawn eight at a time come again
 
 Change = Callable[[Array, np.random.Generator], Array]
 
@@ -77,8 +78,20 @@ def long_blocks() -> tuple[Named, ...]:
         target = _tables(size, gamma + 1, 1, rng)
         draft = tuple(_scaled(0.7 * p + 0.3 * _other(p, rng)) for p in target[:-1])
         block = Block(target, draft, 1)
-        found.append(Named(f"{gamma} drafts of {size} tokens", block, windows(block, 3)))
+        found.append(_long(f"{gamma} drafts of {size} tokens", block))
+    shares = np.linspace(0.88, 0.93, 17)
+    certain = np.tile([1.0, 0.0], (16, 1))  # where a coin that comes again is seen best
+    found.append(_long("16 certain drafts of 2 tokens", Block.of_rows(np.stack([shares, 1 - shares], axis=1), certain)))
     return tuple(found)
+
+
+def _long(name: str, block: Block) -> Named:
+    return Named(name, block, (*windows(block, 3), *lagged(len(block.p))))
+
+
+def lagged(count: int) -> tuple[Events, ...]:
+    """The first of ``count`` tokens with the one ``LAG`` later, if there is one."""
+    return (Events(f"tokens 0 and {LAG}", (0, LAG)),) if count > LAG else ()
 
 
 @cache

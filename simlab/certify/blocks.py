@@ -178,9 +178,9 @@ def joint(block: Block) -> Events:
 
 
 def windows(block: Block, width: int) -> tuple[Events, ...]:
-    """``width`` neighbouring tokens at the beginning, in the middle and at the end."""
+    """``width`` neighbouring tokens, so that every position is in one of the windows."""
     last = len(block.p) - width
-    starts = sorted({0, last // 2, last})
+    starts = sorted({*range(0, last, width), last})
     return tuple(Events(f"tokens {s} to {s + width - 1}", tuple(range(s, s + width))) for s in starts)
 
 

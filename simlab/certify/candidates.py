@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.base import Branch, Case, Counted, Function, Successive, as_emitted
+from simlab.certify.base import Branch, Case, Counted, Function, as_emitted, in_turn
 from simlab.certify.battery import SIZES
 from simlab.certify.blocks import Block, Events, Tokens, joint
 from simlab.certify.coins import outcomes
@@ -140,9 +140,8 @@ def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:
 def cases() -> tuple[CandidatesCase, ...]:
     """The battery, the simplest first."""
     found = list(_small_ones())
-    in_turn = found[0]
-    doubled = (Successive(in_turn.events[0]),)
-    found.append(CandidatesCase("two calls in turn", in_turn.p, in_turn.q, in_turn.count, doubled))
+    few = found[0]
+    found.append(CandidatesCase("two calls in turn", few.p, few.q, few.count, in_turn(few.events[0])))
     return (*found, *_large_ones())
 
 
@@ -195,11 +194,13 @@ def _large_ones() -> Iterator[CandidatesCase]:
 
 @cache
 def both_ends() -> tuple[CandidatesCase, ...]:
-    """Two tokens, one of them with a mass of a billionth: with the coins at one of their ends it must come out."""
+    """Two tokens, the first with a mass of a billionth: a candidate, it must come out with the coins at an end.
+
+    No more than that can be asked of single precision, in which 1 - 1e-9 is 1.
+    """
     return tuple(
-        _small(f"a mass of 1e-9 on token {token}", np.array([1e-9, 1 - 1e-9][::step]), np.array(q), count, True)
-        for token, step in ((0, 1), (1, -1))
-        for q, count in (([1.0, 0.0], 1), ([0.0, 1.0], 1), ([0.5, 0.5], 2))
+        _small(f"a mass of 1e-9, drafted with {q[0]}", np.array([1e-9, 1 - 1e-9]), np.array(q), count, True)
+        for q, count in (([1.0, 0.0], 1), ([0.5, 0.5], 2))
     )
 
 

@@ -61,10 +61,19 @@ def correct() -> tuple[Implementation, ...]:
         Implementation("verify_batch", name, "", _of(batches.padded(batches.each(verify))))
         for name, verify in (("row by row", verifying.lossless), ("row by row, sampler match", verifying.own_draw))
     ]
+    found += [Implementation("verify_batch", name, "", _always(trap)) for name, trap in batches.PLAIN_TRAPS.items()]
     found += [
         Implementation("verify_candidates", "candidates in turn", "", _of(candidates.lossless)),
         Implementation("verify_candidates", "the target's own draw", "", _of(candidates.own_draw)),
+        Implementation("verify_candidates", "single precision", "", _always(candidates.in_single_precision)),
+        Implementation(
+            "verify_candidates",
+            "the target's own draw in single precision",
+            "",
+            _always(candidates.own_draw_in_single_precision),
+        ),
         Implementation("draft", "row by row", "", _of(drafting.lossless)),
+        Implementation("draft", "single precision", "", _always(drafting.in_single_precision)),
         Implementation("draft", "Gumbel noise", "", _always(drafting.with_gumbel_noise)),
     ]
     found += [Implementation("decode", name, "", partial(playing, loop)) for name, loop in decoding.TRAPS.items()]

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import numpy as np
+
+from simlab.arrays import Array
+
 Code = TypeVar("Code")
 
 
@@ -15,3 +19,9 @@ class Suspect(Generic[Code]):
     name: str
     mutant: str
     run: Code
+
+
+def single_draw(weights: Array, rng: np.random.Generator) -> int:
+    """A token by inverse CDF, all of it in float32."""
+    upto = weights.astype(np.float32).cumsum(dtype=np.float32)
+    return int(np.searchsorted(upto, rng.random(dtype=np.float32) * upto[-1], side="right"))

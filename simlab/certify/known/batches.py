@@ -18,7 +18,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.blocks import Tokens
 from simlab.certify.coins import Coins
-from simlab.certify.known import verifying
+from simlab.certify.known import generators, verifying
 from simlab.certify.known.base import Suspect
 from simlab.certify.known.verifying import Verify, excess, ratio
 
@@ -54,6 +54,24 @@ def padded(verify_batch: VerifyBatch) -> VerifyBatch:
         return [[*row, *[-1] * (p.shape[1] - len(row))] for row in rows]
 
     return verify
+
+
+def _row_by_row(verify: generators.Plain) -> Callable[[Array, Array, Array, np.random.Generator], Any]:
+    """One verifier that takes a generator, for every row."""
+
+    def verify_batch(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
+        return [
+            list(verify(p[b, : gamma + 1], q[b, :gamma], drafts[b, :gamma], rng))
+            for b, gamma in enumerate(lengths(drafts))
+        ]
+
+    return verify_batch
+
+
+PLAIN_TRAPS = {
+    "single precision": _row_by_row(generators.in_single_precision),
+    "sampler match in single precision": _row_by_row(generators.match_in_single_precision),
+}
 
 
 # Rows of another sequence --------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.coins import Coins
-from simlab.certify.known.base import Suspect
+from simlab.certify.known.base import Suspect, single_draw
 from simlab.certify.known.verifying import ratio
 
 VerifyCandidates = Callable[[Array, Array, Array, Coins], tuple[int, ...]]
@@ -80,6 +80,22 @@ lossless = verifier()
 def own_draw(p: Array, q: Array, candidates: Array, coins: Coins) -> tuple[int, ...]:
     """Draws from p and looks at no candidate; lossless too."""
     return (coins.draw(p),)
+
+
+def in_single_precision(p: Array, q: Array, candidates: Array, rng: np.random.Generator) -> tuple[int, ...]:
+    """Candidates in turn in float32, coins included."""
+    rest, whole = p.astype(np.float32), q.astype(np.float32)
+    left = whole
+    for k, x in enumerate(candidates.tolist()):
+        if rng.random(dtype=np.float32) * left[x] < rest[x]:
+            return (x,)
+        rest, left = excess(rest, left), without_rejected(whole, left, candidates[: k + 1].tolist())
+    return (single_draw(rest, rng),)
+
+
+def own_draw_in_single_precision(p: Array, q: Array, candidates: Array, rng: np.random.Generator) -> tuple[int, ...]:
+    """The target's own draw in float32."""
+    return (single_draw(p, rng),)
 
 
 def chain(p: Array, q: Array, candidates: Array) -> tuple[Array, Array]:

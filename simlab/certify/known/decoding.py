@@ -15,7 +15,7 @@ from simlab.arrays import Array
 from simlab.certify.blocks import Tokens
 from simlab.certify.coins import Coins
 from simlab.certify.known import loops
-from simlab.certify.known.base import Suspect
+from simlab.certify.known.base import Suspect, single_draw
 from simlab.certify.known.loops import Asked, Decode, Kept, Loop, Model, State, Step, drafted, emit, speculative
 from simlab.certify.known.verifying import Residual, excess, ratio, tempered, topped
 
@@ -316,6 +316,7 @@ NOISY_SUSPECTS: dict[str, Suspect[Decode]] = {
     )
 }
 NOISY_TRAPS: dict[str, Decode] = {
+    "one token at a time, in single precision": _noisy(lambda p, q, rng: single_draw(p, rng)),
     "recovery with Gumbel noise of its own": _noisy(_noise_of_its_own),
     "draft and target coupled by Gumbel noise, the target's own draw emitted": _noisy(_coupled),
 }

@@ -28,7 +28,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.blocks import Block, Events
 from simlab.certify.coins import Coins
-from simlab.certify.known.base import Suspect
+from simlab.certify.known.base import Suspect, single_draw
 from simlab.certify.known.verifying import tempered, topped
 
 
@@ -89,6 +89,11 @@ def with_gumbel_noise(q: Array, rng: np.random.Generator) -> Array:
     """The largest of log q plus Gumbel noise, which follows q too."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.argmax(np.log(q) + rng.gumbel(size=q.shape), axis=1))
+
+
+def in_single_precision(q: Array, rng: np.random.Generator) -> list[int]:
+    """Row by row in float32."""
+    return [single_draw(row, rng) for row in q]
 
 
 def scaled(rows: Array) -> Array:
