@@ -15,9 +15,10 @@ from simlab.certify.base import Broken, Function, Successive, as_emitted
 from simlab.certify.battery import large_blocks, long_blocks, small_blocks
 from simlab.certify.blocks import Block, Events, joint, windows
 from simlab.certify.coins import Coins, Followed, Thrown, outcomes
+from simlab.certify.contracts import CONTRACTS
 from simlab.certify.evidence import Evidence, calls_needed, divergence, recognised
 from simlab.certify.exact import AtTheEdge, check_edges, exactly
-from simlab.certify.known import bugs, correct
+from simlab.certify.known import Implementation, bugs, correct
 from simlab.certify.known.generators import BUGS, TRAPS, Buffered, plain
 from simlab.certify.known.verifying import SUSPECTS, excess, lossless
 from simlab.certify.scripted import (
@@ -273,6 +274,45 @@ def test_faults_of_coin_edges_need_the_edge(name: str) -> None:
     assert not found.deviates
     with pytest.raises(AtTheEdge):
         check_all_edges(verify)
+
+
+SINGLE = [one for one in correct() if "single precision" in one.name]
+
+
+def test_every_contract_has_code_in_single_precision() -> None:
+    assert {one.contract for one in SINGLE} == set(CONTRACTS)
+
+
+@pytest.mark.parametrize("one", SINGLE, ids=lambda one: f"{one.contract}: {one.name}")
+def test_single_precision_passes_with_coins_at_their_ends(one: Implementation) -> None:
+    contract = CONTRACTS[one.contract]
+    for case in (*contract.cases(), *contract.both_ends()):
+        if case.branches:
+            check_edges(case, one.make())
+    for case in contract.both_ends():
+        found = exactly(0, case, one.make(), np.random.default_rng(0))
+        assert found is not None
+        assert not found.deviates
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_a_rare_token_that_never_comes_is_found_in_every_contract(contract: str) -> None:
+    """Masses below 1e-6 are lost, of the first argument: p, the q of drafts, or the rows of a model."""
+    right = next(one for one in correct() if one.contract == contract).make()
+
+    def loses(rows: object, *others: object) -> object:
+        if callable(rows):
+            return right(lambda prefix: cut(rows(prefix)), *others)
+        return right(cut(rows), *others)
+
+    def cut(rows: object) -> np.ndarray:
+        kept = np.where(np.asarray(rows) < 1e-6, 0, rows)
+        return np.asarray(kept / np.maximum(kept.sum(axis=-1, keepdims=True), 1e-300))
+
+    for case in CONTRACTS[contract].both_ends():
+        if case.both_ends:
+            with pytest.raises(AtTheEdge, match="never emits"):
+                exactly(0, case, loses, np.random.default_rng(0))
 
 
 # The battery ---------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from simlab.certify.coins import outcomes
 from simlab.certify.contracts import contract_named
 from simlab.certify.decoding import DecodeCase, Model, both_ends, cases, simplest
 from simlab.certify.evidence import FALSE_ALARMS, calls_needed
-from simlab.certify.exact import check_edges, exactly
+from simlab.certify.exact import AtTheEdge, check_edges, exactly
 from simlab.certify.known.decoding import NOISY_SUSPECTS, NOISY_TRAPS, SUSPECTS, TRAPS
 from simlab.certify.known.loops import Asked, playing
 from simlab.certify.shrink import tv
@@ -223,10 +223,8 @@ def test_a_wrong_decoder_is_enumerated(name: str) -> None:
 def test_coins_at_their_ends() -> None:
     for case in both_ends():
         check_edges(case, drawn)
-        with pytest.raises(Exception, match="never emits"):
-            check_edges(
-                case, lambda model, length, rng: [int(rng.random() > 0.5 and 0.1 < model(())[1] < 0.9)] * length
-            )
+        with pytest.raises(AtTheEdge, match="never emits"):
+            exactly(0, case, lambda model, length, rng: [int(rng.random() < 2)] * length, np.random.default_rng(0))
 
 
 def test_simplest_cases_come_first() -> None:
