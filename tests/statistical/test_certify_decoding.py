@@ -94,10 +94,10 @@ def test_bugs_are_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", NOISY_SUSPECTS)
 def test_shared_gumbel_noise_is_found(name: str) -> None:
-    """Its TV is 0.0267 in one token of six; without a bet on it, 40000 calls see 0.0253 with power 0.999."""
+    """Its TV is 0.0267 in one token of six; without a bet on it, 41000 calls see 0.0253 with power 0.999."""
     one = next(case for case in cases() if case.name == "one token")
-    assert Sequential(one.events[0].law).detectable(40_000, FALSE_ALARMS / TESTS) < 0.0253
-    assert found(NOISY_SUSPECTS[name].run, 40_000, [one]) is not None
+    assert Sequential(one.events[0].law).detectable(41_000, FALSE_ALARMS / TESTS) < 0.0253
+    assert found(NOISY_SUSPECTS[name].run, 41_000, [one]) is not None
 
 
 @pytest.mark.parametrize(
