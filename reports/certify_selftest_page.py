@@ -26,7 +26,7 @@ BUG = {"contract", "mutant", "name", "by", "diagnosis", "named", "sampled", "sam
     "confirmed",
 }
 PASS = {"contract", "name", "verdict", "seconds", "tv_at_most", "detectable"}
-CORRECT = {"contract", "name", "runs", "calls_a_run", "false_alarms", "rate_at_most", "stated"}
+CORRECT = {"contract", "name", "runs", "calls_a_run", "false_alarms", "rate_at_most", "stated", "fault"}
 WIDE = 52  # bugs that fit in one line of panels
 
 FOUND, POWER, MISSED, PASSED = "#0072B2", "#D55E00", "#b3261e", "0.55"

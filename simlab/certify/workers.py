@@ -136,7 +136,9 @@ class _Worker:
             answer = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join(1)
-            return self.lost("dies", f"ends the process that calls it, status {self.process.exitcode}{BEFORE_THE_FORK}")
+            return self.lost(
+                "dies", f"ends the process that calls it (exit status {self.process.exitcode}){BEFORE_THE_FORK}"
+            )
         self.task, self.started = None, True
         return answer
 

@@ -27,7 +27,7 @@ from simlab.certify.shrink import smallest_wrong
 LOSSLESS = TRAPS["all coins and residuals at once"]
 SAMPLED = Hidden(LOSSLESS)  # nothing is enumerated, which takes seconds
 NOT_ABOVE = "coin <= ratio where the ratio is 0"
-CALLS = 200  # of each case: 6,400 in all
+CALLS = 200  # of each case
 
 
 def wrong(name: str) -> Any:
