@@ -205,8 +205,9 @@ def test_peculiarities_are_noted(
 
 
 def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
     running = subprocess.Popen(
-        [*COMMAND, "certify", "mine:slow", "--budget", "60"],
+        [*COMMAND[:-1], heeded + COMMAND[-1], "certify", "mine:slow", "--budget", "60"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
