@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.blocks import Block, Events, joint, windows
+from simlab.certify.blocks import Block, Events, joint, scaled, windows
 
 TILE = 64  # kernels go over a vocabulary in tiles of this or a multiple of it
 SIZES = (64, 257, 1000, 4099, 65536)
@@ -50,7 +50,7 @@ def small_blocks() -> tuple[Named, ...]:
             ("rows differ, five tokens", _random(5, 1, 3)),
             ("q = p", _of_target(3, 2, 4, lambda p, rng: p)),
             ("q = p up to rounding", _of_target(3, 2, 5, _nearly)),
-            ("q proportional to 1/p", _of_target(3, 2, 6, lambda p, rng: _scaled(1 / p))),
+            ("q proportional to 1/p", _of_target(3, 2, 6, lambda p, rng: scaled(1 / p))),
             ("disjoint supports", _masked(4, 1, 7, [1, 1, 0, 0], [0, 0, 1, 1])),
             ("zeros in p", _masked(4, 1, 8, [0, 1, 1, 0], [1, 1, 1, 1])),
             ("zeros in q", _masked(3, 2, 9, [1, 1, 1], [0, 1, 1])),
@@ -58,7 +58,7 @@ def small_blocks() -> tuple[Named, ...]:
             ("p one-hot", _one_hot(3, 2, 11, target=True)),
             ("q one-hot, as a greedy draft", _one_hot(3, 2, 12, target=False)),
             ("top-k cut differently on the two sides", _rows(*_cut_differently())),
-            ("drafts nearly greedy", _of_target(3, 2, 13, lambda p, rng: _scaled(_other(p, rng) ** 6))),
+            ("drafts nearly greedy", _of_target(3, 2, 13, lambda p, rng: scaled(_other(p, rng) ** 6))),
             ("vocabulary padded with tokens without mass", _masked(5, 1, 14, [1, 1, 1, 0, 0], [1, 1, 1, 0, 0])),
             ("masses of a millionth", _rows([[1e-6, 0.6, 0.4 - 1e-6], [0.3, 0.7, 0.0]], [[0.3, 0.7 - 1e-6, 1e-6]])),
             (
@@ -76,7 +76,7 @@ def long_blocks() -> tuple[Named, ...]:
     for number, (gamma, size) in enumerate(LENGTHS):
         rng = np.random.default_rng([2, number])
         target = _tables(size, gamma + 1, 1, rng)
-        draft = tuple(_scaled(0.7 * p + 0.3 * _other(p, rng)) for p in target[:-1])
+        draft = tuple(scaled(0.7 * p + 0.3 * _other(p, rng)) for p in target[:-1])
         block = Block(target, draft, 1)
         found.append(_long(f"{gamma} drafts of {size} tokens", block))
     shares = np.linspace(0.88, 0.93, 17)
@@ -100,14 +100,14 @@ def large_blocks() -> tuple[Named, ...]:
     found = []
     for number, size in enumerate(SIZES):
         rng = np.random.default_rng([3, number])
-        p, q = (_scaled(rng.gamma(0.3, size=(rows, size)) + 1e-300) for rows in (3, 2))
+        p, q = (scaled(rng.gamma(0.3, size=(rows, size)) + 1e-300) for rows in (3, 2))
         p[:, 1::7] = 0  # excluded by the target
         q[:, 2::7] = 0
         last = (size - 1) // TILE * TILE
         for rows in (p, q):  # the first token, the last, and the last tile are worth looking at
             rows[:, [0, -1]] += 0.1
             rows[:, last:-1] += 0.2 / max(1, size - 1 - last)
-        block = Block.of_rows(_scaled(p), _scaled(q))
+        block = Block.of_rows(scaled(p), scaled(q))
         found.append(Named(f"{size} tokens", block, (Events("two tokens, by class", (0, 1), _classes(block, last)),)))
     return tuple(found)
 
@@ -124,17 +124,13 @@ def _classes(block: Block, last: int) -> Array:
 # Making rows ---------------------------------------------------------------------------------------------------
 
 
-def _scaled(rows: Array) -> Array:
-    return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
-
-
 def _rows(p: list[list[float]], q: list[list[float]]) -> Block:
     return Block.of_rows(np.array(p), np.array(q))
 
 
 def _tables(size: int, positions: int, order: int, rng: np.random.Generator) -> tuple[Array, ...]:
     """Random rows with no mass below 0.02."""
-    return tuple(_scaled(rng.dirichlet(np.ones(size), size ** min(order, i)) + 0.02) for i in range(positions))
+    return tuple(scaled(rng.dirichlet(np.ones(size), size ** min(order, i)) + 0.02) for i in range(positions))
 
 
 def _random(size: int, gamma: int, number: int) -> Block:
@@ -154,14 +150,14 @@ def _other(p: Array, rng: np.random.Generator) -> Array:
 
 
 def _nearly(p: Array, rng: np.random.Generator) -> Array:
-    return _scaled(p * (1 + 4e-16 * rng.integers(-1, 2, p.shape)))
+    return scaled(p * (1 + 4e-16 * rng.integers(-1, 2, p.shape)))
 
 
 def _masked(size: int, gamma: int, number: int, p_mask: list[int], q_mask: list[int]) -> Block:
     block = _random(size, gamma, number)
     return Block(
-        tuple(_scaled(table * p_mask) for table in block.p),
-        tuple(_scaled(table * q_mask) for table in block.q),
+        tuple(scaled(table * p_mask) for table in block.p),
+        tuple(scaled(table * q_mask) for table in block.q),
         block.order,
     )
 

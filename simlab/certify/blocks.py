@@ -172,6 +172,12 @@ class Events:
         return ", ".join(map(str, reversed(digits)))
 
 
+def scaled(rows: Array) -> Array:
+    """Rows ``[..., V]`` scaled to sum to one; those without mass stay as they are."""
+    total = rows.sum(axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(total > 0, total, 1))
+
+
 def joint(block: Block) -> Events:
     """All tokens of the block, each as it is."""
     return Events("all tokens together", tuple(range(len(block.p))))

@@ -18,7 +18,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.base import Branch, Broken, Case, Counted, Function, as_emitted, in_turn, short
-from simlab.certify.blocks import Block, Events, Tokens, joint, windows
+from simlab.certify.blocks import Block, Events, Tokens, joint, scaled, windows
 from simlab.certify.known.decoding import SUSPECTS
 from simlab.certify.known.loops import Asked, Loop
 from simlab.certify.verifying import OfBlock
@@ -221,7 +221,7 @@ def cases() -> tuple[DecodeCase, ...]:
     """The battery, the simplest first."""
     two = _known("two tokens of two", _random(2, 2, 1), few=True)
     zeros = _changed(_random(3, 3, 6), _thinned)
-    certain = _changed(_random(3, 3, 7), lambda table, rng: _scaled(table**8 + 1e-3))
+    certain = _changed(_random(3, 3, 7), lambda table, rng: scaled(table**8 + 1e-3))
     one = Model(Block.of_rows(np.array([[0.5, 0.3, 0.13, 0.07, 0, 0]]), np.empty((0, 6))))
     return (
         _known("one token", one, few=True),
@@ -277,14 +277,10 @@ def _simple_rows(size: int) -> list[list[float]]:
 Change = Callable[[Array, np.random.Generator], Array]
 
 
-def _scaled(rows: Array) -> Array:
-    return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
-
-
 def _random(size: int, length: int, number: int, order: int | None = None) -> Model:
     """Random rows, no mass of which is below 0.02, after the last ``order`` tokens, or all of them."""
     rng, order = np.random.default_rng([5, number]), length - 1 if order is None else order
-    tables = (_scaled(rng.dirichlet(np.ones(size), size ** min(order, i)) + 0.03) for i in range(length))
+    tables = (scaled(rng.dirichlet(np.ones(size), size ** min(order, i)) + 0.03) for i in range(length))
     return Model(Block(tuple(tables), (), order))
 
 
@@ -304,14 +300,14 @@ def _thinned(table: Array, rng: np.random.Generator) -> Array:
     """One token without mass in every row."""
     rows = table.copy()
     rows[np.arange(len(rows)), rng.integers(rows.shape[1], size=len(rows))] = 0
-    return _scaled(rows)
+    return scaled(rows)
 
 
 def _rarely_ended(model: Model, eos: int) -> Model:
     def rarely(table: Array, rng: np.random.Generator) -> Array:
         rows = table.copy()
         rows[:, eos] *= 0.15
-        return _scaled(rows)
+        return scaled(rows)
 
     return Model(_changed(model, rarely).rows, eos)
 
@@ -329,11 +325,11 @@ def _seen(name: str, model: Model, width: int | None = None) -> DecodeCase:
 def _large(size: int, length: int) -> DecodeCase:
     """Many tokens, seen as four classes, the last token among them."""
     rng = np.random.default_rng([7, size])
-    tables = [_scaled(rng.gamma(0.3, size=(size ** min(1, i), size)) + 1e-300) for i in range(length)]
+    tables = [scaled(rng.gamma(0.3, size=(size ** min(1, i), size)) + 1e-300) for i in range(length)]
     labels = rng.integers(3, size=size)
     labels[-1] = 3
     for table in tables:
         table[:, -1] += 0.2
-    block = Block(tuple(map(_scaled, tables)), (), 1)
+    block = Block(tuple(map(scaled, tables)), (), 1)
     pairs = tuple(Events(f"tokens {i} and {i + 1}, by class", (i, i + 1), labels) for i in range(length - 1))
     return DecodeCase(f"{size} tokens", Model(block), tuple(OfBlock(block, events) for events in pairs))

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.blocks import scaled
 from simlab.certify.coins import Coins
 from simlab.certify.known.base import Suspect, single_draw
 from simlab.certify.known.verifying import ratio
@@ -38,13 +39,13 @@ def without_rejected(q: Array, left: Array, rejected: list[int]) -> Array:
     """What is left of q, scaled."""
     rest = q.copy()
     rest[rejected] = 0
-    return _scaled(rest)
+    return scaled(rest)
 
 
 def excess(p: Array, q: Array) -> Array:
     """[p - q]+ scaled, or p where nothing is left."""
     rest = np.maximum(p - q, 0)
-    return _scaled(rest) if rest.any() else p
+    return scaled(rest) if rest.any() else p
 
 
 def what_is_left(p: Array, rest: Array, before: Array, q: Array) -> Array:
@@ -107,10 +108,6 @@ def chain(p: Array, q: Array, candidates: Array) -> tuple[Array, Array]:
     return np.stack(targets), np.stack(drafts[:-1])
 
 
-def _scaled(row: Array) -> Array:
-    return np.asarray(row / (row.sum() or 1.0))
-
-
 # The wrong q ---------------------------------------------------------------------------------------------------
 
 
@@ -149,7 +146,7 @@ def _without_rejected(p: Array, q: Array, candidates: Array, coins: Coins) -> tu
             return (x,)
         struck = rest.copy()
         struck[x] = 0
-        rest = _scaled(struck) if struck.any() else rest
+        rest = scaled(struck) if struck.any() else rest
         left = without_rejected(q, left, candidates[: k + 1].tolist())
     return (coins.draw(rest),)
 

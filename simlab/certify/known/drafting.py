@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.blocks import Block, Events
+from simlab.certify.blocks import Block, Events, scaled
 from simlab.certify.coins import Coins
 from simlab.certify.known.base import Suspect, single_draw
 from simlab.certify.known.verifying import tempered, topped
@@ -94,11 +94,6 @@ def with_gumbel_noise(q: Array, rng: np.random.Generator) -> Array:
 def in_single_precision(q: Array, rng: np.random.Generator) -> list[int]:
     """Row by row in float32."""
     return [single_draw(row, rng) for row in q]
-
-
-def scaled(rows: Array) -> Array:
-    """Rows that sum to one."""
-    return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
 
 
 # Another temperature, another cut ------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.blocks import scaled
 from simlab.certify.coins import Coins
 from simlab.certify.known.base import Suspect
 
@@ -75,20 +76,15 @@ def _or(weights: Array, instead: Array) -> Array:
     return weights if weights.any() else instead
 
 
-def _scaled(rows: Array) -> Array:
-    total = rows.sum(axis=-1, keepdims=True)
-    return np.asarray(rows / np.where(total > 0, total, 1))
-
-
 def tempered(rows: Array, power: float) -> Array:
     """Rows at temperature 1 / power."""
-    return _scaled(rows**power)
+    return scaled(rows**power)
 
 
 def topped(rows: Array, k: int) -> Array:
     """Rows cut to their k largest masses."""
     least = np.sort(rows, axis=-1)[..., -min(k, rows.shape[-1]), None]
-    return _scaled(np.where(rows >= least, rows, 0))
+    return scaled(np.where(rows >= least, rows, 0))
 
 
 # Drafts that are not drawn from the declared q -----------------------------------------------------------------
