@@ -182,8 +182,6 @@ def tree(
 
 # Gumbel noise, which no law is computed of -----------------------------------------------------------------------
 
-Noisy = Callable[[Array, Array, np.random.Generator], tuple[int, bool]]
-
 
 def _argmax(weights: Array, noise: Array) -> int:
     with np.errstate(divide="ignore"):
