@@ -24,6 +24,8 @@ class Purpose(IntEnum):
     DRAFT = 1  # a token proposed
     TARGET = 2  # a token drawn because the target was called
     NOISE = 3  # a token drawn with noise that stays with its position through all iterations
+    PROPOSAL = 4  # a continuous token proposed in place of one that was rejected
+    TRIAL = 5  # whether that one is taken
 
 
 class Chance(ABC):

@@ -46,6 +46,13 @@ class Tape(Chance):
         moved.iteration = iteration
         return moved
 
+    def among(self, rows: np.ndarray) -> Tape:
+        """The tape of the sequences ``rows`` alone, same seed and iteration."""
+        fewer = copy(self)
+        fewer.replicates = self.replicates[rows]
+        fewer._words = Constant(fewer.replicates)
+        return fewer
+
     def uniform(self, position: Array, purpose: Purpose, lane: int | Array = 0, iteration: int | None = None) -> Array:
         """``float64[B, M]`` in [0, 1) for the positions ``[B, M]``; ``lane`` is one number, or ``[M]``."""
         nought = position * 0

@@ -1,0 +1,66 @@
+"""What decoders of continuous tokens share: drafting, verification, and what becomes of a token."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.chance import Purpose, Tape
+from simlab.continuous.chains import Chain
+from simlab.continuous.residual import resample
+from simlab.continuous.rules.base import Model, Rule, Seen, log_keep
+from simlab.continuous.tape import coins, normals
+
+
+class Fate(IntEnum):
+    """What became of a position."""
+
+    TARGET = 0  # drawn by the target without a draft: prefill, or the bonus
+    KEPT = 1
+    REPLACED = 2
+    EXHAUSTED = 3  # rejected, and no proposal was taken
+
+
+class Decoded(NamedTuple):
+    """Finished sequences, and how they came about.
+
+    Where proposals ran out, and the rule has nothing to put there, a token is NaN and the sequence ends.
+    """
+
+    tokens: np.ndarray  # float64[B, N, d]
+    fate: np.ndarray  # int8[B, N], of Fate
+    trials: np.ndarray  # int64[B, N]: proposals
+    calls: np.ndarray  # int64[B]: of the target
+
+    @property
+    def acceptance(self) -> float:
+        """The share of drafts kept among those that were verified."""
+        verified = self.fate != Fate.TARGET
+        return float((self.fate == Fate.KEPT).sum() / max(verified.sum(), 1))
+
+
+def walked(chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose) -> Model:
+    """A trajectory for each token at ``position[B]``, on the noise for ``purpose``."""
+    size = chain.dimension
+    return Model(chain, condition, chain.walk(condition, lambda t: normals(tape, position, purpose, t, 0, size)))
+
+
+def target_noise(rule: Rule) -> Purpose:
+    """The noise the target walks on: the draft's if the rule aligns them, else its own."""
+    return Purpose.DRAFT if rule.aligned else Purpose.TARGET
+
+
+def kept(rule: Rule, seen: Seen, tape: Tape, position: np.ndarray) -> np.ndarray:
+    """``bool[B]``: which drafts are kept."""
+    return coins(tape, position, Purpose.ACCEPT) < np.exp(log_keep(rule.log_kept(seen)))
+
+
+def replaced(
+    rule: Rule, seen: Seen, tape: Tape, position: np.ndarray, limit: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tokens ``[B, d]`` in place of rejected ones, the fate of each, and the proposals it took."""
+    found = resample(rule, seen, tape, position, limit)
+    tokens = np.where(found.found[:, None], found.tokens, rule.unfinished)
+    return tokens, np.where(found.found, Fate.REPLACED, Fate.EXHAUSTED), found.trials

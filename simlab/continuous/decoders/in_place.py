@@ -1,0 +1,75 @@
+"""CSpD's published code: a block is verified against the verified prefix alone, and rejected tokens replaced in place.
+
+The target does not see the drafts of the block, nothing is cut, and a block of ``gamma`` tokens takes one call however
+many drafts are kept. What the target predicts for a token whose neighbours it does not see is taken at its best: the
+exact law given the prefix, with the tokens in between integrated out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.chance import Purpose, Tape
+from simlab.checks import check_at_least
+from simlab.continuous.decoders.base import Decoded, Fate, kept, replaced, target_noise, walked
+from simlab.continuous.gaussians import DENSE, DIAGONAL
+from simlab.continuous.residual import LIMIT, only
+from simlab.continuous.rules.base import Rule, Seen
+from simlab.continuous.tape import check_room
+from simlab.continuous.tokens import Tokens, check_pair
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """``gamma`` drafts a block, each kept or replaced where it stands."""
+
+    gamma: int
+    prefill: int = 0
+    limit: int = LIMIT
+
+    def __post_init__(self) -> None:
+        check_at_least("gamma", self.gamma, 1)
+        check_at_least("prefill", self.prefill, 0)
+        check_at_least("limit", self.limit, 1)
+
+    def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
+        """Decode one sequence a replicate of ``tape``; raises ``ValueError`` as :class:`Truncating` does."""
+        check_pair(target, draft)
+        ahead = target.ahead(self.gamma)
+        for _, _, chain in ahead:
+            rule.check(chain, draft.chain)
+        check_room(target.chain.steps, target.dimension, target.length, self.limit)
+        count, end, size = len(tape.replicates), target.length, target.dimension
+        tokens = np.zeros((count, end, size))
+        fate = np.full((count, end), Fate.TARGET, np.int8)
+        trials, calls = np.zeros((count, end), np.int64), np.zeros(count, np.int64)
+        times = (DIAGONAL if target.carry.ndim == 1 else DENSE).times
+        start = iteration = 0
+        while start < end:
+            iteration += 1
+            own, at = tape.at(iteration), np.full(count, start)
+            calls += 1
+            known = target.before(tokens, at)
+            if start < self.prefill:
+                tokens[:, start] = walked(target.chain, target.condition(known), own, at, Purpose.TARGET).states[0]
+                start += 1
+                continue
+            width = min(self.gamma, end - start)
+            drafts = []
+            for j in range(width):
+                condition = draft.condition(draft.before(tokens, at + j))
+                drafts.append(walked(draft.chain, condition, own, at + j, Purpose.DRAFT))
+                tokens[:, start + j] = drafts[j].states[0]
+            for j, (carry, level, chain) in enumerate(ahead[:width]):
+                seen = Seen(walked(chain, level + times(carry, known), own, at + j, target_noise(rule)), drafts[j])
+                accepted = kept(rule, seen, own, at + j)
+                fate[accepted, start + j] = Fate.KEPT
+                lost = np.flatnonzero(~accepted)
+                where = lost, start + j
+                tokens[where], fate[where], trials[where] = replaced(
+                    rule, only(seen, lost), own.among(lost), at[lost] + j, self.limit
+                )
+            start += width
+        return Decoded(tokens, fate, trials, calls)

@@ -1,0 +1,94 @@
+"""Continuous speculative decoding: a block is cut at the first rejection. CSpD, Algorithm 1.
+
+Where Algorithm 1 keeps all drafts, its last token is undefined; here, as in the base algorithm (Leviathan et al.), the
+target draws one more. ``prefill`` tokens at the start are the target's own (section 3.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.chance import Purpose, Tape
+from simlab.checks import check_at_least
+from simlab.continuous.decoders.base import Decoded, Fate, kept, replaced, target_noise, walked
+from simlab.continuous.residual import LIMIT, only
+from simlab.continuous.rules.base import Rule, Seen
+from simlab.continuous.tape import check_room
+from simlab.continuous.tokens import Tokens, check_pair
+
+
+@dataclass(frozen=True)
+class Truncating:
+    """``gamma`` drafts a block, the kept ones and one more token; at most ``limit`` proposals for a rejected one."""
+
+    gamma: int
+    prefill: int = 0
+    limit: int = LIMIT
+
+    def __post_init__(self) -> None:
+        check_at_least("gamma", self.gamma, 1)
+        check_at_least("prefill", self.prefill, 0)
+        check_at_least("limit", self.limit, 1)
+
+    def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
+        """Decode one sequence a replicate of ``tape``.
+
+        Raises ``ValueError`` where the two models do not go together, or the rule's ratio does not exist for them.
+        """
+        check_pair(target, draft)
+        rule.check(target.chain, draft.chain)
+        check_room(target.chain.steps, target.dimension, target.length, self.limit)
+        count, end, gamma = len(tape.replicates), target.length, self.gamma
+        tokens = np.zeros((count, end + gamma + 1, target.dimension))
+        fate = np.full((count, end + gamma + 1), Fate.TARGET, np.int8)
+        trials = np.zeros((count, end + gamma + 1), np.int64)
+        length, calls = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        iteration = 0
+        while (rows := np.flatnonzero(length < end)).size:
+            iteration += 1
+            own, at = tape.among(rows).at(iteration), length[rows]
+            calls[rows] += 1
+            if iteration <= self.prefill:
+                seen = walked(target.chain, target.condition(target.before(tokens[rows], at)), own, at, Purpose.TARGET)
+                tokens[rows, at] = seen.states[0]
+                length[rows] += 1
+                continue
+
+            # draft gamma tokens, each given those before it
+            drafts = []
+            for j in range(gamma):
+                condition = draft.condition(draft.before(tokens[rows], at + j))
+                drafts.append(walked(draft.chain, condition, own, at + j, Purpose.DRAFT))
+                tokens[rows, at + j] = drafts[j].states[0]
+
+            # one call of the target, given all of them
+            noise = target_noise(rule)
+            targets = [
+                walked(target.chain, target.condition(target.before(tokens[rows], at + j)), own, at + j, noise)
+                for j in range(gamma + 1)
+            ]
+
+            # keep drafts up to the first rejection
+            among = np.ones(len(rows), bool)
+            for j in range(gamma):
+                seen = Seen(targets[j], drafts[j])
+                accepted = kept(rule, seen, own, at + j)
+                fate[rows[among & accepted], at[among & accepted] + j] = Fate.KEPT
+                lost = np.flatnonzero(among & ~accepted)
+                where = rows[lost], at[lost] + j
+                tokens[where], fate[where], trials[where] = replaced(
+                    rule, only(seen, lost), own.among(lost), at[lost] + j, self.limit
+                )
+                among &= accepted
+                length[rows[lost]] += j + 1
+            tokens[rows[among], at[among] + gamma] = targets[gamma].states[0][among]
+            fate[rows[among], at[among] + gamma] = Fate.TARGET
+            length[rows[among]] += gamma + 1
+
+            # a sequence without a token to go on from is over
+            lost = rows[np.isnan(tokens[rows, length[rows] - 1, 0])]
+            tokens[lost[:, None], np.maximum(length[lost, None], np.arange(end))] = np.nan
+            length[lost] = end
+        return Decoded(tokens[:, :end], fate[:, :end], trials[:, :end], calls)

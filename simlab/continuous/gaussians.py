@@ -1,0 +1,129 @@
+"""Normal laws in the log domain, and the two layouts their matrices have.
+
+A diagonal matrix is kept as ``[d]``, or ``[B, d]`` if it differs from row to row; a dense one as ``[d, d]``. A root of a
+covariance S is any L with L L' = S: symmetric, triangular or neither.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import log, pi
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.checks import check_number
+
+HALF_LOG_TURN = 0.5 * log(2 * pi)
+
+
+class Layout(ABC):
+    """What is done with matrices, for vectors ``[B, d]``."""
+
+    @abstractmethod
+    def times(self, matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        """``[B, d]``: the matrix times each vector."""
+
+    @abstractmethod
+    def whitened(self, root: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        """``[B, d]``: the inverse of the root times each vector."""
+
+    @abstractmethod
+    def log_volume(self, root: np.ndarray) -> np.ndarray:
+        """log |det root|, half the logarithm of the determinant of the covariance; -inf if it is singular."""
+
+    @abstractmethod
+    def dense(self, matrix: np.ndarray) -> np.ndarray:
+        """``[d, d]``."""
+
+
+class _Diagonal(Layout):
+    def times(self, matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        return matrix * vectors
+
+    def whitened(self, root: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        return vectors / root
+
+    def log_volume(self, root: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.sum(np.log(np.abs(root)), axis=-1)
+
+    def dense(self, matrix: np.ndarray) -> np.ndarray:
+        return np.diag(matrix)
+
+
+class _Dense(Layout):
+    def times(self, matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        return vectors @ matrix.T
+
+    def whitened(self, root: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(root, vectors.T).T
+
+    def log_volume(self, root: np.ndarray) -> np.ndarray:
+        return np.linalg.slogdet(root)[1]
+
+    def dense(self, matrix: np.ndarray) -> np.ndarray:
+        return matrix
+
+
+DIAGONAL, DENSE = _Diagonal(), _Dense()
+
+
+def root_of(covariance: Any, what: str = "covariance") -> np.ndarray:
+    """The symmetric root of ``covariance``: variances ``[d]`` give standard deviations, ``[d, d]`` a dense root.
+
+    Raises ``ValueError`` for a negative variance, or a matrix that is not symmetric or has a negative eigenvalue.
+    Singular ones are fine: what needs a density says so itself.
+    """
+    values = np.asarray(covariance, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{what} holds {values[~np.isfinite(values)][0]}; expected finite numbers")
+    if values.ndim == 1:
+        if (values < 0).any():
+            raise ValueError(f"{what} holds the variance {values[values < 0][0]}; expected numbers >= 0")
+        return np.sqrt(values)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        raise ValueError(f"{what} has shape {values.shape}; expected variances [d] or a matrix [d, d]")
+    if not np.allclose(values, values.T, rtol=1e-10, atol=0):
+        raise ValueError(f"{what} is not symmetric; expected a covariance")
+    sizes, vectors = np.linalg.eigh(values)
+    if sizes[0] < -1e-12 * max(abs(sizes[-1]), 1e-300):
+        raise ValueError(f"{what} has the eigenvalue {sizes[0]:.4g}; expected none below 0")
+    return (vectors * np.sqrt(np.clip(sizes, 0, None))) @ vectors.T
+
+
+class Normal(NamedTuple):
+    """Normal laws of one covariance: means ``[B, d]``, covariance ``[d, d]``."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """``[B]``; raises ``ValueError`` where the covariance is singular."""
+        size = x.shape[-1]
+        factor = np.linalg.cholesky(self.checked())
+        away = DENSE.whitened(factor, x - self.mean)
+        return -0.5 * np.sum(away * away, axis=-1) - DENSE.log_volume(factor) - size * HALF_LOG_TURN
+
+    def root(self) -> np.ndarray:
+        """``[d, d]``: the lower triangular root."""
+        return np.linalg.cholesky(self.checked())
+
+    def checked(self) -> np.ndarray:
+        """The covariance; raises ``ValueError`` where it is singular or not positive definite."""
+        least = float(np.linalg.eigvalsh(self.covariance)[0])
+        if least <= 1e-14 * float(np.abs(self.covariance).max(initial=1e-300)):
+            raise ValueError(f"the covariance has the eigenvalue {least:.4g}; expected all above 0: else no density")
+        return self.covariance
+
+
+def as_vector(values: Any, size: int, what: str) -> np.ndarray:
+    """``float64[size]`` from a number or from ``size`` of them; raises ``ValueError`` for anything else."""
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.ndim == 0:
+        vector = np.full(size, float(vector))
+    if vector.shape != (size,):
+        raise ValueError(f"{what} has shape {vector.shape}; expected a number or [{size}]")
+    for value in vector:
+        check_number(f"a number of {what}", float(value), least=-np.inf)
+    return vector

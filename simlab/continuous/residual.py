@@ -1,0 +1,49 @@
+"""A token in place of a rejected one, by acceptance-rejection with a bounded number of proposals. CSpD, section 3.3, A.3.
+
+A proposal is taken with probability Z, the mass of what is left of the target, so that trials are geometric: 1 / Z in
+the mean, and more than n with probability (1 - Z)^n. Where Z is 0 none is ever taken. So proposals are counted, and that
+they have run out is a result of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.chance import Purpose, Tape
+from simlab.continuous.rules.base import Model, Rule, Seen, take
+from simlab.continuous.tape import coins
+
+LIMIT = 10_000  # proposals
+
+
+class Resampled(NamedTuple):
+    """Tokens ``[B, d]``, NaN where none was found; proposals made ``[B]``; and whether one was taken ``[B]``."""
+
+    tokens: np.ndarray
+    trials: np.ndarray
+    found: np.ndarray
+
+
+def resample(rule: Rule, seen: Seen, tape: Tape, position: np.ndarray, limit: int = LIMIT) -> Resampled:
+    """Propose until one is taken, at most ``limit`` times, for the rejected tokens at ``position[B]``."""
+    count, size = seen.target.condition.shape
+    tokens = np.full((count, size), np.nan)
+    trials = np.zeros(count, np.int64)
+    waiting = np.arange(count)
+    for trial in range(1, limit + 1):
+        if not len(waiting):
+            break
+        here, own = only(seen, waiting), tape.among(waiting)
+        candidate = rule.propose(here, own, position[waiting], trial)
+        taken = coins(own, position[waiting], Purpose.TRIAL, trial) < take(rule.log_ratio(here, candidate))
+        trials[waiting] = trial
+        tokens[waiting[taken]] = candidate[0][taken]
+        waiting = waiting[~taken]
+    return Resampled(tokens, trials, ~np.isin(np.arange(count), waiting))
+
+
+def only(seen: Seen, rows: np.ndarray) -> Seen:
+    """What is seen of the tokens ``rows``."""
+    return Seen(*(Model(model.chain, model.condition[rows], model.states[:, rows]) for model in seen))

@@ -1,0 +1,88 @@
+"""The contract of a rule for continuous tokens, in the log domain.
+
+All rules of the CSpD paper and those that mend them accept a draft x and take a proposal y, made by the target, by a
+ratio rho of two densities:
+
+    keep x with probability min(1, rho(x));  else propose y until one is taken, each with max(0, 1 - 1 / rho(y)).
+
+They differ in rho and in how proposals are made. The emitted density is min(q, rho q) + (1 - alpha) [rho q - q]+ / Z.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from simlab.chance import Purpose, Tape
+from simlab.continuous.chains import Chain
+from simlab.continuous.tape import normals
+
+
+class Model(NamedTuple):
+    """A chain, the conditions of its tokens, ``[B, d]``, and the trajectories it has walked, ``[T + 1, B, d]``."""
+
+    chain: Chain
+    condition: np.ndarray
+    states: np.ndarray
+
+    def log_step(self, t: int, to: np.ndarray | None = None) -> np.ndarray:
+        """``[B]``: the log density of its kernel t at ``to``, or at the state it went to itself."""
+        to = self.states[t - 1] if to is None else to
+        return self.chain.log_density(t, to, self.states[t], self.condition)
+
+    def log_volumes(self) -> np.ndarray:
+        """``[B]``: log of the product over t >= 2 of sqrt(det S_t)."""
+        steps = range(2, self.chain.steps + 1)
+        return sum((self.chain.log_volume(t, self.states[t]) for t in steps), np.zeros(len(self.condition)))
+
+
+class Seen(NamedTuple):
+    """What verification sees of one token a row: the draft's trajectory, which ends in the draft, and the target's.
+
+    Of the target's trajectory, x_0 is what the target would have drawn with that noise.
+    """
+
+    target: Model
+    draft: Model
+
+
+def log_keep(log_ratio: np.ndarray) -> np.ndarray:
+    """log min(1, rho); CSpD, section 3.1. NaN is not kept."""
+    return np.where(np.isnan(log_ratio), -np.inf, np.minimum(log_ratio, 0.0))
+
+
+def take(log_ratio: np.ndarray) -> np.ndarray:
+    """max(0, 1 - 1 / rho), the threshold of acceptance-rejection sampling; CSpD, eq. 12."""
+    return -np.expm1(-np.maximum(np.where(np.isnan(log_ratio), 0.0, log_ratio), 0.0))
+
+
+class Rule(ABC):
+    """How a drafted token is verified. ``aligned`` says whether the target walks on the noise of the draft.
+
+    A candidate is the states ``[S, B, d]`` of a trajectory from x_0 up, as many as the rule looks at.
+    """
+
+    name: ClassVar[str]
+    aligned: bool = True
+    unfinished: ClassVar[float] = float("nan")  # what a token is filled with when proposals have run out
+
+    @abstractmethod
+    def check(self, target: Chain, draft: Chain) -> None:
+        """Raise ``ValueError`` where the ratio does not exist for these chains."""
+
+    @abstractmethod
+    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+        """``[B]``: log rho of the candidate."""
+
+    def log_kept(self, seen: Seen) -> np.ndarray:
+        """``[B]``: log rho of the draft."""
+        return self.log_ratio(seen, seen.draft.states)
+
+    def propose(self, seen: Seen, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+        """``[S, B, d]``: a candidate from the target; here its last step once more, from the same x_1."""
+        chain, condition, states = seen.target
+        noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, chain.dimension)
+        mean = chain.mean(1, states[1], condition)
+        return (mean + chain.layout.times(chain.root(1, states[1]), noise))[None]

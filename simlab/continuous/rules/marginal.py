@@ -1,0 +1,38 @@
+"""The marginal ratio: the densities of the token itself. CSpD, section 3.1 and A.1.1 (eq. 14), where it is out of reach.
+
+    rho(x) = p(x) / q(x),  proposals are tokens of the target
+
+Speculative sampling for densities: lossless, and no rule keeps more tokens. It needs marginals in closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.chance import Purpose, Tape
+from simlab.continuous.chains import Chain
+from simlab.continuous.rules.base import Rule, Seen
+from simlab.continuous.tape import normals
+
+
+@dataclass(frozen=True)
+class Marginal(Rule):
+    """Lossless; for chains of fixed variances, whose marginals are normal."""
+
+    name = "marginal"
+    aligned: bool = True
+
+    def check(self, target: Chain, draft: Chain) -> None:
+        for chain in (target, draft):
+            chain.marginal(np.zeros((1, chain.dimension))).checked()
+
+    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+        target, draft = (model.chain.marginal(model.condition) for model in seen)
+        return target.log_density(candidate[0]) - draft.log_density(candidate[0])
+
+    def propose(self, seen: Seen, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+        law = seen.target.chain.marginal(seen.target.condition)
+        noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, seen.target.chain.dimension)
+        return (law.mean + noise @ law.root().T)[None]

@@ -1,0 +1,50 @@
+"""The path ratio: one trajectory, its density under both models. CSpD, eqs. 2, 5, 10 to 12, and A.1.2.
+
+    rho(Y) = p(Y) / q(Y),  Y = x_{0:T} walked by the draft; proposals are trajectories of the target
+
+Speculative sampling of whole trajectories, so lossless for them and for x_0; but what separates the models adds up
+over the steps, and acceptance, 1 - TV of the laws of trajectories, falls accordingly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.chance import Purpose, Tape
+from simlab.continuous.chains import Chain
+from simlab.continuous.rules.base import Model, Rule, Seen
+from simlab.continuous.tape import normals
+
+
+@dataclass(frozen=True)
+class Path(Rule):
+    """Lossless. The target's own trajectory is not looked at."""
+
+    name = "path"
+    aligned: bool = True
+
+    def check(self, target: Chain, draft: Chain) -> None:
+        for chain in (target, draft):
+            chain.check_density(1, chain.steps)
+            chain.check_start()
+            chain.check_noisy_end()
+
+    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+        return _log_density(seen.target._replace(states=candidate)) - _log_density(
+            seen.draft._replace(states=candidate)
+        )
+
+    def propose(self, seen: Seen, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+        chain = seen.target.chain
+        size = chain.dimension
+        return chain.walk(
+            seen.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size)
+        )
+
+
+def _log_density(model: Model) -> np.ndarray:
+    """``[B]``: the log density of a whole trajectory."""
+    start = model.chain.log_start(model.states[-1], model.condition)
+    return sum((model.log_step(t) for t in range(1, model.chain.steps + 1)), start)

@@ -1,0 +1,50 @@
+"""The rule of CSpD's published code, as far as it departs from the paper.
+
+* the product of variances enters inverted, 1 / Sigma;
+* to accept, both Mahalanobis distances are divided by 42^2; to resample, they are not;
+* the last step adds no noise, though a variance is predicted for it: drafts are means, and that variance is used in
+  the densities and for proposals;
+* at most 100 proposals, after which the token is zero (:class:`~simlab.continuous.residual.Limit`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from simlab.continuous.chains import Chain
+from simlab.continuous.rules.base import Model, Seen
+from simlab.continuous.rules.variance_product import VarianceProduct
+
+
+@dataclass(frozen=True)
+class ReferenceCode(VarianceProduct):
+    """Lossy; ``sharpness`` is what Mahalanobis distances are multiplied with when a draft is judged."""
+
+    sharpness: float = 42.0**-2
+    name = "cspd-reference"
+    unfinished: ClassVar[float] = 0.0  # what a token is filled with when proposals have run out
+
+    def check(self, target: Chain, draft: Chain) -> None:
+        for chain in (target, draft):
+            chain.check_density(1, chain.steps)
+
+    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+        return -_log_sigma(seen) + seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])
+
+    def log_kept(self, seen: Seen) -> np.ndarray:
+        x = seen.draft.states[0]
+        distances = [self.sharpness * _half_distance(model, x) for model in seen]
+        volumes = [model.chain.log_volume(1, model.states[1]) for model in seen]
+        return -_log_sigma(seen) - (distances[0] + volumes[0]) + (distances[1] + volumes[1])
+
+
+def _log_sigma(seen: Seen) -> np.ndarray:
+    return seen.draft.log_volumes() - seen.target.log_volumes()
+
+
+def _half_distance(model: Model, x: np.ndarray) -> np.ndarray:
+    """``[B]``: half the squared Mahalanobis distance of x from the mean of the last step."""
+    return -model.log_step(1, x) - model.chain.log_volume(1, model.states[1])

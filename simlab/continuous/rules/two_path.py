@@ -1,0 +1,41 @@
+"""CSpD's two-path ratio, all densities of both trajectories, which share x_0 alone. CSpD, eq. 4.
+
+    rho(x) = p(x_T^p) prod_{t >= 2} p(x_{t-1}^p | x_t^p) p(x | x_1^p) / the same of the draft
+
+With shared noise it is ``variance-product`` (eqs. 7 to 9). With noise of its own each trajectory brings the density of
+its noise, so that the ratio is that times exp of half the difference of two chi-squares with d T degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.continuous.chains import Chain
+from simlab.continuous.rules.base import Model, Seen
+from simlab.continuous.rules.last_step import LastStep
+
+
+@dataclass(frozen=True)
+class TwoPath(LastStep):
+    """The ratio in full, step by step."""
+
+    aligned: bool = False
+    name = "two-path"
+
+    def check(self, target: Chain, draft: Chain) -> None:
+        super().check(target, draft)
+        for chain in (target, draft):
+            chain.check_density(2, chain.steps)
+            chain.check_start()
+
+    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+        return _upper(seen.target) - _upper(seen.draft) + super().log_ratio(seen, candidate)
+
+
+def _upper(model: Model) -> np.ndarray:
+    """``[B]``: the log density of a trajectory down to x_1."""
+    steps = range(2, model.chain.steps + 1)
+    start = model.chain.log_start(model.states[-1], model.condition)
+    return sum((model.log_step(t) for t in steps), start)

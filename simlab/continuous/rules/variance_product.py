@@ -1,0 +1,34 @@
+"""CSpD's rule: the ratio of the last step times the product of variances. CSpD, eqs. 8, 9 and 13, and Algorithm 1.
+
+    Sigma = prod_{t >= 2} sqrt(det S_t^q) / sqrt(det S_t^p),    rho(x) = Sigma p(x | x_1^p) / q(x | x_1^q)
+
+Where noise is shared, and x_T too, this is the ratio of the densities of the two trajectories, each at its own
+(``two-path``). Sigma depends on the models, not on x: it is what biases the law, and where it is small enough no proposal
+is ever taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.continuous.chains import Chain
+from simlab.continuous.rules.base import Seen
+from simlab.continuous.rules.last_step import LastStep
+
+
+@dataclass(frozen=True)
+class VarianceProduct(LastStep):
+    """Algorithm 1; with ``aligned=False``, the same with noise that is not shared."""
+
+    name = "variance-product"
+
+    def check(self, target: Chain, draft: Chain) -> None:
+        super().check(target, draft)
+        for chain in (target, draft):
+            chain.check_density(2, chain.steps)
+
+    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+        log_sigma = seen.draft.log_volumes() - seen.target.log_volumes()
+        return log_sigma + super().log_ratio(seen, candidate)

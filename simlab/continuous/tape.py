@@ -1,0 +1,45 @@
+"""Where the random numbers of continuous tokens stand on the tape.
+
+Key = the seed, and counter = (replicate, iteration, position and trial, purpose, denoising step and pair of dimensions).
+Trial 0 is the trajectory itself, or the coin of the draft; proposals for a rejected token are trials 1, 2, ... Step 0 is
+the noise that a trajectory starts from, step t that of the kernel from x_t to x_{t-1}.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simlab.chance import Purpose, Tape
+from simlab.chance.philox import MASK, mantissa, philox4x32
+from simlab.checks import check_at_least
+from simlab.continuous.normals import box_muller
+
+STEPS, PAIRS, TRIALS, POSITIONS = 1 << 16, 1 << 8, 1 << 16, 1 << 16  # what a counter has room for
+
+
+def normals(tape: Tape, position: np.ndarray, purpose: Purpose, step: int, trial: int, size: int) -> np.ndarray:
+    """``float64[B, size]``: the normals of one step of the trajectories at ``position[B]``."""
+    pair = np.arange((size + 1) // 2)
+    place = (position | (trial << 16))[:, None] + 0 * pair
+    kind = ((int(purpose) << 24) | (step << 8) | pair) + 0 * place
+    replicate = tape.replicates[:, None] + 0 * place
+    w0, w1, w2, w3 = philox4x32(replicate, 0 * place + tape.iteration, place, kind, tape.seed & MASK, tape.seed >> 32)
+    first, second = box_muller(mantissa(w0, w1), mantissa(w2, w3))
+    return np.stack([first, second], axis=2).reshape(len(place), -1)[:, :size]
+
+
+def coins(tape: Tape, position: np.ndarray, purpose: Purpose, trial: int = 0) -> np.ndarray:
+    """``float64[B]`` in [0, 1): a coin for the token at ``position[B]``."""
+    return tape.uniform((position | (trial << 16))[:, None], purpose)[:, 0]
+
+
+def check_room(steps: int, dimension: int, length: int, trials: int) -> None:
+    """Raise ``ValueError`` where a run would need more numbers than a counter tells apart."""
+    for name, value, room in (
+        ("steps", steps, STEPS - 1),
+        ("dimension", dimension, 2 * PAIRS),
+        ("length", length, POSITIONS - 1),
+        ("trials", trials, TRIALS - 1),
+    ):
+        if check_at_least(name, value, 1) > room:
+            raise ValueError(f"{name} is {value}; expected at most {room}: the tape has no more numbers")
