@@ -77,7 +77,7 @@ class Chain:
             raise ValueError(f"offset has shape {self.offset.shape}; expected [T, d]")
         steps, size = self.offset.shape
         layout = (steps, size) if self.slope.ndim == 2 else (steps, size, size)
-        expected = dict.fromkeys(("slope", "drive", "factor"), layout)
+        expected: dict[str, tuple[int, ...]] = dict.fromkeys(("slope", "drive", "factor"), layout)
         expected |= {"start_factor": layout[1:], "start_mean": (size,), "start_drive": layout[1:]}
         for name, shape in expected.items():
             if getattr(self, name).shape != shape:

@@ -1,12 +1,12 @@
 """Chains that reverse a diffusion: exact posteriors for normal data, DDIM, and what samplers do to them.
 
-The forward process is x_t = sqrt(abar_t) x_0 + sqrt(1 - abar_t) e (Ho et al., "Denoising diffusion probabilistic models",
-2020). For data x_0 ~ N(c, C) the best prediction of x_0 from x_t is affine,
+The forward process is x_t = sqrt(abar_t) x_0 + sqrt(1 - abar_t) e (Ho et al., "Denoising diffusion probabilistic
+models", 2020). For data x_0 ~ N(c, C) the best prediction of x_0 from x_t is affine,
 
     xhat(x_t) = c + G_t (x_t - sqrt(abar_t) c),   G_t = sqrt(abar_t) C (abar_t C + (1 - abar_t) I)^-1,
 
-and so is every kernel built on it. With ``variance="exact"`` a kernel is the posterior p(x_{t-1} | x_t) itself, so that,
-started from the law of x_T, the chain ends in N(c, C) exactly.
+and so is every kernel built on it. With ``variance="exact"`` a kernel is the posterior p(x_{t-1} | x_t) itself, so
+that, started from the law of x_T, the chain ends in N(c, C) exactly.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None) -> np
     """``float64[T]``: abar_1 to abar_T of a schedule for ``train_steps``, respaced to ``steps`` of them.
 
     ``"linear"`` is DDPM's, betas from 1e-4 to 0.02 for 1000 steps and scaled for others; ``"cosine"`` is that of Nichol
-    and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17. Raises ``ValueError`` for an unknown
-    name, or more steps than there are to choose from.
+    and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17. Raises ``ValueError`` for an
+    unknown name, or more steps than there are to choose from.
     """
     check_choice("schedule", name, SCHEDULES)
     total = check_at_least("train_steps", train_steps, 1)
@@ -50,8 +50,8 @@ def ddpm(covariance: Any, abar: np.ndarray, variance: str = "exact", exact_start
     """The reverse chain of data N(c, ``covariance``): variances ``[d]``, or a matrix ``[d, d]``.
 
     ``variance`` is that of the kernels: ``"exact"``, the posterior's for this data; ``"posterior"``, betatilde, that of
-    x_{t-1} given x_0 too; or ``"upper"``, beta. The last two are DDPM's bounds; betatilde_1 = 0 is raised to betatilde_2,
-    as samplers do. ``exact_start`` starts from the law of x_T, else from N(0, I) as models do.
+    x_{t-1} given x_0 too; or ``"upper"``, beta. The last two are DDPM's bounds; betatilde_1 = 0 is raised to
+    betatilde_2, as samplers do. ``exact_start`` starts from the law of x_T, else from N(0, I) as models do.
     """
     check_choice("variance", variance, VARIANCES)
     data, eye = _data(covariance)
@@ -79,9 +79,13 @@ def ddpm(covariance: Any, abar: np.ndarray, variance: str = "exact", exact_start
     return replace(chain, start_factor=start, start_drive=np.sqrt(abar[-1]) * eye)
 
 
-def ddim(covariance: Any, abar: np.ndarray, eta: float) -> Chain:
-    """DDIM for data N(c, ``covariance``) (Song et al., 2020, eqs. 12 and 16): noiseless at eta = 0, DDPM's at eta = 1."""
+def ddim(covariance: Any, abar: np.ndarray, eta: float, end: float = 0.0) -> Chain:
+    """DDIM for data N(c, ``covariance``) (Song et al., 2020, eqs. 12 and 16): noiseless at eta = 0, DDPM's at eta = 1.
+
+    Its last step adds no noise whatever eta is, so that it has no density; ``end`` is a standard deviation to give it.
+    """
     check_number("eta", eta, 0, 1)
+    check_number("end", end)
     data, eye = _data(covariance)
     before = np.concatenate([[1.0], abar[:-1]])
     sigma = eta * np.sqrt((1 - before) / (1 - abar) * (1 - abar / before))
@@ -92,7 +96,7 @@ def ddim(covariance: Any, abar: np.ndarray, eta: float) -> Chain:
         towards = np.sqrt(before[t]) - along * np.sqrt(abar[t])  # of the predicted x_0
         slopes.append(towards * gain + along * eye)
         drives.append(towards * (eye - np.sqrt(abar[t]) * gain))
-        roots.append(sigma[t] * eye)
+        roots.append((sigma[t] if t else max(sigma[0], end)) * eye)
     return _chain(slopes, drives, roots, eye)
 
 
@@ -103,7 +107,9 @@ def learned_range(chain: Chain, abar: np.ndarray, gate: Any = 0.0, tilt: Any = 0
     Raises ``ValueError`` for a dense chain.
     """
     if not chain.diagonal:
-        raise ValueError("the chain is dense; expected a diagonal one: a learned range is a standard deviation a dimension")
+        raise ValueError(
+            "the chain is dense; expected a diagonal one: a learned range is a standard deviation a dimension"
+        )
     before = np.concatenate([[1.0], abar[:-1]])
     betas = 1 - abar / before
     tilde = betas * (1 - before) / (1 - abar)

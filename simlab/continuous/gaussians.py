@@ -1,7 +1,7 @@
 """Normal laws in the log domain, and the two layouts their matrices have.
 
-A diagonal matrix is kept as ``[d]``, or ``[B, d]`` if it differs from row to row; a dense one as ``[d, d]``. A root of a
-covariance S is any L with L L' = S: symmetric, triangular or neither.
+A diagonal matrix is kept as ``[d]``, or ``[B, d]`` if it differs from row to row; a dense one as ``[d, d]``. A root of
+a covariance S is any L with L L' = S: symmetric, triangular or neither.
 """
 
 from __future__ import annotations

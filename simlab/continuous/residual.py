@@ -1,8 +1,8 @@
-"""A token in place of a rejected one, by acceptance-rejection with a bounded number of proposals. CSpD, section 3.3, A.3.
+"""A token in place of a rejected one, by acceptance-rejection with bounded proposals. CSpD, section 3.3 and A.3.
 
 A proposal is taken with probability Z, the mass of what is left of the target, so that trials are geometric: 1 / Z in
-the mean, and more than n with probability (1 - Z)^n. Where Z is 0 none is ever taken. So proposals are counted, and that
-they have run out is a result of its own.
+the mean, and more than n with probability (1 - Z)^n. Where Z is 0 none is ever taken. So proposals are counted, and
+that they have run out is a result of its own.
 """
 
 from __future__ import annotations

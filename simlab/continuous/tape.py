@@ -1,8 +1,8 @@
 """Where the random numbers of continuous tokens stand on the tape.
 
-Key = the seed, and counter = (replicate, iteration, position and trial, purpose, denoising step and pair of dimensions).
-Trial 0 is the trajectory itself, or the coin of the draft; proposals for a rejected token are trials 1, 2, ... Step 0 is
-the noise that a trajectory starts from, step t that of the kernel from x_t to x_{t-1}.
+Key = the seed, and counter = (replicate, iteration, position and trial, purpose, denoising step and pair of
+dimensions). Trial 0 is the trajectory itself, or the coin of the draft; proposals for a rejected token are trials 1, 2,
+... Step 0 is the noise that a trajectory starts from, step t that of the kernel from x_t to x_{t-1}.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ known in closed form. MAR and its kin (CSpD, section 3.1) differ in what they ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,9 +43,9 @@ class Tokens:
     build: Callable[[np.ndarray], Chain]
     covariance: np.ndarray
     length: int = 1
-    carry: np.ndarray = field(default_factory=lambda: np.zeros(()))
-    level: np.ndarray = field(default_factory=lambda: np.zeros(()))
-    first: np.ndarray = field(default_factory=lambda: np.zeros(()))
+    carry: Any = 0.0
+    level: Any = 0.0
+    first: Any = 0.0
 
     def __post_init__(self) -> None:
         root_of(self.covariance)

@@ -51,8 +51,8 @@ class Truncating:
             own, at = tape.among(rows).at(iteration), length[rows]
             calls[rows] += 1
             if iteration <= self.prefill:
-                seen = walked(target.chain, target.condition(target.before(tokens[rows], at)), own, at, Purpose.TARGET)
-                tokens[rows, at] = seen.states[0]
+                condition = target.condition(target.before(tokens[rows], at))
+                tokens[rows, at] = walked(target.chain, condition, own, at, Purpose.TARGET).states[0]
                 length[rows] += 1
                 continue
 

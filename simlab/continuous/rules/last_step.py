@@ -6,10 +6,10 @@
 each other, and the draft with the target.
 
 *Proof.* Given both trajectories down to x_1, the draft is a draw from q(. | x_1^q), and what is done with it is
-speculative sampling for the densities q(. | x_1^q) and p(. | x_1^p): the emitted token follows p(. | x_1^p). The target's
-own trajectory down to x_1^p is distributed as without a draft, since noise that is shared is standard normal all the
-same. So the token follows the integral of p(. | x_1) p(x_1), the marginal. Along a sequence, x_1^p is made from the kept
-prefix, and the argument holds for each token given those before. QED
+speculative sampling for the densities q(. | x_1^q) and p(. | x_1^p): the emitted token follows p(. | x_1^p). The
+target's own trajectory down to x_1^p is distributed as without a draft, since noise that is shared is standard normal
+all the same. So the token follows the integral of p(. | x_1) p(x_1), the marginal. Along a sequence, x_1^p is made from
+the kept prefix, and the argument holds for each token given those before. QED
 
 Given the trajectories a rejection has probability Z = 1 - int min(p, q), and then takes 1 / Z proposals in the mean: at
 most one proposal a token, whatever the models are, and exactly one where they differ almost surely. Alignment changes

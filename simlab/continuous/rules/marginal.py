@@ -1,4 +1,4 @@
-"""The marginal ratio: the densities of the token itself. CSpD, section 3.1 and A.1.1 (eq. 14), where it is out of reach.
+"""The marginal ratio: the densities of the token itself. CSpD, section 3.1 and A.1.1, eq. 14: there it is out of reach.
 
     rho(x) = p(x) / q(x),  proposals are tokens of the target
 

@@ -39,9 +39,7 @@ class Path(Rule):
     def propose(self, seen: Seen, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         chain = seen.target.chain
         size = chain.dimension
-        return chain.walk(
-            seen.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size)
-        )
+        return chain.walk(seen.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size))
 
 
 def _log_density(model: Model) -> np.ndarray:

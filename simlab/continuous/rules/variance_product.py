@@ -3,8 +3,8 @@
     Sigma = prod_{t >= 2} sqrt(det S_t^q) / sqrt(det S_t^p),    rho(x) = Sigma p(x | x_1^p) / q(x | x_1^q)
 
 Where noise is shared, and x_T too, this is the ratio of the densities of the two trajectories, each at its own
-(``two-path``). Sigma depends on the models, not on x: it is what biases the law, and where it is small enough no proposal
-is ever taken.
+(``two-path``). Sigma depends on the models, not on x: it is what biases the law, and where it is small enough no
+proposal is ever taken.
 """
 
 from __future__ import annotations

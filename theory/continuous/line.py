@@ -1,0 +1,252 @@
+"""The law of a token on the line, by quadrature: what a rule emits, what it keeps, and what it costs.
+
+Given both trajectories down to x_1, the last kernels are normal with means mu_p and mu_q, and the rule does with a
+draft from one and proposals from the other what its two functions say: it emits min(q, rho q) + (1 - alpha) p take / Z.
+That is integrated panel by panel, cut where the ratio passes 1, so that nothing is smoothed over. The means are jointly
+normal (:mod:`theory.continuous.coupled`): over mu_q given the gap mu_p - mu_q the convolution is a normal density, and
+over the gap it is one integral more. Masses come out to 1e-8 or better; what is left is measured by doing everything
+twice, the second time with fewer nodes.
+
+Proposals may be bounded: what they leave unfinished is mass of its own.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+
+from simlab.checks import check_number
+from simlab.continuous.chains import Chain
+from simlab.continuous.rules.base import Model, Rule, Seen, log_keep, take
+from theory.continuous.coupled import Joint, last_means
+
+REACH = 9.0  # standard deviations that are integrated over: 1e-18 is beyond
+GAPS, POINTS = 168, 600  # nodes over the gap, and points the density is given at
+LEAST = 1e-13  # of a draft's mass: what is lost to rounding is not a rejection
+_CUTS = np.array([-REACH, -6, -4, -2.5, -1.2, 0, 1.2, 2.5, 4, 6, REACH])
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+Given = tuple[np.ndarray, np.ndarray]  # the conditions [1] of target and draft
+
+
+class Cells(NamedTuple):
+    """What is emitted given the gap, for M gaps, at K places y relative to mu_q."""
+
+    place: np.ndarray  # [M, K]
+    mass: np.ndarray  # [M, K]
+    kept: np.ndarray  # [M]: alpha
+    taken: np.ndarray  # [M]: Z, the probability that a proposal is taken
+    trials: np.ndarray  # [M]: proposals a token in the mean
+    unfinished: np.ndarray  # [M]: the probability that they run out
+
+
+class Law(NamedTuple):
+    """The law of an emitted token: a density, beside it what is left unfinished."""
+
+    x: np.ndarray  # [N], evenly spaced
+    density: np.ndarray  # [N]
+    kept: float
+    trials: float  # proposals a token in the mean
+    unfinished: float
+
+    @property
+    def mass(self) -> float:
+        """All of it: 1, up to the error of the quadrature."""
+        return float(self.density.sum() * (self.x[1] - self.x[0])) + self.unfinished
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance of what is emitted."""
+        weight = self.density / self.density.sum()
+        mean = float(weight @ self.x)
+        return mean, float(weight @ (self.x - mean) ** 2)
+
+
+class Distances(NamedTuple):
+    """How far a law is from another, each with the error of the quadrature.
+
+    Total variation counts what is left unfinished; Kolmogorov's and Wasserstein's distances are of finished tokens.
+    """
+
+    tv: float
+    ks: float
+    w1: float
+    tv_error: float
+    ks_error: float
+    w1_error: float
+
+
+def emitted(
+    target: Chain, draft: Chain, given: Given, rule: Rule, limit: float = inf, gaps: int = GAPS, points: int = POINTS
+) -> Law:
+    """The law of the token that ``rule`` emits, at most ``limit`` proposals each, for chains of one dimension.
+
+    For rules whose ratio is that of the last step, up to what does not depend on the states: ``last-step``,
+    ``variance-product`` and ``cspd-reference``. Raises ``ValueError`` for chains of more dimensions, a rule whose ratio
+    does not exist, or trajectories that leave nothing to integrate over (T = 1, where mu_q follows from the gap).
+    """
+    if target.dimension != 1 or draft.dimension != 1:
+        raise ValueError(f"the chains have dimension {target.dimension}; expected 1: laws on the line")
+    rule.check(target, draft)
+    joint = last_means(target, draft, given, rule.aligned)
+    gap, share, middle, left = _split(joint)
+    nodes, weights = _over_gap(gap, gaps)
+    found = cells(target, draft, given, rule, nodes, limit)
+    reach = np.concatenate([joint.mean[:1], joint.mean[1:]])
+    wide = np.sqrt(np.diag(joint.covariance)) + np.array([_sd(target), _sd(draft)])
+    x = np.linspace(float((reach - 1.3 * REACH * wide).min()), float((reach + 1.3 * REACH * wide).max()), points)
+    density = np.zeros(points)
+    for node, weight, place, mass in zip(nodes, weights, found.place, found.mass, strict=True):
+        some = mass > 0
+        centre = middle + share * (node - gap[0]) + place[some]
+        density += weight * (norm.pdf(x[:, None], centre, left) @ mass[some])
+    means = (float(weights @ column) for column in (found.kept, found.trials, found.unfinished))
+    return Law(x, density, *means)
+
+
+def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray, limit: float = inf) -> Cells:
+    """What is emitted for each of the gaps ``[M]`` between the means of the last kernels, with mu_q at 0."""
+    check_number("limit", 1.0 if limit == inf else limit, 1)
+    sds = _sd(target), _sd(draft)
+    place, weight = _panels(gaps, sds, _crossings(target, draft, given, rule, gaps))
+    seen = _seen(target, draft, given, np.repeat(gaps, place.shape[1]))
+    candidate = (place.reshape(1, -1, 1)) + _zero(draft, given)
+    log_ratio = rule.log_ratio(seen, candidate).reshape(place.shape)
+    p = norm.pdf(place, gaps[:, None], sds[0]) * weight
+    if draft.noisy_end:
+        drafted, log_kept = norm.pdf(place, 0, sds[1]) * weight, log_ratio
+    else:  # the draft is mu_q itself
+        place, p, log_ratio = (np.pad(v, ((0, 0), (0, 1))) for v in (place, p, log_ratio))
+        drafted = np.zeros_like(p)
+        drafted[:, -1] = 1
+        log_kept = np.repeat(rule.log_kept(_seen(target, draft, given, gaps))[:, None], p.shape[1], 1)
+    keep = drafted * np.exp(log_keep(log_kept))
+    taken = p * take(log_ratio)
+    alpha, z = keep.sum(axis=1), taken.sum(axis=1)
+    lost = np.clip(1 - alpha, 0, None)
+    out = (1 - z) ** limit if limit < inf else (z <= 0) * 1.0  # a mass that is out of reach counts as none
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.where(z > 0, (1 - out) / z, limit)
+        trials = np.where(lost > LEAST, lost * each, 0)
+    return Cells(place, keep + np.where(z > 0, trials, 0)[:, None] * taken, alpha, z, trials, lost * out)
+
+
+def target_law(target: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The density of the target's token at ``x[N]``."""
+    law = target.marginal(condition[None])
+    return norm.pdf(x, law.mean[0, 0], np.sqrt(law.covariance[0, 0]))
+
+
+def distances(
+    target: Chain, draft: Chain, given: Given, rule: Rule, limit: float = inf, gaps: int = GAPS, points: int = POINTS
+) -> tuple[Law, Distances]:
+    """The law a rule emits, and how far it is from the target's; errors from half as many nodes."""
+    fine = emitted(target, draft, given, rule, limit, gaps, points)
+    rough = emitted(target, draft, given, rule, limit, gaps // 2, points // 2)
+    values, others = (_apart(law, target_law(target, given[0], law.x)) for law in (fine, rough))
+    return fine, Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
+
+
+def _apart(law: Law, density: np.ndarray) -> tuple[float, float, float]:
+    width = law.x[1] - law.x[0]
+    tv = 0.5 * float(np.abs(law.density - density).sum() * width + law.unfinished)
+    finished = law.density / (law.density.sum() * width)
+    gap = np.cumsum(finished - density) * width
+    return tv, float(np.abs(gap).max()), float(np.abs(gap).sum() * width)
+
+
+# Parts of it ---------------------------------------------------------------------------------------------------------
+
+
+def _sd(chain: Chain) -> float:
+    """The standard deviation of the last kernel."""
+    return float(abs(chain.layout.dense(chain.factor[0])[0, 0]))
+
+
+def _split(joint: Joint) -> tuple[tuple[float, float], float, float, float]:
+    """Mean and sd of the gap; then mu_q given it: what it moves by, its mean, and its sd."""
+    mean, covariance = joint.gap
+    variance = float(covariance[0, 0])
+    across = float(joint.covariance[1, 0] - joint.covariance[1, 1])  # of mu_q with the gap
+    own = float(joint.covariance[1, 1])
+    tiny = 1e-14 * max(own, float(joint.covariance[0, 0]))
+    if variance <= tiny:
+        variance, share = 0.0, 0.0
+    else:
+        share = across / variance
+    left = own - share * across
+    if left <= 1e-12 * max(own, 1e-300):
+        raise ValueError(
+            "the mean of the draft's last kernel follows from the gap to the target's; expected T >= 2, where noise is "
+            "left to integrate over"
+        )
+    return (float(mean[0]), float(np.sqrt(variance))), share, float(joint.mean[1]), float(np.sqrt(left))
+
+
+def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights over the gap, in panels that meet at 0, where what is kept has an edge."""
+    mean, sd = gap
+    if sd == 0:
+        return np.array([mean]), np.ones(1)
+    low, high = mean - REACH * sd, mean + REACH * sd
+    panels = max(count // len(_NODES), 2)
+    ends = np.linspace(low, high, panels + 1)
+    if low < 0 < high:
+        near = sd * np.geomspace(1e-3, 1, 6)
+        ends = np.unique(np.concatenate([ends, [0.0], *([s] for s in (*near, *-near) if low < s < high)]))
+    half, centre = np.diff(ends) / 2, (ends[:-1] + ends[1:]) / 2
+    nodes = (centre[:, None] + half[:, None] * _NODES).ravel()
+    weights = (half[:, None] * _WEIGHTS).ravel() * norm.pdf(nodes, mean, sd)
+    return nodes, weights
+
+
+def _crossings(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray) -> np.ndarray:
+    """``[M, 2]``: where log rho, a parabola in y, is 0; NaN where it is not."""
+    at = np.array([-1.0, 0.0, 1.0]) * max(_sd(target), _sd(draft))
+    seen = _seen(target, draft, given, np.repeat(gaps, 3))
+    candidate = np.tile(at, len(gaps))[None, :, None] + _zero(draft, given)
+    value = rule.log_ratio(seen, candidate).reshape(-1, 3)
+    unit = at[2]
+    square = (value[:, 2] - 2 * value[:, 1] + value[:, 0]) / (2 * unit**2)
+    slope = (value[:, 2] - value[:, 0]) / (2 * unit)
+    square = np.where(np.abs(square) * unit**2 < 1e-12 * np.abs(value).max(axis=1), 0, square)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(slope**2 - 4 * square * value[:, 1])
+        bulk = -0.5 * (slope + np.copysign(root, slope))  # without cancellation
+        return np.stack([bulk / square, value[:, 1] / bulk], axis=1)
+
+
+def _panels(gaps: np.ndarray, sds: tuple[float, float], crossings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places ``[M, K]`` and weights: panels that end at both means, some deviations from them, and the crossings."""
+    ends = np.concatenate(
+        [gaps[:, None] + sds[0] * _CUTS, np.broadcast_to(sds[1] * _CUTS, (len(gaps), len(_CUTS)))], axis=1
+    )
+    low, high = ends.min(axis=1, keepdims=True), ends.max(axis=1, keepdims=True)
+    inside = np.where(np.isfinite(crossings), np.clip(crossings, low, high), low)
+    ends = np.sort(np.concatenate([ends, inside], axis=1), axis=1)
+    half, centre = np.diff(ends, axis=1) / 2, (ends[:, :-1] + ends[:, 1:]) / 2
+    place = (centre[:, :, None] + half[:, :, None] * _NODES).reshape(len(gaps), -1)
+    return place, (half[:, :, None] * _WEIGHTS).reshape(len(gaps), -1)
+
+
+def _zero(draft: Chain, given: Given) -> float:
+    """Where mu_q is put."""
+    return float(draft.mean(1, np.zeros((1, 1)), given[1][None])[0, 0])
+
+
+def _seen(target: Chain, draft: Chain, given: Given, gaps: np.ndarray) -> Seen:
+    """Two trajectories whose last kernels are ``gaps[B]`` apart: the draft's from x_1 = 0."""
+    own = np.broadcast_to(given[0], (len(gaps), 1)), np.broadcast_to(given[1], (len(gaps), 1))
+    zero = np.zeros((len(gaps), 1))
+    goal = gaps[:, None] + _zero(draft, given)
+    slope = float(target.layout.dense(target.slope[0])[0, 0])
+    rest = target.mean(1, zero, own[0])
+    if slope == 0 and not np.allclose(rest, goal, rtol=1e-12, atol=1e-12):
+        raise ValueError("the target's last kernel does not look at x_1; expected the one gap there can be")
+    states = np.zeros((target.steps + 1, len(gaps), 1))
+    walked = states.copy()
+    walked[1] = (goal - rest) / (slope or 1.0)
+    states[0] = _zero(draft, given)
+    return Seen(Model(target, own[0], walked), Model(draft, own[1], states))
