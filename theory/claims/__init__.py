@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from theory.claims import (
     baselines,
+    cspd_sequences,
     gsd,
     gsd_lossy,
     gsd_output,
@@ -56,6 +57,7 @@ _TOLD = (  # in the order they are told
     pac_scale,
     pac_readings,
     baselines,
+    cspd_sequences,
     published,
     published_rows,
     published_cspd,

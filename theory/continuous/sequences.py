@@ -1,0 +1,165 @@
+"""The law of a whole sequence of continuous tokens, in closed form: as the target makes it, and decoded in place.
+
+Each token is an affine image of one token before it plus normal noise of its own, so that a sequence is normal, and its
+law grows token by token. The maps are read off the chain itself (:meth:`~simlab.continuous.chains.Chain.marginal` is
+affine in the condition), so that the law is that of the process that is run, also if a chain does not end in its data.
+
+Hellinger's distance bounds total variation, H^2 <= TV <= H sqrt(2 - H^2), and so does Pinsker's inequality; from below,
+so does the total variation along any line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.stats import norm
+
+from simlab.checks import check_at_least
+from simlab.continuous.chains import Chain
+from simlab.continuous.gaussians import DENSE, DIAGONAL
+from simlab.continuous.tokens import Tokens
+
+
+class Link(NamedTuple):
+    """Token n = slope x_parent + offset + noise; the parent -1 is what stands before the sequence."""
+
+    parent: int
+    slope: np.ndarray  # [d, d]
+    offset: np.ndarray  # [d]
+    covariance: np.ndarray  # [d, d], of the noise
+
+
+@dataclass(frozen=True)
+class SequenceLaw:
+    """A normal law of sequences: means ``[N, d]`` and covariance ``[N d, N d]``, token by token."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    def token(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Mean ``[d]`` and covariance ``[d, d]`` of token n."""
+        return self.mean[n], self.between(n, n)
+
+    def between(self, n: int, m: int) -> np.ndarray:
+        """``[d, d]``: the covariance of token n with token m."""
+        size = self.mean.shape[1]
+        return self.covariance[n * size : (n + 1) * size, m * size : (m + 1) * size]
+
+    def autocorrelation(self, lag: int) -> np.ndarray:
+        """``[N - lag, d]``: the correlation of each coordinate with itself ``lag`` tokens on."""
+        length, size = self.mean.shape
+        spread = np.sqrt(np.diag(self.covariance)).reshape(length, size)
+        across = [np.diag(self.between(n, n + lag)) for n in range(length - lag)]
+        return np.array(across).reshape(-1, size) / (spread[: length - lag] * spread[lag:])
+
+    def whitened(self, tokens: np.ndarray) -> np.ndarray:
+        """``[B, N d]``: independent standard normals if ``tokens[B, N, d]`` follow the law, each from those so far."""
+        away = (tokens - self.mean).reshape(len(tokens), -1)
+        return np.linalg.solve(np.linalg.cholesky(self.covariance), away.T).T
+
+
+def autoregressive(tokens: Tokens) -> SequenceLaw:
+    """The model's own law, which a lossless rule keeps if a block is cut at its first rejection (``Truncating``).
+
+    Raises ``ValueError`` for a learned range, where states are not normal.
+    """
+    link = _linked(tokens.chain, tokens.carry, tokens.level)
+    return grown([link._replace(parent=n - 1) for n in range(tokens.length)], tokens.first)
+
+
+def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
+    """The law ``InPlace`` gives with a lossless rule: given the token before its block, a token is independent of it.
+
+    Raises ``ValueError`` for a learned range, gamma < 1 and prefill < 0.
+    """
+    check_at_least("gamma", gamma, 1)
+    check_at_least("prefill", prefill, 0)
+    one = _linked(target.chain, target.carry, target.level)
+    links = [one._replace(parent=n - 1) for n in range(min(prefill, target.length))]
+    ahead = [_linked(chain, carry, level) for carry, level, chain in target.ahead(gamma)]
+    while len(links) < target.length:
+        before, left = len(links) - 1, target.length - len(links)
+        links += [link._replace(parent=before) for link in ahead[:left]]
+    return grown(links, target.first)
+
+
+def grown(links: Sequence[Link], first: np.ndarray) -> SequenceLaw:
+    """The law of a sequence, a link a token, that begins after ``first[d]``."""
+    size = len(first)
+    mean = np.zeros((len(links), size))
+    covariance = np.zeros((len(links) * size, len(links) * size))
+    for n, (parent, slope, offset, noise) in enumerate(links):
+        own, known = slice(n * size, (n + 1) * size), slice(0, n * size)
+        mean[n] = slope @ (mean[parent] if parent >= 0 else first) + offset
+        covariance[own, own] = noise
+        if parent >= 0:
+            before = slice(parent * size, (parent + 1) * size)
+            covariance[own, known] = slope @ covariance[before, known]
+            covariance[known, own] = covariance[own, known].T
+            covariance[own, own] += slope @ covariance[before, before] @ slope.T
+    return SequenceLaw(mean, covariance)
+
+
+def affine_map(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """M ``[d, d]``, m ``[d]`` and S ``[d, d]`` such that a token under the condition c is normal, (M c + m, S)."""
+    size = chain.dimension
+    offset, covariance = chain.marginal(np.zeros((1, size)))
+    return (chain.marginal(np.eye(size)).mean - offset).T, offset[0], covariance
+
+
+def _linked(chain: Chain, carry: np.ndarray, level: np.ndarray) -> Link:
+    """A token under the condition level + carry x, where x is yet to be told."""
+    slope, offset, covariance = affine_map(chain)
+    layout = DIAGONAL if carry.ndim == 1 else DENSE
+    return Link(-1, slope @ layout.dense(carry), slope @ level + offset, covariance)
+
+
+# How far two of them are apart --------------------------------------------------------------------------------------
+
+
+def kl(one: SequenceLaw, other: SequenceLaw) -> float:
+    """KL(one || other), in nats."""
+    away = (other.mean - one.mean).ravel()
+    ratio = np.linalg.solve(other.covariance, one.covariance)
+    distance = float(away @ np.linalg.solve(other.covariance, away))
+    return 0.5 * (float(np.trace(ratio)) - len(away) + distance - float(np.linalg.slogdet(ratio)[1]))
+
+
+def hellinger(one: SequenceLaw, other: SequenceLaw) -> float:
+    """H, with H^2 = 1 - int sqrt(one other)."""
+    away = (other.mean - one.mean).ravel()
+    middle = (one.covariance + other.covariance) / 2
+    logs = [float(np.linalg.slogdet(matrix)[1]) for matrix in (one.covariance, other.covariance, middle)]
+    log_overlap = (logs[0] + logs[1]) / 4 - logs[2] / 2 - float(away @ np.linalg.solve(middle, away)) / 8
+    return float(np.sqrt(-np.expm1(min(log_overlap, 0.0))))
+
+
+def tv_bounds(one: SequenceLaw, other: SequenceLaw) -> tuple[float, float]:
+    """Between which two numbers the total variation lies; the lower one along the lines where variances differ most."""
+    square = hellinger(one, other) ** 2
+    _, lines = eigh(one.covariance, other.covariance)
+    along = [
+        normal_tv(
+            float(line @ (other.mean - one.mean).ravel()),
+            *(float(np.sqrt(line @ law.covariance @ line)) for law in (one, other)),
+        )
+        for line in lines.T
+    ]
+    return max(square, *along), min(float(np.sqrt(square * (2 - square))), float(np.sqrt(kl(one, other) / 2)))
+
+
+def normal_tv(gap: float, sd: float, other_sd: float) -> float:
+    """The total variation between N(0, sd^2) and N(gap, other_sd^2), from where their densities cross."""
+    square = 1 / other_sd**2 - 1 / sd**2
+    if abs(square) * sd**2 < 1e-12:
+        return float(2 * norm.cdf(abs(gap) / (2 * sd)) - 1)
+    # log p - log q = (square y^2 - 2 gap y / other^2 + gap^2 / other^2) / 2 + log(other / sd)
+    middle = gap / other_sd**2
+    root = np.sqrt(middle**2 - square * (gap**2 / other_sd**2 + 2 * np.log(other_sd / sd)))
+    ends = np.sort((middle + np.array([-root, root])) / square)
+    between = [norm.cdf(ends, 0, sd), norm.cdf(ends, gap, other_sd)]
+    return float(abs(np.diff(between[0])[0] - np.diff(between[1])[0]))
