@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from theory.claims import (
     baselines,
+    cspd_log_ratio,
+    cspd_paths,
+    cspd_ratios,
+    cspd_samplers,
     cspd_sequences,
     gsd,
     gsd_lossy,
@@ -57,6 +61,10 @@ _TOLD = (  # in the order they are told
     pac_scale,
     pac_readings,
     baselines,
+    cspd_paths,
+    cspd_ratios,
+    cspd_log_ratio,
+    cspd_samplers,
     cspd_sequences,
     published,
     published_rows,
