@@ -22,6 +22,7 @@ from simlab.checks import check_number
 from simlab.continuous.chains import Chain
 from simlab.continuous.rules.base import Model, Rule, Seen, log_keep, take
 from theory.continuous.coupled import Joint, last_means
+from theory.continuous.trials import bounded
 
 REACH = 9.0  # standard deviations that are integrated over: 1e-18 is beyond
 GAPS, POINTS = 168, 600  # nodes over the gap, and points the density is given at
@@ -96,12 +97,14 @@ def emitted(
     found = cells(target, draft, given, rule, nodes, limit)
     reach = np.concatenate([joint.mean[:1], joint.mean[1:]])
     wide = np.sqrt(np.diag(joint.covariance)) + np.array([_sd(target), _sd(draft)])
-    x = np.linspace(float((reach - 1.3 * REACH * wide).min()), float((reach + 1.3 * REACH * wide).max()), points)
-    density = np.zeros(points)
+    low, high = float((reach - 1.3 * REACH * wide).min()), float((reach + 1.3 * REACH * wide).max())
+    x = np.linspace(low, high, max(points, int((high - low) / (0.8 * left))))  # as close as the density asks for
+    density = np.zeros(len(x))
     for node, weight, place, mass in zip(nodes, weights, found.place, found.mass, strict=True):
         some = mass > 0
         centre = middle + share * (node - gap[0]) + place[some]
-        density += weight * (norm.pdf(x[:, None], centre, left) @ mass[some])
+        density += weight * (np.exp(-0.5 * ((x[:, None] - centre) / left) ** 2) @ mass[some])
+    density /= left * np.sqrt(2 * np.pi)
     means = (float(weights @ column) for column in (found.kept, found.trials, found.unfinished))
     return Law(x, density, *means)
 
@@ -125,12 +128,34 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
     keep = drafted * np.exp(log_keep(log_kept))
     taken = p * take(log_ratio)
     alpha, z = keep.sum(axis=1), taken.sum(axis=1)
-    lost = np.clip(1 - alpha, 0, None)
-    out = (1 - z) ** limit if limit < inf else (z <= 0) * 1.0  # a mass that is out of reach counts as none
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(z > 0, (1 - out) / z, limit)
-        trials = np.where(lost > LEAST, lost * each, 0)
-    return Cells(place, keep + np.where(z > 0, trials, 0)[:, None] * taken, alpha, z, trials, lost * out)
+    lost = np.where(1 - alpha > LEAST, 1 - alpha, 0)
+    cost = bounded(z, limit)  # a mass that is out of reach counts as none
+    trials = lost * np.where(lost > 0, cost.trials, 0)
+    return Cells(place, keep + np.where(z > 0, trials, 0)[:, None] * taken, alpha, z, trials, lost * cost.unfinished)
+
+
+def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[float, float]:
+    """TV between what a rule of marginal densities emits and the target's token, and what it keeps."""
+    rule.check(target, draft)
+    laws = [chain.marginal(c[None]) for chain, c in zip((target, draft), given, strict=True)]
+    means = [float(law.mean[0, 0]) for law in laws]
+    sds = float(np.sqrt(laws[0].covariance[0, 0])), float(np.sqrt(laws[1].covariance[0, 0]))
+
+    def log_ratio(x: np.ndarray) -> np.ndarray:
+        states = x.reshape(1, -1, 1)
+        conditions = (np.broadcast_to(c, (states.shape[1], 1)) for c in given)
+        seen = Seen(*(Model(chain, c, states) for chain, c in zip((target, draft), conditions, strict=True)))
+        return rule.log_ratio(seen, states)
+
+    gap = np.array([means[0] - means[1]])
+    unit = max(sds)
+    place, weight = _panels(gap, sds, _roots(log_ratio(means[1] + unit * np.array([-1.0, 0, 1]))[None], unit))
+    ratio = log_ratio(means[1] + place[0])
+    p, q = norm.pdf(place[0], gap[0], sds[0]) * weight[0], norm.pdf(place[0], 0, sds[1]) * weight[0]
+    keep, taken = q * np.exp(log_keep(ratio)), p * take(ratio)
+    alpha, z = float(keep.sum()), float(taken.sum())
+    emitted = keep + ((1 - alpha) / z * taken if z > LEAST else 0)
+    return 0.5 * float(np.abs(emitted - p).sum()), alpha
 
 
 def target_law(target: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -194,7 +219,7 @@ def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndar
     panels = max(count // len(_NODES), 2)
     ends = np.linspace(low, high, panels + 1)
     if low < 0 < high:
-        near = sd * np.geomspace(1e-3, 1, 6)
+        near = sd * np.geomspace(1e-2, 1, 4)
         ends = np.unique(np.concatenate([ends, [0.0], *([s] for s in (*near, *-near) if low < s < high)]))
     half, centre = np.diff(ends) / 2, (ends[:-1] + ends[1:]) / 2
     nodes = (centre[:, None] + half[:, None] * _NODES).ravel()
@@ -207,8 +232,11 @@ def _crossings(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.n
     at = np.array([-1.0, 0.0, 1.0]) * max(_sd(target), _sd(draft))
     seen = _seen(target, draft, given, np.repeat(gaps, 3))
     candidate = np.tile(at, len(gaps))[None, :, None] + _zero(draft, given)
-    value = rule.log_ratio(seen, candidate).reshape(-1, 3)
-    unit = at[2]
+    return _roots(rule.log_ratio(seen, candidate).reshape(-1, 3), float(at[2]))
+
+
+def _roots(value: np.ndarray, unit: float) -> np.ndarray:
+    """``[M, 2]``: the roots of the parabolas with ``value[M, 3]`` at -unit, 0 and unit; NaN where there is none."""
     square = (value[:, 2] - 2 * value[:, 1] + value[:, 0]) / (2 * unit**2)
     slope = (value[:, 2] - value[:, 0]) / (2 * unit)
     square = np.where(np.abs(square) * unit**2 < 1e-12 * np.abs(value).max(axis=1), 0, square)

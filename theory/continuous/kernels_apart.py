@@ -1,0 +1,65 @@
+"""Two normal densities and a weight: what is kept of a draft and taken of a proposal, in closed form.
+
+For p = N(gap, sp^2), q = N(0, sq^2) and rho = W p / q, the draft is kept with alpha = int min(q, W p) and a proposal
+taken with Z = int [p - q / W]+. Where W p exceeds q is a half-line, an interval or what is left of the line beside one,
+by the roots of a parabola. CSpD, eqs. 12 and 13, in one dimension.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+
+from simlab.continuous.chains import Chain
+from theory.continuous.coupled import last_means
+
+
+class Shares(NamedTuple):
+    """alpha and Z, ``[M]``."""
+
+    kept: np.ndarray
+    taken: np.ndarray
+
+
+def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Shares:
+    """alpha and Z for gaps and weights that broadcast to ``[M]``."""
+    gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
+    square = 0.5 * (sq**-2 - sp**-2)
+    slope = gap / sp**2
+    level = log_weight + np.log(sq / sp) - 0.5 * (gap / sp) ** 2
+    if square == 0:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            edge = np.where(gap != 0, -level / slope, np.where(level > 0, -np.inf, np.inf))
+        above = gap >= 0  # where W p exceeds q
+        low, high = np.where(above, edge, -np.inf), np.where(above, np.inf, edge)
+    else:
+        inner = np.maximum(slope**2 - 4 * square * level, 0)  # none: the interval is empty
+        ends = np.stack([(-slope - np.sqrt(inner)) / (2 * square), (-slope + np.sqrt(inner)) / (2 * square)])
+        low, high = ends.min(axis=0), ends.max(axis=0)
+    in_p = norm.cdf((high - gap) / sp) - norm.cdf((low - gap) / sp)
+    in_q = norm.cdf(high / sq) - norm.cdf(low / sq)
+    if square > 0:
+        in_p, in_q = 1 - in_p, 1 - in_q
+    kept = in_q + np.exp(log_weight) * (1 - in_p)
+    return Shares(kept, np.maximum(in_p - np.exp(-log_weight) * in_q, 0))
+
+
+def kept_over(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, sq: float = 1.0) -> float:
+    """The acceptance where the gap is N(mean, sd^2), by Gauss-Legendre panels that meet at 0; error below 1e-10."""
+    if sd == 0:
+        return float(shares(np.array([mean]), np.array([log_weight]), sp, sq).kept[0])
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    ends = np.unique(np.concatenate([mean + sd * np.linspace(-9, 9, 37), [0.0]]))
+    half, centre = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
+    gap = (centre[:, None] + half[:, None] * nodes).ravel()
+    weight = (half[:, None] * weights).ravel() * norm.pdf(gap, mean, sd)
+    return float(weight @ shares(gap, np.full(len(gap), log_weight), sp, sq).kept)
+
+
+def kept_by_last_step(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:
+    """The acceptance of the last step's ratio, for chains of one dimension."""
+    mean, covariance = last_means(target, draft, given, aligned).gap
+    sds = [float(abs(chain.layout.dense(chain.factor[0])[0, 0])) for chain in (target, draft)]
+    return kept_over(float(mean[0]), float(np.sqrt(max(covariance[0, 0], 0))), 0.0, *sds)

@@ -1,0 +1,27 @@
+"""What proposals cost: each is taken with probability Z, and there are at most so many. CSpD, A.3."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Cost(NamedTuple):
+    """Of a rejected token: proposals in the mean, and the probability that they run out, ``[M]``."""
+
+    trials: np.ndarray
+    unfinished: np.ndarray
+
+
+def bounded(taken: np.ndarray, limit: float = inf) -> Cost:
+    """The cost where a proposal is taken with probability ``taken[M]``: (1 - (1 - Z)^n) / Z and (1 - Z)^n for limit n.
+
+    Without a limit 1 / Z and 0; where Z is 0, ``limit`` proposals, and they surely run out.
+    """
+    some = taken > 0
+    z = np.where(some, np.minimum(taken, 1.0), 1.0)
+    with np.errstate(divide="ignore"):
+        log_out = limit * np.log1p(-z)
+    return Cost(np.where(some, -np.expm1(log_out) / z, limit), np.where(some, np.exp(log_out), 1.0))
