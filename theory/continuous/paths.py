@@ -86,13 +86,14 @@ class Quadratic(NamedTuple):
 
     @property
     def mean_exp(self) -> float:
-        """E exp f, inf where it diverges."""
+        """E exp f, inf where it diverges or leaves the range of floats."""
         left = np.eye(len(self.linear)) - self.curvature
         sizes, turns = np.linalg.eigh(left)
         if sizes[0] <= _SINGULAR * max(1.0, sizes[-1]):
             return float("inf")
         along = turns.T @ self.linear
-        return float(np.exp(self.constant + 0.5 * np.sum(along**2 / sizes) - 0.5 * np.sum(np.log(sizes))))
+        with np.errstate(over="ignore"):
+            return float(np.exp(self.constant + 0.5 * np.sum(along**2 / sizes) - 0.5 * np.sum(np.log(sizes))))
 
 
 def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic:
