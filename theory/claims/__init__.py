@@ -5,6 +5,7 @@ from __future__ import annotations
 from theory.claims import (
     baselines,
     cspd_log_ratio,
+    cspd_mixtures,
     cspd_output,
     cspd_paths,
     cspd_ratios,
@@ -70,6 +71,7 @@ _TOLD = (  # in the order they are told
     cspd_log_ratio,
     cspd_samplers,
     cspd_sequences,
+    cspd_mixtures,
     published,
     published_rows,
     published_cspd,
