@@ -66,6 +66,7 @@ _TOLD = (  # in the order they are told
     baselines,
     cspd_output,
     cspd_residual,
+    cspd_alignment,
     cspd_paths,
     cspd_ratios,
     cspd_log_ratio,
