@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from theory.claims import (
     baselines,
+    cspd_alignment,
     cspd_log_ratio,
     cspd_mixtures,
     cspd_output,

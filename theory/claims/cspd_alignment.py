@@ -277,7 +277,7 @@ def shape(seed: int) -> Finding:
         [
             Evidence(
                 "example",
-                f"T = {steps}, one dimension, slope {a}, sd {s}, mean off by {g} in every step: path {path:.1e}, "
+                f"T = {steps}, d = 1, slope {a}, sd {s}, mean off by {g} in every step: path {path:.1e}, "
                 f"two-path with noise of their own {own[1]:.3f} (error {abs(own[1] - own[0]):.0e}), aligned {aligned:.3f}",
                 numbers(steps=steps, slope=a, sd=s, gap=g, path=path, own=own[1], aligned=aligned),
             ),

@@ -353,14 +353,13 @@ def distances(walks: Walks, first: int, shared_end: bool) -> tuple[float, float]
 @CLAIMS.claim(
     "cspd.trajectory-distance",
     "A.1.2, eq. 19",
-    "E||Yp - Yq|| <= sqrt(sum_{t=1}^T E||x_t^q - x_t^p||^2).",
-    assumptions=["both trajectories end in the same x_0, as eq. 4 defines them; else the sum starts at t = 0"],
+    "E||Yp - Yq|| <= sqrt(sum_{t=1}^T E||x_t^q - x_t^p||^2), for trajectories that share x_0, as those of eq. 4 do.",
 )
 def trajectory_distance(seed: int) -> Finding:
-    """||Yp - Yq||^2 is the sum over t of ||x_t^q - x_t^p||^2, in which t = 0 adds nothing as x_0 is shared. The root is
-    concave, so the mean of a root is at most the root of the mean (Jensen); equal only if ||Yp - Yq|| is constant. Eq.
-    20 then sums distances of x_{t-1}, which counts that of an x_0 which is shared; it takes the means as given (see
-    cspd.theorem-1.several-steps).
+    """||Yp - Yq||^2 is the sum over t of ||x_t^q - x_t^p||^2, in which t = 0 adds nothing as x_0 is shared (else the
+    sum starts there). The root is concave, so the mean of a root is at most the root of the mean (Jensen); equal only
+    if ||Yp - Yq|| is constant. Eq. 20 then sums distances of x_{t-1}, which counts that of an x_0 which is shared; it
+    takes the means as given (see cspd.theorem-1.several-steps).
     """
     near = (on_the_line((1, 1), (1, 1)), on_the_line((1, 1), (1, 0.9)), (np.zeros(1), np.zeros(1)))
     tried = [near, *random_chains(seed, 23)]
@@ -380,7 +379,7 @@ def trajectory_distance(seed: int) -> Finding:
         "the sum without its root": lambda walks: (distances(walks, 1, True)[0], distances(walks, 1, True)[1] ** 2),
     }
     return Finding(
-        "holds-under-assumptions" if over <= NEAR else "refuted",
+        "holds" if over <= NEAR else "refuted",
         [
             Evidence(
                 "identity",

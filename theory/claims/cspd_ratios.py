@@ -206,10 +206,10 @@ def two_path(seed: int) -> Finding:
     """Given both trajectories down to x_1 the last factor has mean 1: the integral of q(x | x_1^q) p(x | x_1^p) / q(x |
     x_1^q). Shared noise leaves Sigma of the others, so E = Sigma exactly (its mean, where variances follow the state):
     no bias at all where Sigma = 1. With noise of its own each step t >= 2 leaves sqrt(det Sq / det Sp) exp((|eq|^2 -
-    |ep|^2) / 2), and E exp(eq^2 / 2) is the integral of a constant: E is infinite. Of it |eq| <= r gives sqrt(det Sq /
-    det Sp) (r / sqrt(pi))^d: in every dimension a mean of exp(-ep^2 / 2) of 1 / sqrt(2), times 2 r / sqrt(2 pi). So
-    means over samples, such as those of Table 6, do not converge there. With T = 1 it is the noise of x_T that does
-    this, if it is not shared.
+    |ep|^2) / 2), and E exp(eq^2 / 2) is the integral of a constant: E is infinite. Of it |eq| <= r in each dimension
+    gives sqrt(det Sq / det Sp) (r / sqrt(pi))^d: in every dimension a mean of exp(-ep^2 / 2) of 1 / sqrt(2), times 2 r
+    / sqrt(2 pi). So means over samples, such as those of Table 6, do not converge there. With T = 1 it is the noise of
+    x_T that does this, if it is not shared.
     """
     tried = random_chains(seed, 24)
     aligned = TwoPath(aligned=True)
@@ -319,8 +319,8 @@ def first_order_bound(seed: int) -> Finding:
     nothing but itself.
 
     Eq. 21 moreover takes the mean of ||Yp - Yq||^2 by itself though it goes with the gradient: (sq - sp) E sqrt(V + z^2
-    / sp^2), below (sq - sp) (sqrt(2 / pi) / sp + sqrt(pi / 2)) = 0.92 in the same example, and below the bias for all
-    sq > sp near sp, so that it is no bound to first order either. Eq. 20 is finite where the bias is infinite
+    / sp^2), below (sq - sp) (sqrt(2 / pi) / sp + sqrt(pi / 2)) = 0.92 in the same example. Its ratio to the bias does
+    not depend on sq, so it is no bound to first order either. Eq. 20 is finite where the bias is infinite
     (cspd.path-ratio.two-path).
     """
     sp, sq = 0.1, 0.2
@@ -368,7 +368,7 @@ def first_order_bound(seed: int) -> Finding:
 )
 def last_step(seed: int) -> Finding:
     """Given x_1^p and x_1^q the draft follows q(. | x_1^q), and the integral of q(x | x_1^q) p(x | x_1^p) / q(x |
-    x_1^q) is that of p(x | x_1^p), 1. So dropping Sigma is the smallest change that makes the mean 1, aligned or not.
+    x_1^q) is that of p(x | x_1^p), 1. So dropping Sigma makes the mean 1, aligned or not.
     """
     tried = random_chains(seed, 20)
     ways: list[Callable[..., Walks]] = [Walks, apart, partial(apart, start_shared=False)]
