@@ -278,7 +278,7 @@ def shape(seed: int) -> Finding:
             Evidence(
                 "example",
                 f"T = {steps}, d = 1, slope {a}, sd {s}, mean off by {g} in every step: path {path:.1e}, "
-                f"two-path with noise of their own {own[1]:.3f} (error {abs(own[1] - own[0]):.0e}), aligned {aligned:.3f}",
+                f"two-path with own noise {own[1]:.3f} (error {abs(own[1] - own[0]):.0e}), aligned {aligned:.3f}",
                 numbers(steps=steps, slope=a, sd=s, gap=g, path=path, own=own[1], aligned=aligned),
             ),
             Evidence("control", f"the last sd a tenth: aligned {two_phi(2 * g / (s / 10)):.1e}, and the order is gone"),
