@@ -20,7 +20,7 @@ from theory.continuous.two_path import two_path_law
 from theory.continuous.worlds import NOWHERE
 from theory.ledger import published
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 
 CLAIMS.summary(
     "cspd.alignment-helps",

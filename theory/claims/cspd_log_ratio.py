@@ -16,7 +16,7 @@ from theory.claims.base import Claims, Evidence, Finding, caught, numbers, requi
 from theory.continuous.coupled import last_means
 from theory.continuous.paths import Walks, apart, log_path, on_the_line, random_chains, under
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 NEAR = 1e-8
 NOWHERE = (np.zeros(1), np.zeros(1))
 

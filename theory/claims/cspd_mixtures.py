@@ -13,7 +13,7 @@ from simlab.statistics import GTest
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
 from theory.continuous.mixed import emitted, matched, overlap
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 FALSE_ALARMS, TOKENS, CELLS = 1e-6, 20_000, 16
 EXACT = 1e-9  # a TV below this is 0, up to the error of the quadrature
 LINES = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-0.8, 0.6]])  # along which tokens of two numbers are looked at

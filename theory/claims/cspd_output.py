@@ -20,7 +20,7 @@ from theory.continuous.line import Distances, Given, Law, distances, emitted, ma
 from theory.continuous.two_path import two_path_law
 from theory.continuous.worlds import NOWHERE, mismatches
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 LOSSLESS = 1e-6  # the TV that quadrature may leave where a rule is lossless
 ROUGH = {"gaps": 48, "points": 120}  # nodes enough for 1e-8 where the law is the target's
 

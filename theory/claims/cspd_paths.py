@@ -16,7 +16,7 @@ from theory.claims.base import Claims, Evidence, Finding, caught, numbers, requi
 from theory.continuous.coupled import joint_states
 from theory.continuous.paths import Walks, apart, mean_norm, on_the_line, random_chains
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 Root = tuple[tuple[Any, Any], tuple[Any, Any]]  # a root of a covariance, 2 x 2
 NEAR = 1e-9  # float64 against float64, for numbers of order 10
 

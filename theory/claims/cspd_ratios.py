@@ -21,7 +21,7 @@ from theory.claims.base import Claims, Evidence, Finding, caught, numbers, requi
 from theory.continuous.coupled import log_sigma
 from theory.continuous.paths import Walks, apart, on_the_line, random_chains
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 NEAR = 1e-8  # of log ratios that are sums of up to 13,000 squares, and of means that are near 1
 
 Given = tuple[np.ndarray, np.ndarray]

@@ -19,7 +19,7 @@ from theory.continuous.line import emitted
 from theory.continuous.trials import bounded
 from theory.continuous.worlds import NOWHERE, mismatches
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 
 
 # The residual ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from simlab.continuous.rules.base import Model, Seen, log_keep, take
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
 from theory.continuous.paths import Walks, log_path, under
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 NEAR = 1e-8
 ETAS = (0.25, 0.5, 1.0)
 

@@ -21,7 +21,7 @@ from simlab.statistics import GTest, ProportionTest
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
 from theory.continuous.sequences import Link, SequenceLaw, autoregressive, grown, hellinger, in_place, kl, tv_bounds
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 FALSE_ALARMS, SEQUENCES = 1e-6, 10_000
 ABAR = np.array([0.6, 0.1])  # two denoising steps
 LOSSLESS: tuple[Rule, ...] = (LastStep(), LastStep(aligned=False), Marginal())
