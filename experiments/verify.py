@@ -20,6 +20,12 @@ digits-pac             ... calls of SJD-PAC's decoders over its parameters and r
 digits-lengths         ... and how many tokens a call commits
 digits-quality         ... how good target and draft are, and what they cost
 digits-samples.npz     ... the images
+continuous-laws        continuous tokens: the density each rule emits, beside the target's
+continuous-acceptance  ... what is kept with shared noise, with noise of its own, and at most
+continuous-dimensions  ... the same against the dimension of a token
+continuous-trials      ... proposals, and what they leave unfinished
+continuous-sequences   ... correlation of tokens, cut at a rejection and replaced in place
+continuous-walltime    ... printed speedups beside eq. 51 of CSpD
 =====================  ==================================================================================
 """
 
@@ -42,7 +48,7 @@ import pandas as pd
 from hypothesis.configuration import set_hypothesis_home_dir
 from threadpoolctl import threadpool_limits
 
-from experiments import candidates, codebook, digits, digits_pac, small_worlds
+from experiments import candidates, codebook, continuous, digits, digits_pac, small_worlds
 from experiments.results import versions, write_arrays, write_json, write_table
 from simlab.processes.digits import DigitsPair, fit_digits
 from theory.claims import CLAIMS, Evidence, Finding, combined
@@ -162,6 +168,7 @@ def _measurements(seed: int) -> dict[str, Task]:
         **{f"pac: {world}": partial(small_worlds.pac_steps, world) for world in small_worlds.PAC_WORLDS},
         "codebook": partial(codebook.measure, seed, codebook.CONTEXTS),
         "candidates": partial(candidates.measure, seed, candidates.CONTEXTS),
+        **{f"continuous: {name}": partial(continuous.measure, name, seed) for name in continuous.MEASURED},
     }
 
 
@@ -197,6 +204,7 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
         "digits-pac": pd.concat([m.runs for m in pac]),
         "digits-lengths": pd.concat([m.lengths for m in pac]),
         "digits-quality": pd.DataFrame([asdict(pair.quality)]),
+        **{f"continuous-{name}": results[f"continuous: {name}"] for name in continuous.MEASURED},
     }
     for name, table in tables.items():
         write_table(out / f"{name}.parquet", table)

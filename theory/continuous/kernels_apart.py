@@ -7,6 +7,7 @@ by the roots of a parabola. CSpD, eqs. 12 and 13, in one dimension.
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,10 @@ from scipy.stats import norm
 
 from simlab.continuous.chains import Chain
 from theory.continuous.coupled import last_means
+from theory.continuous.trials import bounded
+
+PANELS = 36  # over 18 standard deviations of the gap
+ROUNDING = 1e-13  # of a draft's mass: what is lost to it is not a rejection
 
 
 class Shares(NamedTuple):
@@ -21,6 +26,14 @@ class Shares(NamedTuple):
 
     kept: np.ndarray
     taken: np.ndarray
+
+
+class Spent(NamedTuple):
+    """Of a token in the mean: whether the draft is kept, proposals, and whether they run out."""
+
+    kept: float
+    trials: float
+    unfinished: float
 
 
 def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Shares:
@@ -50,12 +63,35 @@ def kept_over(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, 
     """The acceptance where the gap is N(mean, sd^2), by Gauss-Legendre panels that meet at 0; error below 1e-10."""
     if sd == 0:
         return float(shares(np.array([mean]), np.array([log_weight]), sp, sq).kept[0])
+    gap, weight = _over(mean, sd, PANELS)
+    return float(weight @ shares(gap, np.full(len(gap), log_weight), sp, sq).kept)
+
+
+def spent_over(
+    mean: float,
+    sd: float,
+    log_weight: float = 0.0,
+    sp: float = 1.0,
+    sq: float = 1.0,
+    limit: float = inf,
+    panels: int = PANELS,
+) -> Spent:
+    """What a token takes where the gap is N(mean, sd^2), sd > 0, at most ``limit`` proposals each."""
+    gap, weight = _over(mean, sd, panels)
+    share = shares(gap, np.full(len(gap), log_weight), sp, sq)
+    lost = np.where(1 - share.kept > ROUNDING, 1 - share.kept, 0)
+    cost = bounded(share.taken, limit)
+    proposals = np.where(lost > 0, lost * cost.trials, 0)
+    return Spent(*(float(weight @ each) for each in (share.kept, proposals, lost * cost.unfinished)))
+
+
+def _over(mean: float, sd: float, panels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights over a gap of law N(mean, sd^2)."""
     nodes, weights = np.polynomial.legendre.leggauss(16)
-    ends = np.unique(np.concatenate([mean + sd * np.linspace(-9, 9, 37), [0.0]]))
+    ends = np.unique(np.concatenate([mean + sd * np.linspace(-9, 9, panels + 1), [0.0]]))
     half, centre = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
     gap = (centre[:, None] + half[:, None] * nodes).ravel()
-    weight = (half[:, None] * weights).ravel() * norm.pdf(gap, mean, sd)
-    return float(weight @ shares(gap, np.full(len(gap), log_weight), sp, sq).kept)
+    return gap, (half[:, None] * weights).ravel() * norm.pdf(gap, mean, sd)
 
 
 def kept_by_last_step(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:

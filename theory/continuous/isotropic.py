@@ -1,0 +1,48 @@
+"""Acceptance in any dimension, where every covariance is a multiple of the identity, in closed form.
+
+What is kept given the gap g between the means of the last kernels is 1 - TV = 2 Phi(-|g| / 2 s), so only |g| matters,
+and |g|^2 / v is a noncentral chi-square with d degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+from scipy.stats import ncf, ncx2, norm
+
+
+def kept(dimension: int, distance: float, variance: float, sd: float) -> float:
+    """The acceptance of the last step's ratio for kernels of variance sd^2 and a gap of law N(m, variance I).
+
+    ``distance`` is |m|. With Z standard normal, 2 Phi(-|g| / 2 sd) = P(|g|^2 < 4 sd^2 Z^2 | g), so in the mean over g
+    it is P(F < 4 sd^2 / (variance d)) for F = (|g|^2 / variance / d) / Z^2: a noncentral F law with d and 1 degrees of
+    freedom and noncentrality |m|^2 / variance.
+    """
+    if variance <= 0:
+        return float(2 * norm.cdf(-distance / (2 * sd)))
+    return float(ncf.cdf(4 * sd**2 / (variance * dimension), dimension, 1, distance**2 / variance))
+
+
+def overlap(dimension: int, distance: float, sd: float, other_sd: float) -> float:
+    """int min(p, q) of N(m, sd^2 I) and N(0, other_sd^2 I), |m| = ``distance``: the most that any lossless rule keeps.
+
+    The densities cross on a sphere, in which the narrower one is larger; both masses of a ball are those of noncentral
+    chi-squares.
+    """
+    if abs(sd - other_sd) < 1e-12 * sd:
+        return float(2 * norm.cdf(-distance / (2 * sd)))
+    narrow, wide = sorted((sd, other_sd))
+    # log narrow - log wide = (r^2 - |x - c|^2) (narrow^-2 - wide^-2) / 2, with the narrow law around 0 and the wide one
+    # around m: c = -m narrow^2 / (wide^2 - narrow^2)
+    apart = wide**2 - narrow**2
+    centre = distance * narrow**2 / apart  # its distance from the narrow mean
+    square = narrow**2 * wide**2 / apart * (2 * dimension * log(wide / narrow) + distance**2 / apart)
+    radius = sqrt(square)
+    inside_narrow = _ball(dimension, radius, centre, narrow)
+    inside_wide = _ball(dimension, radius, centre + distance, wide)
+    return 1 - inside_narrow + inside_wide
+
+
+def _ball(dimension: int, radius: float, away: float, sd: float) -> float:
+    """The mass that N(0, sd^2 I) has in a ball whose centre is ``away`` from 0."""
+    return float(ncx2.cdf((radius / sd) ** 2, dimension, (away / sd) ** 2))
