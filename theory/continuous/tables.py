@@ -1,0 +1,127 @@
+"""CSpD's Tables 4 to 7 and Figures 8 and 9, beside processes that have the same shape: predictions, no simulation.
+
+A gap of last means with mean square D, over many dimensions, is nearly always sqrt(D) long; with last kernels of one sd
+s it is kept with 2 Phi(-sqrt(D) / (2 s)). The published code judges a draft that is the mean itself, with distances
+divided by 42^2: exp(-D / (2 (42 s)^2)) if volumes agree. So a table of distances and rates says what s was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import norm
+
+from simlab.continuous import Pair, make_pair
+from simlab.continuous.diffusion import schedule
+from theory.ledger import Ledger, Row
+
+GAMMAS = ("4", "8", "16", "32")
+TRAINED, STEPS, DIMENSION = 1000, 100, 16  # of the models the paper runs: a token is 16 numbers, denoised in 100 steps
+WIDENED = 42  # the published code divides distances by its square
+
+
+class Rate(NamedTuple):
+    """A printed acceptance rate and the printed distance beside it."""
+
+    gamma: str
+    aligned: bool
+    alpha: Row
+    distance: Row
+
+
+def rates(ledger: Ledger) -> list[Rate]:
+    """Table 4, in its order."""
+    found = []
+    for gamma in GAMMAS:
+        for align in ("yes", "no"):
+            setting = {"gamma": gamma, "align": align}
+            alpha, distance = (
+                ledger.one(setting, paper="cspd", table="4", metric=metric) for metric in ("alpha", "mean_sq_distance")
+            )
+            found.append(Rate(gamma, align == "yes", alpha, distance))
+    return found
+
+
+def overlap(distance: Any, sd: float) -> np.ndarray:
+    """What the last step's ratio keeps of a gap that is always sqrt(distance) long."""
+    return 2 * norm.cdf(-np.sqrt(distance) / (2 * sd))
+
+
+def widened(distance: Any, sd: float) -> np.ndarray:
+    """What the published code keeps of it: the draft is a mean, and ``sd`` is 42 times that of the last step."""
+    return np.exp(-np.asarray(distance) / (2 * sd**2))
+
+
+class Fit(NamedTuple):
+    """One standard deviation for all rows of Table 4, what it predicts, and the root mean square of what is left."""
+
+    sd: float
+    predicted: np.ndarray
+    left: float
+
+
+def fitted(kept: Callable[[Any, float], np.ndarray], table: Sequence[Rate]) -> Fit:
+    """The sd that predicts the rates from the distances best."""
+    distance = np.array([float(row.distance.value) for row in table])
+    alpha = np.array([float(row.alpha.value) for row in table])
+    best = minimize_scalar(
+        lambda s: float(((kept(distance, s) - alpha) ** 2).sum()), bounds=(0.05, 5), method="bounded"
+    )
+    predicted = kept(distance, float(best.x))
+    return Fit(float(best.x), predicted, float(np.sqrt(((predicted - alpha) ** 2).mean())))
+
+
+def needed_sd(kept: Callable[[Any, float], np.ndarray], row: Rate) -> float:
+    """The sd that predicts one row exactly."""
+    return float(brentq(lambda s: float(kept(float(row.distance.value), s)) - float(row.alpha.value), 0.05, 5))
+
+
+def last_sds() -> dict[str, float]:
+    """The sd of the last of 100 steps of usual schedules: betatilde, raised to that of the step before, and beta.
+
+    Respaced steps are counted from the last trained one or from the first, which is where libraries differ.
+    """
+    found = {}
+    for name in ("linear", "cosine"):
+        whole = schedule(name, TRAINED)
+        for first, abar in (
+            ("counted from the last", schedule(name, TRAINED, STEPS)),
+            ("counted from the first", whole[np.round(np.linspace(0, TRAINED - 1, STEPS)).astype(int)]),
+        ):
+            before = np.concatenate([[1.0], abar[:-1]])
+            beta = 1 - abar / before
+            tilde = beta * (1 - before) / (1 - abar)
+            found[f"{name}, {first}, lower"] = float(np.sqrt(tilde[1]))
+            found[f"{name}, {first}, upper"] = float(np.sqrt(beta[0]))
+    return found
+
+
+# One process for Tables 4 and 6 -------------------------------------------------------------------------------------
+
+
+def even_pair(sd: float, aligned: float, own: float, slope: float = 0.9) -> Pair:
+    """A pair of T = 100 and d = 16, equally wrong in every step, with these mean square gaps of the last means.
+
+    ``aligned`` and ``own`` are the mean squares with shared noise and with noise of their own; ``sd`` is that of the
+    last kernel. All variances agree, so Sigma is 1.
+    """
+    reach = (1 - slope**STEPS) / (1 - slope)  # how much of a gap in every step arrives
+    gap = np.sqrt(aligned / DIMENSION) / reach
+    spread = (own - aligned) / (2 * DIMENSION)  # the variance of a last mean, in each dimension
+    start = slope ** (2 * STEPS)  # what is left of x_T
+    steps = slope**2 * (1 - slope ** (2 * (STEPS - 1))) / (1 - slope**2)
+    sds = np.full(STEPS, np.sqrt((spread - start) / steps))
+    sds[0] = sd
+    return make_pair("affine", steps=STEPS, dimension=DIMENSION, slope=slope, sd=sds, gap=gap)
+
+
+def separation(pair: Pair) -> float:
+    """The Mahalanobis distance of the two laws of trajectories, for chains that differ in their offsets alone.
+
+    The path ratio keeps 2 Phi(-D / 2), and its logarithm is N(-D^2 / 2, D^2) under the draft.
+    """
+    target, draft = pair.target.chain, pair.draft.chain
+    return float(np.sqrt((((draft.offset - target.offset) / target.factor) ** 2).sum()))
