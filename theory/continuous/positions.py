@@ -1,0 +1,98 @@
+"""Acceptance along a sequence of continuous tokens, and what pre-filling its first tokens changes.
+
+The rule of the last step keeps a draft as far as the last kernels of target and draft overlap, so that acceptance is a
+function of the gap between their means. That is normal: it depends on the conditions, hence on the token before, and
+on noise that is not shared. Costs are those of CSpD, eq. 51: a block costs one call of the target and gamma of the
+draft, c each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simlab.checks import check_at_least, check_number
+from simlab.continuous.chains import Chain
+from simlab.continuous.tokens import Tokens, check_pair
+from theory.continuous.coupled import last_means
+from theory.continuous.kernels_apart import kept_by_last_step, kept_over
+from theory.continuous.sequences import autoregressive
+
+
+def rates(target: Tokens, draft: Tokens, aligned: bool = True) -> list[float]:
+    """Of drafts at each position, each given a prefix that follows the target; for the rule of the last step.
+
+    Raises ``ValueError`` for tokens of more than one number, a learned range, or models that do not go together.
+    """
+    check_pair(target, draft)
+    if target.dimension != 1:
+        raise ValueError(f"tokens have dimension {target.dimension}; expected 1: acceptance by quadrature on the line")
+    law = autoregressive(target)
+    found = []
+    for n in range(target.length):
+        if n == 0:
+            conditions = target.condition(target.first[None])[0], draft.condition(draft.first[None])[0]
+            found.append(kept_by_last_step(target.chain, draft.chain, conditions, aligned))
+            continue
+        mean, variance = law.token(n - 1)
+        (at, own), (moved, _) = (
+            last_means(target.chain, draft.chain, (target.condition(x)[0], draft.condition(x)[0]), aligned).gap
+            for x in (mean[None], mean[None] + 1)
+        )
+        spread = own[0, 0] + (moved - at)[0] ** 2 * variance[0, 0]
+        found.append(kept_over(float(at[0]), float(np.sqrt(spread)), 0.0, *map(_sd, (target.chain, draft.chain))))
+    return found
+
+
+def fading(chain: Chain, gap: float, memory: float, length: int, aligned: bool = True) -> list[float]:
+    """Of drafts at each position if the conditions of two equal models differ by ``gap * memory^n`` at position n.
+
+    So does a class token that each model has its own of, and that a prefix they share makes up for ever more of; CSpD,
+    section 3.2. The prefix enters both alike, so that rates do not depend on it, and drafts are kept independently.
+    """
+    check_at_least("length", length, 1)
+    check_number("memory", memory, most=1)
+    zero = np.zeros(1)
+    return [kept_by_last_step(chain, chain, (zero, zero + gap * memory**n), aligned) for n in range(length)]
+
+
+def mean_after(rates: Sequence[Any], prefill: int) -> Any:
+    """The mean rate of the positions that are drafted, all but the first ``prefill``."""
+    left = rates[prefill:]
+    return sum(left[1:], start=left[0]) / len(left)
+
+
+def block_tokens(rates: Sequence[Any], start: int, gamma: int) -> Any:
+    """Mean tokens of a block that starts at ``start``, 1 + a + a a' + ..., as far as there are rates."""
+    total = kept = rates[start] * 0 + 1
+    for rate in rates[start : start + gamma]:
+        kept = kept * rate
+        total = total + kept
+    return total
+
+
+def costs(rates: Sequence[Any], gamma: int, c: Any) -> list[Any]:
+    """Mean cost, in calls of the target, from each position to the end: ``[N + 1]``, the last one 0.
+
+    For drafts that are kept independently at these rates, in blocks that are cut at the first rejection. ``prefill``
+    tokens cost ``prefill + costs[prefill]``. Exact for fractions.
+    """
+    check_at_least("gamma", gamma, 1)
+    end = len(rates)
+    left = [c * 0] * (end + 1)
+    for start in range(end - 1, -1, -1):
+        left[start] = 1 + gamma * c
+        reach = rates[start] * 0 + 1
+        for j in range(min(gamma, end - start)):
+            left[start] += reach * (1 - rates[start + j]) * left[start + j + 1]
+            reach *= rates[start + j]
+        if start + gamma < end:
+            left[start] += reach * left[start + gamma + 1]
+    return left
+
+
+def _sd(chain: Chain) -> float:
+    """The standard deviation of the last kernel."""
+    return float(abs(chain.layout.dense(chain.factor[0])[0, 0]))
