@@ -55,8 +55,11 @@ def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Share
     in_q = norm.cdf(high / sq) - norm.cdf(low / sq)
     if square > 0:
         in_p, in_q = 1 - in_p, 1 - in_q
-    kept = in_q + np.exp(log_weight) * (1 - in_p)
-    return Shares(kept, np.maximum(in_p - np.exp(-log_weight) * in_q, 0))
+    # outside W p is at most q, and inside q at most W p: so no weight is too large or too small
+    with np.errstate(divide="ignore"):
+        beside = np.minimum(np.exp(np.minimum(log_weight + np.log(np.clip(1 - in_p, 0, 1)), 0)), 1 - in_q)
+        inside = np.minimum(np.exp(np.minimum(np.log(np.clip(in_q, 0, 1)) - log_weight, 0)), in_p)
+    return Shares(in_q + beside, in_p - inside)
 
 
 def kept_over(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, sq: float = 1.0) -> float:
