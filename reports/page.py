@@ -32,6 +32,7 @@ PAPERS = {
     "lantern": "LANTERN",
     "sjd-pac": "SJD-PAC",
     "baselines": "Samplers and baselines",
+    "cspd": "Continuous speculative decoding (CSpD)",
     "published": "Published numbers against each other",
 }
 COMPARED = ("speculative", "sjd, repeat-above")

@@ -1,5 +1,5 @@
-"""The whole site from saved results: claims, printed numbers, a page a study, benchmarks, what was certified, an index,
-figures as PDF.
+"""The whole site from saved results: claims, printed numbers, a page a study, large vocabularies, continuous tokens,
+benchmarks, what was certified, an index, figures as PDF.
 
 Nothing is simulated. A result that is not there is named on the index with the command that makes it; one that is there
 but cannot be read is named with its file, and the rest is drawn without it. Every file is written whole or not at all.
@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from experiments.results import write
-from reports import bench_page, certify_page, certify_selftest_page, figures, large_page, page, published_page
+from reports import (
+    bench_page,
+    certify_page,
+    certify_selftest_page,
+    continuous_page,
+    figures,
+    large_page,
+    page,
+    published_page,
+)
 from reports.averages import told_units
 from reports.gallery import Draw, Gallery
 from reports.page import INDEX
@@ -30,6 +39,7 @@ FOLDER = "studies"
 MARK = '<meta name="generator" content="simlab site">'  # by which pages of earlier runs are known again
 HEADLINE = "ablation"
 CERTIFIED = "certify"  # the folder that simlab certify writes to
+OWN = (large_page.FILE, continuous_page.FILE, bench_page.FILE)  # pages beside the report, if there is anything for them
 RUNS = ("runs", "sweeps")  # folders beside the other results where runs are looked for
 
 Read = TypeVar("Read")
@@ -75,8 +85,9 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     studies = _studies(find(folders or [out / name for name in RUNS]), site, out)
     report = _report(out, gallery.on(), site)
     bench, large = _tried(bench_page.read, out, site), _tried(large_page.tables, out, site)
+    continuous = _tried(continuous_page.tables, out, site)
     certified = _certified(out, site)
-    if not (studies or report or bench or large or certified or site.problems):
+    if not (studies or report or bench or large or continuous or certified or site.problems):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, bench or certify", str(out))
     verdicts = report.verdicts["claims"] if report else []
     printed = any(claim["paper"] == published_page.PAPER for claim in verdicts)
@@ -85,10 +96,13 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     entries += [("Printed numbers", published_page.FILE)] if printed else []
     entries += [(study.run.name, study.path) for study in studies]
     entries += [("Large vocabularies", large_page.FILE)] if large else []
+    entries += [("Continuous tokens", continuous_page.FILE)] if continuous else []
     entries += [("Benchmarks", bench_page.FILE)] if bench else []
     files = certified | {study.path: _study_page(study, entries, gallery.on("../")) for study in studies}
     if large:
         files[large_page.FILE] = large_page.page(large, entries, gallery.on(), MARK)
+    if continuous:
+        files[continuous_page.FILE] = continuous_page.page(continuous, verdicts, entries, gallery.on(), MARK)
     if bench:
         files[bench_page.FILE] = bench_page.page(bench, entries, gallery.on(), MARK)
     files[INDEX] = _index(out, site, report, studies, entries, files.keys(), gallery)
@@ -235,7 +249,7 @@ def _headline(studies: list[Study]) -> dict[str, Any] | None:
 
 def _others(out: Path, entries: Entries, drawn: Collection[str]) -> Entries:
     """What the index has links to that is no claim and no study; ``drawn`` are the paths of pages drawn now."""
-    found = [entry for entry in entries if entry[1] in (large_page.FILE, bench_page.FILE)]
+    found = [entry for entry in entries if entry[1] in OWN]
     told = {
         f"{CERTIFIED}/{certify_page.FILE}": "A certificate",
         f"{CERTIFIED}/{certify_selftest_page.FILE}": "What the certifier finds",
@@ -247,7 +261,7 @@ def _others(out: Path, entries: Entries, drawn: Collection[str]) -> Entries:
 
 def _tidy(out: Path, files: set[str]) -> None:
     """Pages that earlier builds have left and that are not drawn any more go away."""
-    for path in [out / large_page.FILE, out / bench_page.FILE, *(out / FOLDER).glob("*.html")]:
+    for path in [*(out / name for name in OWN), *(out / FOLDER).glob("*.html")]:
         name = path.relative_to(out).as_posix()
         if name not in files and path.exists() and MARK in path.read_text(encoding="utf-8", errors="replace"):
             path.unlink()

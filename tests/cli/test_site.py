@@ -27,7 +27,7 @@ from reports.runs import SPECS, Unreadable, find, read, shipped
 from reports.studies import STUDIES, content, texts
 from tests.cli.test_certify_selftest_page import document
 from tests.cli.test_claim_pages import Page, dead
-from tests.cli.tiny_runs import faked, large, save, shrunken
+from tests.cli.tiny_runs import continuous, faked, large, save, shrunken
 
 RATIO = {"benchmark": "verification", "what": "V = 16384", "contender": "kernel", "kind": "times", "per": "blocks"}
 BENCH = {
@@ -62,6 +62,8 @@ def results(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFa
     assert cli.main(["verify", "--claim", "gsd.speed", "--claim", "published.steps", "--out", str(out)]) == 0
     for name, frame in large().items():
         write_table(out / "large" / f"{name}.parquet", frame)
+    for name, frame in continuous().items():
+        write_table(out / f"continuous-{name}.parquet", frame)
     (out / "bench.json").write_text(json.dumps(BENCH), encoding="utf-8")
     return out
 
@@ -120,6 +122,7 @@ def test_every_figure_is_a_pdf_too(results: Path, built: site.Site) -> None:
         "bench-verification",
         "large-naive-16384",
         *(f"{each['name']}-1024" for each in texts()["large"]["pictures"]),
+        *(f"continuous-{each['table']}" for each in texts()["continuous"]["pictures"]),
     ]
     files = {path.stem: path.read_bytes() for path in (results / "figures").glob("*.pdf")}
     assert set(files) == set(told)
@@ -176,7 +179,7 @@ def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 def test_every_text_has_a_figure_and_every_figure_a_text() -> None:
-    assert set(texts()) == {*STUDIES, "large"}
+    assert set(texts()) == {*STUDIES, "large", "continuous"}
     for name, study in STUDIES.items():
         assert len(texts()[name].get("pictures", [])) == len(study.figures)
         assert texts()[name]["lead"].strip()

@@ -17,6 +17,7 @@ from experiments.results import write_json, write_table
 from experiments.sweeps import Cell, Spec, read_spec
 from experiments.sweeps.frames import table
 from experiments.sweeps.run import _about
+from reports.continuous_figures import COLUMNS
 from reports.runs import SPECS
 
 IMAGES = 3
@@ -148,4 +149,37 @@ def large(seed: int = 0) -> dict[str, pd.DataFrame]:
     found["naive"]["beside"] = "clusters"
     found["naive"].loc[found["naive"]["vocabulary"] == 16384, "wasserstein"] = np.nan
     found["compounding"] = found["compounding"].assign(sequences=10, confidence=0.99)
+    return found
+
+
+def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
+    """Tables with the columns that :mod:`experiments.continuous` gives them, and numbers at random."""
+    rng = np.random.default_rng(seed)
+    rules = ["last step, shared noise", "last step, own noise", "Algorithm 1, shared noise", "two paths, own noise"]
+    axes: dict[str, dict[str, list[Any]]] = {
+        "laws": {"pair": ["more noise", "less noise"], "rule": [*rules, "published code"], "x": [-1.0, 0.0, 1.0]},
+        "acceptance": {"mismatch": ["a", "b"], "gap": [0.0, 1.0, 2.0]},
+        "dimensions": {"mismatch": ["a", "b"], "dimension": [1, 4, 16]},
+        "trials": {"limit": [0, 100, 10_000], "ratio": [0.8, 0.9, 1.1]},
+        "sequences": {"gamma": [2, 4], "lag": [1, 2]},
+        "walltime": {"table": ["1", "7"], "batch": [1, 128], "gamma": [4, 8]},
+    }
+    told: dict[str, dict[str, Any]] = {
+        "trials": {"rule": "Algorithm 1"},
+        "sequences": {"decoder": "replaced in place", "sequences": 10},
+        "walltime": {"target": "MAR-H", "resolution": "256"},
+    }
+    found = {}
+    for name, own in axes.items():
+        rows = pd.MultiIndex.from_product(own.values(), names=list(own)).to_frame(index=False)
+        rows = rows.assign(**told.get(name, {}))
+        for column in COLUMNS[name]:
+            if column not in rows:
+                rows[column] = rng.uniform(0.1, 0.9, len(rows))
+        found[name] = rows
+    found["laws"] = found["laws"].assign(
+        **dict.fromkeys(("sigma", "kept", "trials", "unfinished", "tv", "tv_error"), 0.5)
+    )
+    unpriced = found["walltime"]["batch"] == 1
+    found["walltime"].loc[unpriced, ["cost", "formula", "needed"]] = np.nan
     return found

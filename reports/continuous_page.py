@@ -1,0 +1,96 @@
+"""The page on continuous tokens: drawn from what ``simlab verify`` has measured, beside the claims of CSpD."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from reports import continuous_figures
+from reports.continuous_figures import COLUMNS
+from reports.gallery import Draw
+from reports.large_page import sheets
+from reports.parts import template
+from reports.runs import Unreadable, read_table
+from reports.studies import texts
+from reports.study import Picture, Sheet
+
+FILE, COMMAND, CLAIMS = "continuous.html", "simlab verify", "cspd."
+DRAW: dict[str, Callable[[pd.DataFrame], Figure]] = {
+    "laws": continuous_figures.laws,
+    "acceptance": continuous_figures.acceptance,
+    "dimensions": continuous_figures.dimensions,
+    "trials": continuous_figures.trials,
+    "sequences": continuous_figures.sequences,
+    "walltime": continuous_figures.walltime,
+}
+CURVES = ("x", "density", "target")  # of laws, whose tables are told without them
+
+
+def path_of(out: Path, name: str) -> Path:
+    """Where the table ``name`` is saved."""
+    return out / f"continuous-{name}.parquet"
+
+
+def tables(out: Path) -> dict[str, pd.DataFrame]:
+    """The tables there are; raises :class:`~reports.runs.Unreadable` for one that cannot be read, naming it."""
+    found = {}
+    for name in DRAW:
+        path = path_of(out, name)
+        if not path.exists():
+            continue
+        found[name] = read_table(path, COMMAND)
+        missing = set(COLUMNS[name]) - set(found[name].columns)
+        if missing:
+            lacks = ", ".join(sorted(missing))
+            raise Unreadable(f"{path} cannot be read: it lacks {lacks}; make it again with {COMMAND}")
+    return found
+
+
+def page(
+    found: dict[str, pd.DataFrame],
+    claims: Sequence[dict[str, Any]],
+    entries: Sequence[tuple[str, str]],
+    draw: Draw,
+    mark: str,
+) -> str:
+    """The page as HTML; ``claims`` are those of ``verdicts.json``, of which it tells what is CSpD's."""
+    told = texts()["continuous"]
+    shown = pictures(found, told["pictures"])
+    return template("continuous.html").render(
+        lead=told["lead"].strip().split("\n\n"),
+        pictures=shown,
+        drawings={each.name: draw(each.name, each.figure, each.heading) for each in shown},
+        claims=[claim for claim in claims if claim["id"].startswith(CLAIMS)],
+        sheets=folded(found),
+        missing=[path_of(Path(), name).name for name in DRAW if name not in found],
+        command=COMMAND,
+        entries=entries,
+        here=FILE,
+        mark=mark,
+    )
+
+
+def pictures(found: dict[str, pd.DataFrame], told: list[dict[str, str]]) -> list[Picture]:
+    """The figure of every table there is, with what ``told`` says of it."""
+    return [
+        Picture(
+            f"continuous-{text['table']}",
+            text["heading"],
+            DRAW[text["table"]](found[text["table"]]),
+            text["caption"].strip(),
+            text.get("counterpart", ""),
+        )
+        for text in told
+        if text["table"] in found
+    ]
+
+
+def folded(found: dict[str, pd.DataFrame]) -> list[Sheet]:
+    """The tables as they are, but for the points of curves."""
+    return sheets(
+        {name: table.drop(columns=list(CURVES), errors="ignore").drop_duplicates() for name, table in found.items()}
+    )
