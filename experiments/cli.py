@@ -161,8 +161,8 @@ def _parser() -> argparse.ArgumentParser:
     bench = commands.add_parser(
         "bench",
         help="measure how fast this machine is, as ratios",
-        description="Measure verification, decoders, threads and how cost grows, each against what else could be used, "
-        "in turns within this run. A few minutes, on a machine that does nothing else.",
+        description="Measure verification, decoders, threads, how cost grows, and continuous tokens, each against what "
+        "else could be used, in turns within this run. A few minutes, on a machine that does nothing else.",
     )
     bench.add_argument("--quick", action="store_true", help="seconds instead: a look at whether it runs")
     bench.add_argument("--only", metavar="NAME", action="append", default=[], help="only this benchmark (repeatable)")

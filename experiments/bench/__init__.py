@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from experiments.bench.continuous import continuous_tokens
 from experiments.bench.decoding import cost, decoders, threads
 from experiments.bench.machine import facts
 from experiments.bench.race import Results, Time
@@ -16,6 +17,7 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
     "decoders": decoders,
     "threads": threads,
     "cost": cost,
+    "continuous": continuous_tokens,
 }
 BUSY = 0.9  # of a core: a single thread that gets less has company
 

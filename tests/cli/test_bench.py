@@ -14,9 +14,14 @@ import numpy as np
 import pytest
 
 from experiments import cli_bench
-from experiments.bench import BENCHMARKS, bench, machine, opponents, verifying
+from experiments.bench import BENCHMARKS, bench, continuous, machine, opponents, verifying
 from experiments.bench.race import Contender, Finding, race, ratio
 from experiments.cli import main
+from simlab.chance import Purpose, Tape
+from simlab.continuous.decoders import Truncating
+from simlab.continuous.kernels import simulate
+from simlab.continuous.rules import LastStep
+from simlab.continuous.tape import normals
 from simlab.kernels.rules import compiled
 from simlab.kernels.speculative import verify_drafts
 from simlab.rules import Speculative
@@ -66,7 +71,7 @@ def test_the_document_has_what_a_reader_needs(document: dict[str, Any]) -> None:
         "numpy",
         "numba",
     }
-    assert {row["benchmark"] for row in document["times"]} >= {"verification", "decoders", "cost"}
+    assert {row["benchmark"] for row in document["times"]} >= {"verification", "decoders", "cost", "continuous"}
     for row in document["times"]:
         assert row["work"]
         assert all(work > 0 for work in row["work"].values())
@@ -165,6 +170,13 @@ def test_a_machine_with_one_core_measures_no_threads(monkeypatch: pytest.MonkeyP
     assert results.notes == ["threads left out: this process has one core"]
 
 
+def test_continuous_tokens_on_one_core_are_measured_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continuous, "cores", lambda: 1)
+    results = BENCHMARKS["continuous"](True, lambda what: None)
+    assert {row.against for row in results.findings} == {continuous.REFERENCE, continuous.GENERATOR}
+    assert results.notes == ["continuous tokens on two threads left out: this process has one core"]
+
+
 def test_the_last_level_cache_is_the_largest_that_holds_data(tmp_path: Path) -> None:
     for k, (level, kind, size) in enumerate(
         (("1", "Instruction", "64K"), ("1", "Data", "32K"), ("3", "Unified", "8K"))
@@ -211,6 +223,26 @@ def test_opponents_do_what_the_kernel_does(name: str, token: int | None) -> None
     wanted = {verifying.REJECTED: {0}, verifying.KEPT: {verifying.GAMMA}, None: set(counts.tolist())}[token]
     assert set(counts.tolist()) == wanted
     assert token is not None or len(wanted) > 1
+
+
+@pytest.mark.parametrize("kind", continuous.KINDS, ids=lambda kind: kind.name)
+def test_numpys_generator_walks_the_trajectories_of_the_kernel(kind: continuous.Kind) -> None:
+    """Given the tape's numbers in turn, it gives the same tokens."""
+    target, draft = continuous.make_pair(kind, steps=5, size=4, length=3)
+    tape, nobody = Tape(2, 6), np.zeros(6, np.int64)
+    numbers = [
+        normals(tape.at(n + 1), nobody + n, Purpose.TARGET, t, 0, 4) for n in range(3) for t in (0, 5, 4, 3, 2, 1)
+    ]
+
+    class InTurn:
+        def standard_normal(self, shape: tuple[int, int]) -> np.ndarray:
+            assert shape == (6, 4)
+            return numbers.pop(0)
+
+    found = continuous.with_generator(target, 6, InTurn())  # type: ignore[arg-type]
+    wanted = simulate(Truncating(1, prefill=3), target, draft, LastStep(), tape).tokens
+    assert np.allclose(found, wanted, rtol=0, atol=1e-12)
+    assert not numbers
 
 
 def test_views_use_every_row_a_rejecting_block_reads() -> None:
