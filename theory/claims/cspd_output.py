@@ -35,6 +35,7 @@ CLAIMS.summary(
         "cspd.output-law.reference",
         "cspd.output-law.last-step",
         "cspd.output-law.marginal",
+        "cspd.output-law.many-dimensions",
     ),
 )
 
