@@ -52,6 +52,7 @@ CLAIMS.summary(
     "cspd.tables.one-deviation",
     "Table 4",
     "One standard deviation of the last kernel predicts all eight rates from the distances beside them.",
+    stated=False,
 )
 def one_deviation(seed: int) -> Finding:
     """A gap of mean square D in many dimensions is kept with 2 Phi(-sqrt(D) / (2 s)), one unknown for eight numbers.
@@ -84,6 +85,7 @@ def one_deviation(seed: int) -> Finding:
     "cspd.tables.own-deviation",
     "Table 4, eq. 9",
     "The rates of Table 4 are those of the ratio of the last step with that step's own variance.",
+    stated=False,
 )
 def own_deviation(seed: int) -> Finding:
     """The last of 100 steps has a standard deviation of at most 0.044, for either schedule, wherever respacing starts.
@@ -130,6 +132,7 @@ def _aligned(row: Rate) -> str:
     "cspd.tables.ratios",
     "Tables 4 and 6",
     "One process gives the rates of Table 6 and the distances and rates of Table 4 together.",
+    stated=False,
 )
 def ratios(seed: int) -> Finding:
     """A pair wrong by the same in each of 100 steps, in 16 dimensions, with the distances of gamma = 4 and s = 0.45.
@@ -180,6 +183,7 @@ def ratios(seed: int) -> Finding:
     "cspd.tables.draft-length",
     "Figure 8, Tables 1, 4 and 7",
     "Acceptance of a verified draft falls as the draft length grows.",
+    stated=False,
 )
 def draft_length(seed: int) -> Finding:
     """Algorithm 1 verifies a draft only if all before it were kept, given the prefix it was drafted from.
@@ -223,6 +227,7 @@ def draft_length(seed: int) -> Finding:
     "cspd.tables.ddim",
     "Table 7, App. E.2",
     "The rates of Table 7 follow from the ratio of DDIM's densities.",
+    stated=False,
 )
 def ddim_rates(seed: int) -> Finding:
     """DDIM's last step adds no noise at any eta (abar_0 = 1), no step does at eta = 0: there is no ratio to follow.
