@@ -27,8 +27,11 @@ def simulate(
     """Decode one sequence a replicate of ``tape``: what ``decoder.run`` returns, compiled.
 
     Fates, proposals and calls are those of the reference form, and so are tokens, to the last bit for diagonal chains
-    of fixed variances and else to rounding. Sequences are decoded in groups, and groups over ``threads``; neither
-    changes a bit. Raises ``ValueError`` for a decoder or a rule that has no compiled form, and as ``decoder.run`` does.
+    of fixed variances and else to rounding. Ratios are summed up in another order, so that a decision can differ where
+    a coin meets its threshold but for the last bits. Sequences are decoded in groups, and groups over ``threads``;
+    neither changes a bit.
+
+    Raises ``ValueError`` for a decoder or a rule that has no compiled form, and as ``decoder.run`` does.
     """
     check_at_least("threads", threads, 1)
     if type(decoder) not in (Truncating, InPlace):

@@ -135,11 +135,16 @@ def _resample(
     Several proposals for a token are made side by side, as many as were made before; the first that is taken counts.
     """
     done, waiting = 0, verdicts.waiting
+    left_before = each_before = 0
     while left > 0 and done < limit:
         each = min(limit - done, max(1, min(len(waiting) // left, done)))
         count = left * each
+        if left != left_before or each != each_before:
+            _fetch(lanes, waiting, each, count, proposals)
+            left_before, each_before = left, each
         for k in range(count):
-            _prepare(lanes, waiting[k // each], done + 1 + k % each, proposals, k)
+            trial = done + 1 + k % each
+            proposals.places.place[k] = lanes.places.place[proposals.who[k]] | (trial << 16)
         _propose(rule, target, j, draft, count, proposals, work)
         fill_coins(proposals.coins, proposals.places, count, TRIAL)
         still = 0
@@ -164,18 +169,20 @@ def _resample(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _prepare(lanes: Lanes, w: int, trial: int, proposals: Lanes, k: int) -> None:
-    """Lane k of the ``proposals`` is for the token in lane w."""
-    proposals.who[k] = w
-    proposals.places.replicate[k] = lanes.places.replicate[w]
-    proposals.places.iteration[k] = lanes.places.iteration[w]
-    proposals.places.place[k] = lanes.places.place[w] | (trial << 16)
-    proposals.other[k] = lanes.other[w]
+def _fetch(lanes: Lanes, waiting: np.ndarray, each: int, count: int, proposals: Lanes) -> None:
+    """What ``each`` proposals for every token that waits are made from."""
+    own, places, who = lanes.places, proposals.places, proposals.who
+    for k in range(count):
+        who[k] = waiting[k // each]
+        places.replicate[k] = own.replicate[who[k]]
+        places.iteration[k] = own.iteration[who[k]]
+        proposals.other[k] = lanes.other[who[k]]
     for i in range(lanes.x.shape[0]):
-        proposals.c_target[i, k] = lanes.c_target[i, w]
-        proposals.c_draft[i, k] = lanes.c_draft[i, w]
-        proposals.x_target[i, k] = lanes.x_target[i, w]
-        proposals.x_draft[i, k] = lanes.x_draft[i, w]
+        for k in range(count):
+            proposals.c_target[i, k] = lanes.c_target[i, who[k]]
+            proposals.c_draft[i, k] = lanes.c_draft[i, who[k]]
+            proposals.x_target[i, k] = lanes.x_target[i, who[k]]
+            proposals.x_draft[i, k] = lanes.x_draft[i, who[k]]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
