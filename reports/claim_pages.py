@@ -17,6 +17,7 @@ NOTEBOOKS = {
     "sjd": "sjd.py",
     "lantern": "lantern.py",
     "sjd-pac": "sjd_pac.py",
+    "cspd": "cspd.py",
     "baselines": "sjd_pac.py",  # block verification, several candidates; the lossy optimum is in lantern.py
 }
 MARK = '<meta name="generator" content="simlab claim page">'

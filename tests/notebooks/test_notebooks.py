@@ -25,7 +25,7 @@ def this_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_are_notebooks() -> None:
-    assert {path.stem for path in NOTEBOOKS} >= {"at_scale", "base_rule", "gsd", "lantern", "sjd", "sjd_pac"}
+    assert {path.stem for path in NOTEBOOKS} >= {"at_scale", "base_rule", "cspd", "gsd", "lantern", "sjd", "sjd_pac"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
