@@ -26,6 +26,7 @@ continuous-dimensions  ... the same against the dimension of a token
 continuous-trials      ... proposals, and what they leave unfinished
 continuous-sequences   ... correlation of tokens, cut at a rejection and replaced in place
 continuous-walltime    ... printed speedups beside eq. 51 of CSpD
+continuous-tables      ... printed rates and ratios of CSpD beside what processes give
 =====================  ==================================================================================
 """
 
@@ -48,7 +49,7 @@ import pandas as pd
 from hypothesis.configuration import set_hypothesis_home_dir
 from threadpoolctl import threadpool_limits
 
-from experiments import candidates, codebook, continuous, digits, digits_pac, small_worlds
+from experiments import candidates, codebook, continuous, continuous_tables, digits, digits_pac, small_worlds
 from experiments.results import versions, write_arrays, write_json, write_table
 from simlab.processes.digits import DigitsPair, fit_digits
 from theory.claims import CLAIMS, Evidence, Finding, combined
@@ -169,6 +170,7 @@ def _measurements(seed: int) -> dict[str, Task]:
         "codebook": partial(codebook.measure, seed, codebook.CONTEXTS),
         "candidates": partial(candidates.measure, seed, candidates.CONTEXTS),
         **{f"continuous: {name}": partial(continuous.measure, name, seed) for name in continuous.MEASURED},
+        "continuous: tables": partial(continuous_tables.tables, seed),
     }
 
 
@@ -204,7 +206,7 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
         "digits-pac": pd.concat([m.runs for m in pac]),
         "digits-lengths": pd.concat([m.lengths for m in pac]),
         "digits-quality": pd.DataFrame([asdict(pair.quality)]),
-        **{f"continuous-{name}": results[f"continuous: {name}"] for name in continuous.MEASURED},
+        **{f"continuous-{name}": results[f"continuous: {name}"] for name in (*continuous.MEASURED, "tables")},
     }
     for name, table in tables.items():
         write_table(out / f"{name}.parquet", table)

@@ -29,6 +29,7 @@ COLUMNS = {
         "table", "target", "resolution", "batch", "gamma", "alpha", "printed", "cost", "formula", "needed", "free",
         "needed_free", "column_cost",
     ),
+    "tables": ("table", "setting", "quantity", "printed", "found", "error", "process", "meets"),
 }  # fmt: skip
 
 
@@ -188,3 +189,41 @@ def _finished(figure: Figure, ax: Axes, wanted: list[str]) -> Figure:
     for each in figure.axes:
         each.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def tables(table: pd.DataFrame) -> Figure:
+    """Printed acceptance rates beside those of processes: Table 4, Table 5, and by draft length."""
+    figure, (rates, prefill, lengths) = panels(3, width=11.5, height=4.0)
+    alphas = table[table["quantity"] == "alpha"]
+    own = alphas[alphas["table"] == "Table 4"]
+    for noise, colour in (("shared", SHARED), ("own", OWN)):
+        part = own[own["setting"].str.contains(noise)]
+        rates.plot(part["printed"], part["found"], "o", color=colour, ms=6, label=f"{noise} noise")
+    rates.axline((0, 0), slope=1, color="0.6", lw=0.9, ls=":")
+    rates.set(title="Table 4: one sd for all rows", xlabel="printed", ylabel="acceptance", xlim=(0, 0.4), ylim=(0, 0.4))
+    rates.legend(loc="upper left")
+
+    own = alphas[alphas["table"] == "Table 5"]
+    percent = own["setting"].str.extract(r"prefill (\d+)")[0].astype(float)
+    gammas = own["setting"].str.extract(r"gamma = (\d+)")[0]
+    for shade, shape, gamma in zip(SHADES, SHAPES, dict.fromkeys(gammas), strict=False):
+        part = own[gammas == gamma]
+        prefill.plot(percent[part.index], part["found"], "-", color=shade, marker=shape, ms=4, label=f"γ = {gamma}")
+        prefill.plot(percent[part.index], part["printed"], ls="", marker=shape, ms=8, mfc="none", mec=PRINTED["mec"])
+    prefill.set(title="Table 5: a gap that fades", xlabel="tokens pre-filled, %", xticks=sorted(set(percent)))
+    prefill.legend(loc="lower right", ncols=2)
+
+    own = alphas[alphas["table"].isin(["Table 1", "Table 7"])]
+    gamma = own["setting"].str.extract(r"gamma = (\d+)")[0].astype(float)
+    for how, colour in (("cut at the first rejection", SHARED), ("replaced in place", CODE)):
+        part = own[own["setting"].str.contains(how) & (own["table"] == "Table 1")]
+        lengths.errorbar(gamma[part.index], part["found"], 2 * part["error"], color=colour, marker="o", ms=4, label=how)
+    for name, shape in (("Table 1", "D"), ("Table 7", "s")):
+        part = own[(own["table"] == name) & own["setting"].str.contains("in place")]
+        look = PRINTED | {"marker": shape, "label": f"printed, {name}"}
+        lengths.plot(gamma[part.index], part["printed"], **look)
+    lengths.set(title="by draft length", xlabel="drafts a block γ", xscale="log", ylim=(0, 0.4))
+    lengths.set_xticks(sorted(set(gamma)), [f"{g:g}" for g in sorted(set(gamma))])
+    lengths.minorticks_off()
+    lengths.legend(loc="lower left")
+    return finish(figure)

@@ -26,6 +26,7 @@ DRAW: dict[str, Callable[[pd.DataFrame], Figure]] = {
     "trials": continuous_figures.trials,
     "sequences": continuous_figures.sequences,
     "walltime": continuous_figures.walltime,
+    "tables": continuous_figures.tables,
 }
 CURVES = ("x", "density", "target")  # of laws, whose tables are told without them
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from experiments import continuous as measured
+from experiments import continuous_tables
 from experiments.results import write_table
 from reports import continuous_figures, continuous_page, figures, site
 from reports.continuous_figures import COLUMNS
@@ -111,10 +112,21 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 def test_what_is_measured_is_what_is_drawn(tables: dict[str, pd.DataFrame]) -> None:
-    assert set(measured.MEASURED) == set(DRAW) == set(COLUMNS)
+    assert {*measured.MEASURED, "tables"} == set(DRAW) == set(COLUMNS)
     for name, table in tables.items():
         assert set(COLUMNS[name]) <= set(table.columns)
         assert DRAW[name](table).axes
+
+
+def test_printed_rates_and_those_of_processes_are_drawn() -> None:
+    table = continuous()["tables"]
+    rates, prefill, lengths = continuous_figures.tables(table).axes
+    own = table[table["table"] == "Table 4"]
+    assert sum(len(line.get_xdata()) for line in rates.lines if line.get_marker() == "o") == len(own)  # type: ignore[arg-type]
+    for ax, name in ((prefill, "Table 5"), (lengths, "Table 1")):
+        drawn = {float(y) for line in ax.lines for y in line.get_ydata()}  # type: ignore[union-attr]
+        assert drawn >= set(table.loc[table["table"] == name, "found"])
+        assert drawn & set(table.loc[table["table"] == name, "printed"])
 
 
 def test_a_law_is_drawn_as_it_is() -> None:
@@ -143,3 +155,20 @@ def test_what_is_printed_is_drawn_where_it_is_printed(tables: dict[str, pd.DataF
     own = table[(table["table"] == "1") & (table["target"] == "MAR-H")]
     drawn = sorted(y for line in diamonds for y in line.get_ydata())  # type: ignore[union-attr]
     assert drawn == sorted(own["printed"])
+
+
+def test_printed_rates_stand_where_they_are_printed() -> None:
+    """Table 5 at gamma = 32 and 15 %: printed 0.33; and the table of print holds a row for each number it is about."""
+    table = continuous_tables.tables(0)
+    figure = continuous_figures.tables(table)
+    middle = figure.axes[1]
+    heights = {round(float(y), 3) for line in middle.lines[1::2] for y in line.get_ydata()}  # type: ignore[union-attr]
+    assert 0.33 in heights
+    counts = table["table"].value_counts()
+    assert counts.to_dict() == {"Table 5": 12, "Table 4": 8, "Table 1": 8, "Table 7": 8, "Table 6": 6}
+    own = table[(table["table"] == "Table 1") & table["setting"].str.contains("in place")]
+    assert own["found"].is_monotonic_decreasing
+    assert set(table["meets"]) == {"number", "shape", "no", "fitted"}
+    assert (
+        table.loc[table["meets"] == "number", "found"] - table["printed"][table["meets"] == "number"]
+    ).abs().max() < 0.05
