@@ -57,6 +57,17 @@ def test_the_images(tour: dict[str, Any]) -> None:
     assert tour["calls"].max() < 64
 
 
+def test_the_continuous_tokens(tour: dict[str, Any]) -> None:
+    assert tour["decoded"].tokens.shape == (64, 16, 4)
+    assert (tour["decoded"].fate[:, :2] == 0).all()
+    biased = tour["distances"](
+        tour["target"], tour["draft"], tour["NOWHERE"], tour["continuous"].make_rule("variance-product")
+    )
+    assert round(biased[1].tv, 3) == 0.049
+    assert tour["apart"].tv < 1e-8
+    assert tour["law"].trials == pytest.approx(1)
+
+
 def test_the_simulation_and_the_statistics(tour: dict[str, Any]) -> None:
     drawn = tour["drawn"]
     assert drawn.tokens.shape == (4, 384)
