@@ -19,6 +19,7 @@ from simlab.checks import check_at_least
 from simlab.continuous import InPlace, Truncating, affine, make_pair
 from simlab.continuous.chains import Chain
 from simlab.continuous.diffusion import noiseless_end
+from simlab.continuous.kernels import simulate
 from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, VarianceProduct
 from theory.acceptance import speedup
 from theory.claims.published_cspd import alpha_needed, best_cost
@@ -218,7 +219,7 @@ def trials() -> pd.DataFrame:
 # Sequences ------------------------------------------------------------------------------------------------------
 
 LENGTH, CARRY, GAMMAS = 32, 0.9, (2, 4, 8)
-SEQUENCES = 2000
+SEQUENCES = 20_000
 
 
 def sequences(seed: int = 0, count: int = SEQUENCES) -> pd.DataFrame:
@@ -234,7 +235,7 @@ def sequences(seed: int = 0, count: int = SEQUENCES) -> pd.DataFrame:
     cases += [("replaced in place", InPlace(gamma), in_place(pair.target, gamma)) for gamma in GAMMAS]
     table = []
     for name, decoder, law in cases:
-        run = decoder.run(pair.target, pair.draft, LastStep(), Tape(seed, count))
+        run = simulate(decoder, pair.target, pair.draft, LastStep(), Tape(seed, count))
         spread = np.sqrt(np.diag(law.covariance))
         away = (run.tokens[:, :, 0] - law.mean[:, 0]) / spread
         for lag in range(1, 2 * max(GAMMAS) + 1):

@@ -5,6 +5,7 @@ Columns and their types are made by the same code as real ones; what a recorder 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -163,11 +164,26 @@ def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
         "trials": {"limit": [0, 100, 10_000], "ratio": [0.8, 0.9, 1.1]},
         "sequences": {"gamma": [2, 4], "lag": [1, 2]},
         "walltime": {"table": ["1", "7"], "batch": [1, 128], "gamma": [4, 8]},
+        "tables": {
+            "table": [f"Table {number}" for number in (1, 4, 5, 7)],
+            "setting": [
+                f"gamma = {gamma}, {how}"
+                for gamma in (4, 8)
+                for how in (
+                    "shared noise",
+                    "own noise",
+                    "prefill 5 %",
+                    "cut at the first rejection",
+                    "replaced in place",
+                )
+            ],
+        },
     }
     told: dict[str, dict[str, Any]] = {
         "trials": {"rule": "Algorithm 1"},
         "sequences": {"decoder": "replaced in place", "sequences": 10},
         "walltime": {"target": "MAR-H", "resolution": "256"},
+        "tables": {"quantity": "alpha", "process": "of some kind", "meets": "number"},
     }
     found = {}
     for name, own in axes.items():
@@ -180,6 +196,9 @@ def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
     found["laws"] = found["laws"].assign(
         **dict.fromkeys(("sigma", "kept", "trials", "unfinished", "tv", "tv_error"), 0.5)
     )
+    words = {1: "place|cut", 4: "noise", 5: "prefill", 7: "place"}
+    kept = [bool(re.search(words[int(row.table[-1])], row.setting)) for row in found["tables"].itertuples()]
+    found["tables"] = found["tables"][kept].reset_index(drop=True)
     unpriced = found["walltime"]["batch"] == 1
     found["walltime"].loc[unpriced, ["cost", "formula", "needed"]] = np.nan
     return found
