@@ -29,6 +29,7 @@ from simlab.continuous.tokens import Tokens
 
 SEED, REPLICATES = 99, 70
 NOISE = schedule("linear", 1000, 4)
+SHORT = np.array([0.95, 0.8, 0.6, 0.4])  # so little noise that x_T still knows of the data
 CLOSE = 1e-9
 
 
@@ -36,16 +37,22 @@ def chain(kind: str, gate: float) -> Callable[[np.ndarray], Chain]:
     """What builds the chains of a kind."""
     return {
         "exact": lambda data: ddpm(data, NOISE),
-        "upper": lambda data: ddpm(data, NOISE, "upper", exact_start=True),
+        "upper": lambda data: shifted(ddpm(data, SHORT, "upper", exact_start=True), gate),
         "one step": lambda data: ddpm(data, NOISE[-1:], "upper"),
         "learned": lambda data: learned_range(ddpm(data, NOISE, "posterior"), NOISE, gate, 0.2),
         "noiseless end": lambda data: noiseless_end(ddpm(data, NOISE, "upper")),
         "ddim": lambda data: ddim(data, NOISE, 0.6),
         "ddim, no noise": lambda data: ddim(data, NOISE, 0.0),
-        "dense": lambda data: ddpm(data, NOISE, exact_start=True),
+        "dense": lambda data: shifted(ddpm(data, SHORT, exact_start=True), gate),
         "dense ddim": lambda data: ddim(data, NOISE, 0.8),
         "dense line": lambda data: ddpm(data, NOISE),
     }[kind]
+
+
+def shifted(given: Chain, by: float) -> Chain:
+    """The chain with means of its own: those of the diffusions are all conditions'."""
+    places = np.arange(given.offset.size).reshape(given.offset.shape)
+    return replace(given, offset=by / 9 * np.cos(places), start_mean=by / 3 * np.sin(places[0]))
 
 
 SIZES = {"dense": 5, "dense ddim": 4, "dense line": 1}
