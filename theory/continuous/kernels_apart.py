@@ -36,8 +36,16 @@ class Spent(NamedTuple):
     unfinished: float
 
 
-def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Shares:
-    """alpha and Z for gaps and weights that broadcast to ``[M]``."""
+class Region(NamedTuple):
+    """Where W p exceeds q: between ``low`` and ``high``, both ``[M]``, if ``inside``, else outside of them."""
+
+    low: np.ndarray
+    high: np.ndarray
+    inside: bool
+
+
+def region(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Region:
+    """Where W p exceeds q, for gaps and weights that broadcast to ``[M]``."""
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     square = 0.5 * (sq**-2 - sp**-2)
     slope = gap / sp**2
@@ -45,15 +53,20 @@ def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Share
     if square == 0:
         with np.errstate(divide="ignore", invalid="ignore"):
             edge = np.where(gap != 0, -level / slope, np.where(level > 0, -np.inf, np.inf))
-        above = gap >= 0  # where W p exceeds q
-        low, high = np.where(above, edge, -np.inf), np.where(above, np.inf, edge)
-    else:
-        inner = np.maximum(slope**2 - 4 * square * level, 0)  # none: the interval is empty
-        ends = np.stack([(-slope - np.sqrt(inner)) / (2 * square), (-slope + np.sqrt(inner)) / (2 * square)])
-        low, high = ends.min(axis=0), ends.max(axis=0)
+        above = gap >= 0
+        return Region(np.where(above, edge, -np.inf), np.where(above, np.inf, edge), True)
+    inner = np.maximum(slope**2 - 4 * square * level, 0)  # none: there is nothing between
+    ends = np.stack([(-slope - np.sqrt(inner)) / (2 * square), (-slope + np.sqrt(inner)) / (2 * square)])
+    return Region(ends.min(axis=0), ends.max(axis=0), square < 0)
+
+
+def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Shares:
+    """alpha and Z for gaps and weights that broadcast to ``[M]``."""
+    gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
+    low, high, inside = region(gap, log_weight, sp, sq)
     in_p = norm.cdf((high - gap) / sp) - norm.cdf((low - gap) / sp)
     in_q = norm.cdf(high / sq) - norm.cdf(low / sq)
-    if square > 0:
+    if not inside:
         in_p, in_q = 1 - in_p, 1 - in_q
     # outside W p is at most q, and inside q at most W p: so no weight is too large or too small
     with np.errstate(divide="ignore"):

@@ -170,8 +170,13 @@ def distances(
     """The law a rule emits, and how far it is from the target's; errors from half as many nodes."""
     fine = emitted(target, draft, given, rule, limit, gaps, points)
     rough = emitted(target, draft, given, rule, limit, gaps // 2, points // 2)
+    return fine, from_target(fine, rough, target, given)
+
+
+def from_target(fine: Law, rough: Law, target: Chain, given: Given) -> Distances:
+    """How far ``fine`` is from the target's law; errors are how far ``rough``, with fewer nodes, is from that."""
     values, others = (_apart(law, target_law(target, given[0], law.x)) for law in (fine, rough))
-    return fine, Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
+    return Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
 
 
 def _apart(law: Law, density: np.ndarray) -> tuple[float, float, float]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
+from scipy.special import ndtr
 from scipy.stats import chi2, norm
 
 from simlab.continuous.chains import Chain
 from simlab.continuous.rules import TwoPath
-from simlab.continuous.rules.base import log_keep, take
 from theory.continuous.coupled import last_means, log_sigma
-from theory.continuous.kernels_apart import shares
+from theory.continuous.kernels_apart import region, shares
 from theory.continuous.line import LEAST, Given, Law
 from theory.continuous.trials import bounded
 
@@ -26,7 +26,9 @@ def two_path_law(
 ) -> Law:
     """The law that ``two-path`` without alignment emits; for T >= 2 and one dimension.
 
-    ``nodes`` of each variable; halve them to see the error. Raises ``ValueError`` where the ratio does not exist.
+    At each node what is emitted up to a place is known in closed form, so that the masses of the cells around the
+    points are exact, and their sum is 1. ``nodes`` of each variable; halve them to see the error. Raises ``ValueError``
+    where the ratio does not exist.
     """
     TwoPath().check(target, draft)
     if target.dimension != 1 or target.steps < 2:
@@ -38,30 +40,46 @@ def two_path_law(
     constant = log_sigma(target, draft) + starts[1] - starts[0]
 
     u = np.linspace(-6.5, 6.5, nodes)
-    mass = norm.pdf(u) * (u[1] - u[0])
+    mass = norm.pdf(u) / norm.pdf(u).sum()
     rest, chances = _difference(target.steps - 1, nodes)
     mean_p, mean_q = (joint.mean[k] + spreads[k] * u for k in (0, 1))
-    reach = 7 * (spreads + np.array([sp, sq]))
-    x = np.linspace(float((joint.mean - reach).min()), float((joint.mean + reach).max()), points)
+    reach = 9 * (spreads + np.array([sp, sq]))
+    ends = np.linspace(float((joint.mean - reach).min()), float((joint.mean + reach).max()), points + 1)
 
-    density, kept, trials, unfinished = np.zeros(points), 0.0, 0.0, 0.0
-    p = norm.logpdf(x, mean_p[:, None], sp)[:, None]  # [u_p, 1, x]
+    grown, kept, trials, unfinished = np.zeros(points + 1), 0.0, 0.0, 0.0
     for b in range(nodes):
         log_weight = constant + 0.5 * (u[b] ** 2 - u[:, None] ** 2) + rest  # [u_p, v]
         chance = mass[b] * mass[:, None] * chances
-        share = shares((mean_p - mean_q[b])[:, None], log_weight, sp, sq)
+        gap = (mean_p - mean_q[b])[:, None]
+        share = shares(gap, log_weight, sp, sq)
         lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
         cost = bounded(share.taken, limit)
         each = lost * np.where(lost > 0, cost.trials, 0)
-        q = norm.logpdf(x, mean_q[b], sq)
-        log_ratio = log_weight[:, :, None] + p - q
-        density += np.einsum("pv,pvx->x", chance, np.exp(q + log_keep(log_ratio)))
-        again = np.where(share.taken > 0, each, 0)[:, :, None] * np.exp(p) * take(log_ratio)
-        density += np.einsum("pv,pvx->x", chance, again)
+        upto = _upto(ends - mean_q[b], gap, log_weight, np.where(share.taken > 0, each, 0), sp, sq)
+        grown += np.einsum("pv,pvx->x", chance, upto)
         kept += float((chance * share.kept).sum())
         trials += float((chance * each).sum())
         unfinished += float((chance * lost * cost.unfinished).sum())
-    return Law(x, density, kept, trials, unfinished)
+    width = ends[1] - ends[0]
+    return Law((ends[1:] + ends[:-1]) / 2, np.diff(grown) / width, kept, trials, unfinished)
+
+
+def _upto(y: np.ndarray, gap: np.ndarray, log_weight: np.ndarray, each: np.ndarray, sp: float, sq: float) -> np.ndarray:
+    """``[u_p, v, x]``: what is emitted up to ``y[x]`` from mu_q: q where W p exceeds it, else W p, and what is taken.
+
+    ``each`` is how many proposals are made in the mean.
+    """
+    where = region(gap, log_weight, sp, sq)
+    low, high = where.low[:, :, None], where.high[:, :, None]
+    p, q = ndtr((y - gap[:, :, None]) / sp), ndtr(y / sq)
+    within = np.clip(y, low, high)
+    above_p = ndtr((within - gap[:, :, None]) / sp) - ndtr((low - gap[:, :, None]) / sp)
+    above_q = ndtr(within / sq) - ndtr(low / sq)
+    if not where.inside:
+        above_p, above_q = p - above_p, q - above_q
+    weight = np.exp(np.clip(log_weight, -700, 700))[:, :, None]
+    beside = np.minimum(weight * np.maximum(p - above_p, 0), q - above_q)
+    return above_q + beside + each[:, :, None] * np.maximum(above_p - above_q / weight, 0)
 
 
 def _difference(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
