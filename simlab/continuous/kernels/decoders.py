@@ -83,7 +83,7 @@ def truncating(problem: Problem, sequences: Sequences, room: Room) -> None:
     iteration = 0
     while True:
         iteration += 1
-        alive = total * 0
+        alive = total * 0  # a plain 0 would compile what it is handed to once more
         for b in range(total):
             if length[b] < end:
                 among[alive], at[b] = b, length[b]

@@ -80,7 +80,7 @@ def verify(
         _compare(rule, target, j, draft, count, lanes, rule.sharpness, work)
 
     fill_coins(lanes.coins, places, count, ACCEPT)
-    left = count * 0
+    left = count * 0  # a plain 0 would compile what it is handed to once more
     for w in range(count):
         verdicts.trials[w] = 0
         if not isnan(ratio[w]) and lanes.coins[w] < exp(min(ratio[w], 0.0)):
