@@ -200,7 +200,7 @@ def tables(table: pd.DataFrame) -> Figure:
         part = own[own["setting"].str.contains(noise)]
         rates.plot(part["printed"], part["found"], "o", color=colour, ms=6, label=f"{noise} noise")
     rates.axline((0, 0), slope=1, color="0.6", lw=0.9, ls=":")
-    rates.set(title="Table 4: one sd for all rows", xlabel="printed", ylabel="acceptance", xlim=(0, 0.4), ylim=(0, 0.4))
+    rates.set(title="Table 4: one sd for all rows", xlabel="printed", ylabel="predicted", xlim=(0, 0.4), ylim=(0, 0.4))
     rates.legend(loc="upper left")
 
     own = alphas[alphas["table"] == "Table 5"]

@@ -8,17 +8,19 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
+from pandas.api.types import is_numeric_dtype
 
 from reports import continuous_figures
 from reports.continuous_figures import COLUMNS
 from reports.gallery import Draw
-from reports.large_page import sheets
 from reports.parts import template
 from reports.runs import Unreadable, read_table
 from reports.studies import texts
 from reports.study import Picture, Sheet
+from reports.study_tables import shown
 
-FILE, COMMAND, CLAIMS = "continuous.html", "simlab verify", "cspd."
+FILE, COMMAND = "continuous.html", "simlab verify"
+CLAIMS = ("cspd.", "published.cspd-", "published.full-blocks-")  # how the ids of claims told here begin
 DRAW: dict[str, Callable[[pd.DataFrame], Figure]] = {
     "laws": continuous_figures.laws,
     "acceptance": continuous_figures.acceptance,
@@ -58,7 +60,7 @@ def page(
     draw: Draw,
     mark: str,
 ) -> str:
-    """The page as HTML; ``claims`` are those of ``verdicts.json``, of which it tells what is CSpD's."""
+    """The page as HTML; ``claims`` are those of ``verdicts.json``, of which it tells those about CSpD."""
     told = texts()["continuous"]
     shown = pictures(found, told["pictures"])
     return template("continuous.html").render(
@@ -91,7 +93,12 @@ def pictures(found: dict[str, pd.DataFrame], told: list[dict[str, str]]) -> list
 
 
 def folded(found: dict[str, pd.DataFrame]) -> list[Sheet]:
-    """The tables as they are, but for the points of curves."""
-    return sheets(
-        {name: table.drop(columns=list(CURVES), errors="ignore").drop_duplicates() for name, table in found.items()}
-    )
+    """The tables as they are, but for the points of curves, and with words before numbers."""
+    sheets = []
+    for name, table in found.items():
+        whole = table.drop(columns=list(CURVES), errors="ignore").drop_duplicates()
+        words = [column for column in whole if not is_numeric_dtype(whole[column])]
+        whole = whole[words + [column for column in whole if column not in words]]
+        rows = [[shown(value) for value in row] for row in whole.itertuples(index=False)]
+        sheets.append(Sheet(name, list(map(str, whole.columns)), rows, words=len(words)))
+    return sheets

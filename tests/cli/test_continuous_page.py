@@ -23,6 +23,14 @@ CLAIM = {"stated": True, "assumptions": [], "parts": [], "argument": "", "eviden
 CLAIMS = [
     CLAIM
     | {"id": "cspd.output-law", "paper": "cspd", "where": "4.2", "statement": "It is kept.", "verdict": "refuted"},
+    CLAIM
+    | {
+        "id": "published.cspd-walltime",
+        "paper": "published",
+        "where": "Table 1",
+        "statement": "They agree.",
+        "verdict": "refuted",
+    },
     CLAIM | {"id": "gsd.speed", "paper": "gsd", "where": "5", "statement": "It is fast.", "verdict": "holds"},
 ]
 
@@ -47,7 +55,7 @@ def test_the_page_is_whole(tmp_path: Path) -> None:
         assert told["heading"] in page.text
         assert f"continuous-{told['table']}" in page.anchors
         assert f'aria-label="{told["heading"]}"' in text
-    for piece in ("It is kept.", "refuted", "per_rejection", "Leave Σ out"):
+    for piece in ("It is kept.", "They agree.", "refuted", "per_rejection", "Leave Σ out"):
         assert piece in page.text
     assert "claims/cspd.output-law.html" in page.links
     assert "It is fast." not in page.text
@@ -99,6 +107,8 @@ def test_points_of_curves_are_not_in_the_table_of_laws() -> None:
     assert sheet.heading == "laws"
     assert len(sheet.rows) == found["laws"][["pair", "rule"]].drop_duplicates().shape[0]
     assert not set(continuous_page.CURVES) & set(sheet.columns)
+    assert (sheet.columns[: sheet.words], sheet.words) == (["pair", "rule"], 2)
+    assert not any(cell.replace(".", "").isdigit() for row in sheet.rows for cell in row[: sheet.words])
 
 
 # The figures -------------------------------------------------------------------------------------------------------
