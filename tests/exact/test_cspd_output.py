@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from simlab.chance import Tape
-from simlab.continuous import Fate, Truncating, affine, make_pair
+from simlab.continuous import Fate, InPlace, Truncating, affine, make_pair
 from simlab.continuous.rules import LastStep, Marginal, Path, VarianceProduct
 from simlab.continuous.rules.base import Seen
 from theory.claims import CLAIMS, CheckFailed, Finding, cspd_alignment, cspd_output, cspd_residual, cspd_tables
@@ -229,3 +229,18 @@ def test_proposals_that_run_out_are_a_result() -> None:
     assert np.isnan(decoded.tokens[lost[:, 0], 1:]).all()
     assert not np.isnan(decoded.tokens[~lost.any(axis=1)]).any()
     assert kept_by_last_step(pair.target.chain, pair.draft.chain, NOWHERE, True) == pytest.approx(1)
+
+
+def test_blocks_replaced_in_place_end_with_a_token_that_is_missing() -> None:
+    """As above; a block goes on after a missing token, a sequence ends with a block whose last one is missing."""
+    pair = make_pair("affine", steps=2, slope=[0.0, 1.0], sd=[1.0, 2.0], draft_sd=[1.0, 1.0], length=6)
+    decoded = InPlace(2, limit=5).run(*pair, VarianceProduct(), Tape(3, 400))
+    missing = np.isnan(decoded.tokens[:, :, 0])
+    over = missing[:, 1]
+    assert 0 < over.mean() < 1
+    assert missing[over, 2:].all()
+    assert (decoded.calls[over] == 1).all()
+    assert (decoded.fate[over, 2:] == Fate.TARGET).all()
+    on = ~over & ~missing[:, 3]
+    assert (decoded.calls[on] == 3).all()
+    assert (missing[on, 0]).any()

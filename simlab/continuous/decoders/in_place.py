@@ -23,7 +23,7 @@ from simlab.continuous.tokens import Tokens, check_pair
 
 @dataclass(frozen=True)
 class InPlace:
-    """``gamma`` drafts a block, each kept or replaced where it stands."""
+    """``gamma`` drafts a block, each kept or replaced where it stands; it ends a sequence if its last token is missing."""
 
     gamma: int
     prefill: int = 0
@@ -46,30 +46,37 @@ class InPlace:
         fate = np.full((count, end), Fate.TARGET, np.int8)
         trials, calls = np.zeros((count, end), np.int64), np.zeros(count, np.int64)
         times = (DIAGONAL if target.carry.ndim == 1 else DENSE).times
+        rows = np.arange(count)  # the sequences that go on
         start = iteration = 0
-        while start < end:
+        while start < end and len(rows):
             iteration += 1
-            own, at = tape.at(iteration), np.full(count, start)
-            calls += 1
-            known = target.before(tokens, at)
+            own, at = tape.among(rows).at(iteration), np.full(len(rows), start)
+            calls[rows] += 1
+            known = target.before(tokens[rows], at)
             if start < self.prefill:
-                tokens[:, start] = walked(target.chain, target.condition(known), own, at, Purpose.TARGET).states[0]
+                model = walked(target.chain, target.condition(known), own, at, Purpose.TARGET)
+                tokens[rows, start] = model.states[0]
                 start += 1
                 continue
             width = min(self.gamma, end - start)
             drafts = []
             for j in range(width):
-                condition = draft.condition(draft.before(tokens, at + j))
+                condition = draft.condition(draft.before(tokens[rows], at + j))
                 drafts.append(walked(draft.chain, condition, own, at + j, Purpose.DRAFT))
-                tokens[:, start + j] = drafts[j].states[0]
+                tokens[rows, start + j] = drafts[j].states[0]
             for j, (carry, level, chain) in enumerate(ahead[:width]):
                 seen = Seen(walked(chain, level + times(carry, known), own, at + j, target_noise(rule)), drafts[j])
                 accepted = kept(rule, seen, own, at + j)
-                fate[accepted, start + j] = Fate.KEPT
+                fate[rows[accepted], start + j] = Fate.KEPT
                 lost = np.flatnonzero(~accepted)
-                where = lost, start + j
+                where = rows[lost], start + j
                 tokens[where], fate[where], trials[where] = replaced(
                     rule, only(seen, lost), own.among(lost), at[lost] + j, self.limit
                 )
             start += width
+
+            # a sequence without a token to go on from is over
+            over = np.isnan(tokens[rows, start - 1, 0])
+            tokens[rows[over], start:] = np.nan
+            rows = rows[~over]
         return Decoded(tokens, fate, trials, calls)

@@ -128,22 +128,22 @@ def in_place(problem: Problem, sequences: Sequences, room: Room) -> None:
     rule, target, draft, gamma, prefill, limit = problem
     tokens, lanes = sequences.tokens, room.lanes
     total, end, width = tokens.shape[0], tokens.shape[1], lanes.x.shape[1]
-    everyone, at = np.arange(total), np.zeros(total, np.int64)
+    among, at, alive = np.arange(total), np.zeros(total, np.int64), total
     known, before = np.zeros_like(lanes.x), np.zeros_like(lanes.x)
     first = iteration = 0
-    while first < end:
+    while first < end and alive > 0:
         iteration += 1
-        block = 1 if first < prefill else min(gamma, end - first)
-        for b in range(total):
-            sequences.calls[b], at[b] = iteration, first
+        for k in range(alive):
+            sequences.calls[among[k]], at[among[k]] = iteration, first
         if first < prefill:
-            _draw(problem, TARGET, sequences, everyone, at, total, iteration, room)
+            _draw(problem, TARGET, sequences, among, at, alive, iteration, room)
             first += 1
             continue
-        for start in range(0, total, width):
-            count = min(width, total - start)
+        block = min(gamma, end - first)
+        for start in range(0, alive, width):
+            count = min(width, alive - start)
             for w in range(count):
-                _place(problem, sequences, start + w, first, iteration, lanes, w)
+                _place(problem, sequences, among[start + w], first, iteration, lanes, w)
             copy(lanes.x_target, count, known)
             copy(lanes.x_draft, count, before)
             for j in range(block):
@@ -152,9 +152,15 @@ def in_place(problem: Problem, sequences: Sequences, room: Room) -> None:
                 verify(rule, target, j + 1, draft, limit, count, lanes, room.verdicts, room.proposals, room.work)
                 copy(lanes.x, count, before)  # drafts follow drafts
                 for w in range(count):
-                    _write(sequences, start + w, first + j, room.verdicts, w)
+                    _write(sequences, among[start + w], first + j, room.verdicts, w)
                     lanes.places.place[w] += 1
         first += block
+        still = total * 0
+        for k in range(alive):
+            if _ended(tokens, among[k], first) < end:
+                among[still] = among[k]
+                still += 1
+        alive = still
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
