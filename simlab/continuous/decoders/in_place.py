@@ -23,7 +23,7 @@ from simlab.continuous.tokens import Tokens, check_pair
 
 @dataclass(frozen=True)
 class InPlace:
-    """``gamma`` drafts a block, each kept or replaced where it stands; it ends a sequence if its last token is missing."""
+    """``gamma`` drafts a block, each kept or replaced where it stands; a sequence ends where a block has no last token."""
 
     gamma: int
     prefill: int = 0
