@@ -35,7 +35,7 @@ from theory.ledger import Ledger, Row, published
 STEPS, SLOPE, SD = 8, 0.8, 0.5  # of the target
 LIMIT = 100  # proposals: what the published code allows
 SHOWN = 4.0  # standard deviations of the target's token either way
-POINTS = 241  # that the two-path law is given at
+POINTS = 181  # that the two-path law is given at
 
 Record = dict[str, Any]
 
@@ -90,7 +90,7 @@ def _laws(target: Chain, draft: Chain) -> Iterator[tuple[str, Law, Chain, float,
     for name, rule in RULES.items():
         law, far = distances(target, draft, NOWHERE, rule, LIMIT)
         yield name, law, target, far.tv, far.tv_error
-    fine, rough = (two_path_law(target, draft, NOWHERE, LIMIT, nodes, POINTS) for nodes in (48, 24))
+    fine, rough = (two_path_law(target, draft, NOWHERE, LIMIT, nodes, POINTS) for nodes in (36, 18))
     tv = [_apart(law, target) for law in (fine, rough)]
     yield TWO_PATH, fine, target, tv[0], abs(tv[0] - tv[1])
     ends = noiseless_end(target), noiseless_end(draft)
