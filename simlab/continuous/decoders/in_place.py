@@ -23,7 +23,7 @@ from simlab.continuous.tokens import Tokens, check_pair
 
 @dataclass(frozen=True)
 class InPlace:
-    """``gamma`` drafts a block, each kept or replaced where it stands; a sequence ends where a block has no last token."""
+    """``gamma`` drafts a block, each kept or replaced where it stands; a block without a last token ends a sequence."""
 
     gamma: int
     prefill: int = 0
