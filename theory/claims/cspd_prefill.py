@@ -108,7 +108,7 @@ def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int) ->
     "3.2",
     "Pre-filling tokens of the target raises the acceptance of the others.",
     assumptions=[
-        "acceptance does not fall along the sequence, as in the paper's Fig. 3",
+        "acceptance does not fall along the sequence, as in the paper's Figure 9",
         "it is the mean over the positions that are drafted",
     ],
 )

@@ -13,7 +13,7 @@ from theory.claims.cspd_prefill import FALSE_ALARMS, LENGTHS, SEQUENCES, model, 
 from theory.continuous.positions import block_tokens, costs, rates
 from theory.ledger import Ledger, published
 
-CLAIMS = Claims("CSpD")
+CLAIMS = Claims("cspd")
 
 
 @CLAIMS.claim(
