@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pandas.api.types import is_numeric_dtype
 
-from reports import continuous_figures
+from experiments.results import write
+from reports import continuous_figures, figures
 from reports.continuous_figures import COLUMNS
-from reports.gallery import Draw
+from reports.gallery import Draw, inline
 from reports.parts import template
 from reports.runs import Unreadable, read_table
 from reports.studies import texts
@@ -20,6 +22,7 @@ from reports.study import Picture, Sheet
 from reports.study_tables import shown
 
 FILE, COMMAND = "continuous.html", "simlab verify"
+MARK = '<meta name="generator" content="simlab continuous page">'
 CLAIMS = ("cspd.", "published.cspd-", "published.full-blocks-")  # how the ids of claims told here begin
 DRAW: dict[str, Callable[[pd.DataFrame], Figure]] = {
     "laws": continuous_figures.laws,
@@ -51,6 +54,20 @@ def tables(out: Path) -> dict[str, pd.DataFrame]:
             lacks = ", ".join(sorted(missing))
             raise Unreadable(f"{path} cannot be read: it lacks {lacks}; make it again with {COMMAND}")
     return found
+
+
+def build(out: Path, claims: Sequence[dict[str, Any]], entries: Sequence[tuple[str, str]]) -> None:
+    """Write the page alone to ``out``, with links to ``entries``; without tables one of an earlier run goes away.
+
+    Raises as :func:`tables`.
+    """
+    path, found = out / FILE, tables(out)
+    if found:
+        figures.style()
+        text = page(found, claims, [*entries, ("Continuous tokens", FILE)], inline, MARK)
+        write(path, partial(Path.write_text, data=text, encoding="utf-8"))
+    elif path.exists() and MARK in path.read_text(encoding="utf-8"):
+        path.unlink()
 
 
 def page(

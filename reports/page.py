@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.results import write
-from reports import claim_pages, drafting, figures, maps, published_page
+from reports import claim_pages, continuous_page, drafting, figures, maps, published_page
 from reports.gallery import Draw, inline
 from reports.parts import template
 from reports.runs import Unreadable, read_json, read_table
@@ -56,7 +56,10 @@ class Report:
 
 def build(out: Path) -> Path:
     """Write the report and the pages that belong to it beside the results in ``out``; raises as :func:`report`."""
-    return report(out).save(out)
+    drawn = report(out)
+    path = drawn.save(out)
+    continuous_page.build(out, drawn.verdicts["claims"], [("Claims", FILE), ("Printed numbers", published_page.FILE)])
+    return path
 
 
 def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:

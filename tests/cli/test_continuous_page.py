@@ -65,6 +65,17 @@ def test_the_page_is_whole(tmp_path: Path) -> None:
     assert FILE in Page(tmp_path / "index.html").links
 
 
+def test_it_stands_alone_beside_the_report(tmp_path: Path) -> None:
+    """As `simlab verify` leaves it; and without tables it goes."""
+    saved(tmp_path)
+    continuous_page.build(tmp_path, CLAIMS, [])
+    assert "What each rule emits" in Page(tmp_path / FILE).text
+    for name in DRAW:
+        path_of(tmp_path, name).unlink()
+    continuous_page.build(tmp_path, CLAIMS, [])
+    assert not (tmp_path / FILE).exists()
+
+
 def test_a_table_that_is_missing_is_told_of(tmp_path: Path) -> None:
     path_of(saved(tmp_path), "trials").unlink()
     built = site.build(tmp_path)
@@ -140,6 +151,7 @@ def test_printed_rates_and_those_of_processes_are_drawn() -> None:
 
 
 def test_a_law_is_drawn_as_it_is() -> None:
+    figures.style()
     table = continuous()["laws"]
     own = table[(table["pair"] == "less noise") & (table["rule"] == "published code")]
     figure = continuous_figures.laws(table)
