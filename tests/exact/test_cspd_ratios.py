@@ -20,19 +20,21 @@ from simlab.continuous.chains import Chain
 from simlab.continuous.rules import LastStep, Path, TwoPath, VarianceProduct
 from simlab.continuous.rules.base import Model, Seen
 from tests.exact.test_cspd_paths import changed, hermite
-from theory.claims import CLAIMS, CheckFailed, Finding, cspd_log_ratio, cspd_ratios
+from theory.claims import CLAIMS, CheckFailed, Finding, cspd_bias, cspd_log_ratio, cspd_ratios
+from theory.claims.cspd_bias import bounds, first_order, near, shared_end, spread_root
 from theory.claims.cspd_log_ratio import Logs, logs
-from theory.claims.cspd_ratios import bounds, mean_ratio, spread_root
+from theory.claims.cspd_ratios import Late, mean_ratio
 from theory.continuous.coupled import log_sigma
 from theory.continuous.paths import Walks, apart, log_path, on_the_line, random_chains
 
 VERDICTS = {
     "cspd.ratio-collapse": "holds-under-assumptions",
-    "cspd.path-ratio.unbiased": "holds",
+    "cspd.path-ratio.unbiased": "holds-under-assumptions",
     "cspd.path-ratio.two-path": "holds-under-assumptions",
     "cspd.path-ratio.alignment": "holds-under-assumptions",
-    "cspd.path-ratio.first-order-bound": "refuted",
-    "cspd.path-ratio.last-step": "holds",
+    "cspd.path-ratio.eq-15-first-order": "holds-under-assumptions",
+    "cspd.path-ratio.bound": "refuted",
+    "cspd.path-ratio.last-step": "holds-under-assumptions",
     "cspd.log-ratio.identity": "refuted",
     "cspd.log-ratio.sign": "refuted",
     "cspd.log-ratio.higher-mean": "refuted",
@@ -71,7 +73,12 @@ BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "cspd.path-ratio.unbiased": (Path, "log_ratio", more(Path.log_ratio)),
     "cspd.path-ratio.two-path": (TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     "cspd.path-ratio.alignment": (cspd_ratios, "apart", Walks),
-    "cspd.path-ratio.first-order-bound": (cspd_ratios, "bounds", lambda *sds: (1.1, 1.1)),
+    "cspd.path-ratio.eq-15-first-order": (
+        cspd_bias,
+        "first_order",
+        changed(cspd_bias.first_order, lambda value: 1.05 * value),
+    ),
+    "cspd.path-ratio.bound": (cspd_bias, "bounds", lambda *sds: (1.1, 1.1)),
     "cspd.path-ratio.last-step": (LastStep, "log_ratio", more(LastStep.log_ratio)),
     "cspd.log-ratio.identity": (
         cspd_log_ratio,
@@ -231,11 +238,42 @@ def test_mean_length_beside_a_height() -> None:
 
 
 def test_the_counterexample_to_the_bounds() -> None:
-    aligned, own = counterexamples("cspd.path-ratio.first-order-bound")
+    aligned, own, nearby = counterexamples("cspd.path-ratio.bound")
     assert aligned["bias_aligned"] == pytest.approx(1)
     assert aligned["eq_15"] < 0.55
     assert aligned["eq_21"] < 0.93
     assert own["eq_20"] < 12
+    assert nearby["eq_21_over_bias"] == pytest.approx(aligned["eq_21"] / aligned["bias_aligned"])
+
+
+def test_the_first_order_by_quadrature() -> None:
+    """E_q[grad p' (Yp - Yq) / q] of a pair on the line: gradients by differences of SciPy's densities."""
+    close = near(TARGET, DRAFT, 0.05)
+    walks = Walks(TARGET, close, NOWHERE)
+    grid, weights = hermite(3, 10)
+    seen = walks.seen(grid)
+    states, away = seen.draft.states[..., 0], (seen.target.states - seen.draft.states)[..., 0]
+    slow, h = 0.0, 1e-5
+    for row, weight in enumerate(weights):
+        y, step = states[:, row], h * away[:, row] * [0, 1, 1]  # x_0 is shared
+        up, down = (slow_log_path(TARGET, NOWHERE[0], (y + sign * step)[:, None]) for sign in (1, -1))
+        ratio = np.exp(slow_log_path(TARGET, NOWHERE[0], y[:, None]) - slow_log_path(close, NOWHERE[1], y[:, None]))
+        slow += weight * ratio * (up - down) / (2 * h)
+    assert first_order(walks, shared_end) == pytest.approx(slow, rel=1e-3)
+    assert abs(slow) > 0.005
+
+
+def test_noise_shared_one_step_late_keeps_every_draft() -> None:
+    """By hand: x_1^p = x_0^q = e, so that rho is N(e; e, 1) / N(e; 0, 1)."""
+    p, q = on_the_line((1, 0), (1, 1)), on_the_line((0, 0), (1, 1))
+    noise = np.random.default_rng(1).normal(size=(50, 3))
+    seen = Late(p, q, NOWHERE).seen(noise)
+    assert (seen.target.states[1] == seen.draft.states[0]).all()
+    assert (seen.target.states[2] == seen.draft.states[2]).all()
+    e = seen.draft.states[0, :, 0]
+    assert LastStep().log_kept(seen) == pytest.approx(norm.logpdf(e, e) - norm.logpdf(e))
+    assert (LastStep().log_kept(seen) >= 0).all()
+    assert (LastStep().log_kept(Walks(p, q, NOWHERE).seen(noise)) < 0).any()
 
 
 # Log ratios ----------------------------------------------------------------------------------------------------

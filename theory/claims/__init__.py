@@ -5,6 +5,7 @@ from __future__ import annotations
 from theory.claims import (
     baselines,
     cspd_alignment,
+    cspd_bias,
     cspd_log_ratio,
     cspd_many,
     cspd_mixtures,
@@ -75,6 +76,7 @@ _TOLD = (  # in the order they are told
     cspd_alignment,
     cspd_paths,
     cspd_ratios,
+    cspd_bias,
     cspd_log_ratio,
     cspd_samplers,
     cspd_sequences,
