@@ -11,9 +11,10 @@ from scipy.stats import norm
 from simlab.chance import Tape
 from simlab.continuous import Chain, Fate, Truncating, affine, make_pair
 from simlab.continuous.diffusion import noiseless_end
-from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, TwoPath, VarianceProduct
+from simlab.continuous.rules import LastStep, Marginal, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
 from simlab.statistics import GTest, proportion_interval
 from theory.continuous.coupled import log_sigma
+from theory.continuous.isotropic import kept, overlap
 from theory.continuous.kernels_apart import kept_by_last_step, kept_over, shares
 from theory.continuous.line import Law, cells, distances, emitted, marginal_tv, target_law
 from theory.continuous.trials import bounded
@@ -137,7 +138,7 @@ def test_decoders_follow_the_laws(name: str) -> None:
 
 
 def test_distances_say_what_they_miss() -> None:
-    """Halving the nodes moves each distance by less than ten times the error that is told."""
+    """Twice the nodes move each distance by less than three times the error that is told."""
     draft = DRAFTS["wider"]
     _, far = distances(TARGET, draft, NOWHERE, VarianceProduct())
     _, finer = distances(TARGET, draft, NOWHERE, VarianceProduct(), gaps=336, points=1200)
@@ -192,8 +193,40 @@ def test_what_cannot_be_integrated_is_told() -> None:
     wide = affine(2, dimension=2)
     with pytest.raises(ValueError, match="dimension 2; expected 1"):
         emitted(wide, wide, NOWHERE, LastStep())
-    one = affine(1, 0.8, 0.5)
-    with pytest.raises(ValueError, match="expected T >= 2"):
-        emitted(one, affine(1, 0.7, 0.5), NOWHERE, LastStep())
+    for rule in (Marginal(), TwoPath(), Path()):
+        with pytest.raises(ValueError, match="looks at more than the last step"):
+            emitted(TARGET, TARGET, NOWHERE, rule)
+    with pytest.raises(ValueError, match="the draft takes 5 steps; expected the target's 4"):
+        emitted(TARGET, affine(5, 0.8, 0.5), NOWHERE, LastStep())
+    with pytest.raises(ValueError, match="the draft is mu_q itself"):
+        emitted(noiseless_end(affine(1, 0.8, 0.5)), noiseless_end(affine(1, 0.7, 0.5)), NOWHERE, ReferenceCode())
     with pytest.raises(ValueError, match="limit is 0"):
         emitted(TARGET, TARGET, NOWHERE, LastStep(), limit=0)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 30, 100])
+def test_means_that_follow_from_the_gap_are_integrated_too(steps: int) -> None:
+    """All noise of the draft 1.2 times the target's: one mean is 1.2 times the other, and no spread is left."""
+    target, draft = affine(steps, 0.8, 0.5), affine(steps, 0.8, 0.6)
+    if steps == 1:
+        draft = affine(1, 0.6, 0.5)
+    law, far = distances(target, draft, NOWHERE, LastStep())
+    assert abs(law.mass - 1) < 1e-8
+    assert far.tv < 1e-8
+    assert law.kept == pytest.approx(kept_by_last_step(target, draft, NOWHERE, True), abs=1e-9)
+
+
+def test_acceptance_over_wide_gaps() -> None:
+    for spread in (40, 160, 5000):
+        assert kept_over(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), rel=1e-9)
+
+
+def test_isotropic_acceptance_meets_its_limits() -> None:
+    assert kept(16, 2.0, 1e-12, 0.5) == pytest.approx(2 * norm.cdf(-2), rel=1e-6)
+    assert kept(16, 2.0, 3e-7, 0.5) == pytest.approx(kept(16, 2.0, 2e-7, 0.5), rel=1e-5)
+    for dimension in (1, 16, 64):
+        for away in (0.0, 0.5):
+            near = [overlap(dimension, away, 1.0, 1 + step) for step in (0.0, 1e-7, 1e-5, 1e-3)]
+            assert np.isfinite(near).all()
+            assert near == sorted(near, reverse=True) or away > 0
+            assert abs(near[2] - near[0]) < 1e-4

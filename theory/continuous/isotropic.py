@@ -18,8 +18,8 @@ def kept(dimension: int, distance: float, variance: float, sd: float) -> float:
     it is P(F < 4 sd^2 / (variance d)) for F = (|g|^2 / variance / d) / Z^2: a noncentral F law with d and 1 degrees of
     freedom and noncentrality |m|^2 / variance.
     """
-    if variance <= 0:
-        return float(2 * norm.cdf(-distance / (2 * sd)))
+    if variance * dimension <= 1e-6 * distance**2 or variance <= 0:  # all but a point, and too much for the F law
+        return float(2 * norm.cdf(-sqrt(distance**2 + max(variance, 0) * dimension) / (2 * sd)))
     return float(ncf.cdf(4 * sd**2 / (variance * dimension), dimension, 1, distance**2 / variance))
 
 
@@ -29,8 +29,8 @@ def overlap(dimension: int, distance: float, sd: float, other_sd: float) -> floa
     The densities cross on a sphere, in which the narrower one is larger; both masses of a ball are those of noncentral
     chi-squares.
     """
-    if abs(sd - other_sd) < 1e-12 * sd:
-        return float(2 * norm.cdf(-distance / (2 * sd)))
+    if abs(sd - other_sd) < 1e-6 * sd:  # the sphere is all but a plane
+        return float(2 * norm.cdf(-distance / (sd + other_sd)))
     narrow, wide = sorted((sd, other_sd))
     # log narrow - log wide = (r^2 - |x - c|^2) (narrow^-2 - wide^-2) / 2, with the narrow law around 0 and the wide one
     # around m: c = -m narrow^2 / (wide^2 - narrow^2)

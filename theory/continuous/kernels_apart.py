@@ -76,10 +76,10 @@ def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Share
 
 
 def kept_over(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, sq: float = 1.0) -> float:
-    """The acceptance where the gap is N(mean, sd^2), by Gauss-Legendre panels that meet at 0; error below 1e-10."""
+    """The acceptance where the gap is N(mean, sd^2), by Gauss-Legendre panels that meet at 0; error below 1e-9."""
     if sd == 0:
         return float(shares(np.array([mean]), np.array([log_weight]), sp, sq).kept[0])
-    gap, weight = _over(mean, sd, PANELS)
+    gap, weight = _over(mean, sd, PANELS, max(sp, sq))
     return float(weight @ shares(gap, np.full(len(gap), log_weight), sp, sq).kept)
 
 
@@ -93,7 +93,7 @@ def spent_over(
     panels: int = PANELS,
 ) -> Spent:
     """What a token takes where the gap is N(mean, sd^2), sd > 0, at most ``limit`` proposals each."""
-    gap, weight = _over(mean, sd, panels)
+    gap, weight = _over(mean, sd, panels, max(sp, sq))
     share = shares(gap, np.full(len(gap), log_weight), sp, sq)
     lost = np.where(1 - share.kept > ROUNDING, 1 - share.kept, 0)
     cost = bounded(share.taken, limit)
@@ -101,10 +101,13 @@ def spent_over(
     return Spent(*(float(weight @ each) for each in (share.kept, proposals, lost * cost.unfinished)))
 
 
-def _over(mean: float, sd: float, panels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights over a gap of law N(mean, sd^2)."""
+def _over(mean: float, sd: float, panels: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights over a gap of law N(mean, sd^2), closer around 0, where things change within ``unit``."""
     nodes, weights = np.polynomial.legendre.leggauss(16)
-    ends = np.unique(np.concatenate([mean + sd * np.linspace(-9, 9, panels + 1), [0.0]]))
+    low, high = mean - 9 * sd, mean + 9 * sd
+    near = unit * np.array([0.0, 0.5, 1, 2, 4, 8, 16, 32])
+    some = [end for end in (*near, *-near) if low < end < high]
+    ends = np.unique(np.concatenate([np.linspace(low, high, panels + 1), some]))
     half, centre = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
     gap = (centre[:, None] + half[:, None] * nodes).ravel()
     return gap, (half[:, None] * weights).ravel() * norm.pdf(gap, mean, sd)

@@ -4,8 +4,8 @@ Given both trajectories down to x_1, the last kernels are normal with means mu_p
 draft from one and proposals from the other what its two functions say: it emits min(q, rho q) + (1 - alpha) p take / Z.
 That is integrated panel by panel, cut where the ratio passes 1, so that nothing is smoothed over. The means are jointly
 normal (:mod:`theory.continuous.coupled`): over mu_q given the gap mu_p - mu_q the convolution is a normal density, and
-over the gap it is one integral more. Masses come out to 1e-8 or better; what is left is measured by doing everything
-twice, the second time with fewer nodes.
+over the gap it is one integral more. Masses come out to 1e-8 or better, or, for biased rules where mu_q all but follows
+from the gap, to 1e-4; what is left is measured by doing everything twice, the second time with fewer nodes.
 
 Proposals may be bounded: what they leave unfinished is mass of its own.
 """
@@ -20,12 +20,13 @@ from scipy.stats import norm
 
 from simlab.checks import check_number
 from simlab.continuous.chains import Chain
+from simlab.continuous.rules import LastStep, ReferenceCode, VarianceProduct
 from simlab.continuous.rules.base import Model, Rule, Seen, log_keep, take
 from theory.continuous.coupled import Joint, last_means
 from theory.continuous.trials import bounded
 
 REACH = 9.0  # standard deviations that are integrated over: 1e-18 is beyond
-GAPS, POINTS = 168, 600  # nodes over the gap, and points the density is given at
+GAPS, POINTS, MOST = 168, 600, 20_000  # nodes over the gap, and points the density is given at
 LEAST = 1e-13  # of a draft's mass: what is lost to rounding is not a rejection
 _CUTS = np.array([-REACH, -6, -4, -2.5, -1.2, 0, 1.2, 2.5, 4, 6, REACH])
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -85,28 +86,71 @@ def emitted(
     """The law of the token that ``rule`` emits, at most ``limit`` proposals each, for chains of one dimension.
 
     For rules whose ratio is that of the last step, up to what does not depend on the states: ``last-step``,
-    ``variance-product`` and ``cspd-reference``. Raises ``ValueError`` for chains of more dimensions, a rule whose ratio
-    does not exist, or trajectories that leave nothing to integrate over (T = 1, where mu_q follows from the gap).
+    ``variance-product`` and ``cspd-reference``. Raises ``ValueError`` for other rules, chains of more dimensions or of
+    different steps, a ratio that does not exist, and where the nodes are too few for the law that is asked for.
     """
-    if target.dimension != 1 or draft.dimension != 1:
-        raise ValueError(f"the chains have dimension {target.dimension}; expected 1: laws on the line")
+    for chain in (target, draft):
+        if chain.dimension != 1:
+            raise ValueError(f"a chain has dimension {chain.dimension}; expected 1: laws on the line")
+    if target.steps != draft.steps:
+        raise ValueError(f"the draft takes {draft.steps} steps; expected the target's {target.steps}")
+    if type(rule).log_ratio not in (LastStep.log_ratio, VarianceProduct.log_ratio, ReferenceCode.log_ratio):
+        raise ValueError(f"{rule.name} looks at more than the last step; expected a rule of the last step's ratio")
     rule.check(target, draft)
     joint = last_means(target, draft, given, rule.aligned)
-    gap, share, middle, left = _split(joint)
-    nodes, weights = _over_gap(gap, gaps)
+    between = _split(joint)
+    nodes, weights = _over_gap(between.gap, gaps)
     found = cells(target, draft, given, rule, nodes, limit)
-    reach = np.concatenate([joint.mean[:1], joint.mean[1:]])
     wide = np.sqrt(np.diag(joint.covariance)) + np.array([_sd(target), _sd(draft)])
-    low, high = float((reach - 1.3 * REACH * wide).min()), float((reach + 1.3 * REACH * wide).max())
-    x = np.linspace(low, high, max(points, int((high - low) / (0.8 * left))))  # as close as the density asks for
+    low, high = float((joint.mean - 1.3 * REACH * wide).min()), float((joint.mean + 1.3 * REACH * wide).max())
+    narrow = float(np.sqrt(joint.covariance[0, 0] + _sd(target) ** 2))  # the target's token, to be resolved
+    x = np.linspace(low, high, max(points, int(4 * (high - low) / narrow)))
+    if between.left > 0.5 * min(_sd(target), _sd(draft)) or not draft.noisy_end:
+        if (high - low) / (0.8 * MOST) > between.left:
+            raise ValueError(
+                "the draft is mu_q itself, which all but follows from the gap; expected a last step with noise, or "
+                "models whose means differ by more than a factor"
+            )
+        x = np.linspace(low, high, max(len(x), int((high - low) / (0.8 * between.left))))
+        density = _convolved(x, between, nodes, weights, found)
+    else:
+        density = _pointwise(x, between, nodes, weights, found, (target, draft, given, rule))
+    law = Law(x, density, *(float(weights @ column) for column in (found.kept, found.trials, found.unfinished)))
+    if abs(law.mass - 1) > 1e-4:
+        raise ValueError(f"the law comes out with mass {law.mass:.8f}; expected 1: ask for more than {gaps} gaps")
+    return law
+
+
+def _convolved(x: np.ndarray, between: Between, nodes: np.ndarray, weights: np.ndarray, found: Cells) -> np.ndarray:
+    """The density where mu_q, given the gap, is spread as widely as the kernels: its law smooths all edges."""
     density = np.zeros(len(x))
     for node, weight, place, mass in zip(nodes, weights, found.place, found.mass, strict=True):
         some = mass > 0
-        centre = middle + share * (node - gap[0]) + place[some]
-        density += weight * (np.exp(-0.5 * ((x[:, None] - centre) / left) ** 2) @ mass[some])
-    density /= left * np.sqrt(2 * np.pi)
-    means = (float(weights @ column) for column in (found.kept, found.trials, found.unfinished))
-    return Law(x, density, *means)
+        centre = between.mu_q(node) + place[some]
+        density += weight * (np.exp(-0.5 * ((x[:, None] - centre) / between.left) ** 2) @ mass[some])
+    return density / (between.left * np.sqrt(2 * np.pi))
+
+
+def _pointwise(
+    x: np.ndarray,
+    between: Between,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+    found: Cells,
+    case: tuple[Chain, Chain, Given, Rule],
+) -> np.ndarray:
+    """The density where mu_q all but follows from the gap, as for T = 1: what is emitted, at each point."""
+    target, draft, given, rule = case
+    spread, chances = np.polynomial.hermite_e.hermegauss(12 if between.left > 0 else 1)
+    chances = chances / chances.sum()
+    density = np.zeros(len(x))
+    for node, weight, trials in zip(nodes, weights, found.trials, strict=True):
+        y = x - (between.mu_q(node) + between.left * spread[:, None])
+        seen = _seen(target, draft, given, np.full(y.size, node))
+        ratio = rule.log_ratio(seen, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
+        kept = norm.pdf(y, 0, _sd(draft)) * np.exp(log_keep(ratio))
+        density += weight * (chances @ (kept + trials * norm.pdf(y, node, _sd(target)) * take(ratio)))
+    return density
 
 
 def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray, limit: float = inf) -> Cells:
@@ -195,24 +239,32 @@ def _sd(chain: Chain) -> float:
     return float(abs(chain.layout.dense(chain.factor[0])[0, 0]))
 
 
-def _split(joint: Joint) -> tuple[tuple[float, float], float, float, float]:
-    """Mean and sd of the gap; then mu_q given it: what it moves by, its mean, and its sd."""
+class Between(NamedTuple):
+    """The gap of the last means, N(m, sd^2), and mu_q given it: what it moves by, its mean, and its own sd."""
+
+    gap: tuple[float, float]
+    share: float
+    middle: float
+    left: float
+
+    def mu_q(self, gap: float) -> float:
+        """The mean of mu_q given the gap."""
+        return self.middle + self.share * (gap - self.gap[0])
+
+
+def _split(joint: Joint) -> Between:
     mean, covariance = joint.gap
     variance = float(covariance[0, 0])
     across = float(joint.covariance[1, 0] - joint.covariance[1, 1])  # of mu_q with the gap
     own = float(joint.covariance[1, 1])
-    tiny = 1e-14 * max(own, float(joint.covariance[0, 0]))
-    if variance <= tiny:
+    if variance <= 1e-14 * max(own, float(joint.covariance[0, 0])):
         variance, share = 0.0, 0.0
     else:
         share = across / variance
     left = own - share * across
-    if left <= 1e-12 * max(own, 1e-300):
-        raise ValueError(
-            "the mean of the draft's last kernel follows from the gap to the target's; expected T >= 2, where noise is "
-            "left to integrate over"
-        )
-    return (float(mean[0]), float(np.sqrt(variance))), share, float(joint.mean[1]), float(np.sqrt(left))
+    if left <= 1e-12 * own:
+        left = 0.0
+    return Between((float(mean[0]), float(np.sqrt(variance))), share, float(joint.mean[1]), float(np.sqrt(left)))
 
 
 def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndarray]:

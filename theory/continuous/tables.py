@@ -108,6 +108,10 @@ def even_pair(sd: float, aligned: float, own: float, slope: float = 0.9) -> Pair
     ``aligned`` and ``own`` are the mean squares with shared noise and with noise of their own; ``sd`` is that of the
     last kernel. All variances agree, so Sigma is 1.
     """
+    if not 0 <= aligned < own:
+        raise ValueError(
+            f"aligned is {aligned} and own {own}; expected 0 <= aligned < own: noise of their own adds to it"
+        )
     reach = (1 - slope**STEPS) / (1 - slope)  # how much of a gap in every step arrives
     gap = np.sqrt(aligned / DIMENSION) / reach
     spread = (own - aligned) / (2 * DIMENSION)  # the variance of a last mean, in each dimension

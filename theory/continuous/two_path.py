@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import chi2, norm
 
+from simlab.checks import check_number
 from simlab.continuous.chains import Chain
 from simlab.continuous.rules import TwoPath
 from theory.continuous.coupled import last_means, log_sigma
@@ -31,8 +32,10 @@ def two_path_law(
     where the ratio does not exist.
     """
     TwoPath().check(target, draft)
-    if target.dimension != 1 or target.steps < 2:
-        raise ValueError(f"dimension {target.dimension} and T = {target.steps}; expected 1, and at least 2 steps")
+    if target.dimension != 1 or target.steps < 2 or target.steps != draft.steps:
+        found = f"dimension {target.dimension}, T = {target.steps} and {draft.steps}"
+        raise ValueError(f"{found}; expected dimension 1, and the same T, at least 2")
+    check_number("limit", 1.0 if limit == inf else limit, 1)
     joint = last_means(target, draft, given, aligned=False)
     spreads = np.sqrt(np.diag(joint.covariance))
     sp, sq = (float(abs(chain.layout.dense(chain.factor[0])[0, 0])) for chain in (target, draft))
@@ -86,6 +89,7 @@ def _difference(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Half the difference of two chi-squares: ``count`` values of equal chance, the middles of its quantiles."""
     if freedom == 0:
         return np.zeros(1), np.ones(1)
-    halves = chi2.ppf((np.arange(400) + 0.5) / 400, freedom) / 2
+    levels = (np.arange(16 * count) + 0.5) / (16 * count)
+    halves = chi2.ppf(levels, freedom) / 2
     everything = np.sort((halves[:, None] - halves).ravel())
     return everything[((np.arange(count) + 0.5) / count * len(everything)).astype(int)], np.full(count, 1 / count)
