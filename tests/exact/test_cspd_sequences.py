@@ -14,6 +14,7 @@ from simlab.continuous.chains import Chain
 from simlab.continuous.diffusion import ddpm, learned_range, schedule
 from simlab.continuous.tokens import Tokens
 from theory.claims import CLAIMS
+from theory.continuous.kernels_apart import shares
 from theory.continuous.sequences import (
     SequenceLaw,
     affine_map,
@@ -21,7 +22,6 @@ from theory.continuous.sequences import (
     hellinger,
     in_place,
     kl,
-    normal_tv,
     tv_bounds,
 )
 
@@ -172,7 +172,6 @@ def test_distances_on_the_line_are_integrals(one: tuple[float, float], other: tu
     laws = line(*one), line(*other)
     assert kl(*laws) == pytest.approx(divergence, abs=1e-8)
     assert hellinger(*laws) ** 2 == pytest.approx(1 - overlap, abs=1e-8)
-    assert normal_tv(other[0] - one[0], np.sqrt(one[1]), np.sqrt(other[1])) == pytest.approx(apart, abs=1e-5)
     least, most = tv_bounds(*laws)
     assert least - 1e-5 <= apart <= most + 1e-5
     assert least == pytest.approx(apart, abs=1e-5)  # on a line the line says all
@@ -211,7 +210,7 @@ def test_the_smallest_case_by_hand() -> None:
     assert example["kl_target_in_place"] == pytest.approx(0.5 * np.log(1.25))
     assert example["kl_in_place_target"] == pytest.approx(0.5 * (0.5 - np.log(1.25)))
     # total variation itself: x_0 has the same law in both, and given it they are normal
-    apart = quad(lambda x: norm.pdf(x) * normal_tv(x / 2, np.sqrt(1.25), 1.0), -12, 12)[0]
+    apart = quad(lambda x: norm.pdf(x) * float(shares(x / 2, 0.0, 1.0, np.sqrt(1.25)).taken), -12, 12)[0]
     assert example["tv_at_least"] < apart < example["tv_at_most"]
     assert example["tv_at_least"] == pytest.approx(np.arcsin(1 / np.sqrt(5)) / np.pi)
 

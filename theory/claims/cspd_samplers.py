@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import erf, log, sqrt
+from math import log
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from simlab.continuous.gaussians import DENSE, HALF_LOG_TURN
 from simlab.continuous.rules import LastStep, Marginal, Path, Rule, TwoPath, VarianceProduct
 from simlab.continuous.rules.base import Model, Seen, log_keep, take
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from theory.continuous.kernels_apart import shares
 from theory.continuous.paths import Walks, log_path, under
 
 CLAIMS = Claims("cspd")
@@ -133,12 +134,6 @@ def _crossed(model: Model, chains: dict[float, list[Chain]]) -> np.ndarray:
     return under(target, model.condition, model.states)
 
 
-def overlap(first: float, second: float) -> float:
-    """1 - TV of N(0, first^2) and N(0, second^2), first < second: the densities cross at +- x."""
-    x = first * second * sqrt(2 * log(second / first) / (second**2 - first**2))
-    return 1 - erf(x / first / sqrt(2)) + erf(x / second / sqrt(2))
-
-
 @CLAIMS.claim(
     "cspd.samplers.deterministic",
     "App. E.2, eq. 53",
@@ -164,7 +159,7 @@ def deterministic(seed: int) -> Finding:
     }
     by_density: list[Rule] = [Path(), TwoPath(aligned=True), VarianceProduct(), LastStep()]
     lacking = all(refused(rule, *pair) for rule in by_density for pair in pairs.values())
-    kept = {name: overlap(*(_deviation(chain) for chain in pair)) for name, pair in pairs.items()}
+    kept = {name: float(shares(0.0, 0.0, *map(_deviation, pair)).kept) for name, pair in pairs.items()}
     require(not any(refused(Marginal(), *pair) for pair in pairs.values()), "the marginal rule is refused")
     with_noise = noisy(ddim(np.ones(1), abar, 0.5))
     require(not any(refused(rule, with_noise, with_noise) for rule in by_density), "chains with densities are refused")
