@@ -1,25 +1,27 @@
-"""Claims about CSpD's resampling: the residual, the threshold that is easy to compute, and whether its loop ends."""
+"""Claims about CSpD's resampling: the residual, and the threshold that is easy to compute."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import islice, pairwise, product
-from math import exp, log
+from itertools import product
+from math import log
+from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from simlab.continuous import affine
-from simlab.continuous.rules import LastStep, VarianceProduct
 from simlab.continuous.rules.base import take
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require
 from theory.continuous.kernels_apart import shares
-from theory.continuous.line import emitted
-from theory.continuous.trials import bounded
-from theory.continuous.worlds import NOWHERE, mismatches
 
 CLAIMS = Claims("cspd")
+TRIALS = 6
+
+Pmf = Sequence[Fraction]
+Kernels = Sequence[Pmf]
+Threshold = Callable[[Fraction, Fraction], Fraction]
 
 
 # The residual ------------------------------------------------------------------------------------------------------
@@ -37,17 +39,13 @@ def residual(seed: int) -> Finding:
     [p - q]+ <= p, and the least one just where q / p comes arbitrarily near 0. Z > 0 unless p = q, and then nothing is
     rejected.
     """
-    checked = 0
-    for p, q in product(list(_pmfs(3, 6)), repeat=2):
-        z = sum(_positive(p, q))
-        if z == 0:
-            continue
-        taken = [x * (max(x - y, Fraction(0)) / x if x else 0) for x, y in zip(p, q, strict=True)]
-        require(
-            [t / z for t in taken] == [r / z for r in _positive(p, q)], f"what is taken is not the residual: {p}, {q}"
-        )
-        require(sum(taken) == z, f"a proposal is taken with {sum(taken)}, not Z = {z}")
-        checked += 1
+    pairs = [(p, q) for p, q in product(_pmfs(3, 6), repeat=2) if p != q]
+
+    def deviation(threshold: Threshold) -> Fraction:
+        """The largest, of the law of what is taken and of how many proposals wait for it, within 1, 2, ... trials."""
+        return max(_off_residual(p, q, proposed(p, q, threshold, TRIALS)) for p, q in pairs)
+
+    off = deviation(printed_threshold)
     apart = []
     for gap, sp, sq in product((0.0, 0.1, 1.0, 4.0), (0.5, 1.0, 2.0), (0.5, 1.0, 2.0)):
         y = np.linspace(-12, 16, 4001)
@@ -56,22 +54,22 @@ def residual(seed: int) -> Finding:
         apart.append(float(np.abs(found - expected).max()))
     require(max(apart) < 1e-12, f"the rule's threshold leaves [p - q]+ by {max(apart)}")
     p, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 4))
-    wrong = {
-        "(p - q) / q": lambda x, y: max(x - y, Fraction(0)) / y,
+    one = Fraction(1)
+    wrong: dict[str, Threshold] = {
+        "(p - q) / q": lambda x, y: min(max(x - y, Fraction(0)) / y, one) if y else one,
         "1 - q": lambda x, y: 1 - y,
-        "always": lambda x, y: Fraction(1),
+        "always": lambda x, y: one,
+        "half of it": lambda x, y: printed_threshold(x, y) / 2,
     }
-    wide = (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)), (Fraction(2, 3), Fraction(1, 6), Fraction(1, 6))
-
-    def differs(threshold: object) -> Fraction:
-        found = [x * threshold(x, y) for x, y in zip(*wide, strict=True)]  # type: ignore[operator]
-        expected = _positive(*wide)
-        return sum((abs(a / sum(found) - b / sum(expected)) for a, b in zip(found, expected, strict=True)), Fraction(0))
-
     return Finding(
-        "holds",
+        "holds" if off == 0 else "refuted",
         [
-            Evidence("enumeration", f"{checked} pairs of pmfs over 3 outcomes with denominator 6, exactly"),
+            Evidence(
+                "enumeration",
+                f"{len(pairs)} pairs of pmfs over 3 outcomes with denominator 6, proposal by proposal in rationals: "
+                f"what is taken within n of them follows the residual for n = 1 to {TRIALS}, (1 - Z)^n are left, and "
+                "the mean of min(proposals, n) is (1 - (1 - Z)^n) / Z, which goes to 1 / Z",
+            ),
             Evidence(
                 "identity",
                 f"the rule's own threshold on {len(apart)} pairs of normal densities: p times it is [p - q]+ to "
@@ -83,9 +81,48 @@ def residual(seed: int) -> Finding:
                 "proposals would do: 1 / Z is a bound, not the least",
                 numbers(p=p, q=q, z=sum(_positive(p, q)), bound=4, least=2),
             ),
-            caught(wrong, differs, "the threshold"),
+            caught(wrong, deviation, "the threshold"),
         ],
     )
+
+
+def printed_threshold(x: Fraction, y: Fraction) -> Fraction:
+    """max(0, 1 - 1 / rho) at an outcome of mass ``x`` > 0 under p and ``y`` under q."""
+    return max(1 - y / x, Fraction(0))
+
+
+class Proposed(NamedTuple):
+    """After n = 1, 2, ... proposals: the mass that each outcome was taken with, and what still waits."""
+
+    taken: list[list[Fraction]]
+    waiting: list[Fraction]
+
+
+def proposed(p: Pmf, q: Pmf, threshold: Threshold, trials: int) -> Proposed:
+    """Proposals from ``p``, one after the other, each taken with the threshold at its masses, until one is."""
+    found, waiting = Proposed([], []), Fraction(1)
+    mass = [Fraction(0)] * len(p)
+    for _ in range(trials):
+        chances = [waiting * x * threshold(x, y) if x else Fraction(0) for x, y in zip(p, q, strict=True)]
+        mass = [before + now for before, now in zip(mass, chances, strict=True)]
+        waiting -= sum(chances)
+        found.taken.append(mass)
+        found.waiting.append(waiting)
+    return found
+
+
+def _off_residual(p: Pmf, q: Pmf, found: Proposed) -> Fraction:
+    """How far what is taken is from [p - q]+ / Z, and proposals from a geometric law of mean 1 / Z; the largest."""
+    rest = _positive(p, q)
+    z = sum(rest, Fraction(0))
+    trials, worst = Fraction(1), Fraction(0)
+    for n, (mass, waiting) in enumerate(zip(*found, strict=True), 1):
+        worst = max(worst, abs(trials - (1 - (1 - z) ** n) / z), abs(waiting - (1 - z) ** n))
+        worst = max(
+            worst, *(abs(m / (1 - waiting) - r / z) if waiting < 1 else r for m, r in zip(mass, rest, strict=True))
+        )
+        trials += waiting
+    return worst
 
 
 def _pmfs(size: int, denominator: int) -> list[tuple[Fraction, ...]]:
@@ -93,7 +130,13 @@ def _pmfs(size: int, denominator: int) -> list[tuple[Fraction, ...]]:
     return [tuple(Fraction(c, denominator) for c in each) for each in counts if sum(each) == denominator]
 
 
-def _positive(p: tuple[Fraction, ...], q: tuple[Fraction, ...]) -> list[Fraction]:
+def _law(masses: Sequence[Fraction]) -> list[Fraction]:
+    """In proportion to ``masses``; zeros if there are none."""
+    whole = sum(masses, Fraction(0))
+    return [mass / whole if whole else whole for mass in masses]
+
+
+def _positive(p: Pmf, q: Pmf) -> list[Fraction]:
     return [max(x - y, Fraction(0)) for x, y in zip(p, q, strict=True)]
 
 
@@ -179,27 +222,66 @@ def one_step(seed: int) -> Finding:
     A rejection at x_1 has probability Z(x_1), so x_1 given a rejection has the density p(x_1) Z(x_1) / Z, and x_0 then
     follows [p - q]+ / Z(x_1): together [p(Y) - q(Y)]+ / Z.
     """
-    rows, kernels = _pmfs(2, 4), _pmfs(2, 3)
-    checked, shifted = 0, Fraction(0)
-    for start in rows:
-        for p0, p1, q0, q1 in product(kernels, repeat=4):
-            p, q = (p0, p1), (q0, q1)
-            by_path = [[start[s] * r for r in _positive(p[s], q[s])] for s in (0, 1)]
-            z = [sum(_positive(p[s], q[s])) for s in (0, 1)]
-            by_step = [[start[s] * z[s] * r / z[s] if z[s] else z[s] for r in _positive(p[s], q[s])] for s in (0, 1)]
-            require(by_path == by_step, f"they differ for {start}, {p}, {q}")
-            checked += 1
-            kept = [[start[s] * r for r in _positive(p[s], q[s])] for s in (0, 1)]
-            always = [[start[s] * sum(map(sum, kept)) * x for x in p[s]] for s in (0, 1)]
-            shifted = max(shifted, abs(kept[0][0] - always[0][0]))
-    require(shifted > 0, "the check does not see proposals that are always taken")
+    cases = [(start, kernels) for start in _pmfs(2, 4) for kernels in product(_pmfs(2, 3), repeat=4)]
+
+    def deviation(way: Way) -> Fraction:
+        """Between (x_1, x_0) given a rejection, of the process, and [p(Y) - q(Y)]+ / Z, on paths; the largest."""
+        worst = Fraction(0)
+        for start, (p0, p1, q0, q1) in cases:
+            p, q, other = (p0, p1), (q0, q1), way.draft_start(start)
+            joint = one_coin(start, other) if way.one_coin else [[a * b for b in other] for a in start]
+            found = rejected(joint, p, q, way.threshold)
+            rest = [_positive([start[s] * x for x in p[s]], [other[s] * x for x in q[s]]) for s in (0, 1)]
+            laws = [_law([*rows[0], *rows[1]]) for rows in (found, rest)]
+            worst = max(worst, *(abs(one - two) for one, two in zip(*laws, strict=True)))
+        return worst
+
+    right = Way()
+    off = deviation(right)
+    wrong = {
+        "a start law of the draft's own": right._replace(draft_start=lambda start: start[::-1]),
+        "x_1 drawn by each": right._replace(one_coin=False),
+        "proposals that are always taken": right._replace(threshold=lambda x, y: Fraction(1)),
+    }
     return Finding(
-        "holds-under-assumptions",
+        "holds-under-assumptions" if off == 0 else "refuted",
         [
-            Evidence("enumeration", f"{checked} pairs of kernels over two states, exactly"),
-            Evidence("control", f"proposals that are always taken deviate by up to {float(shifted):.3f}"),
+            Evidence(
+                "enumeration",
+                f"{len(cases)} laws of two states x_1 with two pairs of kernels, in rationals: x_1 and the x_0 that is "
+                "taken, of a run of drafting, rejecting and proposing, follow the residual of paths",
+            ),
+            caught(wrong, deviation, "what is taken after a rejection"),
         ],
     )
+
+
+class Way(NamedTuple):
+    """How a run goes: the draft's law of x_1 for the target's, whether one coin draws both, and the threshold."""
+
+    draft_start: Callable[[Pmf], Pmf] = lambda start: start
+    one_coin: bool = True
+    threshold: Threshold = printed_threshold
+
+
+def one_coin(p: Pmf, q: Pmf) -> list[list[Fraction]]:
+    """The joint law of two outcomes out of two that one coin chooses, by p and by q."""
+    both = min(p[0], q[0])
+    return [[both, p[0] - both], [q[0] - both, min(p[1], q[1])]]
+
+
+def rejected(joint: list[list[Fraction]], p: Kernels, q: Kernels, threshold: Threshold) -> list[list[Fraction]]:
+    """The mass of a rejection that ends in (x_1^p, x_0): x_0 is drafted from q, and then proposed from p until taken.
+
+    ``joint`` is the law of (x_1^p, x_1^q). What never ends has no mass here.
+    """
+    found = [[Fraction(0)] * len(p[0]) for _ in joint]
+    for s, r in product(range(len(joint)), repeat=2):
+        lost = joint[s][r] * sum(x * (1 - min(Fraction(1), y / x)) for x, y in zip(q[r], p[s], strict=True) if x)
+        (once,), (waiting,) = proposed(p[s], q[r], threshold, 1)
+        if waiting < 1:  # over all trials: once + waiting once + waiting^2 once + ...
+            found[s] = [before + lost * x / (1 - waiting) for before, x in zip(found[s], once, strict=True)]
+    return found
 
 
 @CLAIMS.claim(
@@ -229,125 +311,5 @@ def given_states(seed: int) -> Finding:
         [
             Evidence("identity", f"alpha + Z = 1 to {worst:.0e} on 2169 pairs of normals: what is missing is taken"),
             Evidence("control", f"with Sigma = 1.1 the sum misses 1 by up to {missing:.3f}"),
-        ],
-    )
-
-
-# Termination --------------------------------------------------------------------------------------------------------
-
-CLAIMS.summary(
-    "cspd.termination",
-    "Algorithm 1",
-    "The repeat-until loop of Algorithm 1 ends with probability one.",
-    ("cspd.termination.printed", "cspd.termination.large-sigma", "cspd.termination.without-sigma"),
-)
-
-
-@CLAIMS.claim("cspd.termination.printed", "Algorithm 1", "The loop as printed ends, whatever the two models are.")
-def printed(seed: int) -> Finding:
-    """A proposal is taken with probability Z' = int [p - q / Sigma]+, which is 0 where Sigma p <= q everywhere.
-
-    A draft is rejected there with probability 1 - Sigma. And where the last variances agree and Sigma < 1, Z' > 0 for
-    every gap d other than 0, but Z' falls like exp(-(log Sigma)^2 s^2 / (2 d^2)) as d falls: the mean of 1 / Z' over a
-    gap with a density near 0 is infinite, so the mean number of proposals is too, though the loop ends.
-    """
-    target, draft = affine(4, 0.8, 0.5), affine(4, 0.8, [0.5, 0.45, 0.45, 0.45])
-    limits = (10, 100, 1000, 10**4, 10**6)
-    laws = {limit: emitted(target, draft, NOWHERE, VarianceProduct(), limit, gaps=336) for limit in limits}
-    growth = [laws[limit].trials for limit in limits]
-    require(all(b > 1.5 * a for a, b in pairwise(growth)), f"the mean settles: {growth}")
-    hard = shares(np.array([0.0]), log(0.5))
-    require(float(hard.taken[0]) == 0 and abs(float(hard.kept[0]) - 0.5) < 1e-12, "the example ends after all")
-    return Finding(
-        "refuted",
-        [
-            Evidence(
-                "counterexample",
-                "T = 2; the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 has twice the sd for "
-                "the target, so Sigma = 1/2. A draft is kept with probability 1/2; if not, max(0, p/2 - p) = 0 for any "
-                "proposal: half of all tokens are never made",
-                numbers(sigma=0.5, acceptance=0.5, taken=0, never_ends=0.5),
-            ),
-            Evidence(
-                "example",
-                "T = 4, last kernels of the same variance, Sigma = 0.73: mean proposals a token, by how many are "
-                "allowed: "
-                + ", ".join(
-                    f"{limit:,}: {law.trials:.3g} ({law.unfinished:.3f} unfinished)" for limit, law in laws.items()
-                )
-                + ": the loop ends, and its mean does not exist",
-                numbers(limits=limits, trials=growth, unfinished=[law.unfinished for law in laws.values()]),
-            ),
-        ],
-    )
-
-
-@CLAIMS.claim(
-    "cspd.termination.large-sigma",
-    "Algorithm 1",
-    "With Sigma > 1 the loop ends, after at most Sigma / (Sigma - 1) proposals in the mean.",
-    assumptions=("Sigma > 1 for the trajectories that were walked",),
-    stated=False,
-)
-def large_sigma(seed: int) -> Finding:
-    """int [p - q / Sigma]+ >= int (p - q / Sigma) = 1 - 1 / Sigma > 0."""
-    gaps = np.linspace(-8, 8, 321)
-    least = {}
-    for sigma in (1.01, 1.5, 4.0, exp(400)):
-        sds = product((0.5, 1.0, 2.0), repeat=2)
-        worst = min(float(shares(gaps, log(sigma), *each).taken.min()) for each in sds)
-        least[f"{sigma:.4g}"] = worst
-        require(worst >= 1 - 1 / sigma - 1e-12, f"Sigma = {sigma}: a proposal is taken with {worst} only")
-    below = float(shares(gaps, log(0.9), 0.5, 1.0).taken.min())
-    low = float(shares(gaps, log(0.4), 0.5, 1.0).taken.min())
-    require(low == 0 < below, "the check does not see where Sigma p is below q")
-    return Finding(
-        "holds-under-assumptions",
-        [
-            Evidence(
-                "identity",
-                "least probability that a proposal is taken, 2889 pairs of normals, by Sigma: "
-                + ", ".join(f"{k}: {v:.4f}" for k, v in least.items()),
-            ),
-            Evidence("control", f"the same with Sigma = 0.4 and a wider draft: {low}"),
-        ],
-    )
-
-
-@CLAIMS.claim(
-    "cspd.termination.without-sigma",
-    "Algorithm 1 without Sigma",
-    "Without Sigma the loop ends with probability one, after one proposal a token in the mean at most.",
-    stated=False,
-)
-def without_sigma(seed: int) -> Finding:
-    """A draft is rejected with probability Z and a proposal taken with the same Z: if there is a rejection, Z > 0.
-
-    Proposals a token: Z * 1 / Z = 1 where the two last kernels differ, 0 where they do not. A bound of n proposals
-    leaves Z (1 - Z)^n unfinished, at most 1 / (e n) and a little.
-    """
-    trials, worst = [], 0.0
-    for case in islice(mismatches(), 0, None, 4):
-        trials.append(emitted(case.target, case.draft, case.given, LastStep(), gaps=48, points=60).trials)
-    z = np.geomspace(1e-8, 1, 4001)
-    for limit in (10, 100, 1000):
-        left = float((z * bounded(z, limit).unfinished).max())
-        worst = max(worst, left * limit)
-        require(left <= 1 / (exp(1) * limit) * (1 + 1 / limit), f"{left} are unfinished after {limit}")
-    require(max(trials) < 1 + 1e-9, f"a token takes {max(trials)} proposals")
-    target, draft = affine(4, 0.8, 0.5), affine(4, 0.8, [0.5, 0.45, 0.45, 0.45])
-    return Finding(
-        "holds",
-        [
-            Evidence(
-                "identity",
-                f"proposals a token in the mean over {len(trials)} mismatches, by quadrature: up to {max(trials):.9f}; "
-                f"a bound of n proposals leaves at most {worst:.3f} / n unfinished",
-            ),
-            caught(
-                {"Sigma = 0.73 kept": VarianceProduct()},
-                lambda rule: max(emitted(target, draft, NOWHERE, rule, 10**4, gaps=84, points=60).trials - 1, 0),
-                "proposals a token",
-            ),
         ],
     )
