@@ -14,16 +14,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.continuous.gaussians import DENSE, DIAGONAL, Layout, Normal
+from simlab.checks import check_flag
+from simlab.continuous.gaussians import DENSE, DIAGONAL, Layout, Normal, as_numbers
 
 Noise = Callable[[int], np.ndarray]  # from a step, 0 for the start, to standard normals [B, d]
+LARGEST = 700.0  # where exponents are cut, here and in compiled code: exp of it is still a number
 
 
 class LearnedRange(NamedTuple):
     """Standard deviations between a lower and a higher bound, as far as a state says (Nichol and Dhariwal, 2021).
 
     log sd_t(x) = log low_t + width_t * sigmoid(gate_t * x + tilt_t), each ``[T, d]``; low is the chain's ``factor``,
-    and width half the logarithm of the ratio of the two variances.
+    and width half the logarithm of the ratio of the two variances, from 0 to 700.
     """
 
     width: np.ndarray
@@ -48,8 +50,8 @@ class Chain:
     noisy_end
         Whether the last step adds its noise. Where not, x_0 is the mean of a kernel that has a density all the same.
 
-    Raises ``ValueError`` for shapes that do not go together, numbers that are not finite, and a learned range beside
-    dense matrices.
+    Raises ``ValueError`` for shapes that do not go together, what is no finite number, a learned range beside dense
+    matrices, and a ``noisy_end`` that is neither True nor False.
     """
 
     slope: np.ndarray
@@ -65,16 +67,17 @@ class Chain:
     dimension: int = field(init=False)
 
     def __post_init__(self) -> None:
-        start = np.asarray(self.start_factor)
+        check_flag("noisy_end", self.noisy_end)
+        start = as_numbers(self.start_factor, "start_factor")
         absent = {"start_mean": np.zeros(start.shape[:1]), "start_drive": np.zeros(start.shape)}
         for name in ("slope", "drive", "offset", "factor", "start_factor", "start_mean", "start_drive"):
             given = getattr(self, name)
-            value = np.ascontiguousarray(absent[name] if given is None else given, dtype=np.float64)
-            if not np.isfinite(value).all():
-                raise ValueError(f"{name} holds {value[~np.isfinite(value)][0]}; expected finite numbers")
+            value = absent[name] if given is None and name in absent else as_numbers(given, name)
             object.__setattr__(self, name, value)
         if self.offset.ndim != 2 or 0 in self.offset.shape:
             raise ValueError(f"offset has shape {self.offset.shape}; expected [T, d]")
+        if self.slope.ndim not in (2, 3):
+            raise ValueError(f"slope has shape {self.slope.shape}; expected [T, d] if diagonal or [T, d, d] if dense")
         steps, size = self.offset.shape
         layout = (steps, size) if self.slope.ndim == 2 else (steps, size, size)
         expected: dict[str, tuple[int, ...]] = dict.fromkeys(("slope", "drive", "factor"), layout)
@@ -83,11 +86,22 @@ class Chain:
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name} has shape {getattr(self, name).shape}; expected {shape} beside the others")
         if self.learned is not None:
-            if not self.diagonal or any(np.shape(part) != (steps, size) for part in self.learned):
-                raise ValueError(f"a learned range needs diagonal matrices and shapes {(steps, size)} as they have")
-            object.__setattr__(self, "learned", LearnedRange(*(np.ascontiguousarray(p, float) for p in self.learned)))
+            object.__setattr__(self, "learned", self._learned((steps, size)))
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "dimension", size)
+
+    def _learned(self, shape: tuple[int, int]) -> LearnedRange:
+        """The learned range, checked."""
+        if not isinstance(self.learned, LearnedRange):
+            raise ValueError(f"learned is {self.learned!r}; expected a LearnedRange of width, gate and tilt")
+        parts = {name: as_numbers(part, f"{name} of learned") for name, part in self.learned._asdict().items()}
+        if not self.diagonal or any(part.shape != shape for part in parts.values()):
+            raise ValueError(f"a learned range needs diagonal matrices and shapes {shape} as they have")
+        width = parts["width"]
+        if ((width < 0) | (width > LARGEST)).any():
+            wrong = width[(width < 0) | (width > LARGEST)][0]
+            raise ValueError(f"width of learned holds {wrong}; expected numbers from 0 to {LARGEST:g}")
+        return LearnedRange(**parts)
 
     @property
     def diagonal(self) -> bool:
@@ -109,7 +123,9 @@ class Chain:
         if self.learned is None:
             return self.factor[t - 1]
         width, gate, tilt = (part[t - 1] for part in self.learned)
-        return self.factor[t - 1] * np.exp(width / (1 + np.exp(-(gate * x + tilt))))
+        with np.errstate(over="ignore"):  # a product that is infinite is cut as well
+            exponent = np.clip(-(gate * x + tilt), -LARGEST, LARGEST)
+        return self.factor[t - 1] * np.exp(width / (1 + np.exp(exponent)))
 
     def step(self, t: int, x: np.ndarray, c: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """``[B, d]``: x_{t-1}; at the end without noise where the chain adds none."""
@@ -150,15 +166,13 @@ class Chain:
         Raises ``ValueError`` where standard deviations follow the state: then it is not normal.
         """
         self.check_fixed()
-        dense = self.layout.dense
-        mean, root = self.start(c), dense(self.start_factor)
-        covariance = root @ root.T
+        layout = self.layout
+        mean, covariance = self.start(c), layout.squared(self.start_factor)
         for t in range(self.steps, 0, -1):
-            slope, root = dense(self.slope[t - 1]), dense(self.factor[t - 1])
-            mean, covariance = self.mean(t, mean, c), slope @ covariance @ slope.T
+            mean, covariance = self.mean(t, mean, c), layout.through(self.slope[t - 1], covariance)
             if t > 1 or self.noisy_end:
-                covariance = covariance + root @ root.T
-        return Normal(mean, covariance)
+                covariance = covariance + layout.squared(self.factor[t - 1])
+        return Normal(mean, layout.dense(covariance))
 
     # What can be asked of it -----------------------------------------------------------------------------------
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from math import log, pi
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from simlab.checks import check_number
 
 HALF_LOG_TURN = 0.5 * log(2 * pi)
 
@@ -33,6 +32,14 @@ class Layout(ABC):
         """log |det root|, half the logarithm of the determinant of the covariance; -inf if it is singular."""
 
     @abstractmethod
+    def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+        """A S A', the covariance of what the matrix A makes of vectors of covariance S."""
+
+    @abstractmethod
+    def squared(self, root: np.ndarray) -> np.ndarray:
+        """L L', the covariance that the root L is of."""
+
+    @abstractmethod
     def dense(self, matrix: np.ndarray) -> np.ndarray:
         """``[d, d]``."""
 
@@ -48,6 +55,12 @@ class _Diagonal(Layout):
         with np.errstate(divide="ignore"):
             return np.sum(np.log(np.abs(root)), axis=-1)
 
+    def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+        return matrix * covariance * matrix
+
+    def squared(self, root: np.ndarray) -> np.ndarray:
+        return root * root
+
     def dense(self, matrix: np.ndarray) -> np.ndarray:
         return np.diag(matrix)
 
@@ -62,6 +75,12 @@ class _Dense(Layout):
     def log_volume(self, root: np.ndarray) -> np.ndarray:
         return np.linalg.slogdet(root)[1]
 
+    def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+        return matrix @ covariance @ matrix.T
+
+    def squared(self, root: np.ndarray) -> np.ndarray:
+        return root @ root.T
+
     def dense(self, matrix: np.ndarray) -> np.ndarray:
         return matrix
 
@@ -75,9 +94,7 @@ def root_of(covariance: Any, what: str = "covariance") -> np.ndarray:
     Raises ``ValueError`` for a negative variance, or a matrix that is not symmetric or has a negative eigenvalue.
     Singular ones are fine: what needs a density says so itself.
     """
-    values = np.asarray(covariance, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError(f"{what} holds {values[~np.isfinite(values)][0]}; expected finite numbers")
+    values = as_numbers(covariance, what)
     if values.ndim == 1:
         if (values < 0).any():
             raise ValueError(f"{what} holds the variance {values[values < 0][0]}; expected numbers >= 0")
@@ -119,11 +136,30 @@ class Normal(NamedTuple):
 
 def as_vector(values: Any, size: int, what: str) -> np.ndarray:
     """``float64[size]`` from a number or from ``size`` of them; raises ``ValueError`` for anything else."""
-    vector = np.asarray(values, dtype=np.float64)
+    vector = as_numbers(values, what)
     if vector.ndim == 0:
-        vector = np.full(size, float(vector))
+        return np.full(size, float(vector))
     if vector.shape != (size,):
         raise ValueError(f"{what} has shape {vector.shape}; expected a number or [{size}]")
-    for value in vector:
-        check_number(f"a number of {what}", float(value), least=-np.inf)
     return vector
+
+
+def as_numbers(values: Any, what: str, infinite: bool = False) -> np.ndarray:
+    """``values`` as float64 of any shape; raises ``ValueError`` unless all are real numbers, and finite ones.
+
+    With ``infinite`` minus infinity is a number too, as the logarithm of nought.
+    """
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{what} is {values!r}; expected numbers in rows of one length") from None
+    plain = found.dtype.kind in "iuf" or (
+        found.dtype.kind == "O" and all(isinstance(value, Real) for value in found.ravel())
+    )
+    if not plain:
+        raise ValueError(f"{what} is {values!r}; expected real numbers")
+    found = np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    wrong = ~np.isfinite(found) & ~(infinite & (found == -np.inf))
+    if wrong.any():
+        raise ValueError(f"{what} holds {found[wrong][0]}; expected finite numbers")
+    return found

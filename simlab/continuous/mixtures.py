@@ -28,10 +28,10 @@ import numpy as np
 from simlab.chance import Purpose, Tape
 from simlab.chance.inverse import inverse_cdf
 from simlab.checks import check_at_least, check_pmf
-from simlab.continuous.gaussians import HALF_LOG_TURN
+from simlab.continuous.gaussians import HALF_LOG_TURN, as_numbers
 from simlab.continuous.residual import LIMIT
 from simlab.continuous.rules.base import log_keep, take
-from simlab.continuous.tape import check_room, coins, normals
+from simlab.continuous.tape import check_positions, check_room, coins, normals
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,7 @@ class Mixture:
 
     def __post_init__(self) -> None:
         for name in ("log_weights", "means", "roots"):
-            value = np.asarray(getattr(self, name), dtype=np.float64)
-            wrong = ~np.isfinite(value) & ~((value == -np.inf) & (name == "log_weights"))
-            if wrong.any():
-                raise ValueError(f"{name} holds {value[wrong][0]}; expected finite numbers")
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, as_numbers(getattr(self, name), name, infinite=name == "log_weights"))
         if self.means.ndim != 2 or 0 in self.means.shape:
             raise ValueError(f"means has shape {self.means.shape}; expected [K, d]")
         count, size = self.means.shape
@@ -189,11 +185,13 @@ def speculate(
 ) -> Speculated:
     """One token a row at ``position[B]``: drafted, and kept or replaced, with at most ``limit`` proposals.
 
-    Raises ``ValueError`` where the mixtures differ in dimension, or for a limit that the tape has no numbers for.
+    Raises ``ValueError`` where the mixtures differ in dimension, and for positions or a limit that the tape has no
+    numbers for.
     """
     if target.dimension != draft.dimension:
         raise ValueError(f"the draft has dimension {draft.dimension}; expected the target's {target.dimension}")
     check_room(1, target.dimension, 1, check_at_least("limit", limit, 1))
+    check_positions(tape, position)
     coin = coins(tape, position, Purpose.DRAFT)
     chosen = Chosen(target.choose(coin), draft.choose(coin))
     tokens = draft.place(chosen.draft, normals(tape, position, Purpose.DRAFT, 1, 0, draft.dimension))

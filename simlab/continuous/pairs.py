@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from simlab.checks import check_at_least, check_number
+from simlab.checks import check_at_least, check_choice, check_flag, check_number
 from simlab.continuous.chains import Chain
-from simlab.continuous.diffusion import ddim, ddpm, guided, learned_range, noiseless_end, tempered
+from simlab.continuous.diffusion import VARIANCES, ddim, ddpm, guided, learned_range, noiseless_end, tempered
 from simlab.continuous.diffusion import schedule as _schedule
+from simlab.continuous.gaussians import as_numbers, as_vector
 from simlab.continuous.tokens import Pair, Tokens
 from simlab.registry import make
 
@@ -30,20 +31,20 @@ def affine(
     and a negative sd.
     """
     shape = check_at_least("steps", steps, 1), check_at_least("dimension", dimension, 1)
-
-    def each(value: Any, what: str) -> np.ndarray:
-        values = np.asarray(value, dtype=np.float64)
-        values = values[:, None] if values.ndim == 1 else values
-        try:
-            return np.broadcast_to(values, shape).copy()
-        except ValueError:
-            raise ValueError(f"{what} has shape {np.shape(value)}; expected a number, [{steps}] or {shape}") from None
-
-    sds = each(sd, "sd")
-    if (sds < 0).any():
-        raise ValueError(f"sd holds {sds[sds < 0][0]}; expected numbers >= 0")
-    arrays = each(slope, "slope"), each(drive, "drive"), each(offset, "offset"), sds
+    each = partial(_each_step, shape=shape)
+    arrays = each(slope, "slope"), each(drive, "drive"), each(offset, "offset"), each(sd, "sd")
     return Chain(*arrays, start_factor=np.ones(shape[1]))
+
+
+def _each_step(value: Any, what: str, shape: tuple[int, int]) -> np.ndarray:
+    """``value`` as ``[T, d]``; raises ``ValueError`` for another shape, and for an sd below 0."""
+    given = as_numbers(value, what)
+    if given.shape not in ((), shape[:1], (1,), shape, (shape[0], 1), (1, shape[1]), (1, 1)):
+        raise ValueError(f"{what} has shape {given.shape}; expected a number, [{shape[0]}] or {shape}")
+    values = np.broadcast_to(given[:, None] if given.ndim == 1 else given, shape).copy()
+    if what.endswith("sd") and (values < 0).any():
+        raise ValueError(f"{what} holds {values[values < 0][0]}; expected numbers >= 0")
+    return values
 
 
 def affine_pair(
@@ -64,17 +65,15 @@ def affine_pair(
 
     The condition, ``carry`` times the token before, is added by the last step. Numbers a step are as in :func:`affine`.
     """
+    shape = check_at_least("steps", steps, 1), check_at_least("dimension", dimension, 1)
+    each = partial(_each_step, shape=shape)
     last = np.eye(steps)[0]
+    slopes, sds = each(slope, "slope"), each(sd, "sd")
+    other_slopes = slopes if draft_slope is None else each(draft_slope, "draft_slope")
+    other_sds = sds if draft_sd is None else each(draft_sd, "draft_sd")
     chains = (
-        affine(steps, slope, sd, 0.0, last, dimension),
-        affine(
-            steps,
-            slope if draft_slope is None else draft_slope,
-            sd if draft_sd is None else draft_sd,
-            gap,
-            last,
-            dimension,
-        ),
+        affine(steps, slopes, sds, 0.0, last, dimension),
+        affine(steps, other_slopes, other_sds, each(gap, "gap"), last, dimension),
     )
     carries = carry, carry if draft_carry is None else draft_carry
     firsts = first, first if draft_first is None else draft_first
@@ -98,8 +97,9 @@ def ddpm_pair(
     steps: int = 100,
     schedule: str = "cosine",
     train_steps: int = 1000,
-    variance: float = 1.0,
-    draft_variance: float | None = None,
+    spacing: str = "trailing",
+    variance: Any = 1.0,
+    draft_variance: Any = None,
     correlation: float | None = None,
     kernels: str = "exact",
     draft_kernels: str | None = None,
@@ -124,18 +124,20 @@ def ddpm_pair(
 
     Parameters
     ----------
-    dimension, steps, schedule, train_steps
-        d, T, and the schedule that is respaced to T of ``train_steps``.
+    dimension, steps, schedule, train_steps, spacing
+        d, T, and the schedule that is respaced to T of ``train_steps``: see
+        :func:`~simlab.continuous.diffusion.schedule`.
     variance, draft_variance, correlation
-        Of the data of a token; with ``correlation`` r neighbouring dimensions correlate by r^|i - j|, and matrices are
-        dense.
+        Of the data of a token, a number or ``[d]``; with ``correlation`` r neighbouring dimensions correlate by
+        r^|i - j|, and matrices are dense.
     kernels, draft_kernels
         ``"exact"`` posteriors, so that both are consistent with a forward process, or DDPM's ``"posterior"`` or
         ``"upper"`` variances, which are those of no process.
     eta, end
-        DDIM with this much noise, in place of DDPM, and the standard deviation of its last step, which has none.
+        DDIM with this much noise, in place of DDPM, and the standard deviation of its last step, which has none:
+        ``end`` needs ``eta``.
     tilt, draft_tilt, gate
-        A learned range of variances, a sigmoid of gate * x + tilt between DDPM's bounds.
+        A learned range of variances, a sigmoid of gate * x + tilt between DDPM's bounds: ``gate`` needs a tilt.
     temperature, guidance, noisy_end
         What scales the noise of every kernel, the scale of classifier-free guidance (against data around 0), and
         whether the last step adds noise.
@@ -143,23 +145,35 @@ def ddpm_pair(
         By how much the draft's tokens are off, in every dimension.
     length, carry, draft_carry, first, draft_first
         Of sequences: see :class:`~simlab.continuous.tokens.Tokens`.
-    """
-    check_at_least("dimension", dimension, 1)
-    places = np.arange(dimension)
-    shape = np.ones(dimension)
-    if correlation is not None:
-        check_number("correlation", correlation, -1, 1)
-        shape = correlation ** np.abs(places[:, None] - places)
-    abar = _schedule(schedule, train_steps, steps)
 
-    def tokens(scale: float, kind: str, lean: float | None, level: float, share: float, before: float) -> Tokens:
+    Raises ``ValueError`` for any other value.
+    """
+    size = check_at_least("dimension", dimension, 1)
+    for name, kind in (("kernels", kernels), ("draft_kernels", draft_kernels)):
+        if kind is not None or name == "kernels":
+            check_choice(name, kind, VARIANCES)
+    for name, value in (("end", end), ("temperature", temperature), ("guidance", guidance)):
+        check_number(name, value)
+    for name, values in (("shift", shift), ("gate", gate), ("tilt", tilt), ("draft_tilt", draft_tilt)):
+        if values is not None:
+            as_vector(values, size, name)
+    check_flag("noisy_end", noisy_end)
+    if end and eta is None:
+        raise ValueError(f"end is {end!r} without eta; expected eta beside it: it is of DDIM's last step")
+    if np.any(gate) and tilt is None and draft_tilt is None:
+        raise ValueError(f"gate is {gate!r} without tilt; expected tilt or draft_tilt beside it: they make a range")
+    abar = _schedule(schedule, train_steps, steps, spacing)
+    covariance = _covariance(variance, "variance", size, correlation)
+    others = covariance if draft_variance is None else _covariance(draft_variance, "draft_variance", size, correlation)
+
+    def tokens(data: np.ndarray, kind: str, lean: float | None, level: float, share: float, before: float) -> Tokens:
         build = partial(_reversed, abar, kind, eta, end, lean, gate, temperature, guidance, noisy_end)
-        return Tokens(build, scale * shape, length, share, level, before)
+        return Tokens(build, data, length, share, level, before)
 
     return Pair(
-        tokens(variance, kernels, tilt, 0.0, carry, first),
+        tokens(covariance, kernels, tilt, 0.0, carry, first),
         tokens(
-            variance if draft_variance is None else draft_variance,
+            others,
             kernels if draft_kernels is None else draft_kernels,
             tilt if draft_tilt is None else draft_tilt,
             shift,
@@ -167,6 +181,18 @@ def ddpm_pair(
             first if draft_first is None else draft_first,
         ),
     )
+
+
+def _covariance(variance: Any, name: str, size: int, correlation: float | None) -> np.ndarray:
+    """``[d]``, or ``[d, d]`` with a ``correlation``; raises ``ValueError`` for anything but variances."""
+    values = as_vector(variance, size, name)
+    if (values < 0).any():
+        raise ValueError(f"{name} holds {values[values < 0][0]}; expected numbers >= 0")
+    if correlation is None:
+        return values
+    check_number("correlation", correlation, -1, 1)
+    places = np.arange(size)
+    return np.sqrt(np.outer(values, values)) * correlation ** np.abs(places[:, None] - places)
 
 
 def _reversed(

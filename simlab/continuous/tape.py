@@ -7,6 +7,8 @@ dimensions). Trial 0 is the trajectory itself, or the coin of the draft; proposa
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from simlab.chance import Purpose, Tape
@@ -33,13 +35,32 @@ def coins(tape: Tape, position: np.ndarray, purpose: Purpose, trial: int = 0) ->
     return tape.uniform((position | (trial << 16))[:, None], purpose)[:, 0]
 
 
-def check_room(steps: int, dimension: int, length: int, trials: int) -> None:
+def check_room(steps: int, dimension: int, length: int, limit: int) -> None:
     """Raise ``ValueError`` where a run would need more numbers than a counter tells apart."""
     for name, value, room in (
         ("steps", steps, STEPS - 1),
         ("dimension", dimension, 2 * PAIRS),
         ("length", length, POSITIONS - 1),
-        ("trials", trials, TRIALS - 1),
+        ("limit", limit, TRIALS - 1),
     ):
         if check_at_least(name, value, 1) > room:
             raise ValueError(f"{name} is {value}; expected at most {room}: the tape has no more numbers")
+
+
+def check_tape(tape: Any) -> None:
+    """Raise ``ValueError`` unless ``tape`` is one."""
+    if not isinstance(tape, Tape):
+        raise ValueError(f"tape is {tape!r}; expected a Tape, as Tape(seed, sequences)")
+
+
+def check_positions(tape: Tape, position: Any) -> None:
+    """Raise ``ValueError`` unless ``position`` is ``[B]``, one for each sequence of ``tape``, with numbers for all."""
+    check_tape(tape)
+    count = len(tape.replicates)
+    if not isinstance(position, np.ndarray) or position.dtype.kind not in "iu" or position.shape != (count,):
+        raise ValueError(f"position is {position!r}; expected an array of {count} whole numbers, as many as sequences")
+    outside = (position < 0) | (position >= POSITIONS)
+    if outside.any():
+        raise ValueError(
+            f"position holds {position[outside][0]}; expected 0 to {POSITIONS - 1}: the tape has no more numbers"
+        )

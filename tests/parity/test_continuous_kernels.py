@@ -1,15 +1,15 @@
 """Continuous tokens compiled: every decision of the reference form, on the same tape.
 
 Whether a draft is kept, how many proposals are made and how many calls are equal; so are tokens, to the last bit where
-matrices are diagonal and standard deviations fixed, else to rounding. That this compares something is shown by one
-change of each input at a time.
+matrices are diagonal, standard deviations fixed and proposals no draws from marginals, else to rounding. That this
+compares something is shown by one change of each input at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def chain(kind: str, gate: float) -> Callable[[np.ndarray], Chain]:
         "noiseless end": lambda data: noiseless_end(ddpm(data, NOISE, "upper")),
         "ddim": lambda data: ddim(data, NOISE, 0.6),
         "ddim, no noise": lambda data: ddim(data, NOISE, 0.0),
-        "dense": lambda data: shifted(ddpm(data, SHORT, exact_start=True), gate),
+        "dense": lambda data: centred(shifted(ddpm(data, SHORT, exact_start=True), gate)),
         "dense ddim": lambda data: ddim(data, NOISE, 0.8),
         "dense line": lambda data: ddpm(data, NOISE),
     }[kind]
@@ -53,6 +53,13 @@ def shifted(given: Chain, by: float) -> Chain:
     """The chain with means of its own: those of the diffusions are all conditions'."""
     places = np.arange(given.offset.size).reshape(given.offset.shape)
     return replace(given, offset=by / 9 * np.cos(places), start_mean=by / 3 * np.sin(places[0]))
+
+
+def centred(given: Chain) -> Chain:
+    """The chain with an offset in its last step that takes its mean under the condition 0 to 0."""
+    offset = given.offset.copy()
+    offset[0] -= given.marginal(np.zeros((1, given.dimension))).mean[0]
+    return replace(given, offset=offset)
 
 
 SIZES = {"dense": 5, "dense ddim": 4, "dense line": 1}
@@ -74,7 +81,17 @@ def pair(kind: str) -> tuple[Tokens, Tokens]:
     return made[0], made[1]
 
 
-DECODERS = [Truncating(2, 1, 30), Truncating(1, 0, 30), InPlace(3, 1, 30)]
+ENDS = {"exact", "dense", "dense line"}  # in N(c, covariance)
+
+
+def models(kind: str, decoder: Truncating | InPlace) -> tuple[Tokens, Tokens]:
+    """The pair; where tokens of the target cannot be integrated out, they do not follow each other in place."""
+    target, draft = pair(kind)
+    apart = isinstance(decoder, InPlace) and kind not in ENDS
+    return replace(target, carry=0.0) if apart else target, draft
+
+
+DECODERS: list[Truncating | InPlace] = [Truncating(2, 1, 30), Truncating(1, 0, 30), InPlace(3, 1, 30)]
 
 
 def same(one: Decoded, other: Decoded, exactly: bool = True) -> bool:
@@ -101,10 +118,11 @@ def outcome(form: Callable[..., Decoded], *given: Any) -> Decoded | str:
 def test_compiled_and_reference_form_decide_alike(kind: str, name: str, aligned: bool) -> None:
     rule, tape = make_rule(name, aligned=aligned), Tape(SEED, REPLICATES)
     for decoder in DECODERS:
-        found = outcome(simulate, decoder, *pair(kind), rule, tape)
-        wanted = outcome(decoder.run, *pair(kind), rule, tape)
+        found = outcome(simulate, decoder, *models(kind, decoder), rule, tape)
+        wanted = outcome(decoder.run, *models(kind, decoder), rule, tape)
         if isinstance(wanted, str):  # the ratio does not exist
             assert found == wanted
+            assert "in place" not in wanted
         else:
             assert isinstance(found, Decoded)
             assert same(found, wanted, exactly=kind not in ROUNDED and name != "marginal")
@@ -138,6 +156,35 @@ def test_every_fate_is_met(decoder: Truncating | InPlace) -> None:
     assert np.isnan(found.tokens).any()
     assert same(found, decoder.run(*pair("exact"), rule, Tape(SEED, 400)))
 
+    missing = found.fate == Fate.MISSING
+    assert np.isnan(found.tokens[missing]).all()
+    assert (np.isnan(found.tokens).all(axis=2) == missing | (found.fate == Fate.EXHAUSTED)).all()
+    assert (found.trials[missing] == 0).all()
+    first = missing.argmax(axis=1)[missing.any(axis=1)]
+    assert (found.fate[missing.any(axis=1), first - 1] == Fate.EXHAUSTED).all()
+    assert (np.diff(missing.astype(int), axis=1) >= 0).all(), "once a sequence has ended nothing is made"
+    judged = [(found.fate == fate).sum() for fate in (Fate.KEPT, Fate.REPLACED, Fate.EXHAUSTED)]
+    assert found.acceptance == pytest.approx(judged[0] / sum(judged))
+
+
+@pytest.mark.parametrize("decoder", DECODERS[1:])
+def test_gates_beyond_any_exponent_are_cut_alike(decoder: Truncating | InPlace) -> None:
+    """A gate so large that its product with a state is infinite, and others that exp has no room for."""
+    gates = np.array([1e308, -1e5, 800.0])
+
+    def build(data: np.ndarray) -> Chain:
+        return learned_range(ddpm(data, NOISE, "posterior"), NOISE, gates, 0.2)
+
+    target, draft = (replace(tokens, build=build) for tokens in models("learned", decoder))
+    tape = Tape(SEED, REPLICATES)
+    found, wanted = (form(target, draft, LastStep(), tape) for form in (partial(simulate, decoder), decoder.run))
+    assert same(found, wanted, exactly=False)
+    states = np.array([[9.0, 9.0, -9.0], [-9.0, -9.0, 9.0]])
+    roots, chain = target.chain.root(2, states), target.chain
+    assert chain.learned is not None
+    ends = chain.factor[1] * np.exp(chain.learned.width[1]), chain.factor[1]
+    np.testing.assert_allclose(roots, [[ends[0][0], ends[1][1], ends[1][2]], [ends[1][0], ends[0][1], ends[0][2]]])
+
 
 @pytest.mark.parametrize(
     "rule", [VarianceProduct(), Path(), make_rule("cspd-reference", sharpness=1.0)], ids=lambda rule: rule.name
@@ -158,15 +205,16 @@ def test_many_proposals_are_made_side_by_side(rule: Rule) -> None:
 def test_neither_threads_nor_company_change_a_bit(
     kind: str, decoder: Truncating | InPlace, rule: Rule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = simulate(decoder, *pair(kind), rule, Tape(SEED, 300))
-    assert same(whole, simulate(decoder, *pair(kind), rule, Tape(SEED, 300), threads=2))
+    given = models(kind, decoder)
+    whole = simulate(decoder, *given, rule, Tape(SEED, 300))
+    assert same(whole, simulate(decoder, *given, rule, Tape(SEED, 300), threads=2))
     some = [299, 0, 17, 130]
-    few = simulate(decoder, *pair(kind), rule, Tape(SEED, some))
+    few = simulate(decoder, *given, rule, Tape(SEED, some))
     assert same(few, Decoded(*(array[some] for array in whole)))
     for group, lanes in ((11, 128), (2048, 7), (5, 1)):
         monkeypatch.setattr(run, "GROUP", group)
         monkeypatch.setattr(run, "LANES", lanes)
-        assert same(whole, simulate(decoder, *pair(kind), rule, Tape(SEED, 300), threads=3))
+        assert same(whole, simulate(decoder, *given, rule, Tape(SEED, 300), threads=3))
 
 
 # That the comparison sees ------------------------------------------------------------------------------------------
@@ -256,5 +304,5 @@ def test_what_has_no_compiled_form_is_told() -> None:
         simulate("truncating", *pair("exact"), LastStep(), tape)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="threads is 0"):
         simulate(Truncating(1), *pair("exact"), LastStep(), tape, threads=0)
-    with pytest.raises(ValueError, match="trials is 65536; expected at most 65535"):
+    with pytest.raises(ValueError, match="limit is 65536; expected at most 65535"):
         simulate(Truncating(1, 0, 1 << 16), *pair("exact"), LastStep(), tape)

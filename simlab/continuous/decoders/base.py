@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from simlab.chance import Purpose, Tape
 from simlab.continuous.chains import Chain
 from simlab.continuous.residual import resample
 from simlab.continuous.rules.base import Model, Rule, Seen, log_keep
-from simlab.continuous.tape import coins, normals
+from simlab.continuous.tape import check_tape, coins, normals
+from simlab.continuous.tokens import check_pair
 
 
 class Fate(IntEnum):
@@ -21,12 +22,16 @@ class Fate(IntEnum):
     KEPT = 1
     REPLACED = 2
     EXHAUSTED = 3  # rejected, and no proposal was taken
+    MISSING = 4  # never made: the sequence ended before
 
 
 class Decoded(NamedTuple):
     """Finished sequences, and how they came about.
 
-    Where proposals ran out, and the rule has nothing to put there, a token is NaN and the sequence ends.
+    Where proposals ran out, and the rule has nothing to put there, a token is NaN, and in time its sequence ends, since
+    there is nothing to go on from. ``Truncating`` cuts a block at its first rejection, so that a sequence ends at the
+    missing token; ``InPlace`` goes on through the block, and a sequence ends with a block whose last token is missing.
+    What was never made after that is NaN as well, and its fate is ``MISSING``.
     """
 
     tokens: np.ndarray  # float64[B, N, d]
@@ -35,10 +40,22 @@ class Decoded(NamedTuple):
     calls: np.ndarray  # int64[B]: of the target
 
     @property
+    def verified(self) -> np.ndarray:
+        """``bool[B, N]``: where a draft was judged."""
+        return (self.fate != Fate.TARGET) & (self.fate != Fate.MISSING)
+
+    @property
     def acceptance(self) -> float:
         """The share of drafts kept among those that were verified."""
-        verified = self.fate != Fate.TARGET
-        return float((self.fate == Fate.KEPT).sum() / max(verified.sum(), 1))
+        return float((self.fate == Fate.KEPT).sum() / max(self.verified.sum(), 1))
+
+
+def check_given(target: Any, draft: Any, rule: Any, tape: Any) -> None:
+    """Raise ``ValueError`` unless these are two models that go together, a rule and a tape."""
+    check_pair(target, draft)
+    if not isinstance(rule, Rule):
+        raise ValueError(f"rule is {rule!r}; expected a Rule, as make_rule gives")
+    check_tape(tape)
 
 
 def walked(chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose) -> Model:

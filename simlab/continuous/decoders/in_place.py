@@ -2,7 +2,8 @@
 
 The target does not see the drafts of the block, nothing is cut, and a block of ``gamma`` tokens takes one call however
 many drafts are kept. What the target predicts for a token whose neighbours it does not see is taken at its best: the
-exact law given the prefix, with the tokens in between integrated out.
+law given the prefix, with the tokens in between integrated out. That law is exact for chains that end in N(c, C), and
+as near as they do else; :meth:`~simlab.continuous.tokens.Tokens.ahead` says how near they must.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 
 from simlab.chance import Purpose, Tape
 from simlab.checks import check_at_least
-from simlab.continuous.decoders.base import Decoded, Fate, kept, replaced, target_noise, walked
+from simlab.continuous.decoders.base import Decoded, Fate, check_given, kept, replaced, target_noise, walked
 from simlab.continuous.gaussians import DENSE, DIAGONAL
 from simlab.continuous.residual import LIMIT, only
 from simlab.continuous.rules.base import Rule, Seen
 from simlab.continuous.tape import check_room
-from simlab.continuous.tokens import Tokens, check_pair
+from simlab.continuous.tokens import Tokens
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,12 @@ class InPlace:
         check_at_least("limit", self.limit, 1)
 
     def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
-        """Decode one sequence a replicate of ``tape``; raises ``ValueError`` as :class:`Truncating` does."""
-        check_pair(target, draft)
-        ahead = target.ahead(self.gamma)
+        """Decode one sequence a replicate of ``tape``.
+
+        Raises ``ValueError`` as :class:`Truncating` does, and for a target whose tokens cannot be integrated out.
+        """
+        check_given(target, draft, rule, tape)
+        ahead = target.ahead(min(self.gamma, target.length))
         for _, _, chain in ahead:
             rule.check(chain, draft.chain)
         check_room(target.chain.steps, target.dimension, target.length, self.limit)
@@ -77,6 +81,6 @@ class InPlace:
 
             # a sequence without a token to go on from is over
             over = np.isnan(tokens[rows, start - 1, 0])
-            tokens[rows[over], start:] = np.nan
+            tokens[rows[over], start:], fate[rows[over], start:] = np.nan, Fate.MISSING
             rows = rows[~over]
         return Decoded(tokens, fate, trials, calls)

@@ -12,11 +12,11 @@ import numpy as np
 
 from simlab.chance import Purpose, Tape
 from simlab.checks import check_at_least
-from simlab.continuous.decoders.base import Decoded, Fate, kept, replaced, target_noise, walked
+from simlab.continuous.decoders.base import Decoded, Fate, check_given, kept, replaced, target_noise, walked
 from simlab.continuous.residual import LIMIT, only
 from simlab.continuous.rules.base import Rule, Seen
 from simlab.continuous.tape import check_room
-from simlab.continuous.tokens import Tokens, check_pair
+from simlab.continuous.tokens import Tokens
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Truncating:
 
         Raises ``ValueError`` where the two models do not go together, or the rule's ratio does not exist for them.
         """
-        check_pair(target, draft)
+        check_given(target, draft, rule, tape)
         rule.check(target.chain, draft.chain)
         check_room(target.chain.steps, target.dimension, target.length, self.limit)
         count, end, gamma = len(tape.replicates), target.length, self.gamma
@@ -89,6 +89,7 @@ class Truncating:
 
             # a sequence without a token to go on from is over
             lost = rows[np.isnan(tokens[rows, length[rows] - 1, 0])]
-            tokens[lost[:, None], np.maximum(length[lost, None], np.arange(end))] = np.nan
+            for row in lost:
+                tokens[row, length[row] : end], fate[row, length[row] : end] = np.nan, Fate.MISSING
             length[lost] = end
         return Decoded(tokens[:, :end], fate[:, :end], trials[:, :end], calls)

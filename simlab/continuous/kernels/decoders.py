@@ -17,7 +17,7 @@ from simlab.continuous.kernels.draws import Places
 from simlab.continuous.kernels.lanes import affine
 from simlab.continuous.kernels.models import CompiledModel
 from simlab.continuous.kernels.rules import TWO_PATH, CompiledRule
-from simlab.continuous.kernels.verify import KEPT, Lanes, Verdicts, verify
+from simlab.continuous.kernels.verify import KEPT, MISSING, Lanes, Verdicts, verify
 from simlab.continuous.kernels.walks import Work, copy, walk
 
 
@@ -110,7 +110,7 @@ def truncating(problem: Problem, sequences: Sequences, room: Room) -> None:
                     _write(sequences, b, at[b], room.verdicts, w)
                     at[b] += 1
                     if room.verdicts.fate[w] != KEPT:
-                        length[b] = _ended(tokens, b, at[b])
+                        length[b] = _ended(sequences, b, at[b])
                     elif at[b] == end:
                         length[b] = end
                     else:
@@ -119,7 +119,7 @@ def truncating(problem: Problem, sequences: Sequences, room: Room) -> None:
             alive = still
         _draw(problem, DRAFT if rule.aligned else TARGET, sequences, among, at, alive, iteration, room)
         for k in range(alive):
-            length[among[k]] = _ended(tokens, among[k], at[among[k]] + 1)
+            length[among[k]] = _ended(sequences, among[k], at[among[k]] + 1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -157,7 +157,7 @@ def in_place(problem: Problem, sequences: Sequences, room: Room) -> None:
         first += block
         still = total * 0
         for k in range(alive):
-            if _ended(tokens, among[k], first) < end:
+            if _ended(sequences, among[k], first) < end:
                 among[still] = among[k]
                 still += 1
         alive = still
@@ -210,14 +210,16 @@ def _write(sequences: Sequences, b: int, at: int, verdicts: Verdicts, w: int) ->
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _ended(tokens: np.ndarray, b: int, length: int) -> int:
+def _ended(sequences: Sequences, b: int, length: int) -> int:
     """The length of sequence b after a call that left ``length`` tokens.
 
     It is over where the last of them is NaN, and so is the rest of it.
     """
+    tokens = sequences.tokens
     if not np.isnan(tokens[b, length - 1, 0]):
         return length
     for k in range(length, tokens.shape[1]):
+        sequences.fate[b, k] = MISSING
         for i in range(tokens.shape[2]):
             tokens[b, k, i] = np.nan
     return tokens.shape[1]

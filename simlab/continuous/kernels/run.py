@@ -9,13 +9,14 @@ import numpy as np
 from simlab.chance import Tape
 from simlab.checks import check_at_least
 from simlab.continuous.decoders import Decoded, Fate, InPlace, Truncating
+from simlab.continuous.decoders.base import check_given
 from simlab.continuous.kernels.constants import MARGINAL
 from simlab.continuous.kernels.decoders import Problem, Sequences, in_place, make_room, truncating
 from simlab.continuous.kernels.models import compiled_model
 from simlab.continuous.kernels.rules import compiled
 from simlab.continuous.rules import Rule
 from simlab.continuous.tape import check_room
-from simlab.continuous.tokens import Tokens, check_pair
+from simlab.continuous.tokens import Tokens
 
 LANES = 128  # tokens side by side: more would leave the nearest cache, fewer leave work between the loops
 GROUP = 2048  # sequences a call: as they end at different times, more keep the lanes filled
@@ -26,10 +27,10 @@ def simulate(
 ) -> Decoded:
     """Decode one sequence a replicate of ``tape``: what ``decoder.run`` returns, compiled.
 
-    Fates, proposals and calls are those of the reference form, and so are tokens, to the last bit for diagonal chains
-    of fixed variances and else to rounding. Ratios are summed up in another order, so that a decision can differ where
-    a coin meets its threshold but for the last bits. Sequences are decoded in groups, and groups over ``threads``;
-    neither changes a bit.
+    Fates, proposals and calls are those of the reference form, and so are tokens: to the last bit for diagonal chains
+    of fixed variances, unless the rule is ``marginal``, and else to rounding. Ratios are summed up in another order, so
+    that a decision can differ where a coin meets its threshold but for the last bits. Sequences are decoded in groups,
+    and groups over ``threads``; neither changes a bit.
 
     Raises ``ValueError`` for a decoder or a rule that has no compiled form, and as ``decoder.run`` does.
     """
@@ -37,9 +38,9 @@ def simulate(
     if type(decoder) not in (Truncating, InPlace):
         known = f"{Truncating.__name__}, {InPlace.__name__}"
         raise ValueError(f"decoder is a {type(decoder).__name__}, which has no compiled form; expected one of {known}")
+    check_given(target, draft, rule, tape)
     plain = compiled(rule)
-    check_pair(target, draft)
-    ahead = target.ahead(decoder.gamma) if isinstance(decoder, InPlace) else []
+    ahead = target.ahead(min(decoder.gamma, target.length)) if isinstance(decoder, InPlace) else []
     for chain in [chain for _, _, chain in ahead] or [target.chain]:
         rule.check(chain, draft.chain)
     check_room(target.chain.steps, target.dimension, target.length, decoder.limit)

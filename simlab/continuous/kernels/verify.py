@@ -16,7 +16,7 @@ from simlab.continuous.kernels.models import CompiledModel
 from simlab.continuous.kernels.rules import INVERSE_PRODUCT, LAST_STEP, ONE_PATH, TWO_PATH, CompiledRule
 from simlab.continuous.kernels.walks import Work, copy, walk, walk_under_both
 
-KEPT, REPLACED, EXHAUSTED = int(Fate.KEPT), int(Fate.REPLACED), int(Fate.EXHAUSTED)
+KEPT, REPLACED, EXHAUSTED, MISSING = int(Fate.KEPT), int(Fate.REPLACED), int(Fate.EXHAUSTED), int(Fate.MISSING)
 
 
 class Lanes(NamedTuple):

@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from simlab.chance import Purpose, Tape
+from simlab.checks import check_flag
 from simlab.continuous.chains import Chain
 from simlab.continuous.tape import normals
 
@@ -67,6 +68,9 @@ class Rule(ABC):
     name: ClassVar[str]
     aligned: bool = True
     unfinished: ClassVar[float] = float("nan")  # what a token is filled with when proposals have run out
+
+    def __post_init__(self) -> None:
+        check_flag("aligned", self.aligned)
 
     @abstractmethod
     def check(self, target: Chain, draft: Chain) -> None:

@@ -4,7 +4,8 @@
 * to accept, both Mahalanobis distances are divided by 42^2; to resample, they are not;
 * the last step adds no noise, though a variance is predicted for it: drafts are means, and that variance is used in
   the densities and for proposals;
-* at most 100 proposals, after which the token is zero (:class:`~simlab.continuous.residual.Limit`).
+* at most 100 proposals, after which the token is zero. How many there are is up to the decoder: it takes
+  ``limit=PROPOSALS`` to be as that code is.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from simlab.checks import check_number
 from simlab.continuous.chains import Chain
 from simlab.continuous.rules.base import Model, Seen
 from simlab.continuous.rules.variance_product import VarianceProduct
+
+PROPOSALS = 100  # at most, for a rejected token: the ``limit`` of a decoder
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,10 @@ class ReferenceCode(VarianceProduct):
     sharpness: float = 42.0**-2
     name = "cspd-reference"
     unfinished: ClassVar[float] = 0.0  # what a token is filled with when proposals have run out
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("sharpness", self.sharpness)
 
     def check(self, target: Chain, draft: Chain) -> None:
         for chain in (target, draft):
