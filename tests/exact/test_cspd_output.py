@@ -26,8 +26,8 @@ VERDICTS = {
     "cspd.output-law.fixed-variances": "holds-under-assumptions",
     "cspd.output-law.two-path": "refuted",
     "cspd.output-law.reference": "refuted",
-    "cspd.output-law.last-step": "holds",
-    "cspd.output-law.marginal": "holds",
+    "cspd.output-law.last-step": "holds-under-assumptions",
+    "cspd.output-law.marginal": "holds-under-assumptions",
     "cspd.output-law.many-dimensions": "not-refuted",
     "cspd.residual": "holds",
     "cspd.corollary-1.paths": "refuted",
@@ -45,7 +45,7 @@ VERDICTS = {
     "cspd.ratio-table.means": "refuted",
     "cspd.tables.one-deviation": "not-refuted",
     "cspd.tables.own-deviation": "refuted",
-    "cspd.tables.ratios": "refuted",
+    "cspd.tables.ratios": "not-refuted",
     "cspd.tables.draft-length": "refuted",
     "cspd.tables.ddim": "refuted",
 }
@@ -113,10 +113,8 @@ def test_alignment_by_integrals() -> None:
 
 
 def test_the_even_pair_has_what_it_is_asked_for() -> None:
-    """Distances and separation of the process for Tables 4 and 6, from 20 000 walks: six deviations."""
+    """The separation of the two laws of trajectories of the process for Table 4, step by step."""
     pair = even_pair(0.45, 0.8, 2.17)
-    decoded = Truncating(1, limit=1).run(*pair, Path(), Tape(5, 300))
-    assert (decoded.fate[:, 0] == Fate.KEPT).sum() <= 3
     apart = separation(pair)
     by_hand = np.sqrt(99 * (pair.draft.chain.offset[1] / pair.draft.chain.factor[1]) ** 2 @ np.ones(16))
     assert apart == pytest.approx(by_hand, rel=0.01)
@@ -155,7 +153,7 @@ def _wider(self: Marginal, seen: Seen, candidate: np.ndarray) -> np.ndarray:
 )
 def test_a_broken_rule_is_no_verdict(rule: type, wrong: Callable, id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rule, "log_ratio", wrong)
-    with pytest.raises(CheckFailed):
+    with pytest.raises((CheckFailed, ValueError)):  # the second where the law does not even add up
         decided(id)
 
 
@@ -240,7 +238,23 @@ def test_blocks_replaced_in_place_end_with_a_token_that_is_missing() -> None:
     assert 0 < over.mean() < 1
     assert missing[over, 2:].all()
     assert (decoded.calls[over] == 1).all()
-    assert (decoded.fate[over, 2:] == Fate.TARGET).all()
+    assert (decoded.fate[over, 2:] == Fate.MISSING).all()
     on = ~over & ~missing[:, 3]
     assert (decoded.calls[on] == 3).all()
     assert (missing[on, 0]).any()
+
+
+def test_the_last_noise_must_not_be_what_the_target_walked_on() -> None:
+    """The proof's assumption: the target's x_1 is the draft's last noise, q = N(0, 1), p = N(x_1, 1): all is kept."""
+    e = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    ratio = norm.pdf(e, e, 1) / norm.pdf(e, 0, 1)
+    assert (ratio >= 1).all()
+    assert np.var(e) == pytest.approx(1, abs=1e-3)
+
+
+def test_models_with_the_rates_of_table_6_are_not_unique() -> None:
+    found = [e.numbers for e in decided("cspd.tables.ratios").evidence]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0]["own"][0] > 0.4
+    assert found[1]["own"][1] < 0.145

@@ -237,15 +237,25 @@ def reference(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.output-law.last-step",
     "Algorithm 1 without Sigma",
-    "The ratio of the last step alone is lossless, whatever noise the trajectories share, at one proposal a token.",
+    "The ratio of the last step alone is lossless, at one proposal a token, with noise shared step by step or not.",
+    assumptions=(
+        "the draft's noise of the last step is independent of the target's trajectory down to x_1, as where noise is "
+        "shared step by step, or not at all",
+        "the last step of both models adds noise with a density",
+        "proposals are not bounded",
+    ),
     stated=False,
 )
 def last_step(seed: int) -> Finding:
-    """Given both trajectories down to x_1 the emitted density is min(q, p) + [p - q]+ = p(. | x_1^p).
+    """Given both trajectories down to x_1 the draft is a draw from q(. | x_1^q), by the first assumption.
 
-    The factor (1 - alpha) / Z is 1, since alpha + Z = 1. x_1^p is distributed as without a draft, so the token follows
-    the target's marginal. Nothing is asked of the joint law of the two trajectories, so alignment is free to choose. A
-    rejection has probability Z and takes 1 / Z proposals: at most one a token in the mean.
+    So the emitted density is min(q, p) + [p - q]+ = p(. | x_1^p): the factor (1 - alpha) / Z is 1, since alpha + Z = 1.
+    x_1^p is distributed as without a draft, so the token follows the target's marginal. Nothing else is asked of the
+    joint law of the two trajectories, so alignment is free to choose. A rejection has probability Z and takes 1 / Z
+    proposals: at most one a token in the mean.
+
+    Without the first assumption it fails: let x_1^p be the draft's own last noise e, q = N(0, 1) and p = N(x_1, 1).
+    Then x_0 = e = x_1^p, rho = exp(e^2 / 2) >= 1, and every draft is kept: variance 1 for the target's 2.
     """
     far, trials, masses = [], [], []
     for case in mismatches():
@@ -260,7 +270,7 @@ def last_step(seed: int) -> Finding:
     require(max(trials) < 1 + 1e-9, f"a token takes {max(trials)} proposals in the mean")
     target, draft = affine(4, 0.8, 0.5), affine(4, 0.8, 0.6, 0.1)
     return Finding(
-        "holds",
+        "holds-under-assumptions",
         [
             Evidence(
                 "identity",
@@ -276,6 +286,7 @@ def last_step(seed: int) -> Finding:
     "cspd.output-law.marginal",
     "3.1, eq. 14",
     "Speculative sampling with the marginal densities p(x_0) / q(x_0) is lossless, and keeps the most.",
+    assumptions=("both tokens have densities, and they are known", "proposals are not bounded"),
     stated=False,
 )
 def marginal(seed: int) -> Finding:
@@ -292,7 +303,7 @@ def marginal(seed: int) -> Finding:
     require(max(far) < LOSSLESS, f"a pair is off by {max(far)}")
     require(min(lost) > -1e-6, f"the last step keeps {-min(lost)} more than the marginals overlap")
     return Finding(
-        "holds",
+        "holds-under-assumptions",
         [
             Evidence("identity", f"by quadrature, {len(far)} mismatches: the largest TV is {max(far):.1e}"),
             Evidence(

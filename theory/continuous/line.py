@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from simlab.checks import check_number
 from simlab.continuous.chains import Chain
-from simlab.continuous.rules import LastStep, ReferenceCode, VarianceProduct
+from simlab.continuous.rules import LastStep, TwoPath
 from simlab.continuous.rules.base import Model, Rule, Seen, log_keep, take
 from theory.continuous.coupled import Joint, last_means
 from theory.continuous.trials import bounded
@@ -94,7 +94,7 @@ def emitted(
             raise ValueError(f"a chain has dimension {chain.dimension}; expected 1: laws on the line")
     if target.steps != draft.steps:
         raise ValueError(f"the draft takes {draft.steps} steps; expected the target's {target.steps}")
-    if type(rule).log_ratio not in (LastStep.log_ratio, VarianceProduct.log_ratio, ReferenceCode.log_ratio):
+    if not isinstance(rule, LastStep) or isinstance(rule, TwoPath):
         raise ValueError(f"{rule.name} looks at more than the last step; expected a rule of the last step's ratio")
     rule.check(target, draft)
     joint = last_means(target, draft, given, rule.aligned)
@@ -144,7 +144,8 @@ def _pointwise(
     spread, chances = np.polynomial.hermite_e.hermegauss(12 if between.left > 0 else 1)
     chances = chances / chances.sum()
     density = np.zeros(len(x))
-    for node, weight, trials in zip(nodes, weights, found.trials, strict=True):
+    again = np.where(found.taken > 0, found.trials, 0)  # proposals none of which is taken emit nothing
+    for node, weight, trials in zip(nodes, weights, again, strict=True):
         y = x - (between.mu_q(node) + between.left * spread[:, None])
         seen = _seen(target, draft, given, np.full(y.size, node))
         ratio = rule.log_ratio(seen, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
