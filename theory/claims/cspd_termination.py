@@ -99,11 +99,13 @@ def large_sigma(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.termination.without-sigma",
     "Algorithm 1 without Sigma",
-    "Without Sigma the loop ends with probability one, after one proposal a token in the mean at most.",
+    "Without Sigma, and with noise shared step by step at most, the loop ends with probability one, after one proposal "
+    "a token in the mean at most.",
     stated=False,
 )
 def without_sigma(seed: int) -> Finding:
-    """A draft is rejected with probability Z and a proposal taken with the same Z: if there is a rejection, Z > 0.
+    """Given both trajectories down to x_1, of which the draft's last noise is independent, a draft is rejected with
+    probability Z and a proposal taken with the same Z: if there is a rejection, Z > 0.
 
     Proposals a token: Z * 1 / Z = 1 where the two last kernels differ, 0 where they do not. A bound of n proposals
     leaves Z (1 - Z)^n unfinished, at most 1 / (e n) and a little.
