@@ -87,6 +87,11 @@ def means_after(
     return mean, slope
 
 
+def last_sd(chain: Chain) -> float:
+    """The standard deviation of the last kernel, in one dimension."""
+    return float(abs(chain.layout.dense(chain.factor[0])[0, 0]))
+
+
 def log_sigma(target: Chain, draft: Chain) -> float:
     """log Sigma, the product over t >= 2 of sqrt(det S_t^q) / sqrt(det S_t^p); CSpD, eq. 8."""
     logs = [sum(float(chain.layout.log_volume(root)) for root in chain.factor[1:]) for chain in (target, draft)]

@@ -14,11 +14,10 @@ import numpy as np
 from scipy.stats import norm
 
 from simlab.continuous.chains import Chain
-from theory.continuous.coupled import last_means
-from theory.continuous.trials import bounded
+from theory.continuous.coupled import last_means, last_sd
+from theory.continuous.trials import LEAST, bounded
 
 PANELS = 36  # over 18 standard deviations of the gap
-ROUNDING = 1e-13  # of a draft's mass: what is lost to it is not a rejection
 
 
 class Shares(NamedTuple):
@@ -95,7 +94,7 @@ def spent_over(
     """What a token takes where the gap is N(mean, sd^2), sd > 0, at most ``limit`` proposals each."""
     gap, weight = _over(mean, sd, panels, max(sp, sq))
     share = shares(gap, np.full(len(gap), log_weight), sp, sq)
-    lost = np.where(1 - share.kept > ROUNDING, 1 - share.kept, 0)
+    lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
     cost = bounded(share.taken, limit)
     proposals = np.where(lost > 0, lost * cost.trials, 0)
     return Spent(*(float(weight @ each) for each in (share.kept, proposals, lost * cost.unfinished)))
@@ -116,5 +115,5 @@ def _over(mean: float, sd: float, panels: int, unit: float) -> tuple[np.ndarray,
 def kept_by_last_step(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:
     """The acceptance of the last step's ratio, for chains of one dimension."""
     mean, covariance = last_means(target, draft, given, aligned).gap
-    sds = [float(abs(chain.layout.dense(chain.factor[0])[0, 0])) for chain in (target, draft)]
+    sds = last_sd(target), last_sd(draft)
     return kept_over(float(mean[0]), float(np.sqrt(max(covariance[0, 0], 0))), 0.0, *sds)

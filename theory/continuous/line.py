@@ -22,12 +22,11 @@ from simlab.checks import check_number
 from simlab.continuous.chains import Chain
 from simlab.continuous.rules import LastStep, TwoPath
 from simlab.continuous.rules.base import Model, Rule, Seen, log_keep, take
-from theory.continuous.coupled import Joint, last_means
-from theory.continuous.trials import bounded
+from theory.continuous.coupled import Joint, last_means, last_sd
+from theory.continuous.trials import LEAST, bounded
 
 REACH = 9.0  # standard deviations that are integrated over: 1e-18 is beyond
 GAPS, POINTS, MOST = 168, 600, 20_000  # nodes over the gap, and points the density is given at
-LEAST = 1e-13  # of a draft's mass: what is lost to rounding is not a rejection
 _CUTS = np.array([-REACH, -6, -4, -2.5, -1.2, 0, 1.2, 2.5, 4, 6, REACH])
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
@@ -101,11 +100,11 @@ def emitted(
     between = _split(joint)
     nodes, weights = _over_gap(between.gap, gaps)
     found = cells(target, draft, given, rule, nodes, limit)
-    wide = np.sqrt(np.diag(joint.covariance)) + np.array([_sd(target), _sd(draft)])
+    wide = np.sqrt(np.diag(joint.covariance)) + np.array([last_sd(target), last_sd(draft)])
     low, high = float((joint.mean - 1.3 * REACH * wide).min()), float((joint.mean + 1.3 * REACH * wide).max())
-    narrow = float(np.sqrt(joint.covariance[0, 0] + _sd(target) ** 2))  # the target's token, to be resolved
+    narrow = float(np.sqrt(joint.covariance[0, 0] + last_sd(target) ** 2))  # the target's token, to be resolved
     x = np.linspace(low, high, max(points, int(4 * (high - low) / narrow)))
-    if between.left > 0.5 * min(_sd(target), _sd(draft)) or not draft.noisy_end:
+    if between.left > 0.5 * min(last_sd(target), last_sd(draft)) or not draft.noisy_end:
         if (high - low) / (0.8 * MOST) > between.left:
             raise ValueError(
                 "the draft is mu_q itself, which all but follows from the gap; expected a last step with noise, or "
@@ -149,15 +148,15 @@ def _pointwise(
         y = x - (between.mu_q(node) + between.left * spread[:, None])
         seen = _seen(target, draft, given, np.full(y.size, node))
         ratio = rule.log_ratio(seen, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
-        kept = norm.pdf(y, 0, _sd(draft)) * np.exp(log_keep(ratio))
-        density += weight * (chances @ (kept + trials * norm.pdf(y, node, _sd(target)) * take(ratio)))
+        kept = norm.pdf(y, 0, last_sd(draft)) * np.exp(log_keep(ratio))
+        density += weight * (chances @ (kept + trials * norm.pdf(y, node, last_sd(target)) * take(ratio)))
     return density
 
 
 def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray, limit: float = inf) -> Cells:
     """What is emitted for each of the gaps ``[M]`` between the means of the last kernels, with mu_q at 0."""
     check_number("limit", 1.0 if limit == inf else limit, 1)
-    sds = _sd(target), _sd(draft)
+    sds = last_sd(target), last_sd(draft)
     place, weight = _panels(gaps, sds, _crossings(target, draft, given, rule, gaps))
     seen = _seen(target, draft, given, np.repeat(gaps, place.shape[1]))
     candidate = (place.reshape(1, -1, 1)) + _zero(draft, given)
@@ -235,11 +234,6 @@ def _apart(law: Law, density: np.ndarray) -> tuple[float, float, float]:
 # Parts of it ---------------------------------------------------------------------------------------------------------
 
 
-def _sd(chain: Chain) -> float:
-    """The standard deviation of the last kernel."""
-    return float(abs(chain.layout.dense(chain.factor[0])[0, 0]))
-
-
 class Between(NamedTuple):
     """The gap of the last means, N(m, sd^2), and mu_q given it: what it moves by, its mean, and its own sd."""
 
@@ -287,7 +281,7 @@ def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndar
 
 def _crossings(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray) -> np.ndarray:
     """``[M, 2]``: where log rho, a parabola in y, is 0; NaN where it is not."""
-    at = np.array([-1.0, 0.0, 1.0]) * max(_sd(target), _sd(draft))
+    at = np.array([-1.0, 0.0, 1.0]) * max(last_sd(target), last_sd(draft))
     seen = _seen(target, draft, given, np.repeat(gaps, 3))
     candidate = np.tile(at, len(gaps))[None, :, None] + _zero(draft, given)
     return _roots(rule.log_ratio(seen, candidate).reshape(-1, 3), float(at[2]))

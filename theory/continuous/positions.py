@@ -16,7 +16,7 @@ import numpy as np
 from simlab.checks import check_at_least, check_number
 from simlab.continuous.chains import Chain
 from simlab.continuous.tokens import Tokens, check_pair
-from theory.continuous.coupled import last_means
+from theory.continuous.coupled import last_means, last_sd
 from theory.continuous.kernels_apart import kept_by_last_step, kept_over
 from theory.continuous.sequences import autoregressive
 
@@ -42,7 +42,7 @@ def rates(target: Tokens, draft: Tokens, aligned: bool = True) -> list[float]:
             for x in (mean[None], mean[None] + 1)
         )
         spread = own[0, 0] + (moved - at)[0] ** 2 * variance[0, 0]
-        found.append(kept_over(float(at[0]), float(np.sqrt(spread)), 0.0, *map(_sd, (target.chain, draft.chain))))
+        found.append(kept_over(float(at[0]), float(np.sqrt(spread)), 0.0, *map(last_sd, (target.chain, draft.chain))))
     return found
 
 
@@ -91,8 +91,3 @@ def costs(rates: Sequence[Any], gamma: int, c: Any) -> list[Any]:
         if start + gamma < end:
             left[start] += reach * left[start + gamma + 1]
     return left
-
-
-def _sd(chain: Chain) -> float:
-    """The standard deviation of the last kernel."""
-    return float(abs(chain.layout.dense(chain.factor[0])[0, 0]))

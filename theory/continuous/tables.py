@@ -8,6 +8,7 @@ divided by 42^2: exp(-D / (2 (42 s)^2)) if volumes agree. So a table of distance
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
 from simlab.continuous import Pair, make_pair
-from simlab.continuous.diffusion import schedule
+from simlab.continuous.diffusion import ddpm, schedule
+from theory.continuous.coupled import last_sd
 from theory.ledger import Ledger, Row
 
 GAMMAS = ("4", "8", "16", "32")
@@ -80,22 +82,12 @@ def needed_sd(kept: Callable[[Any, float], np.ndarray], row: Rate) -> float:
 
 
 def last_sds() -> dict[str, float]:
-    """The sd of the last of 100 steps of usual schedules: betatilde, raised to that of the step before, and beta.
-
-    Respaced steps are counted from the last trained one or from the first, which is where libraries differ.
-    """
+    """The sd of the last of 100 steps, by schedule, by which trained steps are kept, and by which of DDPM's bounds."""
     found = {}
-    for name in ("linear", "cosine"):
-        whole = schedule(name, TRAINED)
-        for first, abar in (
-            ("counted from the last", schedule(name, TRAINED, STEPS)),
-            ("counted from the first", whole[np.round(np.linspace(0, TRAINED - 1, STEPS)).astype(int)]),
-        ):
-            before = np.concatenate([[1.0], abar[:-1]])
-            beta = 1 - abar / before
-            tilde = beta * (1 - before) / (1 - abar)
-            found[f"{name}, {first}, lower"] = float(np.sqrt(tilde[1]))
-            found[f"{name}, {first}, upper"] = float(np.sqrt(beta[0]))
+    for name, spacing in product(("linear", "cosine"), ("trailing", "linspace")):
+        abar = schedule(name, TRAINED, STEPS, spacing)
+        for kernels in ("posterior", "upper"):
+            found[f"{name}, {spacing}, {kernels}"] = last_sd(ddpm(np.ones(1), abar, kernels))
     return found
 
 

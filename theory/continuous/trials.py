@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+LEAST = 1e-13  # of a draft's mass: what is lost to rounding is not a rejection
+
 
 class Cost(NamedTuple):
     """Of a rejected token: proposals in the mean, and the probability that they run out, ``[M]``."""

@@ -16,10 +16,10 @@ from scipy.stats import chi2, norm
 from simlab.checks import check_number
 from simlab.continuous.chains import Chain
 from simlab.continuous.rules import TwoPath
-from theory.continuous.coupled import last_means, log_sigma
+from theory.continuous.coupled import last_means, last_sd, log_sigma
 from theory.continuous.kernels_apart import region, shares
-from theory.continuous.line import LEAST, Given, Law
-from theory.continuous.trials import bounded
+from theory.continuous.line import Given, Law
+from theory.continuous.trials import LEAST, bounded
 
 
 def two_path_law(
@@ -38,7 +38,7 @@ def two_path_law(
     check_number("limit", 1.0 if limit == inf else limit, 1)
     joint = last_means(target, draft, given, aligned=False)
     spreads = np.sqrt(np.diag(joint.covariance))
-    sp, sq = (float(abs(chain.layout.dense(chain.factor[0])[0, 0])) for chain in (target, draft))
+    sp, sq = last_sd(target), last_sd(draft)
     starts = [float(chain.layout.log_volume(chain.start_factor)) for chain in (target, draft)]
     constant = log_sigma(target, draft) + starts[1] - starts[0]
 
