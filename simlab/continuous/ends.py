@@ -26,7 +26,7 @@ def check_end(chain: Chain, covariance: np.ndarray) -> None:
     dense, size = chain.layout.dense, chain.dimension
     wanted = dense(covariance)
     probes = np.concatenate([np.zeros((1, size)), np.ones((1, size)) if chain.diagonal else np.eye(size)])
-    least, most = (bound.marginal(probes) for bound in _bounds(chain))
+    least, most = (bound.marginal(probes) for bound in bounds(chain))
 
     constant, slopes = least.mean[0], least.mean[1:] - least.mean[0]  # of a diagonal map one vector tells all
     slope = np.diag(slopes[0]) if chain.diagonal else slopes.T
@@ -54,7 +54,7 @@ def check_end(chain: Chain, covariance: np.ndarray) -> None:
         )
 
 
-def _bounds(chain: Chain) -> tuple[Chain, Chain]:
+def bounds(chain: Chain) -> tuple[Chain, Chain]:
     """Chains of fixed variances that ``chain`` lies between; both are it where standard deviations are fixed."""
     if chain.learned is None:
         return chain, chain

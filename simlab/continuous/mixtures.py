@@ -185,9 +185,14 @@ def speculate(
 ) -> Speculated:
     """One token a row at ``position[B]``: drafted, and kept or replaced, with at most ``limit`` proposals.
 
-    Raises ``ValueError`` where the mixtures differ in dimension, and for positions or a limit that the tape has no
-    numbers for.
+    Raises ``ValueError`` for what is no mixture or ratio, mixtures that differ in dimension, and positions or a limit
+    that the tape has no numbers for.
     """
+    for name, mixture in (("target", target), ("draft", draft)):
+        if not isinstance(mixture, Mixture):
+            raise ValueError(f"the {name} is a {type(mixture).__name__}; expected a Mixture")
+    if not isinstance(ratio, Ratio):
+        raise ValueError(f"ratio is {ratio!r}; expected a Ratio, as Densities()")
     if target.dimension != draft.dimension:
         raise ValueError(f"the draft has dimension {draft.dimension}; expected the target's {target.dimension}")
     check_room(1, target.dimension, 1, check_at_least("limit", limit, 1))
