@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from simlab.chance import Purpose, Tape
-from simlab.continuous import Chain, affine, make_pair
+from simlab.continuous import Chain, InPlace, Tokens, affine, ends, make_pair
+from simlab.continuous.chains import LearnedRange
 from simlab.continuous.decoders.base import walked
 from simlab.continuous.diffusion import ddim, ddpm, guided, learned_range, noiseless_end, schedule, tempered
 from simlab.continuous.gaussians import Normal, root_of
+from simlab.continuous.kernels import simulate
+from simlab.continuous.rules import LastStep
 from theory.continuous.coupled import joint_states, last_means
 
 SPREAD = np.array([[1.0, 0.6, 0.1], [0.6, 0.8, -0.2], [0.1, -0.2, 0.5]])
@@ -26,6 +30,31 @@ def test_exact_posteriors_end_in_the_data(steps: int, name: str, covariance: np.
     law = chain.marginal(condition)
     np.testing.assert_allclose(law.mean, condition, atol=1e-10)
     np.testing.assert_allclose(law.covariance, np.diag(covariance) if covariance.ndim == 1 else covariance, atol=1e-10)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 7, 100, 1000])
+@pytest.mark.parametrize("name", ["linear", "cosine"])
+def test_which_steps_a_schedule_keeps(name: str, steps: int) -> None:
+    whole = schedule(name)
+    trailing, even = schedule(name, 1000, steps), schedule(name, 1000, steps, spacing="linspace")
+    np.testing.assert_array_equal(trailing, whole[np.round(np.arange(1, steps + 1) * 1000 / steps).astype(int) - 1])
+    assert len(even) == steps
+    assert even[-1] == trailing[-1] == whole[-1]
+    if steps == 1:
+        return
+    stride = 999 / (steps - 1)  # one by one, as the code of Nichol and Dhariwal
+    np.testing.assert_array_equal(even, [whole[round(k * stride)] for k in range(steps)])
+    assert even[0] == whole[0]
+    assert (trailing[0] == whole[0]) == (steps == 1000)
+
+
+def test_what_spacing_does_to_the_last_step() -> None:
+    for name, wanted in (("linear", (0.0435, 0.0100)), ("cosine", (0.0251, 0.0064))):
+        for spacing, sd in zip(("trailing", "linspace"), wanted, strict=True):
+            abar = schedule(name, 1000, 100, spacing)
+            assert np.sqrt(1 - abar[0]) == pytest.approx(sd, abs=5e-5)
+            chain = make_pair("ddpm", schedule=name, spacing=spacing, kernels="upper").target.chain
+            assert chain.factor[0, 0] == pytest.approx(np.sqrt(1 - abar[0]))
 
 
 def test_kernels_that_are_not_posteriors_end_elsewhere() -> None:
@@ -108,6 +137,113 @@ def test_the_noiseless_end_is_the_mean() -> None:
     assert chain.marginal(np.zeros((1, 1))).covariance[0, 0] == pytest.approx(
         affine(3, 0.5, [0.0, 0.4, 0.4]).marginal(np.zeros((1, 1))).covariance[0, 0]
     )
+
+
+DENSE = np.array([[1.0, 0.3], [0.3, 0.5]])
+TURN = np.array([[0.5, 0.2], [0.0, 0.4]])
+NOISE = schedule("cosine", 1000, 20)
+
+
+def ends_in(covariance: np.ndarray, by: dict) -> Chain:
+    """A chain that ends in N(c, ``covariance``), but for what is changed."""
+    chain = ddpm(covariance, NOISE, exact_start=True)
+    end = chain.marginal(np.zeros((1, len(covariance)))).covariance
+    if "mean" in by:
+        chain = replace(chain, drive=chain.drive + by["mean"] * np.eye(20)[0].reshape(20, *[1] * covariance.ndim))
+    if "constant" in by:
+        chain = replace(chain, offset=by["constant"] * np.sqrt(np.diag(end)) * np.eye(20)[0][:, None])
+    if "variance" in by:
+        more = chain.layout.squared(chain.factor[0]) + by["variance"] * covariance
+        factor = root_of(more)
+        chain = replace(chain, factor=np.concatenate([factor[None], chain.factor[1:]]))
+    return chain
+
+
+@pytest.mark.parametrize("data", [np.array([0.3, 1.5]), DENSE], ids=["diagonal", "dense"])
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ({}, None),
+        ({"mean": 0.018, "constant": 0.019, "variance": 0.045}, None),
+        (
+            {"mean": 0.025},
+            r"the chain ends in a mean that follows the condition by (1.025|0.025); expected [01], at most",
+        ),
+        (
+            {"constant": 0.025},
+            r"the chain ends in the mean 0.0\d+ under the condition 0; expected 0, at most 0.02 standard",
+        ),
+        (
+            {"variance": 0.055},
+            r"the chain ends in variance 1\.\d+ where covariance says 1\.?\d*; expected at most 5% off",
+        ),
+    ],
+)
+def test_tokens_are_integrated_out_where_chains_end_in_the_data(
+    data: np.ndarray, by: dict, message: str | None
+) -> None:
+    carry = np.array([0.5, 0.0]) if data.ndim == 1 else TURN
+    tokens = Tokens(lambda covariance: ends_in(covariance, by), data, 5, carry)
+    if message is None:
+        assert len(tokens.ahead(3)) == 3
+    else:
+        with pytest.raises(ValueError, match=message):
+            tokens.ahead(3)
+    assert len(tokens.ahead(1)) == 1, "the next token is the chain's own"
+    assert len(replace(tokens, carry=0.0).ahead(3)) == 3, "tokens that do not follow each other are the chain's own"
+
+
+def test_every_chain_ahead_is_asked_where_it_ends() -> None:
+    """One that does not look at the covariance it is built for ends right for the first token alone."""
+    chain = ddpm(np.array([0.3]), NOISE)
+    with pytest.raises(ValueError, match=r"the chain ends in variance 0.3 where covariance says 0.375; expected"):
+        Tokens(lambda covariance: chain, np.array([0.3]), 5, 0.5).ahead(2)
+
+
+def test_decoders_ask_no_further_than_their_sequences_are() -> None:
+    wrong = Tokens(lambda data: ddpm(data, NOISE[-2:], "upper"), np.array([0.3]), 1, 0.5)
+    tape = Tape(0, 3)
+    for run in (InPlace(3).run, partial(simulate, InPlace(3))):
+        assert np.isfinite(run(wrong, wrong, LastStep(), tape).tokens).all()
+        longer = replace(wrong, length=2)
+        with pytest.raises(ValueError, match="in place, tokens are integrated out, which needs chains that end in"):
+            run(longer, longer, LastStep(), tape)
+
+
+@pytest.mark.parametrize("gate", [0.0, 0.5])
+def test_a_learned_range_is_refused_where_its_variance_is_wrong_for_sure(gate: float) -> None:
+    def tokens(size: float, scale: float, steps: int, tilt: float) -> Tokens:
+        abar = schedule("cosine", 1000, steps)
+        return Tokens(
+            lambda data: tempered(learned_range(ddpm(data, abar), abar, gate, tilt), scale), np.array([size]), 5, 0.5
+        )
+
+    assert len(tokens(0.7, 1.0, 100, 0.0).ahead(3)) == 3
+    for wrong in (tokens(3.0, 1.0, 2, 0.0), tokens(0.7, 1.5, 100, 0.0)):
+        with pytest.raises(ValueError, match="the chain ends in variance"):
+            wrong.ahead(3)
+    unsure = tokens(0.7, 1.0, 4, -9.0)  # right for another gate alone
+    if gate:
+        assert len(unsure.ahead(3)) == 3
+    else:
+        with pytest.raises(ValueError, match="the chain ends in variance"):
+            unsure.ahead(3)
+
+
+def test_bounds_of_a_learned_range_hold_what_it_ends_in() -> None:
+    """One step, x_0 = x_1 / 2 + L(x_1) e: the variance is 1/4 + E L^2, by quadrature; without a gate it is known."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    for gate in (0.0, 1.5):
+        learned = LearnedRange(np.full((1, 1), 0.7), np.full((1, 1), gate), np.full((1, 1), -0.3))
+        chain = replace(affine(1, 0.5, 0.4), learned=learned)
+        squares = chain.root(1, nodes[:, None])[:, 0] ** 2
+        variance = 0.25 + float(weights @ squares / weights.sum())
+        low, high = (bound.marginal(np.zeros((1, 1))).covariance[0, 0] for bound in ends.bounds(chain))
+        assert low - 1e-12 <= variance <= high + 1e-12
+        assert (high - low < 1e-12) == (gate == 0)
+        if gate:
+            assert low == pytest.approx(0.25 + 0.16)
+            assert high == pytest.approx(0.25 + 0.16 * np.exp(1.4))
 
 
 @pytest.mark.parametrize("aligned", [True, False])
