@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from simlab.chance import Tape
-from simlab.continuous import Fate, InPlace, Pair, Truncating
+from simlab.continuous import InPlace, Pair, Truncating
 from simlab.continuous.kernels import simulate
 from simlab.continuous.rules import LastStep, TwoPath
 from theory.continuous.coupled import last_means
@@ -135,6 +135,5 @@ def _lengths(ledger: Ledger, seed: int) -> Iterator[Record]:
 def _rate(decoder: Truncating | InPlace, pair: Pair, seed: int) -> tuple[float, float]:
     """The acceptance of verified drafts, and its standard error."""
     decoded = simulate(decoder, *pair, LastStep(), Tape(seed, SEQUENCES))
-    verified = int(np.isin(decoded.fate, (Fate.KEPT, Fate.REPLACED, Fate.EXHAUSTED)).sum())
     share = decoded.acceptance
-    return share, sqrt(share * (1 - share) / verified)
+    return share, sqrt(share * (1 - share) / int(decoded.verified.sum()))

@@ -86,8 +86,7 @@ def run(target: Tokens, draft: Tokens, gamma: int, prefill: int, seed: int) -> D
 
 def kept_at(made: Decoded, position: int) -> tuple[int, int]:
     """How many drafts at ``position`` were kept, and how many judged."""
-    fate = made.fate[:, position]
-    return int((fate == Fate.KEPT).sum()), int((fate != Fate.TARGET).sum())
+    return int((made.fate[:, position] == Fate.KEPT).sum()), int(made.verified[:, position].sum())
 
 
 def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int) -> float:

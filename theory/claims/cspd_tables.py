@@ -220,8 +220,8 @@ def draft_length(seed: int) -> Finding:
     exact = kept_by_last_step(pair.target.chain, pair.draft.chain, NOWHERE, True)
     spans = {}
     for gamma, decoded in runs.items():
-        verified = decoded.fate != Fate.TARGET
-        spans[gamma] = proportion_interval(int((decoded.fate == Fate.KEPT).sum()), int(verified.sum()), 1 - 1e-6)
+        kept = int((decoded.fate == Fate.KEPT).sum())
+        spans[gamma] = proportion_interval(kept, int(decoded.verified.sum()), 1 - 1e-6)
         low, high = spans[gamma]
         require(low <= exact <= high, f"gamma = {gamma}: {low} to {high} for {exact}")
     alpha = 0.36
