@@ -25,7 +25,7 @@ from simlab.continuous.tokens import Pair, Tokens
 
 STEPS, SIZE = 100, 16
 LENGTH, GAMMA = 8, 4  # of the sequences that are decoded
-BATCH, MANY = 1024, 8192  # tokens side by side in NumPy; sequences for the kernel
+BATCH, MANY = 1024, 65_536  # tokens side by side in NumPy; sequences for the kernel
 KERNEL, REFERENCE, GENERATOR, TWO = "kernel", "reference form", "NumPy's generator", "2 threads"
 
 

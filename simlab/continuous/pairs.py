@@ -160,6 +160,10 @@ def ddpm_pair(
     check_flag("noisy_end", noisy_end)
     if end and eta is None:
         raise ValueError(f"end is {end!r} without eta; expected eta beside it: it is of DDIM's last step")
+    if eta is not None and {kernels, draft_kernels} - {"exact", None}:
+        raise ValueError(
+            f"kernels are {kernels!r} and {draft_kernels!r} beside eta; expected none: DDIM's have one variance"
+        )
     if np.any(gate) and tilt is None and draft_tilt is None:
         raise ValueError(f"gate is {gate!r} without tilt; expected tilt or draft_tilt beside it: they make a range")
     abar = _schedule(schedule, train_steps, steps, spacing)

@@ -60,6 +60,7 @@ BAD_PARAMETERS: list[tuple[Callable[..., Any], dict[str, Any], str, str]] = [
     (DDPM, {"draft_kernels": "tight"}, "draft_kernels is 'tight'", "expected one of exact, posterior, upper"),
     (DDPM, {"eta": 2}, "eta is 2", "expected a number from 0 to 1"),
     (DDPM, {"end": 0.1}, "end is 0.1 without eta", "expected eta beside it"),
+    (DDPM, {"eta": 0.5, "draft_kernels": "upper"}, "and 'upper' beside eta", "expected none"),
     (DDPM, {"end": "a", "eta": 0.5}, "end is 'a'", "expected a finite number >= 0"),
     (DDPM, {"gate": 0.5}, "gate is 0.5 without tilt", "expected tilt or draft_tilt beside it"),
     (DDPM, {"gate": [1, 2], "tilt": 0}, "gate has shape (2,)", "expected a number or [3]"),

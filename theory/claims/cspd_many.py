@@ -40,7 +40,11 @@ def worlds() -> list[World]:
             {"dimension": 64, "steps": 10, "correlation": 0.5},
             every[:2],
         ),
-        ("d = 2, DDIM", {"dimension": 2, "steps": 30, "eta": 0.5, "end": 0.3, "draft_variance": 0.7}, every[:3]),
+        (
+            "d = 2, DDIM",
+            {"draft_kernels": None, "dimension": 2, "steps": 30, "eta": 0.5, "end": 0.3, "draft_variance": 0.7},
+            every[:3],
+        ),
         (
             "d = 8, warm and guided",
             {"dimension": 8, "steps": 15, "temperature": 0.9, "guidance": 2.0, "shift": 0.02},
