@@ -26,7 +26,7 @@ from theory.claims.published_cspd import alpha_needed, best_cost
 from theory.continuous.coupled import last_means, log_sigma
 from theory.continuous.isotropic import kept, overlap
 from theory.continuous.kernels_apart import kept_by_last_step, spent_over
-from theory.continuous.line import Law, distances, marginal_tv, target_law
+from theory.continuous.line import Law, distances, marginal_tv, target_law, tv_from_target
 from theory.continuous.sequences import SequenceLaw, autoregressive, in_place, kl
 from theory.continuous.two_path import two_path_law
 from theory.continuous.worlds import NOWHERE
@@ -91,17 +91,11 @@ def _laws(target: Chain, draft: Chain) -> Iterator[tuple[str, Law, Chain, float,
         law, far = distances(target, draft, NOWHERE, rule, LIMIT)
         yield name, law, target, far.tv, far.tv_error
     fine, rough = (two_path_law(target, draft, NOWHERE, LIMIT, nodes, POINTS) for nodes in (36, 18))
-    tv = [_apart(law, target) for law in (fine, rough)]
+    tv = [tv_from_target(law, target, NOWHERE) for law in (fine, rough)]
     yield TWO_PATH, fine, target, tv[0], abs(tv[0] - tv[1])
     ends = noiseless_end(target), noiseless_end(draft)
     law, far = distances(*ends, NOWHERE, ReferenceCode(), LIMIT)
     yield CODE, law, ends[0], far.tv, far.tv_error
-
-
-def _apart(law: Law, target: Chain) -> float:
-    """The TV of a law from the target's; what is left unfinished counts."""
-    gaps = np.abs(law.density - target_law(target, NOWHERE[0], law.x))
-    return 0.5 * float(gaps.sum() * (law.x[1] - law.x[0]) + law.unfinished)
 
 
 # What is kept ---------------------------------------------------------------------------------------------------

@@ -23,11 +23,10 @@ from simlab.continuous.kernels import simulate
 from simlab.continuous.rules import LastStep, TwoPath
 from theory.continuous.coupled import last_means
 from theory.continuous.isotropic import kept
-from theory.continuous.tables import DIMENSION, GAMMAS, even_pair, fitted, overlap, rates, separation
+from theory.continuous.tables import DIMENSION, GAMMAS, NEEDED, even_pair, fitted, overlap, rates, separation
 from theory.ledger import Ledger, Row, published
 
 CLOSE = 0.05  # what "number" allows
-SD = 0.45  # of the last kernel: what Table 4 needs at gamma = 4
 TOKENS, START, LEVEL = 256, 0.05, 0.34  # of an image, and the acceptance at its first token and in the end
 CARRY = 0.15  # how much of a token the next one keeps, where blocks are replaced in place
 SEQUENCES, LENGTH = 400, 64
@@ -95,16 +94,17 @@ def _prefill(ledger: Ledger) -> Iterator[Record]:
 def _ratios(ledger: Ledger, seed: int) -> Iterator[Record]:
     """Table 6: one pair of T = 100 and d = 16 with the distances of Table 4 at gamma = 4, Sigma = 1."""
     first = {row.aligned: float(row.distance.value) for row in rates(ledger)[:2]}
-    pair = even_pair(SD, first[True], first[False])
+    pair = even_pair(NEEDED, first[True], first[False])
     process = "T = 100, d = 16, wrong by the same in every step, distances of Table 4"
     nothing = (np.zeros(DIMENSION), np.zeros(DIMENSION))
     mean, covariance = last_means(pair.target.chain, pair.draft.chain, nothing, True).gap
+    aligned = kept(DIMENSION, sqrt(mean @ mean), float(covariance[0, 0]), NEEDED)
     apart = separation(pair)
     count = 20_000
     share = simulate(Truncating(1, limit=1), *pair, TwoPath(), Tape(seed, count)).acceptance
     found = {
         ("path_ratio", "alpha"): (float(2 * norm.cdf(-apart / 2)), 0.0, None),
-        ("two_path_aligned", "alpha"): (kept(DIMENSION, sqrt(mean @ mean), float(covariance[0, 0]), SD), 0.0, "fitted"),
+        ("two_path_aligned", "alpha"): (aligned, 0.0, "fitted"),
         ("two_path_unaligned", "alpha"): (share, sqrt(share * (1 - share) / count), None),
         ("path_ratio", "mean_likelihood_ratio"): (1.0, 0.0, "no"),
         ("two_path_aligned", "mean_likelihood_ratio"): (1.0, 0.0, "no"),
@@ -118,7 +118,7 @@ def _ratios(ledger: Ledger, seed: int) -> Iterator[Record]:
 def _lengths(ledger: Ledger, seed: int) -> Iterator[Record]:
     """Tables 1 and 7, Figure 8: the pair of Table 6 in sequences, cut at rejections and replaced in place."""
     first = {row.aligned: float(row.distance.value) for row in rates(ledger)[:2]}
-    alone = even_pair(SD, first[True], first[False])
+    alone = even_pair(NEEDED, first[True], first[False])
     pair = Pair(*(replace(model, length=LENGTH, carry=CARRY) for model in alone))
     for kind, how in ((Truncating, "cut at the first rejection"), (InPlace, "replaced in place")):
         found = [_rate(kind(int(gamma)), pair, seed) for gamma in GAMMAS]

@@ -16,9 +16,9 @@ from simlab.continuous.rules.base import Seen
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
 from theory.claims.cspd_ratios import mean_ratio
 from theory.continuous.paths import Walks, apart, on_the_line, random_chains, under
+from theory.continuous.worlds import NOWHERE
 
 CLAIMS = Claims("cspd")
-NOWHERE = (np.zeros(1), np.zeros(1))
 SP, SQ = 0.1, 0.2  # of the example: the deviation of x_1
 NEARBY = (1e-2, 1e-3)  # how far drafts are from their targets where the first order is looked at
 

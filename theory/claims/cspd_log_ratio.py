@@ -15,10 +15,10 @@ from simlab.continuous.rules.base import Seen
 from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
 from theory.continuous.coupled import last_means
 from theory.continuous.paths import Walks, apart, log_path, on_the_line, random_chains, under
+from theory.continuous.worlds import NOWHERE
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8
-NOWHERE = (np.zeros(1), np.zeros(1))
 
 CLAIMS.summary(
     "cspd.log-ratio",

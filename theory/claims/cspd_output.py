@@ -16,7 +16,7 @@ from simlab.continuous.rules.base import Seen
 from theory.claims.base import CheckFailed, Claims, Evidence, Finding, caught, numbers, require
 from theory.continuous.coupled import log_sigma
 from theory.continuous.kernels_apart import kept_by_last_step
-from theory.continuous.line import Distances, Given, Law, distances, emitted, from_target, marginal_tv, target_law
+from theory.continuous.line import Distances, Given, Law, distances, emitted, from_target, marginal_tv, tv_from_target
 from theory.continuous.two_path import two_path_law
 from theory.continuous.worlds import NOWHERE, mismatches
 
@@ -261,7 +261,7 @@ def last_step(seed: int) -> Finding:
     for case in mismatches():
         for aligned in (True, False):
             law = emitted(case.target, case.draft, case.given, LastStep(aligned), **ROUGH)
-            far.append(apart(law, case.target, case.given))
+            far.append(tv_from_target(law, case.target, case.given))
             trials.append(law.trials)
             masses.append(abs(law.mass - 1))
     require(max(masses) < 1e-8, f"a mass is off by {max(masses)}")
@@ -318,15 +318,9 @@ def marginal(seed: int) -> Finding:
 # What the checks are made of -------------------------------------------------------------------------------------
 
 
-def apart(law: Law, target: Chain, given: Given) -> float:
-    """The TV of a law from the target's, what is unfinished included."""
-    gaps = np.abs(law.density - target_law(target, given[0], law.x))
-    return 0.5 * (float(gaps.sum() * (law.x[1] - law.x[0])) + law.unfinished)
-
-
 def off(target: Chain, draft: Chain, given: Given, rule: Rule) -> float:
     """That of a rule, with any number of proposals."""
-    return apart(emitted(target, draft, given, rule, **ROUGH), target, given)
+    return tv_from_target(emitted(target, draft, given, rule, **ROUGH), target, given)
 
 
 def above(value: float) -> float:

@@ -16,6 +16,7 @@ from theory.continuous.coupled import last_means
 from theory.continuous.kernels_apart import kept_by_last_step
 from theory.continuous.tables import (
     DIMENSION,
+    NEEDED,
     STEPS,
     WIDENED,
     Rate,
@@ -155,7 +156,7 @@ def ratios(seed: int) -> Finding:
         gap=[gap, 0, 100],
     )
     found = {
-        "even, T = 100": _three(even_pair(0.45, distance[True], distance[False]), distance, seed, 20_000),
+        "even, T = 100": _three(even_pair(NEEDED, distance[True], distance[False]), distance, seed, 20_000),
         "with a step that is lost, T = 3": _three(short, distance, seed, 400_000),
     }
     for name, each in found.items():

@@ -54,8 +54,11 @@ def region(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Regio
             edge = np.where(gap != 0, -level / slope, np.where(level > 0, -np.inf, np.inf))
         above = gap >= 0
         return Region(np.where(above, edge, -np.inf), np.where(above, np.inf, edge), True)
-    inner = np.maximum(slope**2 - 4 * square * level, 0)  # none: there is nothing between
-    ends = np.stack([(-slope - np.sqrt(inner)) / (2 * square), (-slope + np.sqrt(inner)) / (2 * square)])
+    inner = slope**2 - 4 * square * level
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bulk = -0.5 * (slope + np.copysign(np.sqrt(np.maximum(inner, 0)), slope))  # without cancellation
+        ends = np.stack([bulk / square, level / bulk])
+    ends = np.where(inner > 0, ends, -slope / (2 * square))  # no root: there is nothing between
     return Region(ends.min(axis=0), ends.max(axis=0), square < 0)
 
 

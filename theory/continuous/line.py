@@ -223,6 +223,11 @@ def from_target(fine: Law, rough: Law, target: Chain, given: Given) -> Distances
     return Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
 
 
+def tv_from_target(law: Law, target: Chain, given: Given) -> float:
+    """The total variation of a law from the target's, what is unfinished included."""
+    return _apart(law, target_law(target, given[0], law.x))[0]
+
+
 def _apart(law: Law, density: np.ndarray) -> tuple[float, float, float]:
     width = law.x[1] - law.x[0]
     tv = 0.5 * float(np.abs(law.density - density).sum() * width + law.unfinished)

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.stats import norm
 
 from simlab.checks import check_at_least
 from simlab.continuous.chains import Chain
 from simlab.continuous.gaussians import DENSE, DIAGONAL
 from simlab.continuous.tokens import Tokens
+from theory.continuous.kernels_apart import shares
 
 
 class Link(NamedTuple):
@@ -143,23 +143,14 @@ def tv_bounds(one: SequenceLaw, other: SequenceLaw) -> tuple[float, float]:
     square = hellinger(one, other) ** 2
     _, lines = eigh(one.covariance, other.covariance)
     along = [
-        normal_tv(
-            float(line @ (other.mean - one.mean).ravel()),
-            *(float(np.sqrt(line @ law.covariance @ line)) for law in (one, other)),
+        1
+        - float(
+            shares(
+                float(line @ (other.mean - one.mean).ravel()),
+                0.0,
+                *(float(np.sqrt(line @ law.covariance @ line)) for law in (other, one)),
+            ).kept
         )
         for line in lines.T
     ]
     return max(square, *along), min(float(np.sqrt(square * (2 - square))), float(np.sqrt(kl(one, other) / 2)))
-
-
-def normal_tv(gap: float, sd: float, other_sd: float) -> float:
-    """The total variation between N(0, sd^2) and N(gap, other_sd^2), from where their densities cross."""
-    square = 1 / other_sd**2 - 1 / sd**2
-    if abs(square) * sd**2 < 1e-12:
-        return float(2 * norm.cdf(abs(gap) / (2 * sd)) - 1)
-    # log p - log q = (square y^2 - 2 gap y / other^2 + gap^2 / other^2) / 2 + log(other / sd)
-    middle = gap / other_sd**2
-    root = np.sqrt(middle**2 - square * (gap**2 / other_sd**2 + 2 * np.log(other_sd / sd)))
-    ends = np.sort((middle + np.array([-root, root])) / square)
-    between = [norm.cdf(ends, 0, sd), norm.cdf(ends, gap, other_sd)]
-    return float(abs(np.diff(between[0])[0] - np.diff(between[1])[0]))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.chance import Purpose, Tape
+from simlab.checks import check_at_least
 from simlab.continuous.chains import Chain
-from simlab.continuous.residual import resample
+from simlab.continuous.residual import LIMIT, resample
 from simlab.continuous.rules.base import Model, Rule, Seen, log_keep
 from simlab.continuous.tape import check_tape, coins, normals
-from simlab.continuous.tokens import check_pair
+from simlab.continuous.tokens import Tokens, check_pair
 
 
 class Fate(IntEnum):
@@ -56,6 +59,27 @@ def check_given(target: Any, draft: Any, rule: Any, tape: Any) -> None:
     if not isinstance(rule, Rule):
         raise ValueError(f"rule is {rule!r}; expected a Rule, as make_rule gives")
     check_tape(tape)
+
+
+@dataclass(frozen=True)
+class Decoder(ABC):
+    """``gamma`` drafts a block, behind ``prefill`` tokens of the target; at most ``limit`` proposals for a token."""
+
+    gamma: int
+    prefill: int = 0
+    limit: int = LIMIT
+
+    def __post_init__(self) -> None:
+        check_at_least("gamma", self.gamma, 1)
+        check_at_least("prefill", self.prefill, 0)
+        check_at_least("limit", self.limit, 1)
+
+    @abstractmethod
+    def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
+        """Decode one sequence a replicate of ``tape``.
+
+        Raises ``ValueError`` where the two models do not go together, or the rule's ratio does not exist for them.
+        """
 
 
 def walked(chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose) -> Model:

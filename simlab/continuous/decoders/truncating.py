@@ -11,32 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.chance import Purpose, Tape
-from simlab.checks import check_at_least
-from simlab.continuous.decoders.base import Decoded, Fate, check_given, kept, replaced, target_noise, walked
-from simlab.continuous.residual import LIMIT, only
+from simlab.continuous.decoders.base import Decoded, Decoder, Fate, check_given, kept, replaced, target_noise, walked
+from simlab.continuous.residual import only
 from simlab.continuous.rules.base import Rule, Seen
 from simlab.continuous.tape import check_room
 from simlab.continuous.tokens import Tokens
 
 
 @dataclass(frozen=True)
-class Truncating:
+class Truncating(Decoder):
     """``gamma`` drafts a block, the kept ones and one more token; at most ``limit`` proposals for a rejected one."""
 
-    gamma: int
-    prefill: int = 0
-    limit: int = LIMIT
-
-    def __post_init__(self) -> None:
-        check_at_least("gamma", self.gamma, 1)
-        check_at_least("prefill", self.prefill, 0)
-        check_at_least("limit", self.limit, 1)
-
     def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
-        """Decode one sequence a replicate of ``tape``.
-
-        Raises ``ValueError`` where the two models do not go together, or the rule's ratio does not exist for them.
-        """
         check_given(target, draft, rule, tape)
         rule.check(target.chain, draft.chain)
         check_room(target.chain.steps, target.dimension, target.length, self.limit)

@@ -33,6 +33,11 @@ class Model(NamedTuple):
         to = self.states[t - 1] if to is None else to
         return self.chain.log_density(t, to, self.states[t], self.condition)
 
+    def log_upper(self) -> np.ndarray:
+        """``[B]``: the log density of its trajectory down to x_1."""
+        start = self.chain.log_start(self.states[-1], self.condition)
+        return sum((self.log_step(t) for t in range(2, self.chain.steps + 1)), start)
+
     def log_volumes(self) -> np.ndarray:
         """``[B]``: log of the product over t >= 2 of sqrt(det S_t)."""
         steps = range(2, self.chain.steps + 1)
@@ -47,6 +52,10 @@ class Seen(NamedTuple):
 
     target: Model
     draft: Model
+
+    def log_sigma(self) -> np.ndarray:
+        """``[B]``: log Sigma, the product of variances; CSpD, eq. 8."""
+        return self.draft.log_volumes() - self.target.log_volumes()
 
 
 def log_keep(log_ratio: np.ndarray) -> np.ndarray:

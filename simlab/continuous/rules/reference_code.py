@@ -40,17 +40,13 @@ class ReferenceCode(VarianceProduct):
             chain.check_density(1, chain.steps)
 
     def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
-        return -_log_sigma(seen) + seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])
+        return -seen.log_sigma() + seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])
 
     def log_kept(self, seen: Seen) -> np.ndarray:
         x = seen.draft.states[0]
         distances = [self.sharpness * _half_distance(model, x) for model in seen]
         volumes = [model.chain.log_volume(1, model.states[1]) for model in seen]
-        return -_log_sigma(seen) - (distances[0] + volumes[0]) + (distances[1] + volumes[1])
-
-
-def _log_sigma(seen: Seen) -> np.ndarray:
-    return seen.draft.log_volumes() - seen.target.log_volumes()
+        return -seen.log_sigma() - (distances[0] + volumes[0]) + (distances[1] + volumes[1])
 
 
 def _half_distance(model: Model, x: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.chains import Chain
-from simlab.continuous.rules.base import Model, Seen
+from simlab.continuous.rules.base import Seen
 from simlab.continuous.rules.last_step import LastStep
 
 
@@ -31,11 +31,4 @@ class TwoPath(LastStep):
             chain.check_start()
 
     def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
-        return _upper(seen.target) - _upper(seen.draft) + super().log_ratio(seen, candidate)
-
-
-def _upper(model: Model) -> np.ndarray:
-    """``[B]``: the log density of a trajectory down to x_1."""
-    steps = range(2, model.chain.steps + 1)
-    start = model.chain.log_start(model.states[-1], model.condition)
-    return sum((model.log_step(t) for t in steps), start)
+        return seen.target.log_upper() - seen.draft.log_upper() + super().log_ratio(seen, candidate)

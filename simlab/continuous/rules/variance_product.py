@@ -30,5 +30,4 @@ class VarianceProduct(LastStep):
             chain.check_density(2, chain.steps)
 
     def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
-        log_sigma = seen.draft.log_volumes() - seen.target.log_volumes()
-        return log_sigma + super().log_ratio(seen, candidate)
+        return seen.log_sigma() + super().log_ratio(seen, candidate)
