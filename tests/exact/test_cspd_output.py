@@ -15,7 +15,8 @@ from simlab.chance import Tape
 from simlab.continuous import Fate, InPlace, Truncating, affine, make_pair
 from simlab.continuous.rules import LastStep, Marginal, Path, VarianceProduct
 from simlab.continuous.rules.base import Seen
-from theory.claims import CLAIMS, CheckFailed, Finding, cspd_alignment, cspd_output, cspd_residual, cspd_tables
+from theory.claims import CLAIMS, CheckFailed, Finding, cspd_alignment, cspd_residual, cspd_tables
+from theory.continuous import line
 from theory.continuous.kernels_apart import kept_by_last_step
 from theory.continuous.line import target_law
 from theory.continuous.tables import even_pair, separation
@@ -178,7 +179,7 @@ def test_a_target_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> 
     def shifted(target: object, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
         return target_law(target, condition, x - 0.01)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(cspd_output, "target_law", shifted)
+    monkeypatch.setattr(line, "target_law", shifted)
     with pytest.raises(CheckFailed):
         decided("cspd.output-law.fixed-variances")
 
