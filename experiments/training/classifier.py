@@ -6,9 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from experiments.training.loop import CHUNK
 from simlab.models.classifier import Classifier, ClassifierConfig
-
-CHUNK = 500  # images at a time where nothing is trained
 
 
 class ClassifierTask:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from experiments.results import versions, write
 from experiments.training.classifier import ClassifierTask, classifier_metrics
-from experiments.training.data import Images, load_fashion
+from experiments.training.data import Fashion, load_fashion
 from experiments.training.head import HeadTask, head_metrics
 from experiments.training.loop import Plan, Task, Trained, train
 from experiments.training.tokenizer import TokenizerTask, as_images, tokenizer_metrics, tokens_of
@@ -52,19 +52,6 @@ class Asked:
     data: Path | None
     device: torch.device
     command: str
-    half: bool = True
-
-
-@dataclass(frozen=True)
-class Data:
-    """The images to train on and those held out, as pixels and, once there is a tokenizer, as tokens."""
-
-    train: Images
-    held_out: Images
-    sha256: str
-
-    def labels(self, part: Images) -> Tensor:
-        return torch.from_numpy(part.labels)
 
 
 Told = Callable[[int, str], None]
@@ -76,8 +63,7 @@ def train_model(asked: Asked, told: Told) -> dict[str, Any]:
 
     Raises ``ValueError`` where the data or a model it builds on is missing or wrong.
     """
-    fashion = load_fashion(asked.data)
-    data = Data(fashion.train, fashion.held_out, fashion.sha256)
+    data = load_fashion(asked.data)
     model, trained, metrics = TRAININGS[asked.model](asked, data, told)
     record = {
         "command": asked.command,
@@ -92,7 +78,7 @@ def train_model(asked: Asked, told: Told) -> dict[str, Any]:
         "built_on": {need: sha256(asked.out / f"{need}.safetensors") for need in NEEDS[asked.model]},
         "metrics": metrics,
     }
-    content = packed(model.cpu(), asked.model, record, asked.half)
+    content = packed(model.cpu(), asked.model, record)
     write(asked.out / f"{asked.model}.safetensors", lambda temporary: temporary.write_bytes(content))
     state(asked).unlink(missing_ok=True)
     return record
@@ -103,48 +89,48 @@ def state(asked: Asked) -> Path:
     return asked.out / f"{asked.model}.state"
 
 
-def _train(asked: Asked, task: Task, data: Data, told: Told) -> Trained:
+def _train(asked: Asked, task: Task, data: Fashion, told: Told) -> Trained:
     built_on = {"data": data.sha256} | {need: sha256(asked.out / f"{need}.safetensors") for need in NEEDS[asked.model]}
     return train(task, asked.plan, state(asked), asked.device, told, built_on)
 
 
-def _tokenizer(asked: Asked, data: Data, told: Told) -> Made:
+def _tokenizer(asked: Asked, data: Fashion, told: Told) -> Made:
     task = TokenizerTask(data.train, TokenizerConfig(), asked.plan.seed, asked.device)
     trained = _train(asked, task, data, told)
     return task.model, trained, tokenizer_metrics(task.model, as_images(data.held_out.pixels).to(asked.device))
 
 
-def _classifier(asked: Asked, data: Data, told: Told) -> Made:
+def _classifier(asked: Asked, data: Fashion, told: Told) -> Made:
     train_images, held_out = (as_images(part.pixels).to(asked.device) for part in (data.train, data.held_out))
-    labels = data.labels(data.train), data.labels(data.held_out).to(asked.device)
+    labels = torch.from_numpy(data.train.labels), torch.from_numpy(data.held_out.labels).to(asked.device)
     task = ClassifierTask(train_images, labels[0], ClassifierConfig(), asked.plan.seed, asked.device)
     trained = _train(asked, task, data, told)
     return task.model, trained, classifier_metrics(task.model, held_out, labels[1])
 
 
-def _transformer(asked: Asked, data: Data, told: Told) -> Made:
+def _transformer(asked: Asked, data: Fashion, told: Told) -> Made:
     tokenizer = load_tokenizer(asked.out, asked.device)
     tokens, held_out = (tokens_of(tokenizer, as_images(p.pixels).to(asked.device)) for p in (data.train, data.held_out))
     layers, dim, heads = SIZES[asked.model]
     config = Config(
         layers, dim, heads, tokenizer.config.codes, tokenizer.config.shape, classes=len(CLASSES), multiple=MULTIPLE
     )
-    task = TransformerTask(tokens, data.labels(data.train), config, asked.plan.seed, asked.device)
+    task = TransformerTask(tokens, torch.from_numpy(data.train.labels), config, asked.plan.seed, asked.device)
     trained = _train(asked, task, data, told)
-    labels = data.labels(data.held_out).to(asked.device)
+    labels = torch.from_numpy(data.held_out.labels).to(asked.device)
     return task.model, trained, transformer_metrics(task.model, held_out, labels)
 
 
-def _head(asked: Asked, data: Data, told: Told) -> Made:
+def _head(asked: Asked, data: Fashion, told: Told) -> Made:
     tokenizer, target = load_tokenizer(asked.out, asked.device), load_target(asked.out, asked.device)
     tokens, held_out = (tokens_of(tokenizer, as_images(p.pixels).to(asked.device)) for p in (data.train, data.held_out))
-    task = HeadTask(target, tokens, data.labels(data.train), asked.plan.seed, asked.device)
+    task = HeadTask(target, tokens, torch.from_numpy(data.train.labels), asked.plan.seed, asked.device)
     trained = _train(asked, task, data, told)
-    labels = data.labels(data.held_out).to(asked.device)
+    labels = torch.from_numpy(data.held_out.labels).to(asked.device)
     return task.model, trained, head_metrics(task.model, target, held_out, labels)
 
 
-TRAININGS: dict[str, Callable[[Asked, Data, Told], Made]] = {
+TRAININGS: dict[str, Callable[[Asked, Fashion, Told], Made]] = {
     "tokenizer": _tokenizer,
     "classifier": _classifier,
     "target": _transformer,

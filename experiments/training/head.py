@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from experiments.training.transformers import CHUNK, HELD_OUT
+from experiments.training.loop import CHUNK
+from experiments.training.transformers import HELD_OUT
 from simlab.models.eagle import Head
 from simlab.models.transformer import Transformer
 

@@ -25,6 +25,7 @@ from simlab.checks import check_at_least, check_number
 SAVE_EVERY = 100  # steps
 WARM_UP = 0.05  # of all steps
 CLIP = 1.0
+CHUNK = 250  # images at a time where nothing is trained
 MIX = 0.05  # of a step's loss in the running mean that is shown
 NOTHING: Mapping[str, str] = {}
 

@@ -9,10 +9,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from experiments.training.data import Images
+from experiments.training.loop import CHUNK
 from simlab.models.tokenizer import Quantized, Tokenizer, TokenizerConfig
 
 COMMITMENT = 0.25
-CHUNK = 500  # images at a time where nothing is trained
+FIRST = 500  # images among whose vectors the codebook starts
 
 
 class TokenizerTask:
@@ -25,7 +26,7 @@ class TokenizerTask:
         self.examples = len(self.pixels)
         first = torch.Generator(device).manual_seed(seed)
         with torch.no_grad():
-            self.model.begin(self.model.encoder(self.pixels[:CHUNK]), first)
+            self.model.begin(self.model.encoder(self.pixels[:FIRST]), first)
         self._seen: Quantized
 
     def loss(self, rows: Tensor, generator: torch.Generator) -> Tensor:

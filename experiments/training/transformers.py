@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from experiments.training.loop import CHUNK
 from simlab.models.transformer import Config, Transformer
 
 DROPPED = 0.1  # of the classes, so that the model knows what no class is like
-CHUNK = 250  # images at a time where nothing is trained
 HELD_OUT = 2000  # images that bits are measured on
 
 

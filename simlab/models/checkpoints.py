@@ -1,6 +1,6 @@
 """Checkpoints: safetensors, with what the model is and how it was made beside the weights. No pickle is executed.
 
-A file of this project holds the weights, in half precision where it ships, and as metadata the kind of model, its
+A file of this project holds the weights in half precision, and as metadata the kind of model, its
 sizes, and the record of its training. Files of others are read by :func:`read_weights`: safetensors, or PyTorch's
 own with nothing but tensors in them.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,11 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be what it is said to be."""
 
 
-def packed(model: nn.Module, kind: str, record: Mapping[str, Any], half: bool = False) -> bytes:
+def packed(model: nn.Module, kind: str, record: Mapping[str, Any]) -> bytes:
     """The file of a ``model`` with a ``config``: its weights, ``kind``, sizes, and the ``record`` of its training."""
-    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-    if half:
-        weights = {name: t.half() if t.is_floating_point() else t for name, t in weights.items()}
-    config = model.config.to_dict()  # type: ignore[operator, union-attr]
+    weights = {name: t.half() if t.is_floating_point() else t for name, t in model.state_dict().items()}
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+    config = asdict(model.config)  # type: ignore[arg-type]
     return save(weights, {"kind": kind, "config": json.dumps(config), "record": json.dumps(record)})
 
 

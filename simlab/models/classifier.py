@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from torch import Tensor, nn
 
@@ -22,9 +21,6 @@ class ClassifierConfig:
     def __post_init__(self) -> None:
         for name in ("side", "width", "features", "classes"):
             check_at_least(name, getattr(self, name), 1)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Classifier(nn.Module):

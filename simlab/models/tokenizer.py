@@ -6,8 +6,8 @@ vectors that choose each code (its appendix A.1), so that it needs no loss of it
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -42,9 +42,6 @@ class TokenizerConfig:
     def shape(self) -> tuple[int, int]:
         """Tokens of an image: (rows, columns)."""
         return self.side // 2, self.side // 2
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Quantized(NamedTuple):

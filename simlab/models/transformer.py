@@ -11,8 +11,8 @@ at once; :mod:`simlab.models.cache` keeps what was seen.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -71,9 +71,6 @@ class Config:
     def hidden(self) -> int:
         """The width of a feed-forward layer: 8/3 of the model's, rounded up."""
         return -(-int(8 * self.dim / 3) // self.multiple) * self.multiple
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Memory(Protocol):
