@@ -44,10 +44,11 @@ from scipy.stats import entropy, spearmanr
 
 from experiments.sweeps import Listener, cells, local, parse_spec, run_sweep, summary
 from experiments.sweeps.recorders import log_probabilities
-from simlab.chance import Tape
 from simlab.decoders import make_decoder, run
-from simlab.kernels import simulate
+from simlab.decoders.compiled import simulate
+from simlab.mutants import trees
 from simlab.processes import TableProcess, local_pair, make_process
+from simlab.randomness import Tape
 from simlab.rules import make_rule
 from simlab.statistics import (
     Directed,
@@ -59,15 +60,14 @@ from simlab.statistics import (
     tally,
     tv_upper,
 )
-from theory import ledger
 from theory.claims import find
-from theory.claims.pac_locality import OFFSETS, PLACES, perturbed
-from theory.claims.pac_scale import printed_compression
-from theory.claims.sjd_scale import PRINTED_JACOBI
-from theory.controls import trees
+from theory.claims.sjd.speed import PRINTED_JACOBI
+from theory.claims.sjd_pac.locality import OFFSETS, PLACES, perturbed
+from theory.claims.sjd_pac.speed import printed_compression
 from theory.distances import aligned, tv
 from theory.exact import sequence_law, target_law
-from theory.images import FALSE_ALARMS, IMAGE, compare, image, speed
+from theory.image_process import FALSE_ALARMS, IMAGE, compare, image, speed
+from theory.published import ledger
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
@@ -91,9 +91,10 @@ pd.DataFrame(
 # %% [markdown]
 # ## 1. Two forms of one decoder
 #
-# `simlab.decoders.run` is the reference form, written to be read: NumPy, step by step. `simlab.kernels.simulate` is
-# compiled. All chance comes from the tape, a counter-based generator, and sums over rows are taken in one fixed order
-# in both. So the tokens and the steps are not alike but *equal*, for any number of threads.
+# `simlab.decoders.run` is the reference form, written to be read: NumPy, step by step.
+# `simlab.decoders.compiled.simulate` is compiled. All chance comes from the tape, a counter-based generator, and sums
+# over rows are taken in one fixed order in both. So the tokens and the steps are not alike but *equal*, for any number
+# of threads.
 #
 # How much sooner depends on what the process costs. Where a row is looked up in a table the decoder is all there is,
 # and the compiled form takes a small part of the time. The image-like process computes each of its rows, 1,024
@@ -136,7 +137,7 @@ assert (times["times sooner"][:2] > 4).all()  # far below what is seen here, so 
 times.round(2)
 
 # %% [markdown]
-# ## 2. The image-like process · `theory.images`
+# ## 2. The image-like process · `theory.image_process`
 #
 # A token is a point of a random codebook. The logits of a position are its products with one vector, the sum of a
 # smooth *content* field, of the tokens to the left and above, each through a rotation of its own, and weakly of all
@@ -465,7 +466,7 @@ assert bound < 0.0185
 {"p-value": p_value, "stated": str(stated), "TV at most": bound}
 
 # %% [markdown]
-# **Seen failing.** Two mistakes in the tree of drafts (`theory.controls.trees`), whose exact laws are known too, so
+# **Seen failing.** Two mistakes in the tree of drafts (`simlab.mutants.trees`), whose exact laws are known too, so
 # that the power against them can be computed before anything is drawn.
 #
 # * *The kept token verified last*, after its siblings, is off by 0.0606. The power is 1 to six digits, and after 12,000

@@ -42,14 +42,14 @@ import pandas as pd
 import seaborn as sns
 
 from simlab.decoders import make_decoder
+from simlab.mutants import decoders as controls
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
-from theory import controls
 from theory.acceptance import alpha, expected_tokens, frontier, speedup, trials_per_rejection, trials_per_token
 from theory.claims import find
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
-from theory.worlds import random_row, random_world
+from theory.example_processes import random_row, random_world
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)

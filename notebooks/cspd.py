@@ -49,25 +49,25 @@ import pandas as pd
 import seaborn as sns
 from scipy.stats import norm
 
-from simlab.chance import Tape
 from simlab.continuous import Fate, InPlace, Truncating, affine, make_pair, make_rule
-from simlab.continuous.diffusion import noiseless_end
-from simlab.continuous.kernels import simulate
+from simlab.continuous.compiled import simulate
+from simlab.continuous.models.diffusion import noiseless_end
+from simlab.randomness import Tape
 from simlab.statistics import ProportionTest, estimate
 from theory.acceptance import speedup
 from theory.claims import find
-from theory.claims.cspd_output import by_hand
-from theory.claims.cspd_sequences import model
-from theory.claims.published_cspd import alpha_needed, best_cost
-from theory.continuous.coupled import last_means, log_sigma
+from theory.claims.cspd.output import by_hand
+from theory.claims.cspd.sequences import model
+from theory.claims.published.cspd import alpha_needed, best_cost
+from theory.continuous.example_processes import NOWHERE, mismatches
+from theory.continuous.gaussian_overlap import kept_over, shares, spent_over
 from theory.continuous.isotropic import kept
-from theory.continuous.kernels_apart import kept_over, shares, spent_over
+from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import distances, target_law
 from theory.continuous.sequences import autoregressive, in_place, kl
 from theory.continuous.tables import fitted, overlap, rates
 from theory.continuous.two_path import two_path_law
-from theory.continuous.worlds import NOWHERE, mismatches
-from theory.ledger import published
+from theory.published.ledger import published
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)

@@ -46,15 +46,15 @@ import pandas as pd
 import seaborn as sns
 
 from simlab.decoders import make_decoder
+from simlab.mutants import decoders as controls
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
-from theory import controls
 from theory.acceptance import alpha
 from theory.claims import find
 from theory.distances import aligned, tv, wasserstein1
 from theory.exact import acceptance, sequence_law, step_law, target_law
+from theory.example_processes import random_row
 from theory.search import grouped_pairs, pairs, sized_pairs, smallest_violation
-from theory.worlds import random_row
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)

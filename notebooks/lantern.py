@@ -61,8 +61,8 @@ from theory.candidates import candidates_law
 from theory.claims import find
 from theory.distances import aligned, js, tv, wasserstein1
 from theory.exact import acceptance, sequence_law, step_law, target_law
+from theory.example_processes import codebook_pairs, random_row
 from theory.search import relaxed_pairs, smallest_violation
-from theory.worlds import codebook_pairs, random_row
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)

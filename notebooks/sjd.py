@@ -41,17 +41,17 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from simlab.chance import Tape, explore
 from simlab.decoders import make_decoder, run
+from simlab.mutants import decoders as controls
 from simlab.processes import TableProcess
+from simlab.randomness import Tape, explore
 from simlab.rules import make_rule
-from theory import controls
 from theory.acceptance import alpha
 from theory.claims import find
 from theory.distances import aligned, tv
 from theory.exact import sequence_law, step_law, target_law, transitions
+from theory.example_processes import greedy_world, random_world
 from theory.search import pairs, smallest_violation
-from theory.worlds import greedy_world, random_world
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)

@@ -48,15 +48,15 @@ import seaborn as sns
 from simlab.arrays import without
 from simlab.decoders import make_decoder
 from simlab.decoders.tree import NONE, tree
+from simlab.mutants import trees
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from theory.acceptance import alpha
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance, optimal_transport
 from theory.claims import find
-from theory.controls import trees
 from theory.distances import aligned, tv
 from theory.exact import block_law, mean, sequence_law, step_law, target_law, transitions
-from theory.worlds import codebook_pairs, random_row, random_world, sticky_world
+from theory.example_processes import codebook_pairs, random_row, random_world, sticky_world
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)

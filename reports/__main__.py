@@ -10,8 +10,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reports import certify_page, certify_selftest_page, judge_page, page, site
-from reports.runs import Unreadable
+from reports.data.runs import Unreadable
+from reports.pages import certificate as certify_page
+from reports.pages import judge as judge_page
+from reports.pages import report as page
+from reports.pages import self_test as certify_selftest_page
+from reports.site import site
 
 PAGES: dict[str, tuple[str, Callable[[Path], Path]]] = {  # command: the file it writes, and who draws it
     "verify": (page.SOURCE, page.build),

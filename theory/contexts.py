@@ -12,13 +12,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import entr
 
-from simlab.chance import Tape
 from simlab.checks import check_at_least
 from simlab.decoders import Autoregressive
-from simlab.kernels import simulate
+from simlab.decoders.compiled import simulate
 from simlab.processes import Pair
+from simlab.randomness import Tape
 from simlab.rules import Speculative
-from theory.rows_at_scale import Step, addition, amplify
+from theory.exact.sparse_laws import Step, addition, amplify
 
 __all__ = ["Contexts", "Means", "addition_to", "amplify_to", "entropies", "likeliest", "means", "visited"]
 

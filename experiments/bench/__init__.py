@@ -1,4 +1,4 @@
-"""What things cost on this machine, as ratios within one run: see :mod:`experiments.bench.race`."""
+"""What things cost on this machine, as ratios within one run: see :mod:`experiments.bench.benchmark`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from experiments.bench.benchmark import Results, Time
 from experiments.bench.continuous import continuous_tokens
 from experiments.bench.decoding import cost, decoders, threads
 from experiments.bench.machine import facts
-from experiments.bench.race import Results, Time
 from experiments.bench.verifying import verification
 
 BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {

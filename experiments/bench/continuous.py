@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.bench.benchmark import Contender, Results, race, ratio
 from experiments.bench.machine import cores
-from experiments.bench.race import Contender, Results, race, ratio
-from simlab.chance import Tape
-from simlab.continuous.chains import Chain
+from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import InPlace, Truncating
-from simlab.continuous.diffusion import ddpm, learned_range, schedule
-from simlab.continuous.kernels import simulate
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.diffusion import ddpm, learned_range, schedule
+from simlab.continuous.models.sequences import Pair, Tokens
 from simlab.continuous.rules import LastStep
-from simlab.continuous.tokens import Pair, Tokens
+from simlab.randomness import Tape
 
 STEPS, SIZE = 100, 16
 LENGTH, GAMMA = 8, 4  # of the sequences that are decoded

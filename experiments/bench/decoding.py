@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.bench.benchmark import Contender, Finding, Results, Time, race, ratio
 from experiments.bench.machine import cores
-from experiments.bench.race import Contender, Finding, Results, Time, race, ratio
 from simlab.arrays import Array
-from simlab.chance import Tape
 from simlab.decoders import Decoder, make_decoder, run
-from simlab.kernels import simulate
+from simlab.decoders.compiled import simulate
 from simlab.processes import Pair, Process, make_process
+from simlab.randomness import Tape
 from simlab.rules import Speculative
 
 WINDOW, GAMMA = 32, 8

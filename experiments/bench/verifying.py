@@ -15,11 +15,11 @@ from itertools import cycle
 import numpy as np
 
 from experiments.bench import opponents
+from experiments.bench.benchmark import Contender, Results, Time, race, ratio
 from experiments.bench.machine import last_level_cache, memory
-from experiments.bench.race import Contender, Results, Time, race, ratio
-from simlab.kernels.rules import compiled
-from simlab.kernels.speculative import verify_drafts
+from simlab.decoders.compiled.speculative import verify_drafts
 from simlab.rules import Speculative
+from simlab.rules.compiled import compiled
 
 NAME = "verification"
 GAMMA = 8

@@ -1,7 +1,7 @@
 """All methods on equal terms: the same model, labels and random numbers, and what each takes and gives.
 
 Image i of every method is replicate i of the tape, i < n. The images they are tested against, drawn by ``ar``, are
-replicates n to 2n - 1. Time is taken in runs of its own (:mod:`experiments.models.clock`).
+replicates n to 2n - 1. Time is taken in runs of its own (:mod:`experiments.models.timing`).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy as np
 import pandas as pd
 import torch
 
-from experiments.models.clock import RUNS, timing
 from experiments.models.distortion import distortion
+from experiments.models.likelihood import likelihood, seen
 from experiments.models.locality import Locality, locality
-from experiments.models.looks import likelihood, seen
 from experiments.models.methods import Method, make_method, nodes
 from experiments.models.quality import FALSE_ALARMS, TESTS, Sample, checks, measures
 from experiments.models.session import Drawn, Models, draw, pictures, sampling_record
+from experiments.models.timing import RUNS, timing
 from experiments.results import versions
 from experiments.sweeps.replay import verifies
 from experiments.training.commands import device_name, sha256
 from experiments.training.data import SIDE, load_fashion
 from experiments.training.tokenizer import as_images
-from simlab.models.fashion import CLASSES
-from simlab.models.sampling import Sampling
+from simlab.models.adapters.fashion import CLASSES
+from simlab.models.process.sampling import Sampling
 from simlab.rules import codebook_distances
 from simlab.statistics import Estimate, estimate
 

@@ -29,16 +29,16 @@ import torch
 from torch import Tensor
 
 from experiments.models.operations import Operations
-from simlab.chance import Tape
 from simlab.decoders import Decoder, make_decoder
 from simlab.decoders.tree import count_nodes
-from simlab.models.backbone import Backbone
-from simlab.models.cache import Cache, Window
-from simlab.models.cached import Cached
-from simlab.models.grammars import Layout, lumina
-from simlab.models.sampling import Sampling
-from simlab.models.transformer import Config, Transformer
+from simlab.models.adapters.grammars import Layout, lumina
+from simlab.models.architectures.backbone import Backbone
+from simlab.models.architectures.transformer import Config, Transformer
+from simlab.models.process.cache import Cache, Window
+from simlab.models.process.cached import Cached
+from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
+from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
 
 WINDOW, CANDIDATES, DEPTH = 64, 4, 3  # of SJD-PAC's Table 4
@@ -181,7 +181,7 @@ def chameleon(layout: Layout, plan: Plan, **sizes: Any) -> Backbone:
     """A Chameleon as Lumina-mGPT uses it, with random weights in bfloat16: ``ChameleonConfig`` but for ``sizes``."""
     from transformers import ChameleonConfig, ChameleonForConditionalGeneration
 
-    from simlab.models.hugging_face import HuggingFace
+    from simlab.models.adapters.hugging_face import HuggingFace
 
     attention: dict[str, Any] = {"attn_implementation": "sdpa"}  # which the class takes, but does not declare
     names = {"<image>": IMAGE_MARK} | {f"IMGIMG{id}": id for id in layout.image}

@@ -1,8 +1,9 @@
 """What a lossy rule does to each token it emits, exactly, in the contexts that a real run visits.
 
-As in :mod:`experiments.sweeps.distorted`: at every ``STRIDE``-th position the law of the token that was committed there
-is compared with the target's row p, both given the tokens before. A token that followed p without a draft counts as 0.
-A decoder with one chain of drafts verifies them all in one call of its rule; a tree does not, and is not measured.
+As in :mod:`experiments.sweeps.distortion`: at every ``STRIDE``-th position the law of the token that was committed
+there is compared with the target's row p, both given the tokens before. A token that followed p without a draft counts
+as 0. A decoder with one chain of drafts verifies them all in one call of its rule; a tree does not, and is not
+measured.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import torch
 
 from experiments.models.methods import Method
 from experiments.models.session import Models, processes
-from experiments.sweeps.distorted import FIRST, STRIDE
-from experiments.sweeps.emitted import emitted, tv, wasserstein1
+from experiments.sweeps.distortion import FIRST, STRIDE
+from experiments.sweeps.one_step_law import emitted, tv, wasserstein1
 from experiments.sweeps.replay import verifies
 from simlab.arrays import Array
-from simlab.chance import Tape
 from simlab.decoders import Info, SjdPd, run
-from simlab.models.sampling import Sampling
+from simlab.models.process.sampling import Sampling
+from simlab.randomness import Tape
 from simlab.rules import Rule
 from simlab.statistics import estimate
 

@@ -1,7 +1,7 @@
 """How far a token's influence reaches in a real model: ``pac.locality``, SJD-PAC, Figure 4.
 
-As :mod:`theory.claims.pac_locality` defines it: a token is replaced by another one, drawn from its own row without it;
-all other tokens stay; and TV is taken between the row j places behind it before and after.
+As :mod:`theory.claims.sjd_pac.locality` defines it: a token is replaced by another one, drawn from its own row without
+it; all other tokens stay; and TV is taken between the row j places behind it before and after.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from torch import Tensor
 
 from experiments.models.session import Models
 from simlab.arrays import at, without
-from simlab.chance import Purpose, Tape
-from simlab.models.sampling import Sampling
-from simlab.models.uncached import Uncached
+from simlab.models.process.sampling import Sampling
+from simlab.models.process.uncached import Uncached
+from simlab.randomness import Purpose, Tape
 
 LINES = 3  # of the image, behind the token
 PLACES = 24  # of tokens that are replaced, one at a time

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
-from experiments.models.looks import Likelihood, Seen
+from experiments.models.likelihood import Likelihood, Seen
 from simlab.statistics import GTest, Stated, TwoSampleG, estimate
 
 FALSE_ALARMS = 1e-6

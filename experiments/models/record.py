@@ -28,10 +28,10 @@ from experiments.models.methods import Method
 from experiments.models.recording import Packed, Recorded
 from experiments.models.session import Models, Told, processes, sampling_record
 from simlab.arrays import grid
-from simlab.chance import Tape
 from simlab.decoders import Decoder, Info, Sjd, SpeculativeDecoder, run
-from simlab.models.sampling import Sampling
+from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
+from simlab.randomness import Tape
 
 
 def record(

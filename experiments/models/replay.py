@@ -9,7 +9,7 @@ All is computed from the rows, nothing is drawn. For a row p, its draft row q an
     ``wasted`` = tv - gained is at least 0, and 0 for ``optimal-lossy``.
 ``wasserstein``
     Wasserstein-1 between them over the codebook; exact up to ``EXACT`` tokens, beyond for the tokens that hold 99 % of
-    what moves (:func:`experiments.sweeps.emitted.wasserstein1`).
+    what moves (:func:`experiments.sweeps.one_step_law.wasserstein1`).
 
 These are means over at most as many rows as asked for, spread evenly over the recording and the same for every rule.
 
@@ -30,13 +30,13 @@ import numpy as np
 import pandas as pd
 
 from experiments.models.recording import Recording
-from experiments.sweeps.emitted import wasserstein1
+from experiments.sweeps.one_step_law import wasserstein1
 from experiments.sweeps.tables import GroupTable
 from simlab.checks import check_at_least
 from simlab.rules import RULES, DynamicGrouped, Grouped, Lantern, Rule, make_rule
 from simlab.rules.lantern import Relaxed
-from theory.coupling import wasserstein1_exact
-from theory.rows_at_scale import Step, dynamic_grouped, grouped, lantern, nearest
+from theory.exact.sparse_laws import Step, dynamic_grouped, grouped, lantern, nearest
+from theory.wasserstein import wasserstein1_exact
 
 EXACT = 4096  # tokens
 ENTRIES = 1 << 21  # of a table of drafted tokens against the vocabulary

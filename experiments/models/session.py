@@ -17,12 +17,8 @@ import torch
 from torch import Tensor
 
 from experiments.models.methods import Drafter, Method
-from simlab.chance import Tape
 from simlab.decoders import Info, run
-from simlab.models.cached import NOT_NUMBERS, Cached
-from simlab.models.classifier import Classifier
-from simlab.models.eagle import EagleDraft, Head
-from simlab.models.fashion import (
+from simlab.models.adapters.fashion import (
     CLASSES,
     SHIPPED,
     load_classifier,
@@ -31,10 +27,14 @@ from simlab.models.fashion import (
     load_target,
     load_tokenizer,
 )
-from simlab.models.sampling import Sampling
-from simlab.models.tokenizer import Tokenizer
-from simlab.models.transformer import Transformer
+from simlab.models.architectures.classifier import Classifier
+from simlab.models.architectures.eagle import EagleDraft, Head
+from simlab.models.architectures.tokenizer import Tokenizer
+from simlab.models.architectures.transformer import Transformer
+from simlab.models.process.cached import NOT_NUMBERS, Cached
+from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
+from simlab.randomness import Tape
 
 Told = Callable[[int], None]  # called with how many images are done
 

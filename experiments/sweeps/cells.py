@@ -22,11 +22,11 @@ import pandas as pd
 from experiments.sweeps.recorders import Sample, recorded
 from experiments.sweeps.spec import MOST_REPLICATES, Entry, Spec, canonical
 from experiments.sweeps.tables import TABLES, Table, tables
-from simlab.chance import Tape
 from simlab.decoders import Decoder, make_decoder
+from simlab.decoders.compiled import simulate
 from simlab.decoders.run import check_draft
-from simlab.kernels import simulate
 from simlab.processes import Pair, make_process
+from simlab.randomness import Tape
 from simlab.rules import Rule, make_rule
 
 FORMAT = 1  # of the files; another number, and nothing computed before is taken up

@@ -13,10 +13,10 @@ no result depends on which replicates were computed together. To add a recorder,
     ``loglik_mean``, ``loglik_std``: mean and standard deviation of log p(token), p the target given all before it, in
     nats. Where a lossy rule has emitted what the target excludes, the mean is minus infinity and the deviation NaN.
 ``distortion``, ``group_gain``
-    What a lossy rule does to the tokens it emits, and to their acceptance: :mod:`experiments.sweeps.distorted`.
+    What a lossy rule does to the tokens it emits, and to their acceptance: :mod:`experiments.sweeps.distortion`.
 ``perturbation``, ``keep``, ``pair_tv``
     How rows change with the tokens before them, from call to call, and from target to draft:
-    :mod:`experiments.sweeps.rows_recorded`.
+    :mod:`experiments.sweeps.row_statistics`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.sweeps.distorted import distortion, group_gain
-from experiments.sweeps.rows_recorded import keep, pair_tv, perturbation
+from experiments.sweeps.distortion import distortion, group_gain
+from experiments.sweeps.row_statistics import keep, pair_tv, perturbation
 from experiments.sweeps.sample import Columns, Sample
 from simlab.arrays import at, wide
 from simlab.processes import Process

@@ -14,11 +14,11 @@ import numpy as np
 from experiments.sweeps.sample import Sample
 from simlab.arrays import Array
 from simlab.decoders import Autoregressive, Block, Decoder, Jacobi, Sjd, SjdPd
+from simlab.decoders.compiled.run import KERNELS
 from simlab.decoders.tree import NONE, Tree
-from simlab.kernels.rules import compiled
-from simlab.kernels.run import KERNELS
-from simlab.kernels.uniforms import Uniforms
 from simlab.processes import Process
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules.compiled import compiled
 
 
 class Call(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from simlab.chance import Tape
 from simlab.decoders import Decoder
-from simlab.kernels import Simulation
+from simlab.decoders.compiled import Simulation
 from simlab.processes import Pair
+from simlab.randomness import Tape
 from simlab.rules import Rule
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from experiments.training.loop import CHUNK
-from simlab.models.classifier import Classifier, ClassifierConfig
+from simlab.models.architectures.classifier import Classifier, ClassifierConfig
 
 
 class ClassifierTask:

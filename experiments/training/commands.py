@@ -18,11 +18,11 @@ from experiments.training.head import HeadTask, head_metrics
 from experiments.training.loop import Plan, Task, Trained, train
 from experiments.training.tokenizer import TokenizerTask, as_images, tokenizer_metrics, tokens_of
 from experiments.training.transformers import TransformerTask, transformer_metrics
+from simlab.models.adapters.fashion import CLASSES, load_target, load_tokenizer
+from simlab.models.architectures.classifier import ClassifierConfig
+from simlab.models.architectures.tokenizer import TokenizerConfig
+from simlab.models.architectures.transformer import Config
 from simlab.models.checkpoints import packed
-from simlab.models.classifier import ClassifierConfig
-from simlab.models.fashion import CLASSES, load_target, load_tokenizer
-from simlab.models.tokenizer import TokenizerConfig
-from simlab.models.transformer import Config
 
 PLANS = {
     "tokenizer": Plan(steps=1200, batch=128, rate=2e-3, decay=0.0, seed=0),

@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from experiments.training.loop import CHUNK
 from experiments.training.transformers import HELD_OUT
-from simlab.models.eagle import Head
-from simlab.models.transformer import Transformer
+from simlab.models.architectures.eagle import Head
+from simlab.models.architectures.transformer import Transformer
 
 OF_FEATURES = 1.0
 OF_TOKENS = 0.1  # as in the paper

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from experiments.training.data import Images
 from experiments.training.loop import CHUNK
-from simlab.models.tokenizer import Quantized, Tokenizer, TokenizerConfig
+from simlab.models.architectures.tokenizer import Quantized, Tokenizer, TokenizerConfig
 
 COMMITMENT = 0.25
 FIRST = 500  # images among whose vectors the codebook starts

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from experiments.training.loop import CHUNK
-from simlab.models.transformer import Config, Transformer
+from simlab.models.architectures.transformer import Config, Transformer
 
 DROPPED = 0.1  # of the classes, so that the model knows what no class is like
 HELD_OUT = 2000  # images that bits are measured on

@@ -6,11 +6,11 @@
 'lossless'
 
 :func:`assert_lossless` is for pytest. The contracts are in :data:`CONTRACTS`; how a callable is tried is told in
-:mod:`simlab.certify.run`.
+:mod:`simlab.certify.api`.
 """
 
+from simlab.certify.api import assert_lossless, certify
 from simlab.certify.certificate import Certificate, Failure, Line
-from simlab.certify.contracts import CONTRACTS, Contract
-from simlab.certify.run import assert_lossless, certify
+from simlab.certify.contracts.registry import CONTRACTS, Contract
 
 __all__ = ["CONTRACTS", "Certificate", "Contract", "Failure", "Line", "assert_lossless", "certify"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.base import Case
+from simlab.certify.contracts.base import Case
 
 VERDICTS = {
     "lossless": "no deviation found",

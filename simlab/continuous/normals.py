@@ -3,7 +3,7 @@
 Box and Muller, "A note on the generation of random normal deviates", Ann. Math. Statist. 29 (1958): one call of Philox
 gives two uniforms of 53 bits, and they give two normals. Logarithm, sine and cosine are sums of their series in a
 fixed order, without a branch and without a library: so NumPy and Numba round alike, and compiled loops run many
-numbers at a time (:mod:`simlab.continuous.kernels.draws`). The farthest normal is sqrt(2 * 53 log 2) = 8.57 from 0.
+numbers at a time (:mod:`simlab.continuous.compiled.draws`). The farthest normal is sqrt(2 * 53 log 2) = 8.57 from 0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.chance.philox import STEP
+from simlab.randomness.philox import STEP
 
 _LOG_TWO = log(2)
 _TURN = 2 * pi * STEP  # a turn is 2^53 steps

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.chance import Purpose, Tape
 from simlab.continuous.rules.base import Model, Rule, Seen, take
 from simlab.continuous.tape import coins
+from simlab.randomness import Purpose, Tape
 
 LIMIT = 10_000  # proposals
 

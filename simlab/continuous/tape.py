@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from simlab.chance import Purpose, Tape
-from simlab.chance.philox import MASK, mantissa, philox4x32
 from simlab.checks import check_at_least
 from simlab.continuous.normals import box_muller
+from simlab.randomness import Purpose, Tape
+from simlab.randomness.philox import MASK, mantissa, philox4x32
 
 STEPS, PAIRS, TRIALS, POSITIONS = 1 << 16, 1 << 8, 1 << 16, 1 << 16  # what a counter has room for
 

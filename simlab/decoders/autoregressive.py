@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simlab.arrays import Array, splice
-from simlab.chance import Chance, Purpose
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
+from simlab.randomness import Chance, Purpose
 from simlab.rules import Rule
 
 

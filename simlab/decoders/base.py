@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from simlab.arrays import Array, namespace, number, slot
-from simlab.chance import Chance
 from simlab.processes import Process
+from simlab.randomness import Chance
 from simlab.rules import Rule
 
 State = TypeVar("State", bound=Any)  # a NamedTuple of arrays with the batch first, `tokens` and `length` among them

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simlab.arrays import Array, at, full, indices, namespace, nonempty, number, slot, total, wide
-from simlab.chance import Chance
 from simlab.decoders.speculative import SpeculativeDecoder
+from simlab.randomness import Chance
 from simlab.rules import Rule
 
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from simlab.arrays import Array, full, grid, indices, namespace, one_hot, slots, splice
-from simlab.chance import Chance, Purpose
 from simlab.checks import check_at_least, check_choice
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
+from simlab.randomness import Chance, Purpose
 from simlab.rules import Rule
 
 Noise = Literal["fresh", "fixed"]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from simlab.arrays import Array, is_exact, namespace
-from simlab.chance import Tape
 from simlab.decoders.base import Decoder, Info
 from simlab.processes import Process
+from simlab.randomness import Tape
 from simlab.rules import Rule
 
 

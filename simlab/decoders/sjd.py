@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
-from simlab.chance import Chance, Purpose
 from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.decoders.initial import INITIALS, Initial, source
 from simlab.processes import Process
+from simlab.randomness import Chance, Purpose
 from simlab.rules import Rule
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from simlab.arrays import Array, full, grid, namespace, one_hot, slots
-from simlab.chance import Chance
 from simlab.checks import check_choice
 from simlab.decoders.sjd import Known, Sjd, SjdState, Tail, Verified
+from simlab.randomness import Chance
 from simlab.rules import Rule
 
 Relabel = Literal["target", "law"]

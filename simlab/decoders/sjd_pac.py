@@ -10,7 +10,8 @@ say. Two readings are lossless:
 ``dropped``
     the K candidates are drawn afresh, and what was kept at those positions is lost.
 
-As c_K, verified last, it is not: siblings drawn without replacement may not change places (:mod:`theory.controls`).
+As c_K, verified last, it is not: siblings drawn without replacement may not change places
+(:mod:`simlab.mutants.decoders`).
 """
 
 from __future__ import annotations

@@ -34,11 +34,11 @@ from simlab.arrays import (
     splice,
     without,
 )
-from simlab.chance import Chance, Purpose
 from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.sjd import Sjd, SjdState, Verified
 from simlab.decoders.tree import NONE, SHAPES, Shape, Tree, count_nodes, tree
 from simlab.processes import Process
+from simlab.randomness import Chance, Purpose
 from simlab.rules import Rule
 
 

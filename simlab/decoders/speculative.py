@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from simlab.arrays import Array, grid, namespace, slots, splice
-from simlab.chance import Chance, Purpose
 from simlab.checks import check_at_least
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
+from simlab.randomness import Chance, Purpose
 from simlab.rules import Rule
 
 

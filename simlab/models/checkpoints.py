@@ -29,7 +29,7 @@ def packed(model: nn.Module, kind: str, record: Mapping[str, Any]) -> bytes:
     """The file of a ``model`` with a ``config``: its weights, ``kind``, sizes, and the ``record`` of its training."""
     weights = {name: t.half() if t.is_floating_point() else t for name, t in model.state_dict().items()}
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
-    config = asdict(model.config)  # type: ignore[arg-type]
+    config = asdict(model.config)  # type: ignore[call-overload]
     return save(weights, {"kind": kind, "config": json.dumps(config), "record": json.dumps(record)})
 
 

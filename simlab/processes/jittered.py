@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import Array, grid
-from simlab.chance.kernels import philox4x32
-from simlab.chance.philox import MASK
 from simlab.checks import check_number
 from simlab.processes.base import Process
 from simlab.processes.compiled import exponential, integers, normalise
+from simlab.randomness.philox import MASK
+from simlab.randomness.philox_compiled import philox4x32
 
 LARGEST = 100.0  # noise whose exponential is far from overflow
 STEP = 2.0**-32

@@ -6,12 +6,12 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import Array
-from simlab.chance.kernels import philox4x32
-from simlab.chance.philox import MASK
 from simlab.checks import check_at_least, check_flag, check_number, line_or_grid
 from simlab.processes import rows
 from simlab.processes.compiled import Compiled, Stream, generator, integers
 from simlab.processes.pair import Pair
+from simlab.randomness.philox import MASK
+from simlab.randomness.philox_compiled import philox4x32
 
 
 class Markov(Compiled):

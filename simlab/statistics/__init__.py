@@ -37,16 +37,16 @@ from simlab.statistics.concentration import ConcentrationTest
 from simlab.statistics.goodness import GTest
 from simlab.statistics.kernels import Energy, EnergyOnLine, Gaussian, Kernel, median_distance
 from simlab.statistics.laws import Law, tally
+from simlab.statistics.likelihood_ratio import Directed
 from simlab.statistics.means import Estimate, MeanTest, estimate, mean_interval, paired
 from simlab.statistics.multinomial import ExactG
 from simlab.statistics.multiplicity import holm
 from simlab.statistics.permutation import PermutationTest
-from simlab.statistics.planned import POWER, Planned, Stated
+from simlab.statistics.power import POWER, Planned, Stated
 from simlab.statistics.proportions import ProportionTest, proportion_interval
-from simlab.statistics.ratio import Directed
 from simlab.statistics.sequential import Sequential
+from simlab.statistics.tv_bounds import tv_radius, tv_sample_size, tv_upper, tv_upper_always, weissman
 from simlab.statistics.two_sample import TwoSampleG
-from simlab.statistics.variation import tv_radius, tv_sample_size, tv_upper, tv_upper_always, weissman
 
 __all__ = [
     "LEAST",

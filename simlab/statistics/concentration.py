@@ -18,7 +18,7 @@ import numpy as np
 
 from simlab.statistics.kernels import Kernel
 from simlab.statistics.permutation import check_bound, joined
-from simlab.statistics.planned import Planned
+from simlab.statistics.power import Planned
 
 
 class ConcentrationTest(Planned):

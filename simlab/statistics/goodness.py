@@ -22,7 +22,7 @@ from scipy.stats import binom, chi2, ncx2
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.cells import LEAST, Cells
 from simlab.statistics.laws import Law, as_p_values, observations
-from simlab.statistics.planned import Planned, check_share
+from simlab.statistics.power import Planned, check_share
 from simlab.statistics.proportions import binomial_p_value, binomial_power, either_way
 
 NUMBERS = 1 << 22  # held at a time

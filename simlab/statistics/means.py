@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from simlab.checks import check_number
-from simlab.statistics.planned import Planned, check_share
+from simlab.statistics.power import Planned, check_share
 
 
 @dataclass(frozen=True)

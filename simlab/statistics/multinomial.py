@@ -22,7 +22,7 @@ from scipy.stats import binom, chi2, poisson
 
 from simlab.checks import check_at_least
 from simlab.statistics.laws import Law, as_p_values, observations
-from simlab.statistics.planned import Planned, check_share
+from simlab.statistics.power import Planned, check_share
 
 BINS = 1024
 FARTHEST = 1e-18  # where the chi-square law puts the last bin; a p-value is never below that of the last bin

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from statsmodels.stats.multitest import multipletests
 
-from simlab.statistics.planned import check_share
+from simlab.statistics.power import check_share
 
 
 def holm(p_values: Mapping[Any, float], level: float) -> dict[Any, float]:

@@ -20,7 +20,7 @@ from scipy.stats import beta
 
 from simlab.checks import check_at_least
 from simlab.statistics.kernels import Kernel, as_points
-from simlab.statistics.planned import Planned
+from simlab.statistics.power import Planned
 
 NUMBERS = 1 << 22  # held at a time: weights of a batch of permutations
 

@@ -9,7 +9,7 @@ from scipy.stats import beta, binom
 
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.laws import as_p_values
-from simlab.statistics.planned import Planned, check_share
+from simlab.statistics.power import Planned, check_share
 
 
 def binomial_p_value(successes: Any, n: int, rate: float) -> Any:

@@ -19,8 +19,8 @@ from scipy.special import gammaln, logsumexp, xlogy
 from scipy.stats import ncx2
 
 from simlab.statistics.laws import Law, as_p_values
-from simlab.statistics.planned import Planned, check_share
-from simlab.statistics.variation import always, event_bound
+from simlab.statistics.power import Planned, check_share
+from simlab.statistics.tv_bounds import always, event_bound
 
 WEIGHTS = 4.0 ** np.arange(10)  # of the priors, in observations an outcome
 

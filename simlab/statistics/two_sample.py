@@ -18,7 +18,7 @@ from scipy.stats import chi2, hypergeom, ncx2
 from simlab.checks import check_at_least
 from simlab.statistics.cells import LEAST
 from simlab.statistics.goodness import g_statistic
-from simlab.statistics.planned import Planned
+from simlab.statistics.power import Planned
 
 
 class TwoSampleG(Planned):

@@ -9,6 +9,8 @@ import pytest
 from ipykernel.kernelspec import write_kernel_spec
 from nbclient import NotebookClient
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 TIMEOUT = 300  # seconds a cell; far above what any needs, so that a loaded machine does not fail the test
 

@@ -2,51 +2,49 @@
 
 from __future__ import annotations
 
-from theory.claims import (
-    baselines,
-    cspd_alignment,
-    cspd_bias,
-    cspd_log_ratio,
-    cspd_many,
-    cspd_mixtures,
-    cspd_output,
-    cspd_paths,
-    cspd_prefill,
-    cspd_prefill_cost,
-    cspd_ratios,
-    cspd_residual,
-    cspd_samplers,
-    cspd_sequences,
-    cspd_tables,
-    cspd_termination,
-    gsd,
-    gsd_lossy,
-    gsd_output,
-    gsd_reference,
-    gsd_scale,
-    lantern,
-    lantern_jsd,
-    lantern_near,
-    lantern_output,
-    lantern_reference,
-    lantern_scale,
-    lantern_scale_output,
-    leviathan,
-    leviathan_scale,
-    pac,
-    pac_locality,
-    pac_readings,
-    pac_scale,
-    published,
-    published_cspd,
-    published_cspd_tables,
-    published_lengths,
-    published_rows,
-    sjd,
-    sjd_reference,
-    sjd_scale,
-)
 from theory.claims.base import VERDICTS, CheckFailed, Claim, Evidence, Finding, Verdict, combined
+from theory.claims.baselines import baselines
+from theory.claims.cspd import alignment as cspd_alignment
+from theory.claims.cspd import bias as cspd_bias
+from theory.claims.cspd import log_ratio as cspd_log_ratio
+from theory.claims.cspd import many_dimensions as cspd_many
+from theory.claims.cspd import mixtures as cspd_mixtures
+from theory.claims.cspd import output as cspd_output
+from theory.claims.cspd import paths as cspd_paths
+from theory.claims.cspd import prefill as cspd_prefill
+from theory.claims.cspd import prefill_cost as cspd_prefill_cost
+from theory.claims.cspd import ratios as cspd_ratios
+from theory.claims.cspd import residual as cspd_residual
+from theory.claims.cspd import samplers as cspd_samplers
+from theory.claims.cspd import sequences as cspd_sequences
+from theory.claims.cspd import tables as cspd_tables
+from theory.claims.cspd import termination as cspd_termination
+from theory.claims.gsd import acceptance as gsd
+from theory.claims.gsd import large_vocabulary as gsd_scale
+from theory.claims.gsd import naive_lossy as gsd_lossy
+from theory.claims.gsd import output as gsd_output
+from theory.claims.gsd import reference_code as gsd_reference
+from theory.claims.lantern import jensen_shannon as lantern_jsd
+from theory.claims.lantern import large_vocabulary as lantern_scale
+from theory.claims.lantern import large_vocabulary_output as lantern_scale_output
+from theory.claims.lantern import neighbours as lantern_near
+from theory.claims.lantern import output as lantern_output
+from theory.claims.lantern import reference_code as lantern_reference
+from theory.claims.lantern import relaxation as lantern
+from theory.claims.leviathan import expected_tokens as leviathan_scale
+from theory.claims.leviathan import speculative_rule as leviathan
+from theory.claims.published import cspd as published_cspd
+from theory.claims.published import cspd_tables as published_cspd_tables
+from theory.claims.published import lengths as published_lengths
+from theory.claims.published import repeated_rows as published_rows
+from theory.claims.published import speedups as published
+from theory.claims.sjd import losslessness as sjd
+from theory.claims.sjd import reference_code as sjd_reference
+from theory.claims.sjd import speed as sjd_scale
+from theory.claims.sjd_pac import locality as pac_locality
+from theory.claims.sjd_pac import losslessness as pac
+from theory.claims.sjd_pac import readings as pac_readings
+from theory.claims.sjd_pac import speed as pac_scale
 
 _TOLD = (  # in the order they are told
     leviathan,

@@ -3,9 +3,10 @@
 Given both trajectories down to x_1, the last kernels are normal with means mu_p and mu_q, and the rule does with a
 draft from one and proposals from the other what its two functions say: it emits min(q, rho q) + (1 - alpha) p take / Z.
 That is integrated panel by panel, cut where the ratio passes 1, so that nothing is smoothed over. The means are jointly
-normal (:mod:`theory.continuous.coupled`): over mu_q given the gap mu_p - mu_q the convolution is a normal density, and
-over the gap it is one integral more. Masses come out to 1e-8 or better, or, for biased rules where mu_q all but follows
-from the gap, to 1e-4; what is left is measured by doing everything twice, the second time with fewer nodes.
+normal (:mod:`theory.continuous.joint_gaussian`): over mu_q given the gap mu_p - mu_q the convolution is a normal
+density, and over the gap it is one integral more. Masses come out to 1e-8 or better, or, for biased rules where mu_q
+all but follows from the gap, to 1e-4; what is left is measured by doing everything twice, the second time with fewer
+nodes.
 
 Proposals may be bounded: what they leave unfinished is mass of its own.
 """
@@ -19,11 +20,11 @@ import numpy as np
 from scipy.stats import norm
 
 from simlab.checks import check_number
-from simlab.continuous.chains import Chain
+from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, TwoPath
 from simlab.continuous.rules.base import Model, Rule, Seen, log_keep, take
-from theory.continuous.coupled import Joint, last_means, last_sd
-from theory.continuous.trials import LEAST, bounded
+from theory.continuous.joint_gaussian import Joint, last_means, last_sd
+from theory.continuous.rejection_cost import LEAST, bounded
 
 REACH = 9.0  # standard deviations that are integrated over: 1e-18 is beyond
 GAPS, POINTS, MOST = 168, 600, 20_000  # nodes over the gap, and points the density is given at

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import quad
 
-from simlab.continuous.chains import Chain
-from simlab.continuous.gaussians import HALF_LOG_TURN
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.gaussians import HALF_LOG_TURN
 from simlab.continuous.rules.base import Model, Seen
 
 _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from simlab.checks import check_at_least, check_number
-from simlab.continuous.chains import Chain
-from simlab.continuous.tokens import Tokens, check_pair
-from theory.continuous.coupled import last_means, last_sd
-from theory.continuous.kernels_apart import kept_by_last_step, kept_over
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.sequences import Tokens, check_pair
+from theory.continuous.gaussian_overlap import kept_by_last_step, kept_over
+from theory.continuous.joint_gaussian import last_means, last_sd
 from theory.continuous.sequences import autoregressive
 
 

@@ -1,8 +1,9 @@
 """The law of a whole sequence of continuous tokens, in closed form: as the target makes it, and decoded in place.
 
 Each token is an affine image of one token before it plus normal noise of its own, so that a sequence is normal, and its
-law grows token by token. The maps are read off the chain itself (:meth:`~simlab.continuous.chains.Chain.marginal` is
-affine in the condition), so that the law is that of the process that is run, also if a chain does not end in its data.
+law grows token by token. The maps are read off the chain itself
+(:meth:`~simlab.continuous.models.chains.Chain.marginal` is affine in the condition), so that the law is that of the
+process that is run, also if a chain does not end in its data.
 
 Hellinger's distance bounds total variation, H^2 <= TV <= H sqrt(2 - H^2), and so does Pinsker's inequality; from below,
 so does the total variation along any line.
@@ -18,10 +19,10 @@ import numpy as np
 from scipy.linalg import eigh
 
 from simlab.checks import check_at_least
-from simlab.continuous.chains import Chain
-from simlab.continuous.gaussians import DENSE, DIAGONAL
-from simlab.continuous.tokens import Tokens
-from theory.continuous.kernels_apart import shares
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.gaussians import DENSE, DIAGONAL
+from simlab.continuous.models.sequences import Tokens
+from theory.continuous.gaussian_overlap import shares
 
 
 class Link(NamedTuple):

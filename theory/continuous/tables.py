@@ -16,9 +16,9 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
 from simlab.continuous import Pair, make_pair
-from simlab.continuous.diffusion import ddpm, schedule
-from theory.continuous.coupled import last_sd
-from theory.ledger import Ledger, Row
+from simlab.continuous.models.diffusion import ddpm, schedule
+from theory.continuous.joint_gaussian import last_sd
+from theory.published.ledger import Ledger, Row
 
 GAMMAS = ("4", "8", "16", "32")
 TRAINED, STEPS, DIMENSION = 1000, 100, 16  # of the models the paper runs: a token is 16 numbers, denoised in 100 steps

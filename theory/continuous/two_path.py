@@ -14,12 +14,12 @@ from scipy.special import ndtr
 from scipy.stats import chi2, norm
 
 from simlab.checks import check_number
-from simlab.continuous.chains import Chain
+from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import TwoPath
-from theory.continuous.coupled import last_means, last_sd, log_sigma
-from theory.continuous.kernels_apart import region, shares
+from theory.continuous.gaussian_overlap import region, shares
+from theory.continuous.joint_gaussian import last_means, last_sd, log_sigma
 from theory.continuous.line import Given, Law
-from theory.continuous.trials import LEAST, bounded
+from theory.continuous.rejection_cost import LEAST, bounded
 
 
 def two_path_law(

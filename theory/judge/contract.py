@@ -1,4 +1,4 @@
-"""The contract of a rule, checked on a rule that somebody brings (:mod:`theory.judge.brought`).
+"""The contract of a rule, checked on a rule that somebody brings (:mod:`theory.judge.user_rule`).
 
 Each check is made at every token that can be drafted, on float rows: those of :func:`families`, which hold what goes
 wrong most often, and those of a search, which brings a failure back with few tokens and small weights. What is only a
@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from simlab.arrays import Array
-from theory.judge.brought import NEGLIGIBLE, Broken, Brought, Inexact, as_probability, as_row, asked
+from theory.example_processes import random_row
+from theory.judge.user_rule import NEGLIGIBLE, Broken, Brought, Inexact, as_probability, as_row, asked
 from theory.search import Pmf, pairs, smallest_violation
-from theory.worlds import random_row
 
 Pair = tuple[Pmf, Pmf]
 Outcome = Literal["passes", "fails", "note"]

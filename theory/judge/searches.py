@@ -14,8 +14,8 @@ import numpy as np
 from simlab.arrays import Array, Number
 from theory.acceptance import alpha
 from theory.distances import tv
-from theory.judge.brought import NEGLIGIBLE, Broken, Brought, asked
 from theory.judge.contract import Pair, floats
+from theory.judge.user_rule import NEGLIGIBLE, Broken, Brought, asked
 from theory.search import LEVELS, Pmf, pairs, searched, smallest_violation
 
 WIDE = (*LEVELS, (6, 3), (7, 3), (8, 3), (12, 3), (20, 3))  # some rules look at many ranks, and are lossless below

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.chance import Purpose, Tape
 from simlab.checks import check_at_least
-from simlab.continuous.chains import Chain
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.sequences import Tokens, check_pair
 from simlab.continuous.residual import LIMIT, resample
 from simlab.continuous.rules.base import Model, Rule, Seen, log_keep
 from simlab.continuous.tape import check_tape, coins, normals
-from simlab.continuous.tokens import Tokens, check_pair
+from simlab.randomness import Purpose, Tape
 
 
 class Fate(IntEnum):

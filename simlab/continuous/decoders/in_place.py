@@ -3,7 +3,7 @@
 The target does not see the drafts of the block, nothing is cut, and a block of ``gamma`` tokens takes one call however
 many drafts are kept. What the target predicts for a token whose neighbours it does not see is taken at its best: the
 law given the prefix, with the tokens in between integrated out. That law is exact for chains that end in N(c, C), and
-as near as they do else; :meth:`~simlab.continuous.tokens.Tokens.ahead` says how near they must.
+as near as they do else; :meth:`~simlab.continuous.models.sequences.Tokens.ahead` says how near they must.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.chance import Purpose, Tape
 from simlab.continuous.decoders.base import Decoded, Decoder, Fate, check_given, kept, replaced, target_noise, walked
-from simlab.continuous.gaussians import DENSE, DIAGONAL
+from simlab.continuous.models.gaussians import DENSE, DIAGONAL
+from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.residual import only
 from simlab.continuous.rules.base import Rule, Seen
 from simlab.continuous.tape import check_room
-from simlab.continuous.tokens import Tokens
+from simlab.randomness import Purpose, Tape
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.chance import Purpose, Tape
 from simlab.continuous.decoders.base import Decoded, Decoder, Fate, check_given, kept, replaced, target_noise, walked
+from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.residual import only
 from simlab.continuous.rules.base import Rule, Seen
 from simlab.continuous.tape import check_room
-from simlab.continuous.tokens import Tokens
+from simlab.randomness import Purpose, Tape
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from simlab.chance import Purpose, Tape
 from simlab.checks import check_flag
-from simlab.continuous.chains import Chain
+from simlab.continuous.models.chains import Chain
 from simlab.continuous.tape import normals
+from simlab.randomness import Purpose, Tape
 
 
 class Model(NamedTuple):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.chains import Chain
+from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules.base import Rule, Seen
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.chance import Purpose, Tape
-from simlab.continuous.chains import Chain
+from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules.base import Rule, Seen
 from simlab.continuous.tape import normals
+from simlab.randomness import Purpose, Tape
 
 
 @dataclass(frozen=True)

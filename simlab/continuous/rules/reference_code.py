@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from simlab.checks import check_number
-from simlab.continuous.chains import Chain
+from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules.base import Model, Seen
 from simlab.continuous.rules.variance_product import VarianceProduct
 

@@ -1,0 +1,265 @@
+"""``simlab certify --self-test``: the certifier held against every bug it must see, and every trap it must not fall in.
+
+A bug is certified as it is, and again with its randomness hidden, so that nothing but sampling can find it; that at
+budgets of 1, 10 and 60 seconds until it is found. Where its law is known, the power of the case that shows it best is
+computed, and confirmed over many seeds. Correct implementations are run shortly, many times: none may be rejected.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from experiments.cli.terminal import check_copy, check_writable, drawn, output, plain_table, progress_bar
+from experiments.results import versions, write_json
+from simlab.certify import Certificate, certify
+from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed, divergence
+from simlab.certify.engine.tasks import Sample
+from simlab.mutants.catalogue import Implementation, bugs, correct
+from simlab.statistics import Sequential, proportion_interval
+
+BUDGETS = (1.0, 10.0, 60.0)
+SEEDS = 50  # for the power
+RUNS = 1000  # short runs of each correct implementation
+SHORT, SHORTEST = 32, 4  # calls of a case in a short run, of one that is cheap and of one that is not
+CHEAP = 300e-6  # seconds of a call
+FAST = 5_000  # calls up to which power is confirmed
+OPEN = 10.0  # seconds for a bug as it is; enumeration and coins at their ends take less
+POWER = 0.999
+
+Tell = Callable[[str, int, int], None]
+
+
+def selftest(seed: int, quick: bool, tell: Tell) -> dict[str, Any]:
+    """The whole table. ``quick`` takes the first budget, and a twentieth of seeds and runs."""
+    wrong, right = bugs(), correct()
+    work = len(wrong) + len(right)
+    found, alarms = [], []
+    tell("passes", 0, work)
+    passes = {contract: pass_row(contract, seed, BUDGETS[0] if quick else BUDGETS[-1]) for contract in CONTRACTS}
+    for done, bug in enumerate(wrong):
+        tell(bug.name, done, work)
+        row = bug_row(bug, seed, BUDGETS[:1] if quick else BUDGETS, SEEDS // 20 if quick else SEEDS)
+        # the case is called that often where nothing is wrong, so that the power is there at this budget
+        row["calls_in_a_pass"] = passes[bug.contract]["calls"].get(row["case"])
+        found.append(row)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        rows = pool.imap(partial(_trap_row, seed=seed, runs=RUNS // 20 if quick else RUNS), range(len(right)))
+        for done, row in enumerate(rows, len(wrong) + 1):
+            tell(row["name"], done, work)
+            alarms.append(row)
+    about = {"simlab": versions()["simlab"], "seed": seed, "versions": versions()}
+    return about | {"passes": list(passes.values()), "bugs": found, "correct": alarms}
+
+
+def pass_row(contract: str, seed: int, budget: float) -> dict[str, Any]:
+    """The certificate of a fast correct implementation, and how often each of its cases was called."""
+    those = [one for one in correct() if one.contract == contract]
+    fast = next((one for one in those if one.name == "compiled with Numba"), those[0])
+    passed = certify(fast.make(), contract, budget=budget, seed=seed)
+    detectable = max(line.detectable for line in passed.lines)
+    return {
+        "contract": contract,
+        "name": fast.name,
+        "verdict": passed.verdict,
+        "seconds": passed.seconds,
+        "tv_at_most": max(line.tv_at_most for line in passed.lines),
+        "detectable": detectable if isfinite(detectable) else None,  # JSON has no infinity: so few calls show nothing
+        "calls": {line.case: line.calls for line in passed.lines},
+    }
+
+
+# Bugs ----------------------------------------------------------------------------------------------------------
+
+
+def bug_row(bug: Implementation, seed: int, budgets: Sequence[float], seeds: int) -> dict[str, Any]:
+    """What the certifier says of one bug."""
+    open_one = certify(bug.make(), bug.contract, budget=OPEN, seed=seed)
+    sampled, budget = _hidden_run(bug, seed, budgets)
+    case, needed = _best_case(bug)
+    return {
+        "contract": bug.contract,
+        "mutant": bug.mutant,
+        "name": bug.name,
+        "verdict": open_one.verdict,
+        "by": _by(open_one),
+        "seconds": open_one.seconds_to_finding,
+        "diagnosis": open_one.failure.diagnosis if open_one.failure else "",
+        "named": _names(open_one, bug),
+        "sampled": {f"{b:g}": budget is not None and budget <= b for b in budgets},
+        "sampled_calls": sampled.calls_to_finding,
+        "sampled_seconds": sampled.seconds_to_finding,
+        "sampled_diagnosis": sampled.failure.diagnosis if sampled.failure else "",
+        "sampled_named": _names(sampled, bug),
+        "case": None if case is None else CONTRACTS[bug.contract].cases()[case].name,
+        "calls_for_power": needed,
+        "confirmed": None
+        if case is None or needed is None or needed > FAST
+        else {"seeds": seeds, "found": confirmed(bug, case, needed, seed, seeds)},
+    }
+
+
+def _hidden_run(bug: Implementation, seed: int, budgets: Sequence[float]) -> tuple[Certificate, float | None]:
+    """The first budget at which sampling alone finds it; ``None`` if none does."""
+    for budget in budgets:
+        found = certify(Hidden(bug.make()), bug.contract, budget=budget, seed=seed)
+        if found.failure:
+            return found, budget
+    return found, None
+
+
+class Hidden:
+    """A callable whose randomness cannot be given: it asks for a whole number first, which no uniform answers."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        rng = next(argument for argument in arguments if isinstance(argument, np.random.Generator))
+        rng.integers(2)
+        return self.function(*arguments, **named)
+
+
+def _by(found: Certificate) -> str:
+    """Which step found it."""
+    failure = found.failure
+    if failure is None:
+        return "not found"
+    if failure.kind == "law":
+        return "enumeration" if found.calls == 0 else "sampling"
+    return "coins at their ends" if failure.kind == "edge" or "uniforms" in failure.arguments else "first calls"
+
+
+def _names(found: Certificate, bug: Implementation) -> bool:
+    return found.failure is not None and bug.name in found.failure.known
+
+
+def _best_case(bug: Implementation) -> tuple[int | None, int | None]:
+    """The case that shows a bug with fewest calls, and how many surely do."""
+    cases = CONTRACTS[bug.contract].cases()
+    laws = [(i, case.suspects.get(bug.name)) for i, case in enumerate(cases)]
+    seen = [(divergence(law, cases[i].events[0].law), i, law) for i, law in laws if law is not None]
+    if not seen:
+        return None, None
+    _, best, law = max(seen, key=lambda one: one[0])
+    return best, calls_needed(cases[best], law, Evidence(cases).level, POWER)
+
+
+def confirmed(bug: Implementation, case: int, calls: int, seed: int, seeds: int) -> int:
+    """In how many of so many runs of one case with so many calls the alarm is raised."""
+    cases = CONTRACTS[bug.contract].cases()
+    level = Evidence(cases).level
+    function, found = bug.make(), 0
+    for number in range(seeds):
+        evidence = Evidence([cases[case]])
+        counted = _counted(cases[case], function, seed, case, number, calls)
+        evidence.add_counts(0, counted, calls)
+        found += bool(evidence.tests[0][0].highest >= -np.log(level))
+    return found
+
+
+def _counted(case: Case, function: Function, seed: int, i: int, number: int, calls: int) -> tuple[np.ndarray, ...]:
+    with np.errstate(all="ignore"):
+        return Sample(i, number, calls).run(case, function, seed).counts
+
+
+# Correct implementations ---------------------------------------------------------------------------------------
+
+
+def _trap_row(number: int, seed: int, runs: int) -> dict[str, Any]:
+    return trap_row(correct()[number], seed, runs)
+
+
+def trap_row(trap: Implementation, seed: int, runs: int) -> dict[str, Any]:
+    """How many of the short runs of a correct implementation raise an alarm."""
+    cases = CONTRACTS[trap.contract].cases()
+    level = Evidence(cases).level
+    function, rejected, calls = trap.make(), np.zeros(runs, bool), 0
+    for i, case in enumerate(cases):
+        start = time.perf_counter()
+        _counted(case, function, seed, i, 1 << 20, 4)
+        size = SHORT if (time.perf_counter() - start) / 4 < CHEAP else SHORTEST
+        tables = [_counted(case, function, seed, i, number, size) for number in range(runs)]
+        calls += size
+        for k, test in enumerate(Evidence([case]).tests[0]):
+            rejected |= alarms(test, np.array([counts[k] for counts in tables]), level)
+    _, high = proportion_interval(int(rejected.sum()), runs, POWER)
+    opened = certify(trap.make(), trap.contract, calls=SHORTEST, seed=seed, processes=1)
+    return {
+        "contract": trap.contract,
+        "name": trap.name,
+        "enumerated": opened.exact,
+        "forced": opened.forced,
+        "fault": opened.summary if opened.failure else None,
+        "runs": runs,
+        "calls_a_run": calls,
+        "false_alarms": int(rejected.sum()),
+        "rate_at_most": high,
+        "stated": FALSE_ALARMS,
+    }
+
+
+def alarms(test: Sequential, counts: np.ndarray, level: float) -> np.ndarray:
+    """Which rows of counts ``[runs, events]`` raise an alarm."""
+    return np.asarray(test.update(counts).highest >= -np.log(level))
+
+
+# What is printed -----------------------------------------------------------------------------------------------
+
+
+def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> int:
+    """Run it, print and save the table; 0 if every bug was found and no correct implementation was rejected."""
+    check_writable("--out", out)
+    if copy:
+        check_copy("--json", copy)
+    with progress_bar() as progress:
+        bar = progress.add_task("starting", total=None)
+        document = selftest(
+            seed, quick, lambda name, done, total: progress.update(bar, description=name, completed=done, total=total)
+        )
+    missed = [row["name"] for row in document["bugs"] if row["by"] == "not found"]
+    rejected = [row["name"] for row in document["correct"] if row["false_alarms"] or row["fault"]]
+    document |= {"missed": missed, "rejected": rejected}
+    (out / "selftest.html").unlink(missing_ok=True)  # none of an earlier self-test is left beside this one
+    for path in filter(None, (out / "selftest.json", copy)):
+        write_json(path, document)
+    console = output()
+    budgets = list(document["bugs"][0]["sampled"])
+    names = ("contract", "no.", "found by", *(f"{b} s" for b in budgets), "calls", "for power", "named", "bug")
+    console.print(plain_table(console, names, [tuple(_bug_cells(row)) for row in document["bugs"]]))
+    names = ("contract", "runs", "false alarms", "correct implementation")
+    rows = [(r["contract"], str(r["runs"]), str(r["false_alarms"]), r["name"]) for r in document["correct"]]
+    console.print(plain_table(console, names, rows))
+    console.print(
+        f"{len(document['bugs']) - len(missed)} of {len(document['bugs'])} bugs found, "
+        f"{len(rejected)} of {len(document['correct'])} correct implementations rejected"
+    )
+    complete = drawn(out, "selftest")
+    if not complete:
+        console.print("the page could not be drawn; the table is saved", style="bold red")
+    for what, name in (("table", "selftest.json"), ("page ", "selftest.html")):
+        console.print(f"{what}  {out / name}", highlight=False, soft_wrap=True, markup=False)
+    return 1 if missed or rejected or not complete else 0
+
+
+def _bug_cells(row: dict[str, Any]) -> Iterator[str | Text]:
+    yield row["contract"]
+    yield row["mutant"]
+    yield Text(row["by"], style="red" if row["by"] == "not found" else "")
+    yield from ("yes" if seen else "no" for seen in row["sampled"].values())
+    yield f"{row['sampled_calls']:,}" if row["sampled_calls"] is not None else "-"
+    confirmed = row["confirmed"]
+    seen = f" ({confirmed['found']}/{confirmed['seeds']})" if confirmed else ""
+    yield f"{row['calls_for_power']:,}{seen}" if row["calls_for_power"] else "-"
+    yield "yes" if row["named"] or row["sampled_named"] else "no"
+    yield row["name"]

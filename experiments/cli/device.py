@@ -1,0 +1,63 @@
+"""``simlab device``: what a step costs on a device, part by part, as JSON and as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from experiments.cli.terminal import UsageError, check_copy, output, plain_table, progress_bar
+from experiments.models.device import measure, plan_for
+from experiments.models.session import OutOfMemory, check_device, memory
+from experiments.results import write_json
+
+
+def device_command(device: str, small: bool, out: Path) -> int:
+    """Measure and write ``out``; returns the exit status."""
+    try:
+        check_device(device)
+    except ValueError as error:
+        raise UsageError(f"--device {error}, and --small sizes") from None
+    if torch.device(device).type == "cpu" and not small:
+        raise UsageError("--device cpu: models of official size need a CUDA device; expected --small sizes")
+    check_copy("--out", out)
+    try:
+        with progress_bar() as progress, memory():
+            bar = progress.add_task("device", total=None)
+            found = measure(plan_for(device, small), lambda what: progress.update(bar, description=what))
+    except OutOfMemory as error:
+        Console(stderr=True, highlight=False).print(f"simlab: --device {device}: {error}")
+        return 1
+    write_json(out, found)
+    _print(found, out)
+    return 0
+
+
+def _print(found: dict[str, Any], out: Path) -> None:
+    console = output()
+    console.print(f"{found['device']}, torch {found['versions']['torch']}", style="bold", highlight=False)
+    rows = [(model, part, *_told(entry)) for model, parts in found["breakdown"].items() for part, entry in _each(parts)]
+    for entry in found["verification"]:
+        name = f"{entry['decoder']}, V = {entry['vocabulary']}, L = {entry['window']}"
+        rows += [("verification", f"{name}, {way}", *_told(entry[way])) for way in ("eager", "graph", "compiled")]
+    console.print(plain_table(console, ("of", "part", "ms", "on the device", ""), rows))
+    console.print(f"written   {out}", highlight=False, soft_wrap=True)
+
+
+def _each(parts: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The entries with a time, those of the cache among them, or the one that says why there is none."""
+    if "not_measured" in parts:
+        return [("", parts)]
+    flat = {key: entry for key, entry in parts.items() if key not in ("sizes", "cache")}
+    moved = {f"cache: {key.replace('_', ' ')}": parts["cache"][key] for key in ("write", "move", "copy_of_all")}
+    return [*((key.replace("_", " "), entry) for key, entry in flat.items()), *moved.items()]
+
+
+def _told(entry: dict[str, Any]) -> tuple[str, str, str]:
+    """The times of an entry and, where there are none, why."""
+    if "not_measured" in entry:
+        return "", "", f"not measured: {entry['not_measured']}"
+    device = f"{entry['device_ms']:.3f}" if "device_ms" in entry else ""
+    return f"{entry['ms']:.3f}", device, ""

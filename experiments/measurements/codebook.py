@@ -1,0 +1,110 @@
+"""Acceptance against distortion of every rule on rows over a codebook, exactly.
+
+The contexts are :func:`theory.example_processes.codebook_pairs`: target and draft rows over the tokens of one codebook,
+in which tokens whose vectors are near are likely together. In each context a rule has an exact acceptance, and its
+output law an exact distance to p: TV, and Wasserstein-1 under the distances of the codebook. What is saved are means
+over the contexts, for each rule over its parameter.
+
+Both frontiers are of such means. In TV it is "gained = spent" (:func:`theory.acceptance.frontier`). In Wasserstein-1 a
+rule does best that pays one price for acceptance in all contexts (:mod:`theory.pareto_frontier`). The same gain in
+every context would be no bound, because some contexts gain more cheaply than others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
+
+from simlab.rules import Rule, codebook_distances, codebook_neighbours, make_rule
+from theory.acceptance import alpha
+from theory.distances import tv, wasserstein1
+from theory.exact import acceptance, step_law
+from theory.example_processes import CodebookPairs, codebook_pairs
+from theory.pareto_frontier import nearest_envelope
+
+CONTEXTS = 120
+NEIGHBOURS = (4, 16)  # of the 63 other tokens
+NEAR = 1.2  # how far a token of a dynamic group may be: about 8 of the 64 are as near
+DELTAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+FACTORS = (1.2, 1.5, 2, 3, 5, 10)
+
+
+class Point(NamedTuple):
+    """A rule at one value of its parameter."""
+
+    rule: str  # its family
+    neighbours: float  # how many tokens count as near, for LANTERN's rules
+    parameter: float
+    made: Rule
+
+
+class Measured(NamedTuple):
+    """What :func:`measure` returns."""
+
+    map: pd.DataFrame  # rule, neighbours, parameter: acceptance, lossless, tv, wasserstein, least for this gain
+    frontier: pd.DataFrame  # gained, wasserstein: the least there is
+
+
+def measure(seed: int, contexts: int) -> Measured:
+    """All rules and the frontier on one family of ``contexts`` pairs."""
+    pairs = codebook_pairs(seed, contexts)
+    table = pd.DataFrame([_measured(point, pairs) for point in points(pairs.codebook)])
+    bound = nearest_envelope(pairs.p, pairs.q, codebook_distances(pairs.codebook))
+    gained = np.maximum(table["acceptance"] - table["lossless"], 0.0)
+    gains = np.linspace(0, bound.most, 41)
+    frontier = pd.DataFrame({"gained": gains, "wasserstein": bound.least(gains)})
+    return Measured(table.assign(least=bound.least(gained)), frontier)
+
+
+def points(codebook: np.ndarray) -> Iterator[Point]:
+    """Every rule over its parameter."""
+    distances = codebook_distances(codebook)
+    yield Point("speculative", np.nan, np.nan, make_rule("speculative"))
+    for k in (1.1, 1.25, 1.5, 2, 3, 5):
+        yield Point("amplify", np.nan, k, make_rule("amplify", k=k))
+    for epsilon in (0.002, 0.005, 0.01, 0.02, 0.05, 0.1):
+        yield Point("addition", np.nan, epsilon, make_rule("addition", epsilon=epsilon))
+    for spent in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4):
+        yield Point("optimal-lossy", np.nan, spent, make_rule("optimal-lossy", tv=spent))
+    for groups in (48, 32, 16, 8, 4, 2):
+        labels = KMeans(groups, n_init=4, random_state=0).fit_predict(codebook)
+        size = len(codebook) / groups
+        yield Point("grouped", np.nan, size, make_rule("grouped", labels=labels))
+        yield Point("grouped, group residual", np.nan, size, make_rule("grouped-group-residual", labels=labels))
+    for size in (2, 4, 8, 16, 32):
+        rule = make_rule("dynamic-grouped", size=size, max_distance=NEAR, distances=distances)
+        yield Point("dynamic, centred", np.nan, size, rule)
+    for epsilon in (0.001, 0.003, 0.01, 0.03, 0.09, 0.3):
+        # Medusa couples the two thresholds so
+        yield Point("typical", np.nan, epsilon, make_rule("typical", epsilon=epsilon, delta=epsilon**0.5))
+    for count in NEIGHBOURS:
+        yield from _lantern(codebook, count)
+
+
+def _lantern(codebook: np.ndarray, count: int) -> Iterator[Point]:
+    near = {m: codebook_neighbours(codebook, count, m) for m in ("l2", "cosine", "random")}
+    for measure, neighbours in near.items():
+        for delta in DELTAS:
+            yield Point(f"lantern, {measure}", count, delta, make_rule("lantern", neighbours=neighbours, delta=delta))
+    for factor in FACTORS:
+        made = make_rule("lantern-multiplicative", neighbours=near["l2"], factor=factor)
+        yield Point("lantern-multiplicative", count, factor, made)
+    for delta in DELTAS:
+        made = make_rule("lantern-reference", neighbours=near["l2"], delta=delta)
+        yield Point("lantern-reference", count, delta, made)
+
+
+def _measured(point: Point, pairs: CodebookPairs) -> dict[str, Any]:
+    p, q, law = pairs.p, pairs.q, step_law(point.made, pairs.p, pairs.q)
+    values = {
+        "acceptance": acceptance(point.made, p, q),
+        "lossless": alpha(p, q),
+        "tv": tv(law, p),
+        "wasserstein": wasserstein1(law, p, codebook_distances(pairs.codebook)),
+    }
+    named: dict[str, Any] = {"rule": point.rule, "neighbours": point.neighbours, "parameter": point.parameter}
+    return named | {name: float(value.mean()) for name, value in values.items()}

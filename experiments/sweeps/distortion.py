@@ -1,0 +1,116 @@
+"""Recorders of what lossy rules do to the tokens they emit, from the rows that were verified (:mod:`.replay`).
+
+Nothing of this is there for a decoder that verifies no drafts by a rule: numbers are NaN then, and lists empty.
+
+``distortion``
+    How far the law of a committed token is from the target's row p, both given the tokens before it and the rows of the
+    call; means over every 17th position of the sequence, from the sixth on. A token that followed p without a
+    draft, such as a bonus, counts as 0.
+
+    ``distortion_tv``: TV. With one candidate a position it is exact: the law is the rule's for p and the declared q.
+    With several it is an upper bound: TV of what the rule and what the lossless rule emit *for the candidates there
+    were*, whose mean is at least the TV of the means. ``distortion_exact`` says which.
+    ``distortion_w1``: the same in Wasserstein-1 under the L2 distances of the codebook, over every fourth of these
+    positions and to a hundredth (:func:`experiments.sweeps.one_step_law.wasserstein1`); NaN without a codebook.
+    ``acceptance``, ``acceptance_lossless``: how probable it is that a draft is kept, by the rule and by the lossless
+    one, over those of the positions that had one.
+
+    A rule that is lossy makes q untrue for drafts that adaptive continuation has kept, unless ``relabel`` declares the
+    law; then these numbers are for the q that was declared.
+``group_gain``
+    The acceptance of every draft that was looked at (of several candidates the first), by the rule less by the lossless
+    rule. ``gain_mean``: its mean; ``gain_negative``: how many are below 0; ``gain_histogram``: how many lie in each of
+    40 bins of width 0.05 from -1 to 1. GSD, Fig. 7, shows this difference before it is cut at 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.sweeps.one_step_law import LOSSLESS, Emitted, emitted, emitted_given, tv, wasserstein1
+from experiments.sweeps.replay import Verified, verified, verifies
+from experiments.sweeps.sample import Columns, Sample
+from simlab.decoders import SjdPd
+from simlab.rules import Speculative
+from simlab.rules.compiled import accept, compiled
+
+STRIDE, FIRST = 17, 5  # positions looked at; 17 and the length of a line have no common factor
+W1_STRIDE = 4 * STRIDE
+BINS = np.linspace(-1, 1, 41)
+
+
+class _Point(NamedTuple):
+    """What a position of the sequence has."""
+
+    tv: float
+    w1: float  # NaN where it is not looked at
+    accepted: float  # NaN where there was no draft
+    lossless: float
+
+
+def distortion(sample: Sample) -> Columns:
+    """TV and Wasserstein-1 between the law of a committed token and p, and the acceptance."""
+    count = len(sample.tape.replicates)
+    exact = not isinstance(sample.decoder, SjdPd) or sample.decoder.candidates == 1
+    points = [list(_points(sample, b, exact)) if verifies(sample.decoder) else [] for b in range(count)]
+    return {
+        "distortion_tv": _means([[point.tv for point in own] for own in points]),
+        "distortion_w1": _means([[point.w1 for point in own] for own in points]),
+        "distortion_exact": np.full(count, exact),
+        "acceptance": _means([[point.accepted for point in own] for own in points]),
+        "acceptance_lossless": _means([[point.lossless for point in own] for own in points]),
+    }
+
+
+def group_gain(sample: Sample) -> Columns:
+    """How much more probable the rule makes it that a draft is kept."""
+    count = len(sample.tape.replicates)
+    gains = [np.array(list(_gains(sample, b)) if verifies(sample.decoder) else []) for b in range(count)]
+    return {
+        "gain_mean": _means([own.tolist() for own in gains]),
+        "gain_negative": np.array([int((own < 0).sum()) for own in gains]),
+        "gain_histogram": [np.histogram(own, BINS)[0].tolist() if len(own) else [] for own in gains],
+    }
+
+
+def _points(sample: Sample, replicate: int, exact: bool) -> Iterator[_Point]:
+    codebook = sample.pair.codebook
+    for seen in verified(sample, replicate):
+        if seen.position % STRIDE != FIRST:
+            continue
+        wanted = codebook is not None and seen.position % W1_STRIDE == FIRST
+        if seen.q is None:
+            yield _Point(0.0, 0.0 if wanted else np.nan, np.nan, np.nan)
+            continue
+        own, lossless = _laws(sample, seen, exact)
+        far = wasserstein1(own.law, lossless.law, codebook) if wanted and codebook is not None else np.nan
+        yield _Point(tv(own.law, lossless.law), far, own.accepted, lossless.accepted)
+
+
+def _laws(sample: Sample, seen: Verified, exact: bool) -> tuple[Emitted, Emitted]:
+    """What the rule emits, and what it should."""
+    p, q = seen.p, seen.q
+    assert q is not None, "there are candidates"
+    if exact:
+        return emitted(sample.rule, p, q), Emitted(p.astype(np.float64), emitted(Speculative(), p, q).accepted)
+    return (
+        emitted_given(compiled(sample.rule), p, q, seen.candidates),
+        emitted_given(LOSSLESS, p, q, seen.candidates),
+    )
+
+
+def _gains(sample: Sample, replicate: int) -> Iterator[float]:
+    rule = compiled(sample.rule)
+    for seen in verified(sample, replicate):
+        if seen.q is not None:
+            p, q, x = np.ascontiguousarray(seen.p), np.ascontiguousarray(seen.q), seen.candidates[0]
+            yield accept(rule, p, q, x) - accept(LOSSLESS, p, q, x)
+
+
+def _means(values: list[list[float]]) -> np.ndarray:
+    """The mean of each list's numbers; NaN where there are none."""
+    kept = [np.array([value for value in own if not np.isnan(value)]) for own in values]
+    return np.array([own.mean() if len(own) else np.nan for own in kept])

@@ -1,0 +1,186 @@
+"""What a saved sweep says in the mean: tokens a call both ways, standard errors between images, paired differences.
+
+Step compression is one of two ratios, and the papers do not say which: the mean over images of tokens/calls, or all
+tokens over all calls, the *pooled* ratio, in which images that take many calls count for more. Both are given.
+
+What is independent is the image. Where a sweep has one image only, as any process without a parameter ``image`` or
+``seed`` has, it is the sequence. Standard errors are between those. All decoders see the same images with the same
+chance, so differences are taken image by image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reports.data.runs import Unsuitable
+
+KINDS = ("process", "decoder", "rule")
+SAMPLES = ("process.image", "process.seed")  # parameters by which a process is one of many of its kind
+
+
+def need(table: pd.DataFrame, *columns: str) -> None:
+    """Raise :class:`~reports.data.runs.Unsuitable` unless the table has all ``columns``."""
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise Unsuitable(f"the table has no column {', '.join(missing)}")
+
+
+def rows_of(table: pd.DataFrame, told: str, **values: object) -> pd.DataFrame:
+    """The rows with these values, where ``__`` stands for a dot; Unsuitable, saying ``told``, where there are none."""
+    chosen = pd.Series(True, index=table.index)
+    for name, value in values.items():
+        column = name.replace("__", ".")
+        need(table, column)
+        chosen &= table[column].isin(value if isinstance(value, list | tuple) else [value]).fillna(False).astype(bool)
+    if not chosen.any():
+        raise Unsuitable(f"the table has no rows of {told}")
+    return table[chosen]
+
+
+def parameter(table: pd.DataFrame, column: str) -> pd.Series:
+    """The parameter ``column``, nothing where there is none."""
+    return table[column] if column in table.columns else pd.Series(pd.NA, index=table.index, dtype="object")
+
+
+def units(table: pd.DataFrame) -> pd.Series:
+    """The name of the independent unit that each row belongs to: its image, or where there is only one its sequence."""
+    several = [name for name in SAMPLES if name in table.columns and table[name].nunique() > 1]
+    columns = (table[name] for name in several or ["seed", "replicate"])
+    return pd.Series(["/".join(map(str, names)) for names in zip(*columns, strict=True)], index=table.index)
+
+
+def unit_name(table: pd.DataFrame) -> str:
+    """What the independent units are."""
+    several = any(name in table.columns and table[name].nunique() > 1 for name in SAMPLES)
+    return "images" if several else "sequences"
+
+
+def told_units(table: pd.DataFrame) -> str:
+    """How many there are for each setting, to read."""
+    settings = [name for name in table.columns if name.partition(".")[0] in KINDS and name not in SAMPLES]
+    groups = table.assign(unit=units(table)).groupby(settings, dropna=False, sort=False)
+    counts = sorted(set(groups["unit"].nunique()))
+    each = sorted(set(groups.size() // groups["unit"].nunique()))
+    told = f"{_span(counts)} {unit_name(table)} a setting"
+    return told + (f", {_span(each)} sequences each" if unit_name(table) == "images" and each[-1] > 1 else "")
+
+
+def _span(counts: list[int]) -> str:
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def averages(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = ()) -> pd.DataFrame:
+    """One row for each setting, a combination of ``keys``, in the order they come in.
+
+    ``units``, ``sequences``; ``mean`` of tokens/calls and its standard ``error``; ``pooled`` and
+    ``pooled_error``; and for each of ``values`` its mean under its own
+    name and ``NAME_error``. Errors are NaN where there is one unit.
+    """
+    need(table, *keys, *values)
+    per = _per_unit(table, keys, values)
+    rows = []
+    for setting, part in per.groupby(list(keys), sort=False, dropna=False):
+        pooled, spread = _ratio(part["tokens"].to_numpy(dtype=float), part["steps"].to_numpy(dtype=float))
+        found: dict[str, Any] = {
+            "units": len(part),
+            "sequences": part["sequences"].sum(),
+            "mean": part["compression"].mean(),
+        }
+        found |= {"error": part["compression"].sem(), "pooled": pooled, "pooled_error": spread}
+        for value in values:
+            found |= {value: part[value].mean(), f"{value}_error": part[value].sem()}
+        rows.append(_told(keys, setting) | found)
+    return pd.DataFrame(rows)
+
+
+def gains(table: pd.DataFrame, keys: Sequence[str], against: pd.DataFrame, value: str = "compression") -> pd.DataFrame:
+    """``gain`` and ``gain_error`` of each setting over ``against``, the rows of one setting, image by image.
+
+    Raises :class:`~reports.data.runs.Unsuitable` where the two were not simulated on the same images.
+    """
+    base = _per_unit(against, [], [value]).set_index("unit")[value]
+    rows = []
+    for setting, part in _per_unit(table, keys, [value]).groupby(list(keys), sort=False, dropna=False):
+        own = part.set_index("unit")[value]
+        if set(own.index) != set(base.index):
+            raise Unsuitable("the settings to be compared are not of the same images")
+        difference = own - base.loc[own.index]
+        rows.append(_told(keys, setting) | {"gain": difference.mean(), "gain_error": difference.sem()})
+    return pd.DataFrame(rows)
+
+
+def lengths(table: pd.DataFrame, keys: Sequence[str], bins: Sequence[int] | None = None) -> pd.DataFrame:
+    """How many tokens calls commit, a row for each setting and count ``tokens`` from 1, or bin that begins there.
+
+    ``share`` of the calls, and ``extra``, the share in the tokens beyond the first of each call, which is all that a
+    speedup consists of (SJD-PAC, Fig. 1); with standard errors between units. ``bins`` are the least counts of each,
+    rising from 1; without them every count is one.
+    """
+    need(table, "lengths", *keys)
+    parts = []
+    for setting, part in table.assign(unit=units(table)).groupby(list(keys), sort=False, dropna=False):
+        calls = _counts(part)
+        beyond = calls * np.arange(calls.shape[1])
+        firsts = [first for first in bins or range(1, calls.shape[1] + 1) if first <= calls.shape[1]]
+        calls, beyond = (np.add.reduceat(each, np.array(firsts) - 1, axis=1) for each in (calls, beyond))
+        own = pd.DataFrame({"tokens": firsts})
+        own["share"], own["share_error"] = _shares(calls)
+        own["extra"], own["extra_error"] = _shares(beyond)
+        parts.append(own.assign(**_told(keys, setting)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def profiles(table: pd.DataFrame, keys: Sequence[str], column: str, first: int) -> pd.DataFrame:
+    """Means of lists, place by place: ``place`` from ``first`` on, ``value`` and ``error`` between units, NaN aside.
+
+    A list that is shorter than others says nothing about the places it does not have.
+    """
+    need(table, column, *keys)
+    parts = []
+    for setting, part in table.assign(unit=units(table)).groupby(list(keys), sort=False, dropna=False):
+        longest = max(map(len, part[column]))
+        padded = [
+            np.pad(np.asarray(v, dtype=float), (0, longest - len(v)), constant_values=np.nan) for v in part[column]
+        ]
+        per = pd.DataFrame(np.reshape(padded, (len(part), longest))).groupby(part["unit"].to_numpy()).mean()
+        own = pd.DataFrame({"place": np.arange(first, first + longest), "value": per.mean(), "error": per.sem()})
+        parts.append(own.assign(**_told(keys, setting)))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _counts(part: pd.DataFrame) -> np.ndarray:
+    """``[units, tokens]``: how many calls of each unit committed 1, 2, 3, ... tokens."""
+    longest = max(map(len, part["lengths"]))
+    padded = [np.pad(np.asarray(each, dtype=float), (0, longest - len(each))) for each in part["lengths"]]
+    return pd.DataFrame(np.stack(padded)).groupby(part["unit"].to_numpy()).sum().to_numpy()
+
+
+def _ratio(over: np.ndarray, under: np.ndarray) -> tuple[float, float]:
+    """Sum over sum of pairs of numbers, and its standard error (Cochran, Sampling Techniques, section 6.3)."""
+    ratio, n = over.sum() / under.sum(), len(over)
+    return ratio, np.sqrt(((over - ratio * under) ** 2).sum() / (n - 1) / n) / under.mean() if n > 1 else np.nan
+
+
+def _shares(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The share of each column in ``counts[units, columns]``, and its standard error; 0 where there is nothing."""
+    total = counts.sum(axis=1)
+    if total.sum() == 0:
+        return np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
+    found = [_ratio(column, total) for column in counts.T]
+    return np.array([share for share, _ in found]), np.array([error for _, error in found])
+
+
+def _per_unit(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str]) -> pd.DataFrame:
+    """Means of the sequences of each setting and unit; ``tokens`` and ``steps`` are sums."""
+    wanted = {"compression": "mean", "tokens": "sum", "steps": "sum", "replicate": "size"}
+    wanted |= dict.fromkeys(values, "mean")
+    grouped = table.assign(unit=units(table)).groupby([*keys, "unit"], sort=False, dropna=False)
+    return grouped.agg(wanted).rename(columns={"replicate": "sequences"}).reset_index()
+
+
+def _told(keys: Sequence[str], setting: Any) -> dict[str, Any]:
+    return dict(zip(keys, setting if isinstance(setting, tuple) else (setting,), strict=True))

@@ -1,0 +1,120 @@
+"""Counterparts of SJD's figures, each a pure function of the table of a sweep and of the printed numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from reports.data.averages import averages, gains, parameter, rows_of
+from reports.figures.plot_style import across, finish, line, look, panels, powers, printed
+from theory.published.ledger import Ledger
+
+TOKENS_PER_CALL = "tokens per call of the target"
+AUTHORS_TOP_K = 2000
+WIDE = 8  # tokens a call from which on a logarithmic axis shows more
+AUTHORS_WINDOW = 16  # of SJD's tables: Table 9 has the CLIP score of Table 7 there
+POOLED = {"ls": ":", "mfc": "white", "lw": 1.0}
+
+
+def window(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """SJD, Fig. 8: tokens a call over the window, and what each doubling of it adds, image by image.
+
+    ``table`` has ``decoder.window`` and ``compression`` of ``sjd``, and may have ``sjd-pac`` over ``decoder.budget``.
+    """
+    figure, (left, right) = panels(2, width_ratios=(1.35, 1))
+    sjd = rows_of(table, "sjd", decoder="sjd")
+    shown = averages(sjd, ["decoder.window"]).sort_values("decoder.window")
+    line(left, shown, "decoder.window", "mean", look("sjd"), "SJD, mean over images", "error")
+    line(left, shown, "decoder.window", "pooled", look("sjd"), "SJD, pooled", "pooled_error", **POOLED)
+    doubled = _doublings(sjd, "decoder.window")
+    line(right, doubled, "size", "gain", look("sjd"), "SJD", "gain_error")
+    ticks = set(shown["decoder.window"])
+    if (table["decoder"] == "sjd-pac").any():
+        pac = rows_of(table, "sjd-pac", decoder="sjd-pac")
+        shown = averages(pac, ["decoder.budget"]).sort_values("decoder.budget")
+        line(left, shown, "decoder.budget", "mean", look("sjd-pac"), "SJD-PAC, mean over images", "error")
+        line(right, _doublings(pac, "decoder.budget"), "size", "gain", look("sjd-pac"), "SJD-PAC", "gain_error")
+    coco = {"dataset": "MS-COCO-2017", "target": "Lumina-mGPT", "metric": "step_compression"}
+    points = [
+        (AUTHORS_WINDOW, ledger.one(paper="sjd", method="sjd", **coco)),
+        (AUTHORS_WINDOW, ledger.one(paper="sjd", method="sjd", **coco | {"dataset": "PartiPrompts"})),
+        (32, ledger.one({"L": "32"}, paper="sjd-pac", table="2", method="sjd", **coco)),
+        (32, ledger.one({"L": "32"}, paper="sjd-pac", table="2", method="sjd+pd+ac", **coco)),
+        (64, ledger.one({"L": "64"}, paper="sjd-pac", table="2", method="sjd+pd+ac", **coco)),
+    ]
+    printed(left, points, "printed: Lumina-mGPT")
+    left.set(xlabel="window W of SJD, budget L of SJD-PAC, in tokens", ylabel=TOKENS_PER_CALL, title="Saturation")
+    right.axhline(0, color="0.7", lw=0.8)
+    right.set(xlabel="window or budget after doubling, in tokens", ylabel="tokens per call added", title="A doubling")
+    for ax in (left, right):
+        powers(ax, ticks)
+    left.set_ylim(0.9, None)
+    return finish(figure, left)
+
+
+def _doublings(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """What every size adds to half of it, where both are there."""
+    sizes = sorted(set(table[column].astype(int)))
+    found = [
+        gains(table[table[column] == size], [column], table[table[column] == size // 2]).assign(size=size)
+        for size in sizes
+        if size // 2 in sizes
+    ]
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["size", "gain", "gain_error"])
+
+
+def randomness(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """SJD, Fig. 6: tokens a call over top-k, for Jacobi decoding and SJD.
+
+    ``table`` has ``process.processors.top_k``, ``decoder``, ``decoder.label`` and ``compression``.
+    """
+    keys = ["decoder", "decoder.label", "process.processors.top_k"]
+    shown = averages(table, keys).sort_values(keys[-1], kind="stable")
+    figure, (ax,) = panels(1, width=8.5)
+    for number, (names, own) in enumerate(shown.groupby(keys[:2], sort=False)):
+        decoder, label = map(str, names)
+        style = {"ls": "--", "mfc": "white"} if "fixed" in label else {}
+        apart = own.assign(x=own[keys[-1]].astype(float) * 1.03 ** (number - 1))
+        line(ax, apart, "x", "mean", look(decoder), label, "error", **style)
+    coco = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
+    points = [(float(AUTHORS_TOP_K), ledger.one(method=method, **coco)) for method in ("sjd", "jacobi")]
+    printed(ax, points, f"printed: Lumina-mGPT, top-{AUTHORS_TOP_K}")
+    ax.axhline(1, color="0.75", lw=0.8, zorder=0)
+    ticks = sorted({AUTHORS_TOP_K, *shown[keys[-1]].astype(int)})
+    ax.set(xlabel="tokens that may be sampled: top-k", ylabel=TOKENS_PER_CALL, xscale="log", ylim=(0.9, None))
+    if shown["mean"].max() > WIDE:
+        ax.set(
+            yscale="log", yticks=[tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500) if tick < shown["mean"].max()]
+        )
+        ax.yaxis.set_major_formatter("{x:.0f}")
+    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    ax.minorticks_off()
+    return finish(figure, ax)
+
+
+def refinement(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """SJD, App. F and Table 1: tokens a call with and without refinement, for each start of new drafts.
+
+    ``table`` has ``decoder`` (``sjd``, ``sjd-unrefined``), ``decoder.initial`` and ``compression``.
+    """
+    table = table.assign(**{"decoder.initial": parameter(table, "decoder.initial").fillna("random")})
+    figure, (ax,) = panels(1, height=3.6, width=8.5)
+    names = list(dict.fromkeys(table["decoder.initial"]))
+    for decoder, label, offset in (("sjd", "refined", -0.13), ("sjd-unrefined", "drawn anew instead", 0.13)):
+        shown = averages(rows_of(table, decoder, decoder=decoder), ["decoder.initial"]).set_index("decoder.initial")
+        shown = shown.reindex(names).assign(place=np.arange(len(names)) + offset)
+        _dots(ax, shown, look(decoder), label)
+    coco = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
+    across(ax, ledger.one(method="sjd", **coco), "printed: Lumina-mGPT, refined")
+    ax.axhline(1, color="0.75", lw=0.8, zorder=0)
+    ax.set_xticks(range(len(names)), [name.replace("-", " ") for name in names])
+    ax.set(xlabel="how new drafts start", ylabel=TOKENS_PER_CALL, ylim=(0.9, None))
+    return finish(figure, ax, ncols=3)
+
+
+def _dots(ax: Axes, shown: pd.DataFrame, own: tuple[str, str], told: str) -> None:
+    line(ax, shown, "place", "mean", own, f"{told}, mean over images", "error", ls="")
+    pooled = shown.assign(place=shown["place"] + 0.07)
+    line(ax, pooled, "place", "pooled", own, f"{told}, pooled", "pooled_error", ls="", mfc="white")

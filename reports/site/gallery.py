@@ -1,0 +1,61 @@
+"""Figures on pages, each kept as a PDF too: drawn once, for the screen and for a paper."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from experiments.results import write
+from reports.site.html import png, svg
+
+Draw = Callable[[str, Figure, str], Markup]  # a name for the file, the figure, what it shows
+
+FOLDER = "figures"
+MARK = b"simlab figure"  # in the files, so that those of earlier runs are known again
+
+
+class Gallery:
+    """Draws figures for pages that stand ``above`` the folder of the site, and collects their PDFs."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def on(self, above: str = "") -> Draw:
+        """What draws figures on a page; ``above`` leads from its folder to the site's."""
+        return partial(self._draw, above)
+
+    def _draw(self, above: str, name: str, figure: Figure, told: str) -> Markup:
+        if name in self.files:
+            raise ValueError(f"two figures are called {name}")
+        link = Markup('<p class="file"><a href="{}{}/{}.pdf">PDF</a></p>').format(above, FOLDER, name)
+        drawn = inline(name, figure, told) + link
+        figure.set_layout_engine("none")  # it is laid out; doing so again takes as long as drawing
+        self.files[name] = pdf(figure)
+        return drawn
+
+    def write(self, out: Path) -> None:
+        """Write ``figures/NAME.pdf`` under ``out``; those of earlier runs that are not drawn any more go away."""
+        folder = out / FOLDER
+        for name, data in self.files.items():
+            write(folder / f"{name}.pdf", partial(Path.write_bytes, data=data))
+        for path in folder.glob("*.pdf"):
+            if path.stem not in self.files and MARK in path.read_bytes():
+                path.unlink()
+
+
+def inline(name: str, figure: Figure, told: str) -> Markup:
+    """The figure on a page that stands for itself: pixels as PNG, anything else as SVG."""
+    return png(figure, told) if any(ax.images for ax in figure.axes) else svg(figure, told)
+
+
+def pdf(figure: Figure) -> bytes:
+    """The figure as PDF, the same bytes for the same figure."""
+    buffer = io.BytesIO()
+    metadata = {"Creator": MARK.decode(), "CreationDate": None, "ModDate": None}
+    figure.savefig(buffer, format="pdf", metadata=metadata)
+    return buffer.getvalue()

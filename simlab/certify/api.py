@@ -1,0 +1,358 @@
+"""How a callable is certified.
+
+1. Each case of the contract's battery is called a few times: does it answer, and validly? Are arguments changed, is
+   there hidden state?
+2. Where its randomness is uniforms that can be given, coins are put at their ends, and small cases are enumerated. A
+   fault that only shows at the end of a coin ends nothing: the rest goes on, to tell whether that is all.
+3. All cases are called again and again with the real generator, evenly, and sequential tests look at the counts after
+   every batch, until one of them fails or the time is up.
+4. What failed is explained by the known bugs, and brought back to the smallest case that still fails.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from simlab.certify.certificate import Certificate, Failure, Line
+from simlab.certify.contracts.base import Function
+from simlab.certify.contracts.registry import Contract, contract_named
+from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
+from simlab.certify.engine.exact import ROUNDING, Exact
+from simlab.certify.engine.failing import Failing
+from simlab.certify.engine.shrink import tv
+from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
+from simlab.certify.engine.workers import Bench
+from simlab.checks import check_at_least, check_number
+from simlab.statistics.power import check_share
+
+FIRST_LOOK = 64  # calls of each case before any is called more often
+TURN = 0.15  # seconds of a batch
+LARGEST = 1 << 15  # calls of a batch
+EXPLAINING = 2.0  # seconds of calls after a finding, to tell known bugs apart
+LIMIT = 10.0  # seconds of a call
+MOST_TOLD = 9999.0  # of an exponent: what the target excludes has none
+TOLD = 12  # outcomes that are listed in text: those off by most
+TELLING = 8  # enumerated cases that tell known bugs apart
+
+Progress = Callable[[str, float], None]
+
+
+def certify(
+    function: Function,
+    contract: str = "verify",
+    *,
+    budget: float = 60.0,
+    epsilon: float = 0.03,
+    confidence: float = 0.999,
+    seed: int = 0,
+    calls: int | None = None,
+    processes: int = 2,
+    limit: float = LIMIT,
+    subject: str | None = None,
+    progress: Progress | None = None,
+) -> Certificate:
+    """Whether what ``function`` emits follows the target's law.
+
+    Parameters
+    ----------
+    function
+        Any callable that keeps the contract's signature (:data:`simlab.certify.CONTRACTS`).
+    budget
+        Seconds. A fault ends it earlier; a pass uses it. Shrinking a failure may take some seconds more.
+    epsilon, confidence
+        A pass is ``lossless`` if, at this confidence, TV from the target is at most epsilon in every case: of all
+        tokens together in small ones, of windows and of classes of tokens in long and large ones.
+    seed
+        Of what is drawn in the cases.
+    calls
+        Calls of each case instead of a budget: the same calls and the same verdict on every machine.
+    processes
+        How many processes call it; 0 calls it in this one, where hangs and crashes are not caught.
+    limit
+        Seconds after which a call counts as hung; the first call of a process has three times as long.
+    subject
+        What it is called in the certificate; its module and name, unless given.
+    progress
+        Is told what is being done, and which share of the budget is spent.
+
+    Raises ``ValueError`` for an unknown contract and for numbers that are out of range. Whatever ``function`` does is
+    reported, not raised.
+    """
+    if not callable(function):
+        raise ValueError(f"function is {function!r}; expected something that can be called")
+    check_number("budget", budget)
+    check_share("epsilon", epsilon)
+    check_share("confidence", confidence)
+    check_at_least("seed", seed, 0)
+    check_at_least("processes", processes, 0)
+    check_number("limit", limit)
+    if calls is not None:
+        check_at_least("calls", calls, 1)
+    run = _Run(function, contract_named(contract), budget, epsilon, confidence, seed, calls, processes, limit, progress)
+    with np.errstate(all="ignore"):  # whatever is set where this is called
+        return run.certificate(subject or named(function))
+
+
+def assert_lossless(function: Function, contract: str = "verify", **options: Any) -> Certificate:
+    """The certificate of ``function``; raises ``AssertionError`` that tells what is wrong unless it is lossless.
+
+    ``options`` are those of :func:`certify`; with ``calls`` the same calls are made on every machine. An inconclusive
+    certificate passes unless ``epsilon`` is given: no deviation was found then either.
+    """
+    certificate = certify(function, contract, **options)
+    fine = ("lossless",) if "epsilon" in options else ("lossless", "inconclusive")
+    if certificate.verdict not in fine:
+        raise AssertionError(told(certificate))
+    return certificate
+
+
+def told(certificate: Certificate) -> str:
+    """A certificate in a few lines of text: what fails, what comes out of it, and how to see it."""
+    lines = [f"{certificate.subject} is {certificate.verdict}: {certificate.summary}"]
+    failure = certificate.failure
+    if failure:
+        lines += [f"  {name} = {value}" for name, value in failure.arguments.items()]
+        off = sorted(failure.outcomes, key=_off)[:TOLD]
+        for row in (row for row in failure.outcomes if row in off):
+            numbers = (f"{name} {row[name]:.6g}" for name in ("target", "measured", "exact") if row[name] is not None)
+            lines.append(f"  tokens {row['outcome']}: {', '.join(numbers)}")
+    lines += [f"  note: {note}" for note in certificate.notes]
+    if failure and failure.script and certificate.subject.rpartition(":")[2].isidentifier():
+        lines += ["  to see it, run:", *(f"    {line}" for line in failure.script.splitlines())]
+    return "\n".join(lines)
+
+
+def _off(row: dict[str, Any]) -> float:
+    found = row["measured"] if row["exact"] is None else row["exact"]
+    return 0.0 if found is None else -abs(found - row["target"])
+
+
+def named(function: Function) -> str:
+    """Module and name of a callable."""
+    return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
+
+
+@dataclass
+class _Run:
+    function: Function
+    contract: Contract
+    budget: float
+    epsilon: float
+    confidence: float
+    seed: int
+    calls: int | None
+    processes: int
+    limit: float
+    progress: Progress | None
+    notes: list[str] = field(default_factory=list)
+    laws: dict[int, Exact] = field(default_factory=dict)
+    exact: str = "not reached"
+    forced: str = "not reached"
+    found_after: float | None = None
+    found_calls: int | None = None
+
+    def __post_init__(self) -> None:
+        self.cases = tuple(self.contract.cases())
+        self.edges = tuple(self.contract.both_ends())
+        self.evidence = Evidence(self.cases)
+        self.start = time.monotonic()
+
+    # The steps -----------------------------------------------------------------------------------------------
+
+    def certificate(self, subject: str) -> Certificate:
+        failure = self._failure(subject)
+        seconds = time.monotonic() - self.start
+        bounds, detectable = self.evidence.bounds(self.confidence), self.evidence.detectable()
+        worst = max(map(max, bounds))
+        passed = (
+            f"no deviation found in {len(self.cases)} cases: TV from the target, of what is counted, is at most "
+            f"{worst:.3g} in each, at confidence {self.confidence:g}"
+        )
+        if failure is None:
+            verdict = "lossless" if worst <= self.epsilon else "inconclusive"
+            summary = passed if verdict == "lossless" else f"{passed}; {self.epsilon:g} was asked for"
+        else:
+            verdict = "lossy" if failure.kind in ("law", "edge") else "breaks"
+            only = f"otherwise {passed}" if failure.at_the_ends and self.evidence.calls.all() else ""
+            summary = "; ".join(filter(None, (failure.told, failure.diagnosis, only)))
+        return Certificate(
+            subject=subject,
+            contract=self.contract.name,
+            verdict=verdict,
+            summary=summary,
+            epsilon=self.epsilon,
+            confidence=self.confidence,
+            false_alarms=FALSE_ALARMS,
+            seed=self.seed,
+            seconds=seconds,
+            calls=int(self.evidence.calls.sum()),
+            seconds_to_finding=self.found_after,
+            calls_to_finding=self.found_calls,
+            lines=tuple(
+                Line(
+                    case.name,
+                    events.name,
+                    int(self.evidence.calls[i]),
+                    bounds[i][k],
+                    detectable[i][k],
+                    min(MOST_TOLD, float(self.evidence.tests[i][k].highest) / np.log(10)),
+                    bool(self.evidence.tests[i][k].highest >= -np.log(self.evidence.level)),
+                )
+                for i, case in enumerate(self.cases)
+                for k, events in enumerate(case.events)
+            ),
+            failure=failure,
+            notes=tuple(dict.fromkeys(self.notes)),
+            exact=self.exact,
+            forced=self.forced,
+        )
+
+    def _failure(self, subject: str) -> Failure | None:
+        """What is wrong, if anything; a fault at the ends of coins only if nothing else is."""
+        edge = None
+        with Bench(self.function, (*self.cases, *self.edges), self.seed, self.processes, self.limit) as bench:
+            for step in (self._looked_at, self._forced, self._enumerated, self._sampled):
+                found = step(bench)
+                if found is not None:
+                    self.found_after = time.monotonic() - self.start
+                    self.found_calls = int(self.evidence.calls.sum())
+                    if not (isinstance(found, Fault) and found.at_the_ends):
+                        break
+                    edge, found = edge or found, None
+            if isinstance(found, Finding):
+                self._tell("explaining")
+                self._explained(bench)
+        self._tell("shrinking")
+        failing = Failing(
+            self.contract, self.function, self.seed, self.limit, self.processes, subject, self.evidence, self.laws
+        )
+        if isinstance(found, Fault):
+            return failing.of_fault(found)
+        if found is not None:
+            return failing.of_law(found)
+        return failing.of_fault(edge) if edge else None
+
+    def _looked_at(self, bench: Bench) -> Fault | None:
+        """A few calls of every case."""
+        self._tell("first calls")
+        looks = (Conduct(i, self._part(0.02)) for i in range(len(self.cases)))
+        for found in bench.run(self._until(0.3, looks)):
+            if isinstance(found, Fault):
+                return found
+            self.notes += found
+        if HIDDEN in self.notes:
+            self.exact = self.forced = "not possible: hidden state"
+        return None
+
+    def _enumerated(self, bench: Bench) -> Fault | Exact | None:
+        """The exact law of small cases, where randomness can be given; the one that is farthest from the target."""
+        self._tell("enumerating")
+        tasks = (Enumerate(i, self._part(0.1)) for i in self._small)
+        for found in bench.run(self._until(0.5, tasks)):
+            if isinstance(found, Fault):
+                return found
+            if isinstance(found, Impossible):
+                self.exact = f"not possible: {found.reason}" if not self.laws else self.exact
+                if not self.laws:
+                    return None
+                continue
+            self.laws[found.case] = found
+            self.exact = f"{len(self.laws)} of {len(self._small)} cases"
+            if len(self.laws) >= TELLING and any(law.deviates for law in self.laws.values()):
+                break
+        for found in self.laws.values():
+            if self._off(found) > ROUNDING and not found.deviates:
+                self.notes.append(
+                    f"enumerated, TV is {self._off(found):.2g} in a case: too little to be sure of in time"
+                )
+        off = [found for found in self.laws.values() if found.deviates]
+        return max(off, key=self._off, default=None)
+
+    def _forced(self, bench: Bench) -> Fault | None:
+        """Coins at their ends, where randomness can be given."""
+        self._tell("coins at their ends")
+        tasks = (Edges(i, self._part(0.1)) for i in self._small)
+        for before, found in enumerate(bench.run(self._until(0.3, tasks))):
+            if isinstance(found, Impossible):
+                self.forced = f"not possible: {found.reason}" if before == 0 else self.forced
+                return None
+            self.forced = f"{before + 1} of {len(self._small)} cases"
+            if isinstance(found, Fault):
+                return found
+        return None
+
+    def _sampled(self, bench: Bench) -> Fault | Finding | None:
+        for found in bench.run(self._batches()):
+            if isinstance(found, Fault):
+                return found
+            self.evidence.add(found)
+            self._tell("sampling")
+            finding = self.evidence.finding
+            if finding:
+                return finding
+        return None
+
+    @property
+    def _small(self) -> list[int]:
+        """The cases whose coins are given, if what comes out depends on nothing else."""
+        if HIDDEN in self.notes:
+            return []
+        return [i for i, case in enumerate((*self.cases, *self.edges)) if case.branches]
+
+    def _off(self, found: Exact) -> float:
+        return tv(found.law, (*self.cases, *self.edges)[found.case].events[0].law)
+
+    def _batches(self) -> Iterator[Sample]:
+        """Batches of the case that has been called least, until the time is up, or all have been called enough.
+
+        Where calls are not counted, costly ones are made less often: in inverse proportion to the fourth root of their
+        cost, so that one large vocabulary does not take most of the time.
+        """
+        planned = np.zeros(len(self.cases), np.int64)
+        numbers = np.zeros(len(self.cases), np.int64)
+        while (planned.min() < self.calls) if self.calls else (self._spent() < 1):
+            each = np.maximum(self.evidence.seconds / np.maximum(1, self.evidence.calls), 1e-6)
+            i = int((planned if self.calls else planned * each**0.25).argmin())
+            turn = FIRST_LOOK if planned[i] == 0 else min(int(planned[i]), LARGEST)
+            turn = min(turn, self.calls - int(planned[i]) if self.calls else max(8, int(TURN / each[i])))
+            yield Sample(i, int(numbers[i]), turn, self._part(0.05))
+            planned[i] += turn
+            numbers[i] += 1
+
+    def _explained(self, bench: Bench) -> None:
+        """More calls of the cases whose law is known under known bugs, so that these can be told apart."""
+        telling = [i for i, case in enumerate(self.cases) if case.suspects]
+        end = time.monotonic() + EXPLAINING
+        turns = 1 if self.calls else 8  # the same ones on every machine, or as many as there is time for
+        batches = (Sample(i, 1 << 20 | turn, 500, self._part(0.02)) for turn in range(turns) for i in telling)
+        for found in bench.run(batch for batch in batches if self.calls or time.monotonic() < end):
+            if isinstance(found, Counts):
+                self.evidence.add(found)
+
+    # Time ----------------------------------------------------------------------------------------------------
+
+    def _spent(self) -> float:
+        return (time.monotonic() - self.start) / self.budget if self.budget else 1.0
+
+    def _part(self, share: float) -> float:
+        """Seconds that one task may take: a share of the budget, but a second at least."""
+        return inf if self.calls else max(1.0, share * self.budget)
+
+    def _until(self, share: float, tasks: Iterator[Task]) -> Iterator[Task]:
+        for task in tasks:
+            if self.calls is None and self._spent() > share:
+                return
+            yield task
+
+    def _tell(self, what: str) -> None:
+        if self.progress:
+            self.progress(what, min(1.0, self._spent()))
+
+
+__all__ = ["Progress", "assert_lossless", "certify", "named", "told"]

@@ -1,0 +1,167 @@
+"""A case of a contract: what a callable is asked, how its answer is read, and the law it must follow."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.blocks import Tokens
+
+Function = Callable[..., Any]
+
+
+class Broken(Exception):
+    """A valid case that was not answered validly: an exception, or an output that is none."""
+
+
+class Counted(Protocol):
+    """Events that outcomes are counted by."""
+
+    @property
+    def name(self) -> str:
+        """In how much detail."""
+
+    def codes(self, tokens: Array) -> Array:
+        """The event ``int64[m]`` of outcomes ``tokens[n, N]``."""
+
+    @property
+    def law(self) -> Array:
+        """The probability ``[events]`` of each."""
+
+    def told(self, code: int) -> str:
+        """An event for people."""
+
+
+class Branch(NamedTuple):
+    """One of the inputs a case can have: its probability, the input of a call, and edges a uniform may be cut at."""
+
+    probability: float
+    inputs: Any
+    edges: Callable[[], Sequence[float]]
+
+
+class Case(ABC):
+    """One input of a contract, or a law of inputs, and what has to come out.
+
+    ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
+    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
+    ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``bugs`` are the
+    names of those that are known of the contract.
+    """
+
+    name: str
+    length: int
+    events: tuple[Counted, ...]
+    both_ends: bool = False
+    bugs: ClassVar[Collection[str]] = ()
+
+    @abstractmethod
+    def inputs(self, n: int, rng: np.random.Generator) -> Any:
+        """What is drawn beforehand for n calls."""
+
+    @abstractmethod
+    def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
+        """What ``function`` emits in call i: N tokens or fewer, or -1 where there is none.
+
+        Raises :class:`Broken` where it is not valid; what the function raises is not caught.
+        """
+
+    @abstractmethod
+    def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
+        """``tokens[n, N]`` with p in place of -1."""
+
+    @property
+    def branches(self) -> Sequence[Branch]:
+        """Every input, where there are few."""
+        return ()
+
+    def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
+        """The law of the first of the events where this is emitted with these probabilities, completed by p."""
+        raise NotImplementedError
+
+    @cached_property
+    def suspects(self) -> Mapping[str, Array]:
+        """Known bugs by name, and the law of the first of the events under each, where there is one."""
+        laws = {name: self.law_under(name) for name in self.bugs}
+        return {name: law for name, law in laws.items() if law is not None}
+
+    def law_under(self, known: str) -> Array | None:
+        """That law under one of them; ``None`` where there is none."""
+        return None
+
+    @abstractmethod
+    def shown(self, inputs: Any, i: int) -> dict[str, Any]:
+        """The arguments of call i, for people."""
+
+    def script(self, where: str, name: str, calls: int) -> str | None:
+        """A program that calls ``name`` of module ``where`` and counts outcomes beside the target, for small cases."""
+        return None
+
+
+@dataclass(frozen=True)
+class Successive:
+    """Events of two calls in turn: what a generator that is reset or shared makes dependent.
+
+    Or of two that are ``apart``, as where buffers are swapped: the first and the last of every ``apart + 1`` calls.
+    """
+
+    of: Counted
+    apart: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.of.name}, in {'two calls in turn' if self.apart == 1 else f'calls {self.apart} apart'}"
+
+    def codes(self, tokens: Array) -> Array:
+        group = self.apart + 1
+        codes = self.of.codes(tokens[: len(tokens) // group * group])
+        return codes[::group] * len(self.of.law) + codes[self.apart :: group]
+
+    @property
+    def law(self) -> Array:
+        return np.outer(self.of.law, self.of.law).ravel()
+
+    def told(self, code: int) -> str:
+        first, second = divmod(code, len(self.of.law))
+        return f"{self.of.told(first)}, then {self.of.told(second)}"
+
+
+def in_turn(events: Counted) -> tuple[Successive, ...]:
+    """Events of calls that are one and two apart."""
+    return (Successive(events), Successive(events, 2))
+
+
+def as_emitted(answer: Any, vocabulary: int, most: int, least: int = 1) -> Tokens:
+    """The tokens of an answer; raises :class:`Broken` unless it is ``least`` to ``most`` tokens of the vocabulary.
+
+    Tuples, lists, arrays and tensors of whole numbers are welcome, also with leading dimensions of size 1.
+    """
+    values = answer.tolist() if hasattr(answer, "tolist") else answer
+    if isinstance(values, int):
+        values = [values]
+    while isinstance(values, list | tuple) and len(values) == 1 and isinstance(values[0], list | tuple):
+        values = values[0]
+    if not isinstance(values, list | tuple):
+        raise Broken(f"returns {short(answer)}; expected tokens: a sequence of whole numbers")
+    tokens = tuple(token.item() if hasattr(token, "item") else token for token in values)
+    if not all(isinstance(token, int) and not isinstance(token, bool) for token in tokens):
+        raise Broken(f"returns {short(answer)}; expected tokens: a sequence of whole numbers")
+    if not least <= len(tokens) <= most:
+        wanted = f"{least}" if least == most else f"{least} to {most}"
+        raise Broken(f"returns {len(tokens)} tokens, {short(answer)}; expected {wanted}")
+    for token in tokens:
+        if not 0 <= token < vocabulary:
+            raise Broken(f"returns token {token}; expected 0 to {vocabulary - 1}")
+    return tokens
+
+
+def short(value: Any) -> str:
+    """A value for people, in one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,343 @@
+"""The contract ``verify_batch(p, q, drafts, rng) -> tokens``: several blocks at once.
+
+``p`` float64 ``[B, gmax + 1, V]``, ``q`` float64 ``[B, gmax, V]``, ``drafts`` int64 ``[B, gmax]``. Sequence b has
+gamma_b drafts, from none to gmax; behind them ``drafts`` holds -1 and ``q`` zeros. The row for its bonus is
+``p[b, gamma_b]``; what ``p`` holds behind that are zeros too. Out come, for each sequence, 1 to gamma_b + 1 tokens: a
+list for each, or an array ``[B, gmax + 1]``, padded with -1. Completed by p, those of each sequence must follow its p,
+and those of different sequences must be independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial, reduce
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Branch, Broken, Case, Counted, Function, as_emitted, in_turn, short
+from simlab.certify.contracts.battery import Named, large_blocks, small_blocks
+from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
+from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.engine.coins import Coins, outcomes
+from simlab.certify.engine.scripted import possible_edges
+from simlab.mutants.batches import OF_BATCHES, SUSPECTS, Rows, VerifyBatch
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """Events of some sequences together, ``of[k]`` of the one whose tokens begin at ``starts[k]``."""
+
+    name: str
+    of: tuple[OfBlock, ...]
+    starts: tuple[int, ...]
+
+    @cached_property
+    def law(self) -> Array:
+        return reduce(np.multiply.outer, [events.law for events in self.of]).ravel()
+
+    def codes(self, tokens: Array) -> Array:
+        code = np.zeros(len(tokens), np.int64)
+        for events, start in zip(self.of, self.starts, strict=True):
+            code = code * len(events.law) + events.codes(tokens[:, start : start + len(events.block.p)])
+        return code
+
+    def told(self, code: int) -> str:
+        found = []
+        for events in reversed(self.of):
+            code, own = divmod(code, len(events.law))
+            found.append(events.told(own))
+        return "; ".join(reversed(found))
+
+
+@dataclass(frozen=True, eq=False)
+class BatchCase(Case):
+    """A block a sequence. Of ``small`` ones all tokens together are looked at; ``enumerated`` are the smallest."""
+
+    name: str
+    blocks: tuple[Block, ...]
+    events: tuple[Counted, ...]
+    small: bool = False
+    enumerated: bool = False
+    both_ends: bool = False
+    bugs = tuple(SUSPECTS)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many tokens each sequence is completed to."""
+        return tuple(len(block.p) for block in self.blocks)
+
+    @property
+    def length(self) -> int:  # type: ignore[override]
+        return sum(self.widths)
+
+    def inputs(self, n: int, rng: np.random.Generator) -> Array:
+        drafts = np.full((n, len(self.blocks), max(self.widths) - 1), -1)
+        for b, block in enumerate(self.blocks):
+            drafts[:, b, : block.gamma] = block.drafts(n, rng)
+        return drafts
+
+    def arguments(self, drafts: Array) -> tuple[Array, Array, Array]:
+        """p, q and drafts of one call: arrays of its own."""
+        (batch, most), size = drafts.shape, self.blocks[0].vocabulary
+        p, q = np.zeros((batch, most + 1, size)), np.zeros((batch, most, size))
+        for b, block in enumerate(self.blocks):
+            gamma = block.gamma
+            p[b, : gamma + 1] = [table[block.context(drafts[b : b + 1], i)[0]] for i, table in enumerate(block.p)]
+            for i, table in enumerate(block.q):
+                q[b, i] = table[block.context(drafts[b : b + 1], i)[0]]
+        return p, q, drafts.copy()
+
+    def ask(self, function: Function, inputs: Array, i: int, rng: np.random.Generator) -> Tokens:
+        answer = function(*self.arguments(inputs[i]), rng)
+        return self._flat(as_rows(answer, self.blocks[0].vocabulary, self.widths))
+
+    def _flat(self, rows: Rows) -> Tokens:
+        return tuple(
+            token for row, width in zip(rows, self.widths, strict=True) for token in (*row, *[-1] * (width - len(row)))
+        )
+
+    def _parts(self, tokens: Any) -> Iterator[tuple[Block, Any]]:
+        """Each block, and its part of the last axis."""
+        ends = np.cumsum(self.widths).tolist()
+        for block, end in zip(self.blocks, ends, strict=True):
+            yield block, tokens[..., end - len(block.p) : end]
+
+    def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
+        return np.concatenate([block.completed(part, rng) for block, part in self._parts(tokens)], axis=1)
+
+    @cached_property
+    def every_draft(self) -> dict[tuple[Tokens, ...], float]:
+        """All drafts of all sequences, and their probabilities."""
+        found = {}
+        for drawn in product(*(block.every_draft().items() for block in self.blocks)):
+            found[tuple(tokens for tokens, _ in drawn)] = float(np.prod([chance for _, chance in drawn]))
+        return found
+
+    def _padded(self, drafts: tuple[Tokens, ...]) -> Array:
+        most = max(self.widths) - 1
+        return np.array([[*row, *[-1] * (most - len(row))] for row in drafts], np.int64).reshape(len(drafts), most)
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        if not self.enumerated:
+            return ()
+        return tuple(self._branch(self._padded(drafts)[None], chance) for drafts, chance in self.every_draft.items())
+
+    def _branch(self, given: Array, probability: float) -> Branch:
+        p, q, _ = self.arguments(given[0])
+
+        def edges() -> list[float]:
+            rows = [(p[b, : block.gamma + 1], q[b, : block.gamma]) for b, block in enumerate(self.blocks)]
+            return sorted({edge for own in rows for edge in possible_edges(*own)})
+
+        return Branch(probability, given, edges)
+
+    def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
+        law = np.zeros(self.blocks[0].vocabulary ** self.length)
+        for tokens, probability in emitted.items():
+            parts = [
+                block.law_of({tuple(part[part >= 0].tolist()): 1.0}) for block, part in self._parts(np.array(tokens))
+            ]
+            law += probability * reduce(np.multiply.outer, parts).ravel()
+        return law
+
+    def law_under(self, known: str) -> Array | None:
+        if not self.small:
+            return None
+        if known not in OF_BATCHES and len(self.blocks) > 1:  # the sequences are independent
+            laws = [BatchCase("", (block,), (), True).law_under(known) for block in self.blocks]
+            found = [law for law in laws if law is not None]
+            return reduce(np.multiply.outer, found).ravel() if len(found) == len(laws) else None
+        law = np.zeros(self.blocks[0].vocabulary ** self.length)
+        for drafts, probability in self.every_draft.items():
+            emitted = outcomes(partial(_emitted, SUSPECTS[known].run, *self.arguments(self._padded(drafts))))
+            if any(len(row) > width for rows in emitted for row, width in zip(rows, self.widths, strict=True)):
+                return None  # no outcome
+            law += probability * self.law_of({self._flat(rows): chance for rows, chance in emitted.items()})
+        return law
+
+    def shown(self, inputs: Array, i: int) -> dict[str, Any]:
+        p, q, drafts = self.arguments(inputs[i])
+        return {"p": p, "q": q, "drafts": drafts}
+
+    def script(self, where: str, name: str, calls: int) -> str | None:
+        if not self.small or any(block.order for block in self.blocks):
+            return None
+        p, q, _ = self.arguments(self.inputs(1, np.random.default_rng(0))[0])
+        return f"""\
+import numpy as np
+from {where} import {name} as verify_batch
+
+p = np.array({p.tolist()})
+q = np.array({q.tolist()}).reshape({q.shape})
+gammas = {[block.gamma for block in self.blocks]}
+rng = np.random.default_rng(0)
+n, V = {calls}, p.shape[2]
+counts = np.zeros((V,) * (sum(gammas) + len(gammas)))
+for _ in range(n):
+    drafts = np.full(q.shape[:2], -1)
+    for b, gamma in enumerate(gammas):
+        drafts[b, :gamma] = [rng.choice(V, p=row) for row in q[b, :gamma]]
+    together = []
+    for b, row in enumerate(verify_batch(p.copy(), q.copy(), drafts, rng)):
+        tokens = [int(token) for token in row if token >= 0]
+        tokens += [rng.choice(V, p=own) for own in p[b, len(tokens) : gammas[b] + 1]]  # completed by p
+        together += tokens
+    counts[tuple(together)] += 1
+target = np.ones(())
+for b, gamma in enumerate(gammas):
+    for row in p[b, : gamma + 1]:
+        target = np.multiply.outer(target, row)
+for tokens in np.ndindex(target.shape):
+    print(tokens, "emitted", counts[tokens] / n, "target", target[tokens])
+"""
+
+
+def _emitted(verify: VerifyBatch, p: Array, q: Array, drafts: Array, coins: Coins) -> Rows:
+    return verify(p.copy(), q.copy(), drafts, coins)
+
+
+def as_rows(answer: Any, vocabulary: int, widths: tuple[int, ...]) -> Rows:
+    """The tokens of each sequence; raises :class:`Broken` unless these are 1 to ``widths[b]``, and then only -1."""
+    rows = answer.tolist() if hasattr(answer, "tolist") else answer
+    if not isinstance(rows, list | tuple) or len(rows) != len(widths):
+        raise Broken(f"returns {short(answer)}; expected {len(widths)} rows of tokens, one for each sequence")
+    return tuple(_row(rows[b], b, vocabulary, width, max(widths)) for b, width in enumerate(widths))
+
+
+def _row(row: Any, b: int, vocabulary: int, width: int, most: int) -> Tokens:
+    values = row.tolist() if hasattr(row, "tolist") else row
+    if not isinstance(values, list | tuple):
+        raise Broken(f"returns {short(row)} for sequence {b}; expected a row of tokens")
+    if len(values) > most:
+        raise Broken(f"returns a row of {len(values)} for sequence {b}; expected at most {most}")
+    kept = list(values)
+    while kept and kept[-1] == -1:
+        kept.pop()
+    try:
+        return as_emitted(kept, vocabulary, width)
+    except Broken as broken:
+        raise Broken(f"{broken}, for sequence {b}") from None
+
+
+# The battery ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def cases() -> tuple[BatchCase, ...]:
+    """The battery, the simplest first."""
+    found = [*_small_ones()]
+    few = found[1]
+    found.append(BatchCase("two calls in turn", few.blocks, in_turn(few.events[0])))
+    return (*found, *_of_small_blocks(), *_large_ones())
+
+
+def _small_ones() -> Iterator[BatchCase]:
+    """Two or three sequences, all their tokens together."""
+    half, other, third = [[0.7, 0.3], [0.2, 0.8]], [[0.25, 0.75], [0.6, 0.4]], [[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]]
+    few, more = [[0.4, 0.6]], [[0.8, 0.2]]
+    one, two = _block(half, few), _block(other, more)
+    yield _small("two sequences of one draft", (one, two), enumerated=True)
+    yield _small("one sequence without drafts, one of one", (_block([[0.35, 0.65]], []), one), enumerated=True)
+    yield _small("one sequence of one draft, one without", (two, _block([[0.1, 0.9]], [])), enumerated=True)
+    yield _small("one sequence of two drafts, one of one", (_block(third, [[0.9, 0.1], [0.5, 0.5]]), one))
+    yield _small("one sequence of one draft, one of two", (two, _block(third, [[0.1, 0.9], [0.4, 0.6]])))
+    yield _small("three sequences, two of them alike", (one, one, two))
+    even, certain = [0.5, 0.5], [1.0, 0.0]
+    kept = _block([[0.9, 0.1], even, even], [certain, certain])
+    yield _small("two sequences of two certain drafts", (kept, kept))
+    named = {found.name: found.block for found in small_blocks()}
+    for name in ("certain drafts, kept with 0.995", "certain drafts, kept half the time"):
+        yield _small(f"{name}; one draft", (named[name], two))
+    for name in (
+        "one token as likely in both",
+        "rows differ, three tokens",
+        "q proportional to 1/p",
+        "q one-hot, as a greedy draft",
+    ):
+        yield _small(f"{name}; no drafts", (named[name], _block([[0.2, 0.3, 0.5]], [])))
+    for name in ("disjoint supports", "zeros in p"):
+        yield _small(f"{name}; no drafts", (named[name], _block([[0.1, 0.2, 0.3, 0.4]], [])))
+
+
+def _of_small_blocks() -> Iterator[BatchCase]:
+    """All small blocks of the battery that have the same vocabulary, as one batch."""
+    by_size: dict[int, list[Named]] = {}
+    for named in small_blocks():
+        by_size.setdefault(named.block.vocabulary, []).append(named)
+    for size, found in sorted(by_size.items()):
+        yield _wide(f"{len(found)} sequences of {size} tokens", found)
+
+
+def _large_ones() -> Iterator[BatchCase]:
+    for named in large_blocks()[1:4]:
+        block, size = named.block, named.block.vocabulary
+        short_one = Block(block.p[1:], block.q[1:], 0)
+        labels = named.events[0].labels
+        one = Named("one draft", short_one, (Events("two tokens, by class", (0, 1), labels),))
+        yield _wide(f"two sequences of {size} tokens", [named, one])
+
+
+def _wide(name: str, found: list[Named]) -> BatchCase:
+    """Events of each sequence, and first tokens of three neighbours, the last of which are the first of the next."""
+    blocks = tuple(named.block for named in found)
+    starts = np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()
+    own = [
+        OfRows(f"{named.name}: {events.name}", (OfBlock(named.block, events),), (start,))
+        for named, start in zip(found, starts, strict=False)
+        for events in named.events
+    ]
+    firsts = [OfBlock(named.block, Events("first token", (0,), named.events[0].labels)) for named in found]
+    together = [
+        OfRows(f"first tokens of sequences {b} to {end - 1}", tuple(firsts[b:end]), tuple(starts[b:end]))
+        for b in range(0, len(found) - 1, 2)
+        for end in [min(b + 3, len(found))]
+    ]
+    return BatchCase(name, blocks, (*own, *together))
+
+
+@cache
+def both_ends() -> tuple[BatchCase, ...]:
+    """Two tokens, the first with a mass of a billionth: drafted, it must come out with the coins at one of their ends.
+
+    No more than that can be asked of single precision, in which 1 - 1e-9 is 1.
+    """
+    rest = _block([[0.5, 0.5]], [])
+    return tuple(
+        _small(
+            f"a mass of 1e-9, drafted with {draft[0]}",
+            (_block([[1e-9, 1 - 1e-9], [0.5, 0.5]], [draft]), rest),
+            enumerated=True,
+            both_ends=True,
+        )
+        for draft in ([1.0, 0.0], [0.5, 0.5])
+    )
+
+
+def simplest() -> Iterator[BatchCase]:
+    """Two sequences of two tokens, then ragged ones and three tokens, from the smallest up."""
+    even, high, low, one = [0.5, 0.5], [0.75, 0.25], [0.25, 0.75], [1.0, 0.0]
+    for first, second, q in ((even, high, low), (high, even, low), (low, high, even), (even, one, high)):
+        lone, drafted = _block([second], []), _block([first, second], [q])
+        other, longer = _block([second, first], [first]), _block([first, second, first], [q, first])
+        batches: list[tuple[Block, ...]] = [(_block([first], []), lone), (drafted, lone), (lone, drafted)]
+        batches += [(drafted, drafted), (drafted, other), (drafted, lone, other), (longer, other), (other, longer)]
+        for blocks in batches:
+            gammas = [block.gamma for block in blocks]
+            yield _small(f"V = 2, gammas {', '.join(map(str, gammas))}", blocks, enumerated=sum(gammas) < 3)
+    third, rising = [0.5, 0.25, 0.25], [0.25, 0.25, 0.5]
+    yield _small("V = 3, gammas 1, 0", (_block([third, rising], [rising]), _block([third], [])), enumerated=True)
+
+
+def _small(name: str, blocks: tuple[Block, ...], enumerated: bool = False, both_ends: bool = False) -> BatchCase:
+    starts = tuple(np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()[:-1])
+    events = OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts)
+    return BatchCase(name, blocks, (events,), True, enumerated, both_ends)
+
+
+def _block(p: list[list[float]], q: list[list[float]]) -> Block:
+    return Block(tuple(np.array([row]) for row in p), tuple(np.array([row]) for row in q), 0)

@@ -1,0 +1,214 @@
+"""What the counts say: sequential tests of every case, and which known bug explains them.
+
+Each kind of events of each case has one :class:`~simlab.statistics.Sequential`, which half bets on the known bugs. All
+together raise a false alarm with probability at most ``FALSE_ALARMS``, however long one goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Case
+from simlab.certify.engine.exact import ROUNDING
+from simlab.certify.engine.tasks import Counts
+from simlab.statistics import Sequential
+from simlab.statistics.likelihood_ratio import FINENESS, tails
+
+FALSE_ALARMS = 1e-6  # of a whole certificate
+BY_SAMPLING = 0.9  # the part of them that sampling may raise; enumeration raises far less than the rest
+ALIKE = 1e-9  # TV up to which two laws are one
+MOST_CALLS = 1 << 24  # beyond which no power is computed
+FITS = 1e-3  # a bug explains the counts unless they would be rarer than this under it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The counts of one kind of events of one case that no lossless callable gives."""
+
+    case: int
+    events: int
+    log_e: float
+    counts: Array
+
+
+class Evidence:
+    """Counts of all cases, and what they are evidence of."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.cases = cases
+        self.tests = [
+            [Sequential(events.law, _others(case, k)) for k, events in enumerate(case.events)] for case in cases
+        ]
+        self.level = BY_SAMPLING * FALSE_ALARMS / max(1, sum(map(len, self.tests)))
+        self.counts = [[np.zeros(len(events.law), np.int64) for events in case.events] for case in cases]
+        self.calls = np.zeros(len(cases), np.int64)
+        self.seconds = np.zeros(len(cases))
+
+    def add(self, found: Counts) -> None:
+        """Take in the counts of a batch."""
+        self.add_counts(found.task.case, found.counts, found.calls)
+        self.seconds[found.task.case] += found.seconds
+
+    def add_counts(self, i: int, counts: Sequence[Array], calls: int) -> None:
+        """Take in counts of every kind of events of case i."""
+        for k, seen in enumerate(counts):
+            self.counts[i][k] += seen
+            if seen.any():
+                self.tests[i][k] = self.tests[i][k].update(seen)
+        self.calls[i] += calls
+
+    @property
+    def finding(self) -> Finding | None:
+        """The strongest of the findings; ``None`` where there is none."""
+        strength = [
+            (float(test.highest), i, k) for i, row in enumerate(self.tests) for k, test in enumerate(row) if test.n
+        ]
+        log_e, i, k = max(strength, default=(0.0, 0, 0))
+        return Finding(i, k, log_e, self.counts[i][k].copy()) if log_e >= -np.log(self.level) else None
+
+    def diagnosis(self) -> Diagnosis:
+        """The known bugs that explain all counts."""
+        seen = {i: self.counts[i][0] for i, case in enumerate(self.cases) if case.suspects and self.calls[i]}
+        return diagnosed(self.cases, seen)
+
+    # What a pass is worth ------------------------------------------------------------------------------------
+
+    def bounds(self, confidence: float) -> list[list[float]]:
+        """For every kind of events, how far in TV they can still be from the target, all at once with confidence."""
+        tests = sum(map(len, self.tests))
+        each = 1 - (1 - confidence) / max(1, tests)
+        return [[test.tv_upper(each) if test.n else 1.0 for test in row] for row in self.tests]
+
+    def detectable(self) -> list[list[float]]:
+        """For every kind of events, the smallest TV that raises an alarm with power 0.999; infinite if none does."""
+        return [[test.detectable(test.n, self.level) if test.n else inf for test in row] for row in self.tests]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Known bugs by name; ``explains`` says whether they explain everything that was counted."""
+
+    names: tuple[str, ...]
+    explains: bool
+
+    def told(self) -> str:
+        """The diagnosis in plain language."""
+        if not self.names:
+            return "looks like none of the known bugs"
+        if not self.explains:
+            return f"comes nearest to: {self.names[0]}, which does not explain it all"
+        others = f" (or, which looks the same here: {'; '.join(self.names[1:])})" if len(self.names) > 1 else ""
+        return f"looks like: {self.names[0]}{others}"
+
+
+def diagnosed(cases: Sequence[Case], counts: Mapping[int, Array]) -> Diagnosis:
+    """The known bugs that explain all counts of all cases, the likeliest first; else the one that comes nearest."""
+    names = {name for i in counts for name in cases[i].suspects}
+    gains = {
+        name: sum(_gain(cases[i], counts[i], cases[i].suspects.get(name)) for i in counts) for name in sorted(names)
+    }
+    ranked = sorted((name for name in gains if gains[name] > 0), key=lambda name: -gains[name])
+    fitting = [name for name in ranked if _fits(name, cases, counts)]
+    if fitting:
+        best = gains[fitting[0]]
+        return Diagnosis(tuple(name for name in fitting if gains[name] > best - np.log(1 / FITS)), True)
+    most = sum(_gain(cases[i], seen, seen / seen.sum()) for i, seen in counts.items())
+    return Diagnosis(tuple(name for name in ranked[:1] if gains[name] > 0.5 * most), False)
+
+
+def recognised(cases: Sequence[Case], laws: Mapping[int, Array]) -> Diagnosis:
+    """The known bugs under which these cases have exactly these laws; else the one that comes nearest."""
+    off = {
+        name: max(_apart(law, cases[i].suspects.get(name, cases[i].events[0].law)) for i, law in laws.items())
+        for name in sorted({name for i in laws for name in cases[i].suspects})
+    }
+    same = tuple(name for name, most in off.items() if most <= ROUNDING)
+    if same or not off:
+        return Diagnosis(same, bool(same))
+    whole = max(_apart(law, cases[i].events[0].law) for i, law in laws.items())
+    nearest = min(off, key=lambda name: off[name])
+    return Diagnosis((nearest,) if off[nearest] < 0.5 * whole else (), False)
+
+
+def _apart(law: Array, other: Array) -> float:
+    return float(np.abs(law - other).sum() / 2)
+
+
+def _gain(case: Case, counts: Array, law: Array | None) -> float:
+    """The log likelihood under a law, less that under the target."""
+    target, some = case.events[0].law, counts > 0
+    with np.errstate(divide="ignore"):
+        # what a law excludes may come of a slip elsewhere: it costs much, not everything
+        ratios = np.maximum(np.log((target if law is None else law)[some]), -50) - np.maximum(np.log(target[some]), -50)
+    return float(counts[some] @ ratios)
+
+
+def _fits(name: str, cases: Sequence[Case], counts: Mapping[int, Array]) -> bool:
+    worst = 1.0
+    for i, seen in counts.items():
+        law = cases[i].suspects.get(name, cases[i].events[0].law)
+        worst = min(worst, float(Sequential(law).update(seen).p_value))
+    return worst * len(counts) > FITS
+
+
+def _others(case: Case, k: int) -> list[Array]:
+    """The laws of known bugs that differ from the target and from each other; only of the first of the events."""
+    found: list[Array] = []
+    for law in case.suspects.values() if k == 0 else ():
+        if all(abs(law - other).sum() / 2 > ALIKE for other in (case.events[0].law, *found)):
+            found.append(law)
+    return found
+
+
+def divergence(law: Array, target: Array) -> float:
+    """KL of a law from the target; what the target excludes counts as a factor of e^20."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.minimum(np.log(law / target), 20.0)
+    return float(law[law > 0] @ ratios[law > 0])
+
+
+def calls_needed(case: Case, wrong: Array, level: float, power: float) -> int | None:
+    """How many calls of a case surely raise the alarm where its first events follow ``wrong``, a law that is bet on.
+
+    An alarm by the bet on ``wrong`` alone is counted, so fewer may do. ``None`` where the case cannot see it.
+    """
+    law = case.events[0].law
+    if abs(law - wrong).sum() / 2 <= ALIKE:
+        return None
+    edge = float(np.log(2 * max(1, len(_others(case, 0))) / level))
+    if edge > MOST_CALLS * divergence(wrong, law):  # not even in the mean
+        return None
+    return _smallest(lambda n: _reached(law, wrong, n, edge) >= power)
+
+
+def _reached(law: Array, wrong: Array, n: int, edge: float) -> float:
+    """The probability that n outcomes of ``wrong`` have a log likelihood ratio of ``edge``, or one that is excluded."""
+    inside = (law > 0) & (wrong > 0)
+    outside = float(wrong[law <= 0].sum())
+    if not inside.any():
+        return 1 - (1 - outside) ** n
+    left = wrong[inside] / wrong[inside].sum()
+    ratios = np.log(wrong[inside] / law[inside])
+    step = max(float(np.sqrt(left @ (ratios - left @ ratios) ** 2)), 1e-6) / FINENESS
+    scores = np.rint(ratios / step).astype(np.int64)
+    drift = n * float(left @ (ratios - step * scores))  # what rounding takes from n of them; its spread is negligible
+    reached = tails(scores, left, n, np.array([int(np.ceil((edge - drift) / step))]))
+    return float(1 - (1 - outside) ** n * (1 - reached[0]))
+
+
+def _smallest(enough: Callable[[int], bool], most: int = MOST_CALLS) -> int | None:
+    n = 1
+    while not enough(n):
+        n *= 2
+        if n > most:
+            return None
+    low = n // 2
+    while n - low > max(1, n // 64):
+        middle = (low + n) // 2
+        low, n = (low, middle) if enough(middle) else (middle, n)
+    return n

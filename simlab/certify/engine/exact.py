@@ -1,0 +1,157 @@
+"""What somebody's code emits exactly, and what it does where a coin falls on its edge.
+
+Both need its randomness to be uniforms that can be given (:mod:`simlab.certify.engine.scripted`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Broken, Case, Function
+from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.engine.scripted import (
+    MOST,
+    NotScripted,
+    Piece,
+    Scripted,
+    at_extremes,
+    exact_law,
+    law_of,
+    mispredicted,
+    one_at_its_end,
+)
+
+TRIED = 200  # random lists of uniforms a tree of outcomes is tried on, for each input
+SURE = 40.0  # a tree that predicts SURE / TV outcomes is off by less than TV / 2, but for a probability of 2e-9
+ROUNDING = 1e-5  # TV that rounding in float32 can make
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The law of the outcomes of case number ``case``.
+
+    ``predicted`` random lists of uniforms gave the outcome that the enumeration says. Where ``deviates``, these are
+    enough to be sure that the target's is another law.
+    """
+
+    case: int
+    law: Array
+    predicted: int
+    deviates: bool
+
+
+class AtTheEdge(Exception):
+    """With these uniforms something comes out that must not, or nothing."""
+
+    def __init__(self, kind: str, message: str, inputs: Any, uniforms: tuple[float, ...]) -> None:
+        super().__init__(message)
+        self.kind, self.inputs, self.uniforms = kind, inputs, uniforms
+
+
+def exactly(number: int, case: Case, function: Function, rng: np.random.Generator) -> Exact | None:
+    """The law of what comes out, if it can be enumerated and the enumeration predicts random outcomes.
+
+    Raises :class:`~simlab.certify.engine.scripted.NotScripted` where it cannot be, and :class:`AtTheEdge` where a call
+    goes wrong.
+    """
+    target = case.events[0].law
+    law, calls = np.zeros(len(target)), list[tuple[float, Any, _Trying, Piece | Tokens]]()
+    for probability, inputs, edges in case.branches:
+        call = _Trying(asked(case, function, inputs))
+        with call.told(inputs):
+            tree = exact_law(call, edges())
+        calls.append((probability, inputs, call, tree))
+        law += probability * case.law_of(law_of(tree))
+    tv = float(np.abs(law - target).sum() / 2)
+    deviates = tv > ROUNDING
+    if deviates and not all(isinstance(tree, Piece) for *_, tree in calls):
+        return None  # it asks for nothing: it draws elsewhere, perhaps beforehand, or it is wrong, as sampling shows
+    tried = 0
+    for probability, inputs, call, tree in calls:
+        n = max(TRIED, ceil(probability * SURE / tv)) if deviates else TRIED
+        with call.told(inputs):
+            wrong = mispredicted(call, tree, min(n, MOST), rng)
+        if wrong:
+            return None
+        tried += min(n, MOST)
+    if case.both_ends and (target[law == 0] > 0).any():
+        never = case.events[0].told(int(np.flatnonzero((target > 0) & (law == 0))[0]))
+        raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
+    return Exact(number, law, tried, deviates and tried >= SURE / tv)
+
+
+def check_edges(case: Case, function: Function) -> None:
+    """Try all coins at their ends; raises :class:`AtTheEdge` for an outcome that the target excludes, or for none.
+
+    One coin at its end must be enough. Raises :class:`~simlab.certify.engine.scripted.NotScripted` where none can be
+    given.
+    """
+    for _, inputs, _ in case.branches:
+        call = _Trying(asked(case, function, inputs))
+
+        def wrong(uniforms: tuple[float, ...], call: _Trying = call, inputs: Any = inputs) -> AtTheEdge | None:
+            try:
+                with call.told(inputs):
+                    tokens = call(Scripted(uniforms))
+            except AtTheEdge as edge:
+                return edge
+            if (case.law_of({tokens: 1.0}) * case.events[0].law).any():
+                return None
+            return AtTheEdge("edge", f"emits {list(tokens)}, which the target excludes", inputs, call.uniforms)
+
+        for uniforms in at_extremes(call):
+            if wrong(uniforms):
+                asked_for = call.uniforms
+                for one in one_at_its_end(asked_for):
+                    if edge := wrong(one):
+                        raise edge
+
+
+def raised(error: BaseException) -> str:
+    """An exception, told in one line."""
+    told = " ".join(f"raises {type(error).__name__}: {error}".split())[:300]
+    return told.encode("utf-8", "backslashreplace").decode()
+
+
+def asked(case: Case, function: Function, inputs: Any) -> Callable[[np.random.Generator], Tokens]:
+    """One call, as a function of the generator."""
+    return partial(case.ask, function, inputs, 0)
+
+
+class _Trying:
+    """Remembers what the last call was given."""
+
+    def __init__(self, call: Callable[[np.random.Generator], Tokens]) -> None:
+        self.call = call
+        self._last = Scripted(())
+
+    def __call__(self, rng: np.random.Generator) -> Tokens:
+        assert isinstance(rng, Scripted), "its uniforms are given"
+        self._last = rng
+        return self.call(rng)
+
+    @property
+    def uniforms(self) -> tuple[float, ...]:
+        """Those that the last call was given."""
+        given = tuple(self._last.uniforms[: self._last.asked])
+        return given + (self._last.beyond,) * (self._last.asked - len(given))
+
+    @contextmanager
+    def told(self, inputs: Any) -> Iterator[None]:
+        """Raise :class:`AtTheEdge` with the uniforms for whatever goes wrong in a call."""
+        try:
+            yield
+        except NotScripted:
+            raise
+        except Broken as broken:
+            raise AtTheEdge("broken", str(broken), inputs, self.uniforms) from None
+        except (Exception, SystemExit) as error:
+            raise AtTheEdge("raises", raised(error), inputs, self.uniforms) from None

@@ -1,0 +1,144 @@
+"""What is said of a callable that fails: the smallest case, what comes out of it, and what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from simlab.certify.certificate import Failure, listed, plain
+from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.registry import Contract
+from simlab.certify.engine.evidence import Evidence, Finding, recognised
+from simlab.certify.engine.exact import Exact
+from simlab.certify.engine.shrink import Smallest, smallest_fault, smallest_wrong, tv
+from simlab.certify.engine.tasks import LOST, Edges, Enumerate, Fault
+
+ENDS = "a coin is 0 or the largest float below 1 (one in 2^24 in single precision, in 2^53 in double)"
+
+WRITTEN = 64  # numbers of an argument that a program may hold
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A callable under its contract, with what is known of it: counts, and laws that were enumerated."""
+
+    contract: Contract
+    function: Function
+    seed: int
+    limit: float
+    processes: int
+    subject: str
+    evidence: Evidence
+    laws: Mapping[int, Exact]
+
+    @property
+    def _cases(self) -> tuple[Case, ...]:
+        return (*self.evidence.cases, *self.contract.both_ends())
+
+    def of_law(self, found: Finding | Exact) -> Failure:
+        """What comes out does not follow the target."""
+        case = self._cases[found.case]
+        if isinstance(found, Exact):
+            laws = {i: exact.law for i, exact in self.laws.items() if i < len(self.evidence.cases)}
+            diagnosis, first = recognised(self.evidence.cases, laws), Smallest(case, 0, None, found.law)
+        else:
+            diagnosis = self.evidence.diagnosis()
+            counts = found.counts if found.events == 0 else None
+            first = Smallest(case, int(found.counts.sum()), counts, None)
+        simple = chain(self.contract.simplest(), (case for case in self.evidence.cases if case.branches))
+        small = (
+            smallest_wrong(simple, self.function, self.seed, self.limit, self.processes, bool(self.laws), diagnosis)
+            or first
+        )
+        target = small.case.events[0].law
+        measured = None if small.counts is None else tv(small.counts / small.counts.sum(), target)
+        exact = None if small.law is None else tv(small.law, target)
+        size = f"{exact:.4g}" if exact is not None else f"about {measured:.2g}" if measured is not None else "not 0"
+        return Failure(
+            kind="law",
+            at_the_ends=False,
+            found_in=case.name,
+            told=f"TV from the target is {size} in the smallest case that fails ({small.case.name})",
+            case=small.case.name,
+            arguments=self._arguments(small.case),
+            calls=small.calls,
+            tv_measured=measured,
+            tv_exact=exact,
+            outcomes=listed(small.case, small.counts, small.law),
+            diagnosis=diagnosis.told(),
+            known=diagnosis.names,
+            script=self._script(small),
+        )
+
+    def of_fault(self, fault: Fault) -> Failure:
+        """It raises, hangs, ends its process, or returns what it must not."""
+        where = self._cases[fault.task.case]
+        small = Smallest(where, fault.call + 1, None, None, fault)
+        if fault.kind in ("broken", "raises", "edge"):
+            small = (
+                smallest_fault(
+                    iter(self.contract.simplest()), self.function, self.seed, self.limit, self.processes, fault
+                )
+                or small
+            )
+        shown = small.fault or fault
+        given = self._given(small.case, shown)
+        arguments = plain(given) | ({"uniforms": list(shown.uniforms)} if shown.uniforms else {})
+        at = f", but only where {ENDS}" if shown.at_the_ends else ""
+        return Failure(
+            kind=fault.kind,
+            found_in=where.name,
+            told=f"it {shown.message}, in {small.case.name}{at}",
+            at_the_ends=shown.at_the_ends,
+            case=small.case.name,
+            arguments=arguments,
+            calls=small.calls,
+            tv_measured=None,
+            tv_exact=None,
+            outcomes=[],
+            diagnosis="",
+            known=(),
+            script=None if shown.kind in LOST else self._one_call(given, shown.uniforms),
+        )
+
+    def _given(self, case: Case, fault: Fault) -> dict[str, Any]:
+        """The arguments of the call that went wrong, where it is known which one that was."""
+        if not isinstance(fault.task, Edges | Enumerate):
+            return case.shown(fault.task.inputs(case, self.seed), fault.task.place(fault.call))
+        return {} if fault.kind in LOST else case.shown(fault.inputs, fault.call)
+
+    def _arguments(self, case: Case) -> dict[str, Any]:
+        inputs = case.inputs(1, np.random.default_rng(self.seed))
+        return plain(case.shown(inputs, 0))
+
+    def _script(self, small: Smallest) -> str | None:
+        where, _, name = self.subject.partition(":")
+        return small.case.script(where, name or self.contract.name, small.calls)
+
+    def _one_call(self, arguments: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
+        """A program that calls with these arguments and prints the answer; ``None`` if they are too long to write."""
+        if not arguments or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in arguments.values()):
+            return None
+        where, _, name = self.subject.partition(":")
+        given = ", ".join(arguments)
+        once = f"print({self.contract.name}({given}, Scripted({list(uniforms)})))"
+        often = (
+            f"rng = np.random.default_rng(0)\nprint({{str({self.contract.name}({given}, rng)) for _ in range(1000)}})"
+        )
+        lines = [
+            "import numpy as np",
+            f"from {where} import {name or self.contract.name} as {self.contract.name}",
+            *(
+                ["from simlab.certify.engine.scripted import Scripted  # answers with these uniforms"]
+                if uniforms
+                else []
+            ),
+            "",
+            *(f"{argument} = np.array({one.tolist()})" for argument, one in arguments.items()),
+            once if uniforms else often,
+        ]
+        return "\n".join(lines) + "\n"

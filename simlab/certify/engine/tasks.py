@@ -1,0 +1,215 @@
+"""What a process that calls somebody's code is asked to do with one case."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Broken, Case, Function
+from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.engine import exact
+from simlab.certify.engine.scripted import NotScripted
+
+LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
+HIDDEN = "the same arguments and generator give other tokens when it is called again: hidden state"
+ASKED_AGAIN = 8  # calls that are made twice to see whether the same generator gives the same tokens
+
+
+class Task(ABC):
+    """Work on case number :attr:`case` of a list."""
+
+    case: int
+
+    @abstractmethod
+    def run(self, case: Case, function: Function, seed: int) -> Any:
+        """What comes of it. Raises what ``function`` raises, and ``Broken``."""
+
+    def inputs(self, case: Case, seed: int) -> Any:
+        """The inputs of the calls it makes, where they are known."""
+        return None
+
+    def place(self, call: int) -> int:
+        """The place of a call's input among them."""
+        return call
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of every kind of events of a case, after so many calls, and the seconds these took."""
+
+    task: Sample
+    calls: int
+    counts: tuple[Array, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Sample(Task):
+    """``calls`` calls, or fewer if they take more than ``seconds``; ``number`` tells the batches of a case apart."""
+
+    case: int
+    number: int
+    calls: int
+    seconds: float = inf
+
+    def _streams(self, seed: int) -> list[np.random.Generator]:
+        """Three generators: for drafts, for the callable, for completion."""
+        return [np.random.default_rng([seed, self.case, self.number, purpose]) for purpose in range(3)]
+
+    def inputs(self, case: Case, seed: int) -> Any:
+        return case.inputs(self.calls, self._streams(seed)[0])
+
+    def run(self, case: Case, function: Function, seed: int) -> Counts:
+        _, verifying, completing = self._streams(seed)
+        inputs = self.inputs(case, seed)
+        tokens = np.full((self.calls, case.length), -1, np.int64)
+        start = time.perf_counter()
+        made, seconds = 0, 0.0
+        while made < self.calls and seconds < self.seconds:
+            emitted = case.ask(function, inputs, made, verifying)
+            tokens[made, : len(emitted)] = emitted
+            made, seconds = made + 1, time.perf_counter() - start
+        done = case.completed(tokens[:made], completing)
+        counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
+        return Counts(self, made, counts, seconds)
+
+
+@dataclass(frozen=True)
+class Conduct(Task):
+    """Whether the arguments are left alone, and the same generator gives the same tokens."""
+
+    case: int
+    seconds: float = inf
+
+    def inputs(self, case: Case, seed: int) -> Any:
+        return case.inputs(ASKED_AGAIN, np.random.default_rng([seed, self.case]))
+
+    def place(self, call: int) -> int:
+        return call % ASKED_AGAIN  # all are made twice
+
+    def run(self, case: Case, function: Function, seed: int) -> tuple[str, ...]:
+        inputs, notes = self.inputs(case, seed), list[str]()
+        watched = _Watching(function)
+        answers: list[list[Tokens]] = []
+        end = time.perf_counter() + self.seconds
+        for _ in range(2):
+            rng = np.random.default_rng([seed, self.case, 1])
+            before = _global_state()
+            answers.append([])
+            while len(answers[-1]) < ASKED_AGAIN and not (answers[-1] and time.perf_counter() > end):
+                answers[-1].append(case.ask(watched, inputs, len(answers[-1]), rng))
+            if _global_state() != before:
+                notes.append("draws from NumPy's global generator beside the one it is given")
+        if any(one != other for one, other in zip(*answers, strict=False)):  # one list may be shorter
+            notes.append(HIDDEN)
+        notes += [f"changes its argument {name} in place" for name in sorted(watched.changed)]
+        return tuple(dict.fromkeys(notes))
+
+
+def _global_state() -> str:
+    """NumPy's global generator, which a callable should leave alone."""
+    return repr(np.random.get_state())  # noqa: NPY002
+
+
+@dataclass
+class _Watching:
+    """A function whose arguments are compared before and after."""
+
+    function: Function
+    changed: set[str] = field(default_factory=set)
+
+    def __call__(self, *arguments: Any) -> Any:
+        before = [argument.copy() if isinstance(argument, np.ndarray) else None for argument in arguments]
+        answer = self.function(*arguments)
+        for place, (old, new) in enumerate(zip(before, arguments, strict=True)):
+            if old is not None and not np.array_equal(old, new, equal_nan=old.dtype.kind == "f"):
+                self.changed.add(str(place + 1))
+        return answer
+
+
+@dataclass(frozen=True)
+class Impossible:
+    """Why something cannot be done with this code."""
+
+    reason: str
+
+
+def _patient(function: Function, seconds: float) -> Function:
+    """The function, which is not called any more once so many seconds have passed."""
+    end = time.perf_counter() + seconds
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        if time.perf_counter() > end:
+            raise NotScripted("too slow")
+        return function(*arguments, **named)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Enumerate(Task):
+    """The exact law of the outcomes."""
+
+    case: int
+    seconds: float = inf
+
+    def run(self, case: Case, function: Function, seed: int) -> exact.Exact | Impossible:
+        try:
+            found = exact.exactly(
+                self.case, case, _patient(function, self.seconds), np.random.default_rng([seed, self.case, 2])
+            )
+        except NotScripted as why:
+            return Impossible(str(why))
+        return found or Impossible("an enumeration does not predict what it does")
+
+
+@dataclass(frozen=True)
+class Edges(Task):
+    """Coins at their ends; raises :class:`~simlab.certify.engine.exact.AtTheEdge`."""
+
+    case: int
+    seconds: float = inf
+
+    def run(self, case: Case, function: Function, seed: int) -> Impossible | None:
+        try:
+            exact.check_edges(case, _patient(function, self.seconds))
+        except NotScripted as why:
+            return Impossible(str(why))
+        return None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What went wrong, in which call of which task; ``uniforms`` where they were given."""
+
+    task: Task
+    kind: str  # broken, raises, hangs, dies, edge
+    message: str
+    call: int
+    inputs: Any = None
+    uniforms: tuple[float, ...] = ()
+
+    @property
+    def at_the_ends(self) -> bool:
+        """Whether it only shows with coins at their ends, and the process that calls is not lost."""
+        return self.kind == "edge" or (isinstance(self.task, Edges) and self.kind not in LOST)
+
+
+def attempt(task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int]) -> Any:
+    """What comes of a task, or the :class:`Fault` that ends it; ``calls`` tells how many calls have ended."""
+    first = calls()
+    try:
+        return task.run(case, function, seed)
+    except exact.AtTheEdge as edge:
+        return Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms)
+    except Broken as broken:  # the call has ended, and was counted
+        return Fault(task, "broken", str(broken), calls() - first - 1)
+    except (Exception, SystemExit) as error:
+        return Fault(task, "raises", exact.raised(error), calls() - first)

@@ -1,0 +1,95 @@
+"""A model of continuous tokens as plain arrays of one type, diagonal or dense, learned range or not.
+
+Whatever a model does is an affine map with noise, A x + B c + o + L e, so one index says which map is meant. Kernel t
+stands at t - 1, and three more at the end (:mod:`simlab.continuous.compiled.constants`): ``MARGINAL``, the law of x_0,
+and ``START``, that of x_T, do not look at a state; ``CONDITION`` has no noise, and its B x + o is the condition
+level + carry x of the token after x.
+
+A matrix is ``[d, K]``, K = 1 for a diagonal one and d for a dense one, so that both compile to one function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.sequences import Tokens
+
+Ahead = tuple[np.ndarray, np.ndarray, Chain]
+
+
+class CompiledModel(NamedTuple):
+    """J chains of one ``Tokens``: its own first, then those of the tokens ahead."""
+
+    slope: np.ndarray  # [J, T + 3, d, K], as the next three: A
+    drive: np.ndarray  # B
+    factor: np.ndarray  # L
+    inverse: np.ndarray  # of L; 0 where that is singular
+    offset: np.ndarray  # [J, T + 3, d]: o
+    volume: np.ndarray  # [J, T + 3]: log |det L|
+    width: np.ndarray  # [J, R, d], as the next two: R = T for a learned range, else 0
+    gate: np.ndarray
+    tilt: np.ndarray
+    end: np.ndarray  # [J]: 1 where the last step adds its noise, else 0
+    first: np.ndarray  # [d]: what stands before the first token
+
+
+def compiled_model(tokens: Tokens, ahead: Sequence[Ahead], with_marginal: bool) -> CompiledModel:
+    """``tokens`` as arrays, with chains for the tokens ``ahead``, as ``Tokens.ahead`` gives them.
+
+    Without ``with_marginal`` the marginals are left out, which do not exist for every chain.
+    """
+    known = [(tokens.carry, tokens.level, tokens.chain), *ahead]
+    maps = [_maps(*each, with_marginal) for each in known]
+    slope, drive, factor, offset = (np.stack([each[k] for each in maps]) for k in range(4))
+    none = np.zeros((0, tokens.dimension))
+    learned = [chain.learned or (none, none, none) for _, _, chain in known]
+    width, gate, tilt = (np.stack([each[k] for each in learned]) for k in range(3))
+    end = np.array([float(chain.noisy_end) for _, _, chain in known])
+    volume = _volumes(factor)
+    inverse = _inverses(factor, np.isfinite(volume))
+    return CompiledModel(slope, drive, factor, inverse, offset, volume, width, gate, tilt, end, tokens.first)
+
+
+def _maps(carry: np.ndarray, level: np.ndarray, chain: Chain, with_marginal: bool) -> tuple[np.ndarray, ...]:
+    """Slopes, drives and factors ``[T + 3, d, K]`` and offsets ``[T + 3, d]``."""
+    none = np.zeros_like(chain.slope[0])
+    drive, factor, offset = _marginal(chain) if with_marginal else (none, none, np.zeros(chain.dimension))
+    return (
+        _matrices([*chain.slope, none, none, none]),
+        _matrices([*chain.drive, drive, chain.start_drive, carry]),
+        _matrices([*chain.factor, factor, chain.start_factor, none]),
+        np.stack([*chain.offset, offset, chain.start_mean, level]),
+    )
+
+
+def _marginal(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How the mean of x_0 follows the condition, a root of its covariance, and its mean under the condition 0."""
+    size = chain.dimension
+    law = chain.marginal(np.concatenate([np.zeros((1, size)), np.eye(size)]))
+    drive, root = (law.mean[1:] - law.mean[0]).T, law.root()
+    return (np.diag(drive), np.diag(root), law.mean[0]) if chain.diagonal else (drive, root, law.mean[0])
+
+
+def _matrices(values: Sequence[np.ndarray]) -> np.ndarray:
+    """``[..., d, K]``."""
+    stacked = np.stack(values)
+    return stacked[..., None] if stacked.ndim == 2 else stacked
+
+
+def _volumes(roots: np.ndarray) -> np.ndarray:
+    """``[...]``: log |det| of the matrices ``[..., d, K]``; -inf for singular ones."""
+    if roots.shape[-1] > 1:
+        return np.linalg.slogdet(roots)[1]
+    with np.errstate(divide="ignore"):
+        return np.sum(np.log(np.abs(roots[..., 0])), axis=-1)
+
+
+def _inverses(roots: np.ndarray, regular: np.ndarray) -> np.ndarray:
+    """The inverses of those of the matrices ``[..., d, K]`` that are ``regular[...]``, else 0."""
+    found = np.zeros_like(roots)
+    found[regular] = np.linalg.inv(roots[regular]) if roots.shape[-1] > 1 else 1 / roots[regular]
+    return found

@@ -1,0 +1,202 @@
+"""Trajectories: Markov chains of Gaussian kernels from noise x_T to a token x_0.
+
+    x_T = D c + m + F e,    x_{t-1} = A_t x_t + B_t c + o_t + L_t(x_t) e_t,    e ~ N(0, I)
+
+c is the condition of the token, what its prefix and class amount to. Kernel t stands at index t - 1 of an array. All
+matrices of a chain are diagonal, ``[T, d]``, or all are dense, ``[T, d, d]``. CSpD, eqs. 1 and 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.checks import check_flag
+from simlab.continuous.models.gaussians import DENSE, DIAGONAL, Layout, Normal, as_numbers
+
+Noise = Callable[[int], np.ndarray]  # from a step, 0 for the start, to standard normals [B, d]
+LARGEST = 700.0  # where exponents are cut, here and in compiled code: exp of it is still a number
+
+
+class LearnedRange(NamedTuple):
+    """Standard deviations between a lower and a higher bound, as far as a state says (Nichol and Dhariwal, 2021).
+
+    log sd_t(x) = log low_t + width_t * sigmoid(gate_t * x + tilt_t), each ``[T, d]``; low is the chain's ``factor``,
+    and width half the logarithm of the ratio of the two variances, from 0 to 700.
+    """
+
+    width: np.ndarray
+    gate: np.ndarray
+    tilt: np.ndarray
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The kernels of one model, and where they start.
+
+    Parameters
+    ----------
+    slope, drive, factor
+        A_t, B_t and L_t: ``[T, d]`` if diagonal, ``[T, d, d]`` if dense; factors of dense covariances may be any root.
+    offset
+        o_t: ``[T, d]``.
+    start_factor, start_mean, start_drive
+        F, m and D, the law of x_T: ``[d]`` or ``[d, d]``, ``[d]``, and as the first. Without the last two they are 0.
+    learned
+        How standard deviations follow the state, for diagonal chains; without it they are fixed.
+    noisy_end
+        Whether the last step adds its noise. Where not, x_0 is the mean of a kernel that has a density all the same.
+
+    Raises ``ValueError`` for shapes that do not go together, what is no finite number, a learned range beside dense
+    matrices, and a ``noisy_end`` that is neither True nor False.
+    """
+
+    slope: np.ndarray
+    drive: np.ndarray
+    offset: np.ndarray
+    factor: np.ndarray
+    start_factor: np.ndarray
+    start_mean: np.ndarray = None  # type: ignore[assignment]  # zeros
+    start_drive: np.ndarray = None  # type: ignore[assignment]  # zeros
+    learned: LearnedRange | None = None
+    noisy_end: bool = True
+    steps: int = field(init=False)
+    dimension: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_flag("noisy_end", self.noisy_end)
+        start = as_numbers(self.start_factor, "start_factor")
+        absent = {"start_mean": np.zeros(start.shape[:1]), "start_drive": np.zeros(start.shape)}
+        for name in ("slope", "drive", "offset", "factor", "start_factor", "start_mean", "start_drive"):
+            given = getattr(self, name)
+            value = absent[name] if given is None and name in absent else as_numbers(given, name)
+            object.__setattr__(self, name, value)
+        if self.offset.ndim != 2 or 0 in self.offset.shape:
+            raise ValueError(f"offset has shape {self.offset.shape}; expected [T, d]")
+        if self.slope.ndim not in (2, 3):
+            raise ValueError(f"slope has shape {self.slope.shape}; expected [T, d] if diagonal or [T, d, d] if dense")
+        steps, size = self.offset.shape
+        layout = (steps, size) if self.slope.ndim == 2 else (steps, size, size)
+        expected: dict[str, tuple[int, ...]] = dict.fromkeys(("slope", "drive", "factor"), layout)
+        expected |= {"start_factor": layout[1:], "start_mean": (size,), "start_drive": layout[1:]}
+        for name, shape in expected.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"{name} has shape {getattr(self, name).shape}; expected {shape} beside the others")
+        if self.learned is not None:
+            object.__setattr__(self, "learned", self._learned((steps, size)))
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "dimension", size)
+
+    def _learned(self, shape: tuple[int, int]) -> LearnedRange:
+        """The learned range, checked."""
+        if not isinstance(self.learned, LearnedRange):
+            raise ValueError(f"learned is {self.learned!r}; expected a LearnedRange of width, gate and tilt")
+        parts = {name: as_numbers(part, f"{name} of learned") for name, part in self.learned._asdict().items()}
+        if not self.diagonal or any(part.shape != shape for part in parts.values()):
+            raise ValueError(f"a learned range needs diagonal matrices and shapes {shape} as they have")
+        width = parts["width"]
+        if ((width < 0) | (width > LARGEST)).any():
+            wrong = width[(width < 0) | (width > LARGEST)][0]
+            raise ValueError(f"width of learned holds {wrong}; expected numbers from 0 to {LARGEST:g}")
+        return LearnedRange(**parts)
+
+    @property
+    def diagonal(self) -> bool:
+        return self.slope.ndim == 2
+
+    @property
+    def layout(self) -> Layout:
+        return DIAGONAL if self.diagonal else DENSE
+
+    # One kernel ------------------------------------------------------------------------------------------------
+
+    def mean(self, t: int, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """``[B, d]``: where kernel t goes from the states ``x[B, d]`` under the conditions ``c[B, d]``."""
+        times = self.layout.times
+        return times(self.slope[t - 1], x) + (times(self.drive[t - 1], c) + self.offset[t - 1])
+
+    def root(self, t: int, x: np.ndarray) -> np.ndarray:
+        """``[d]``, ``[d, d]`` or, where it follows the state, ``[B, d]``: the root L_t(x) of the covariance."""
+        if self.learned is None:
+            return self.factor[t - 1]
+        width, gate, tilt = (part[t - 1] for part in self.learned)
+        with np.errstate(over="ignore"):  # a product that is infinite is cut as well
+            exponent = np.clip(-(gate * x + tilt), -LARGEST, LARGEST)
+        return self.factor[t - 1] * np.exp(width / (1 + np.exp(exponent)))
+
+    def step(self, t: int, x: np.ndarray, c: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """``[B, d]``: x_{t-1}; at the end without noise where the chain adds none."""
+        mean = self.mean(t, x, c)
+        return mean + self.layout.times(self.root(t, x), noise) if t > 1 or self.noisy_end else mean
+
+    def log_volume(self, t: int, x: np.ndarray) -> np.ndarray:
+        """``[B]``: log sqrt(det S_t)."""
+        return np.broadcast_to(self.layout.log_volume(self.root(t, x)), x.shape[:1])
+
+    def log_density(self, t: int, to: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """``[B]``: log p(x_{t-1} = to | x_t = x), up to d/2 log 2 pi, which both models share."""
+        away = self.layout.whitened(self.root(t, x), to - self.mean(t, x, c))
+        return -0.5 * np.sum(away * away, axis=-1) - self.log_volume(t, x)
+
+    def start(self, c: np.ndarray) -> np.ndarray:
+        """``[B, d]``: the means of x_T."""
+        return self.layout.times(self.start_drive, c) + self.start_mean
+
+    def log_start(self, x: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """``[B]``: log p(x_T = x), up to the same constant."""
+        away = self.layout.whitened(self.start_factor, x - self.start(c))
+        return -0.5 * np.sum(away * away, axis=-1) - self.layout.log_volume(self.start_factor)
+
+    # All of them -----------------------------------------------------------------------------------------------
+
+    def walk(self, c: np.ndarray, noise: Noise) -> np.ndarray:
+        """``[T + 1, B, d]``: a trajectory for each condition ``c[B, d]``, x_t at index t."""
+        states = np.empty((self.steps + 1, *c.shape))
+        states[self.steps] = self.start(c) + self.layout.times(self.start_factor, noise(0))
+        for t in range(self.steps, 0, -1):
+            states[t - 1] = self.step(t, states[t], c, noise(t))
+        return states
+
+    def marginal(self, c: np.ndarray) -> Normal:
+        """The law of x_0: means ``[B, d]`` and one covariance ``[d, d]``.
+
+        Raises ``ValueError`` where standard deviations follow the state: then it is not normal.
+        """
+        self.check_fixed()
+        layout = self.layout
+        mean, covariance = self.start(c), layout.squared(self.start_factor)
+        for t in range(self.steps, 0, -1):
+            mean, covariance = self.mean(t, mean, c), layout.through(self.slope[t - 1], covariance)
+            if t > 1 or self.noisy_end:
+                covariance = covariance + layout.squared(self.factor[t - 1])
+        return Normal(mean, layout.dense(covariance))
+
+    # What can be asked of it -----------------------------------------------------------------------------------
+
+    def check_fixed(self) -> None:
+        """Raise ``ValueError`` where standard deviations follow the state."""
+        if self.learned is not None:
+            raise ValueError("the chain has a learned range; expected fixed variances: only then are states normal")
+
+    def check_density(self, first: int, last: int) -> None:
+        """Raise ``ValueError`` if a kernel of the steps ``first`` to ``last`` has no density."""
+        for t in range(first, last + 1):
+            if not np.isfinite(self.layout.log_volume(self.factor[t - 1])):
+                raise ValueError(
+                    f"kernel {t} of {self.steps} has a singular covariance; expected one with a density: "
+                    "a step that adds no noise, such as DDIM's with eta = 0, leads to points, and ratios of densities "
+                    "do not exist"
+                )
+
+    def check_start(self) -> None:
+        """Raise ``ValueError`` if x_T has no density."""
+        if not np.isfinite(self.layout.log_volume(self.start_factor)):
+            raise ValueError("start_factor is singular; expected one with a density: x_T is a point in some direction")
+
+    def check_noisy_end(self) -> None:
+        """Raise ``ValueError`` where the last step adds no noise: then tokens do not follow the density they have."""
+        if not self.noisy_end:
+            raise ValueError("the last step adds no noise; expected one that does: x_0 has no density given x_1")

@@ -1,0 +1,213 @@
+"""Chains that reverse a diffusion: exact posteriors for normal data, DDIM, and what samplers do to them.
+
+The forward process is x_t = sqrt(abar_t) x_0 + sqrt(1 - abar_t) e (Ho et al., "Denoising diffusion probabilistic
+models", 2020). For data x_0 ~ N(c, C) the best prediction of x_0 from x_t is affine,
+
+    xhat(x_t) = c + G_t (x_t - sqrt(abar_t) c),   G_t = sqrt(abar_t) C (abar_t C + (1 - abar_t) I)^-1,
+
+and so is every kernel built on it. With ``variance="exact"`` a kernel is the posterior p(x_{t-1} | x_t) itself, so
+that, started from the law of x_T, the chain ends in N(c, C) exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import pi
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.checks import check_at_least, check_choice, check_flag, check_number
+from simlab.continuous.models.chains import Chain, LearnedRange
+from simlab.continuous.models.gaussians import as_numbers, as_vector, root_of
+
+SCHEDULES = ("linear", "cosine")
+SPACINGS = ("trailing", "linspace")
+VARIANCES = ("exact", "posterior", "upper")
+
+
+def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spacing: str = "trailing") -> np.ndarray:
+    """``float64[T]``: abar_1 to abar_T of a schedule for ``train_steps``, respaced to ``steps`` of them.
+
+    ``"linear"`` is DDPM's, betas from 1e-4 to 0.02 for 1000 steps and scaled for others; ``"cosine"`` is that of Nichol
+    and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17.
+
+    ``spacing`` says which steps are kept: ``"trailing"`` counts back from the last, 10, 20, ..., 1000 for 100 of 1000;
+    ``"linspace"`` keeps the first and the last and others evenly between, 1, 11, 21, ..., 1000, as the code of Nichol
+    and Dhariwal does. A single step is the last. It is what the last step is made of: sqrt(beta_1) for 100 of 1000 is
+    0.0435 with ``"trailing"`` and 0.0100 with ``"linspace"`` if linear, and 0.0251 and 0.0064 if cosine.
+
+    Raises ``ValueError`` for an unknown name or spacing, or more steps than there are to choose from.
+    """
+    check_choice("schedule", name, SCHEDULES)
+    check_choice("spacing", spacing, SPACINGS)
+    total = check_at_least("train_steps", train_steps, 1)
+    kept = total if steps is None else check_at_least("steps", steps, 1)
+    if kept > total:
+        raise ValueError(f"steps is {kept}; expected at most the {total} of the schedule")
+    if name == "linear":
+        scale = 1000 / total
+        betas = np.clip(np.linspace(scale * 1e-4, scale * 0.02, total), 0, 0.999)
+    else:
+        angles = np.cos((np.arange(total + 1) / total + 0.008) / 1.008 * pi / 2) ** 2
+        betas = np.clip(1 - angles[1:] / angles[:-1], 0, 0.999)
+    if spacing == "linspace" and kept > 1:
+        chosen = np.round(np.linspace(0, total - 1, kept)).astype(int)
+    else:
+        chosen = np.round(np.linspace(total / kept, total, kept)).astype(int) - 1
+    return np.cumprod(1 - betas)[chosen]
+
+
+def ddpm(covariance: Any, abar: Any, variance: str = "exact", exact_start: bool = False) -> Chain:
+    """The reverse chain of data N(c, ``covariance``): variances ``[d]``, or a matrix ``[d, d]``.
+
+    ``variance`` is that of the kernels: ``"exact"``, the posterior's for this data; ``"posterior"``, betatilde, that of
+    x_{t-1} given x_0 too; or ``"upper"``, beta. The last two are DDPM's bounds; betatilde_1 = 0 is raised to
+    betatilde_2, as samplers do. ``exact_start`` starts from the law of x_T, else from N(0, I) as models do. Raises
+    ``ValueError`` for an unknown variance, what is no covariance, and ``abar`` that do not fall within (0, 1).
+    """
+    check_choice("variance", variance, VARIANCES)
+    check_flag("exact_start", exact_start)
+    data, eye = _data(covariance)
+    abar, before, betas, tilde, low = _forward(abar)
+    towards = np.sqrt(before) * betas / (1 - abar)  # what x_0 and x_t contribute to the mean of x_{t-1}
+    keep = np.sqrt(abar / before) * (1 - before) / (1 - abar)
+    slopes, drives, roots = [], [], []
+    for t in range(len(abar)):
+        gain = _gain(data, abar[t], eye)
+        slopes.append(towards[t] * gain + keep[t] * eye)
+        drives.append(towards[t] * (eye - np.sqrt(abar[t]) * gain))
+        if variance == "exact":
+            left = data - np.sqrt(abar[t]) * _product(gain, data)  # the covariance of x_0 given x_t
+            roots.append(root_of(_symmetric(tilde[t] * eye + towards[t] ** 2 * left)))
+        else:
+            roots.append(np.sqrt(betas[t] if variance == "upper" else low[t]) * eye)
+    chain = _chain(slopes, drives, roots, eye)
+    if not exact_start:
+        return chain
+    start = root_of(_symmetric(abar[-1] * data + (1 - abar[-1]) * eye))
+    return replace(chain, start_factor=start, start_drive=np.sqrt(abar[-1]) * eye)
+
+
+def ddim(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chain:
+    """DDIM for data N(c, ``covariance``) (Song et al., 2020, eqs. 12 and 16): noiseless at eta = 0, DDPM's at eta = 1.
+
+    Its last step adds no noise whatever eta is, so that it has no density; ``end`` is a standard deviation to give it.
+    """
+    check_number("eta", eta, 0, 1)
+    check_number("end", end)
+    data, eye = _data(covariance)
+    abar, before, *_ = _forward(abar)
+    sigma = eta * np.sqrt((1 - before) / (1 - abar) * (1 - abar / before))
+    slopes, drives, roots = [], [], []
+    for t in range(len(abar)):
+        gain = _gain(data, abar[t], eye)
+        along = np.sqrt(np.clip(1 - before[t] - sigma[t] ** 2, 0, None) / (1 - abar[t]))  # of the predicted noise
+        towards = np.sqrt(before[t]) - along * np.sqrt(abar[t])  # of the predicted x_0
+        slopes.append(towards * gain + along * eye)
+        drives.append(towards * (eye - np.sqrt(abar[t]) * gain))
+        roots.append((sigma[t] if t else max(sigma[0], end)) * eye)
+    return _chain(slopes, drives, roots, eye)
+
+
+def learned_range(chain: Chain, abar: Any, gate: Any = 0.0, tilt: Any = 0.0) -> Chain:
+    """``chain`` with standard deviations between betatilde's and beta's, by the sigmoid of gate * x + tilt.
+
+    Improved DDPM, eq. 15, is this with a network for the sigmoid. ``gate`` and ``tilt`` are numbers or ``[d]``.
+    Raises ``ValueError`` for a dense chain, and unless ``abar`` has a number for each of its steps.
+    """
+    if not chain.diagonal:
+        raise ValueError(
+            "the chain is dense; expected a diagonal one: a learned range is a standard deviation a dimension"
+        )
+    forward = _forward(abar)
+    if len(forward.abar) != chain.steps:
+        raise ValueError(f"abar has {len(forward.abar)} numbers; expected {chain.steps}, one a step of the chain")
+    betas, low = forward.betas, forward.low
+    wide = np.broadcast_to((0.5 * np.log(np.maximum(betas / low, 1.0)))[:, None], chain.offset.shape)
+    each = [np.broadcast_to(as_vector(v, chain.dimension, n), wide.shape) for n, v in (("gate", gate), ("tilt", tilt))]
+    factor = np.broadcast_to(np.sqrt(low)[:, None], chain.offset.shape)
+    return replace(chain, factor=factor, learned=LearnedRange(wide, *each))
+
+
+def tempered(chain: Chain, temperature: float) -> Chain:
+    """``chain`` with the noise of every kernel scaled by ``temperature``; its densities are those of what it draws."""
+    check_number("temperature", temperature)
+    return replace(chain, factor=chain.factor * temperature)
+
+
+def noiseless_end(chain: Chain) -> Chain:
+    """``chain`` whose last step adds no noise, though it has a density: as samplers of real models do."""
+    return replace(chain, noisy_end=False)
+
+
+def guided(conditional: Chain, unconditional: Chain, scale: float, condition: Any = 0.0) -> Chain:
+    """Classifier-free guidance: means m_u + scale (m_c - m_u), the unconditional ones under one fixed ``condition``.
+
+    Kernels keep the conditional covariances, as those of models that predict noise do.
+    """
+    check_number("scale", scale)
+    fixed = as_vector(condition, conditional.dimension, "condition")[None]
+    layout = unconditional.layout
+    pulled = np.stack([layout.times(drive, fixed)[0] for drive in unconditional.drive]) + unconditional.offset
+    return replace(
+        conditional,
+        slope=scale * conditional.slope + (1 - scale) * unconditional.slope,
+        drive=scale * conditional.drive,
+        offset=scale * conditional.offset + (1 - scale) * pulled,
+    )
+
+
+class _Forward(NamedTuple):
+    """What steps of the forward process amount to, each ``[T]``."""
+
+    abar: np.ndarray
+    before: np.ndarray  # abar_{t-1}
+    betas: np.ndarray
+    tilde: np.ndarray  # betatilde: the variance of x_{t-1} given x_t and x_0
+    low: np.ndarray  # the same, with the next one for betatilde_1 = 0; beta_1 where there is no next one
+
+
+def _forward(abar: Any) -> _Forward:
+    """Raises ``ValueError`` unless the numbers ``abar`` fall within (0, 1)."""
+    abar = as_numbers(abar, "abar")
+    if abar.ndim != 1 or not len(abar):
+        raise ValueError(f"abar has shape {abar.shape}; expected [T], a number a step")
+    outside = (abar <= 0) | (abar >= 1)
+    if outside.any():
+        raise ValueError(f"abar holds {abar[outside][0]}; expected numbers between 0 and 1")
+    rising = np.flatnonzero(np.diff(abar) >= 0)
+    if len(rising):
+        raise ValueError(f"abar goes from {abar[rising[0]]} to {abar[rising[0] + 1]}; expected falling numbers")
+    before = np.concatenate([[1.0], abar[:-1]])
+    betas = 1 - abar / before
+    tilde = betas * (1 - before) / (1 - abar)
+    low = np.concatenate([tilde[1:2] if len(abar) > 1 else betas, tilde[1:]])
+    return _Forward(abar, before, betas, tilde, low)
+
+
+def _data(covariance: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The covariance as an array of its layout, and the identity in the same layout."""
+    root_of(covariance)
+    data = np.asarray(covariance, dtype=np.float64)
+    return data, np.ones(data.shape) if data.ndim == 1 else np.eye(len(data))
+
+
+def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return left * right if left.ndim == 1 else left @ right
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    return matrix if matrix.ndim == 1 else (matrix + matrix.T) / 2
+
+
+def _gain(data: np.ndarray, abar: float, eye: np.ndarray) -> np.ndarray:
+    """G_t, how far the prediction of x_0 follows x_t."""
+    whole = abar * data + (1 - abar) * eye
+    return np.sqrt(abar) * (data / whole if data.ndim == 1 else np.linalg.solve(whole, data).T)
+
+
+def _chain(slopes: list, drives: list, roots: list, start: np.ndarray) -> Chain:
+    slope = np.stack(slopes)
+    size = slope.shape[1]
+    return Chain(slope, np.stack(drives), np.zeros((len(slope), size)), np.stack(roots), start)

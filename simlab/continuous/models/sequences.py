@@ -1,0 +1,141 @@
+"""Sequences of continuous tokens whose prefix enters the kernels.
+
+Token n is made by a chain under the condition c_n = level + Phi x_{n-1}; before the first token stands ``first``, which
+is what a class or a prompt amounts to. A chain that ends in N(c, C) makes this a normal autoregression, whose law is
+known in closed form. MAR and its kin (CSpD, section 3.1) differ in what they are conditioned on, not in this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.checks import check_at_least
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.gaussians import DENSE, DIAGONAL, as_numbers, as_vector, root_of
+from simlab.continuous.models.marginal_check import check_end
+from simlab.continuous.tape import check_room
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A model of ``length`` tokens of d numbers.
+
+    Parameters
+    ----------
+    build
+        From a data covariance, ``[d]`` or ``[d, d]``, to the chain of a token.
+    covariance
+        That of a token given the one before.
+    length
+        How many tokens a sequence has.
+    carry
+        Phi: a number, ``[d]`` for a diagonal one, or ``[d, d]`` beside dense covariances.
+    level, first
+        Numbers or ``[d]``.
+
+    Raises ``ValueError`` for anything else.
+    """
+
+    build: Callable[[np.ndarray], Chain]
+    covariance: np.ndarray
+    length: int = 1
+    carry: Any = 0.0
+    level: Any = 0.0
+    first: Any = 0.0
+
+    def __post_init__(self) -> None:
+        root_of(self.covariance)
+        covariance = as_numbers(self.covariance, "covariance")
+        size = len(covariance)
+        carry = as_numbers(self.carry, "carry")
+        if carry.ndim == 0:
+            carry = np.full(size, float(carry)) if covariance.ndim == 1 else float(carry) * np.eye(size)
+        if carry.shape != covariance.shape:
+            raise ValueError(
+                f"carry has shape {carry.shape}; expected a number or {covariance.shape}, as the covariance has"
+            )
+        object.__setattr__(self, "covariance", covariance)
+        object.__setattr__(self, "carry", carry)
+        object.__setattr__(self, "level", as_vector(self.level, size, "level"))
+        object.__setattr__(self, "first", as_vector(self.first, size, "first"))
+        if not callable(self.build):
+            raise ValueError(f"build is {self.build!r}; expected a function from a covariance to a Chain")
+        if not isinstance(self.chain, Chain):
+            raise ValueError(f"build gives {self.chain!r}; expected a Chain")
+        check_room(self.chain.steps, size, check_at_least("length", self.length, 1), 1)
+        if self.chain.dimension != size:
+            raise ValueError(f"build gives a chain of {self.chain.dimension} dimensions; expected {size}")
+
+    @cached_property
+    def chain(self) -> Chain:
+        """The chain of a token given the one before."""
+        return self.build(self.covariance)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.covariance)
+
+    def condition(self, previous: np.ndarray) -> np.ndarray:
+        """``[B, d]``: the condition of the tokens that follow ``previous[B, d]``."""
+        layout = DIAGONAL if self.carry.ndim == 1 else DENSE
+        return self.level + layout.times(self.carry, previous)
+
+    def before(self, tokens: np.ndarray, position: np.ndarray) -> np.ndarray:
+        """``[B, d]``: what stands before ``position[B]`` in ``tokens[B, N, d]``."""
+        rows = np.arange(len(tokens))
+        return np.where((position > 0)[:, None], tokens[rows, np.maximum(position - 1, 0)], self.first)
+
+    def ahead(self, count: int) -> list[tuple[np.ndarray, np.ndarray, Chain]]:
+        """What is known of the next ``count`` tokens when none of them is.
+
+        For each: ``(carry, level, chain)``, so that the token j places on, given the last known one x, is made by
+        ``chain`` under the condition level + carry x: those in between are integrated out. That asks of ``build`` that
+        chains end in N(c, covariance), under every condition c and for every covariance. Where a ``carry`` that is not
+        0 makes it matter, and ``count`` is 2 or more, it is checked: mean maps to 0.02, constant parts to 0.02
+        standard deviations, covariances to 5 % of their largest entry. Of a learned range that follows the state the
+        mean is known and the variance bounded: it passes where the variance may be right, and its law is then right
+        in its mean alone.
+
+        Raises ``ValueError`` for a chain that ends elsewhere.
+        """
+        dense = DIAGONAL.dense if self.carry.ndim == 1 else DENSE.dense
+        phi, one = dense(self.carry), dense(self.covariance)
+        carry, level, covariance = phi, self.level, one
+        found = []
+        for _ in range(count):
+            flat = self.covariance.ndim == 1
+            given = np.diag(covariance).copy() if flat else (covariance + covariance.T) / 2
+            chain = self.build(given)
+            if count > 1 and self.carry.any():
+                check_end(chain, given)
+            found.append((np.diag(carry).copy() if flat else carry, level, chain))
+            carry, level, covariance = phi @ carry, self.level + phi @ level, phi @ covariance @ phi.T + one
+        return found
+
+
+class Pair(NamedTuple):
+    """A target and a draft over the same sequences."""
+
+    target: Tokens
+    draft: Tokens
+
+
+def check_pair(target: Tokens, draft: Tokens) -> None:
+    """Raise ``ValueError`` unless the two are models of the same sequences, in as many steps."""
+    for name, model in (("target", target), ("draft", draft)):
+        if not isinstance(model, Tokens):
+            raise ValueError(f"the {name} is a {type(model).__name__}; expected Tokens, as make_pair gives")
+    for name in ("dimension", "length"):
+        if getattr(target, name) != getattr(draft, name):
+            found = getattr(draft, name)
+            raise ValueError(f"the draft has {name} {found}; expected the target's {getattr(target, name)}")
+    steps, others = target.chain.steps, draft.chain.steps
+    if steps != others:
+        raise ValueError(f"the draft takes {others} denoising steps; expected the target's {steps}: noise is a step's")
+    if target.chain.diagonal != draft.chain.diagonal:
+        raise ValueError("one of target and draft is diagonal and the other dense; expected one layout")

@@ -1,0 +1,91 @@
+"""The contract of a compiled decoder, and the parts that all of them share.
+
+A kernel is a decoder's compiled form. It keeps the state of the reference form, as NumPy arrays with the batch first,
+and changes it in place: a model's rows and the uniforms of the tape go in, the next state comes out. No kernel knows a
+generator, and none waits for another: a sequence's next state depends on its own row alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic
+
+import numpy as np
+from numba import njit
+
+from simlab.arrays_compiled import inverse_cdf
+from simlab.decoders.base import State
+from simlab.processes import Process
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules.compiled import CompiledRule, accept, redraw
+
+
+class Kernel(ABC, Generic[State]):
+    """A decoder compiled, for one process; ``draft`` is there where the decoder needs one."""
+
+    def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
+        self.decoder, self.process, self.rule, self.draft = decoder, process, rule, draft
+        self.vocabulary, self.end = process.vocabulary, process.length
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many rows of V numbers a sequence keeps in memory during a step."""
+
+    @abstractmethod
+    def start(self, uniforms: Uniforms, batch: int) -> State:
+        """The state before the first step, as the reference form's ``init``."""
+
+    @abstractmethod
+    def step(self, state: State, uniforms: Uniforms) -> np.ndarray:
+        """One call of the target: ``state`` moves on. Returns ``int[B]``, the drafts kept.
+
+        None of the sequences may be over.
+        """
+
+
+def forward(process: Process, tokens: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
+    """The rows ``[B, count, V]`` of a call, laid out as kernels read them."""
+    return np.ascontiguousarray(process.forward(tokens, start, count))
+
+
+@njit(nogil=True, cache=True)
+def copy(row: np.ndarray, to: np.ndarray) -> None:
+    """``to[:] = row``, for which Numba takes four times as long."""
+    for v in range(len(row)):
+        to[v] = row[v]
+
+
+# One sequence: written out where they are called, as in simlab.rules.compiled --------------------------------------
+
+
+@njit(inline="always")
+def scan(
+    rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: np.ndarray, coins: np.ndarray, first: int, stop: int
+) -> int:
+    """How many of the drafts ``first`` to ``stop`` are kept, in turn, before one is rejected."""
+    for j in range(first, stop):
+        if not coins[j] < accept(rule, p[j], q[j], x[j]):
+            return j - first
+    return stop - first
+
+
+@njit(inline="always")
+def token_after(
+    rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: np.ndarray, count: int, width: int, uniform: float
+) -> int:
+    """The token after ``count`` kept drafts of ``width``: from the residual, or the bonus from the last row."""
+    if count < width:
+        return redraw(rule, p[count], q[count], x[count], uniform)
+    return inverse_cdf(p[width], uniform)
+
+
+# A batch --------------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def draw_at(rows: np.ndarray, uniforms: np.ndarray, tokens: np.ndarray, position: np.ndarray) -> None:
+    """Write a token drawn from ``rows[B, M, V]`` to each of the M places of ``tokens`` from ``position[B]`` on."""
+    for b in range(len(rows)):
+        for j in range(rows.shape[1]):
+            tokens[b, position[b] + j] = inverse_cdf(rows[b, j], uniforms[b, j])

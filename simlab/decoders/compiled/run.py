@@ -1,0 +1,133 @@
+"""Run compiled decoders at scale: many sequences, in batches that fit the cache, over as many threads as wanted."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab import decoders
+from simlab.checks import check_at_least
+from simlab.decoders import Decoder
+from simlab.decoders.compiled.autoregressive import AutoregressiveKernel
+from simlab.decoders.compiled.base import Kernel
+from simlab.decoders.compiled.block import BlockKernel
+from simlab.decoders.compiled.jacobi import JacobiKernel
+from simlab.decoders.compiled.sjd import SjdKernel
+from simlab.decoders.compiled.sjd_tree import TreeKernel
+from simlab.decoders.compiled.speculative import SpeculativeKernel
+from simlab.decoders.run import check_draft
+from simlab.decoders.sjd_reference import PointMassSjd
+from simlab.processes import Process
+from simlab.randomness import Tape
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules import Rule
+from simlab.rules.compiled import compiled
+
+KERNELS: dict[type, type[Kernel]] = {
+    decoders.Autoregressive: AutoregressiveKernel,
+    decoders.SpeculativeDecoder: SpeculativeKernel,
+    decoders.Block: BlockKernel,
+    decoders.Jacobi: JacobiKernel,
+    decoders.Sjd: SjdKernel,
+    PointMassSjd: SjdKernel,
+    decoders.SjdUnrefined: SjdKernel,
+    decoders.SjdAc: SjdKernel,
+    decoders.SjdPd: TreeKernel,
+    decoders.SjdPac: TreeKernel,
+}
+BATCH_BYTES = 1 << 23  # what the rows of a batch may take: more would leave the cache, fewer leave work to Python
+LARGEST_BATCH = 1024  # sequences
+
+
+class Simulation(NamedTuple):
+    """Finished sequences and what they took."""
+
+    tokens: np.ndarray  # int[B, N]
+    steps: np.ndarray  # int[B]: calls of the target
+    accepted: np.ndarray  # int[B, S]: drafts kept by each call, 0 after the last
+    committed: np.ndarray  # int[B, S]: tokens added by each call, 0 after the last
+
+
+def simulate(
+    decoder: Decoder, process: Process, rule: Rule, tape: Tape, draft: Process | None = None, threads: int = 1
+) -> Simulation:
+    """Decode one sequence a replicate of ``tape``: the tokens and steps of :func:`simlab.decoders.run`, compiled.
+
+    Sequences are decoded in batches, and batches over ``threads``; neither changes a token. Raises ``ValueError`` for
+    a decoder or a rule that has no compiled form, a process whose rows are not NumPy floats, and as
+    :func:`simlab.decoders.run` does.
+    """
+    check_draft(decoder, process, draft)
+    check_at_least("threads", threads, 1)
+    if type(decoder) not in KERNELS:
+        known = ", ".join(kind.__name__ for kind in KERNELS)
+        raise ValueError(f"decoder is a {type(decoder).__name__}, which has no compiled form; expected one of {known}")
+    for what, rows in (("process", process.uniform), ("draft", None if draft is None else draft.uniform)):
+        if rows is not None and (not isinstance(rows, np.ndarray) or rows.dtype not in (np.float32, np.float64)):
+            raise ValueError(f"{what} gives rows of {rows.dtype}; expected NumPy rows of float32 or float64")
+    kernel = KERNELS[type(decoder)](decoder, process, compiled(rule), draft)
+
+    batches = _batches(kernel, len(tape.replicates), threads)
+    if threads == 1:
+        return _joined([_decoded(kernel, tape, batch) for batch in batches])
+    with ThreadPoolExecutor(threads) as pool:
+        return _joined(list(pool.map(lambda batch: _decoded(kernel, tape, batch), batches)))
+
+
+def _batches(kernel: Kernel, count: int, threads: int) -> list[np.ndarray]:
+    """The sequences 0 to ``count`` in batches whose rows stay in the cache, of one size, as many for each thread."""
+    row = kernel.vocabulary * kernel.process.uniform.itemsize
+    fits = max(1, min(BATCH_BYTES // (kernel.rows * row), LARGEST_BATCH))
+    rounds = -(-count // (fits * threads))
+    return np.array_split(np.arange(count), min(rounds * threads, count))
+
+
+def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray) -> Simulation:
+    """The sequences ``batch`` of the tape; those that are over leave the batch."""
+    tokens = np.empty((len(batch), kernel.end), np.int64)
+    accepted: list[np.ndarray] = []
+    committed: list[np.ndarray] = []
+    rows = np.arange(len(batch))  # those that are not over
+    state = kernel.start(Uniforms(tape, batch, 0), len(batch))
+    while len(rows):
+        before = state.length.copy()
+        kept = kernel.step(state, Uniforms(tape, batch[rows], len(committed) + 1))
+        added = state.length - before
+        committed.append(_spread(added, rows, len(batch)))
+        accepted.append(_spread(np.minimum(kept, added), rows, len(batch)))
+
+        over = state.length >= kernel.end
+        if over.any():
+            tokens[rows[over]] = state.tokens[over, : kernel.end]
+            rows, state = rows[~over], _kept(state, ~over)
+    steps = np.stack(committed, axis=1)
+    return Simulation(tokens, (steps > 0).sum(axis=1), np.stack(accepted, axis=1), steps)
+
+
+def _spread(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
+    """``values`` at ``rows`` of ``size``, 0 elsewhere."""
+    found = np.zeros(size, np.int64)
+    found[rows] = values
+    return found
+
+
+def _kept(state: Any, rows: np.ndarray) -> Any:
+    """The sequences ``rows`` of a state."""
+    return type(state)(*(array[rows] for array in state))
+
+
+def _joined(parts: list[Simulation]) -> Simulation:
+    """Batches one after the other, calls filled up with 0 to the longest."""
+    longest = max(part.committed.shape[1] for part in parts)
+    filled = [
+        Simulation(part.tokens, part.steps, *(_filled(calls, longest) for calls in (part.accepted, part.committed)))
+        for part in parts
+    ]
+    return Simulation(*(np.concatenate(arrays) for arrays in zip(*filled, strict=True)))
+
+
+def _filled(calls: np.ndarray, count: int) -> np.ndarray:
+    """``calls[B, S]`` with zeros up to ``count`` columns."""
+    return np.pad(calls, ((0, 0), (0, count - calls.shape[1])))

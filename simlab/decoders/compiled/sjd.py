@@ -1,0 +1,272 @@
+"""Speculative Jacobi decoding over a chain compiled: :mod:`simlab.decoders.sjd` and what derives from it.
+
+The members of the family are told apart by data (:class:`Window`): ``sjd`` and ``sjd-reference`` by what is declared
+for a new draft, ``sjd-unrefined`` by where drafts are new, ``sjd-ac`` by where they are verified on. A step is three
+parts for each sequence: the scan to the first rejection, the coins of adaptive continuation, and the new window.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from simlab.arrays_compiled import inverse_cdf
+from simlab.decoders.compiled.base import Kernel, copy, forward, scan, token_after
+from simlab.decoders.initial import INITIALS
+from simlab.decoders.sjd import Sjd, SjdState
+from simlab.decoders.sjd_ac import SjdAc
+from simlab.decoders.sjd_pac import SjdPac
+from simlab.decoders.sjd_reference import PointMassSjd
+from simlab.decoders.sjd_unrefined import SjdUnrefined
+from simlab.processes import Process
+from simlab.randomness import Purpose
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules.compiled import CompiledRule, accept, law, redraw
+
+RANDOM, REPEAT_LEFT, REPEAT_ABOVE, SAMPLE_LEFT, SAMPLE_ABOVE = range(5)
+DRAWN = -1  # a token that is not kept but drawn from its row
+
+
+class Window(NamedTuple):
+    """What tells SJD's decoders apart, and the grid."""
+
+    width: int
+    columns: int
+    end: int  # N
+    initial: int  # one of INITIALS
+    bonus: bool  # a token follows a window that is kept whole
+    refined: bool  # tokens behind the first rejection are drawn from this call's rows, not anew
+    certain: bool  # new drafts are declared as point masses
+    continued: int  # from this many positions behind the committed ones on, tokens are verified on
+    by_law: bool  # ... and declared by the rule's law
+
+
+def window_of(decoder: Sjd, process: Process) -> Window:
+    """The window of any of SJD's decoders."""
+    continued, by_law = decoder.window + 1, False
+    if isinstance(decoder, SjdAc):
+        continued, by_law = 0, decoder.relabel == "law"
+    if isinstance(decoder, SjdPac) and decoder.kept == "dropped":
+        continued = decoder._tree().depth
+    return Window(
+        decoder.window,
+        process.shape[1],
+        process.length,
+        INITIALS.index(decoder.initial),
+        decoder.bonus,
+        not isinstance(decoder, SjdUnrefined),
+        isinstance(decoder, PointMassSjd),
+        continued,
+        by_law,
+    )
+
+
+class SjdKernel(Kernel[SjdState]):
+    """SJD and its variants over one chain of drafts."""
+
+    def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
+        super().__init__(decoder, process, rule, draft)
+        self.window = window_of(decoder, process)
+        self.memory = decoder._memory(process)
+
+    @property
+    def rows(self) -> int:
+        return 2 * self.window.width + self.memory + 1
+
+    def start(self, uniforms: Uniforms, batch: int) -> SjdState:
+        uniform, width = self.process.uniform, self.window.width
+        kind = np.float64 if self.window.by_law else uniform.dtype
+        tokens, length = np.zeros((batch, self.end + width + 1), np.int64), np.zeros(batch, np.int64)
+        q = np.zeros((batch, width, self.vocabulary), kind)
+        past = np.empty((batch, self.memory, self.vocabulary), uniform.dtype)
+        past[:] = uniform
+        _begin(self.window, tokens, q, past, uniform, uniforms.row(length, 2 * width + 1, Purpose.TARGET))
+        return SjdState(tokens, length, q, past)
+
+    def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
+        tokens, length, q, past = state
+        width = self.window.width
+        p = forward(self.process, tokens, length, width + 1)
+        coins = uniforms.row(length, width, Purpose.ACCEPT)
+        noise = uniforms.row(length, 2 * width + 1, Purpose.TARGET)
+        return _step(self.window, self.rule, p, tokens, length, q, past, self.process.uniform, coins, noise)
+
+
+@njit(nogil=True, cache=True)
+def _begin(
+    window: Window, tokens: np.ndarray, q: np.ndarray, past: np.ndarray, uniform: np.ndarray, noise: np.ndarray
+) -> None:
+    """The first window, all of it new."""
+    stay = np.empty(0, np.int64)
+    for b in range(len(tokens)):
+        none = past[b, :0]
+        refill(window, tokens[b], q[b], past[b], none, 0, 0, 0, 0, 0, stay, uniform, noise[b])
+
+
+@njit(nogil=True, cache=True)
+def _step(
+    window: Window,
+    rule: CompiledRule,
+    p: np.ndarray,
+    tokens: np.ndarray,
+    length: np.ndarray,
+    q: np.ndarray,
+    past: np.ndarray,
+    uniform: np.ndarray,
+    coins: np.ndarray,
+    noise: np.ndarray,
+) -> np.ndarray:
+    """One call with the rows ``p[B, W+1, V]``; returns the drafts kept ``[B]``."""
+    width = window.width
+    counts = np.empty(len(p), np.int64)
+    for b in range(len(p)):
+        x = tokens[b, length[b] : length[b] + width].copy()
+        count = scan(rule, p[b], q[b], x, coins[b], 0, width)
+        after = token_after(rule, p[b], q[b], x, count, width, noise[b, count])
+        length[b] = move_on(
+            window,
+            rule,
+            p[b],
+            tokens[b],
+            length[b],
+            q[b],
+            past[b],
+            uniform,
+            x,
+            count,
+            after,
+            count == width,
+            coins[b],
+            noise[b],
+        )
+        counts[b] = count
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def move_on(
+    window: Window,
+    rule: CompiledRule,
+    p: np.ndarray,
+    tokens: np.ndarray,
+    length: int,
+    q: np.ndarray,
+    past: np.ndarray,
+    uniform: np.ndarray,
+    x: np.ndarray,
+    count: int,
+    after: int,
+    spare: bool,
+    coins: np.ndarray,
+    noise: np.ndarray,
+) -> int:
+    """Commit ``count`` drafts and the token ``after`` them, and fill the window; returns the new length.
+
+    ``x[W]`` are the drafts of the chain, ``spare`` says that nothing was rejected.
+    """
+    width = window.width
+    drawn = 1 if window.bonus or not spare else 0
+    first, start = length + count, length + count + drawn
+    fresh = length + width + (drawn if count == width else 0) if window.refined else start
+
+    # adaptive continuation: the tokens of the chain that pass stay, the others are replaced
+    stay, begin = np.full(width + 1, DRAWN), start + window.continued - length
+    laws = np.empty((width if window.by_law else 0, len(uniform)))
+    for j in range(begin, width):
+        kept = coins[j] < accept(rule, p[j], q[j], x[j])
+        stay[j] = x[j] if kept else redraw(rule, p[j], q[j], x[j], noise[j])
+        if window.by_law:
+            laws[j] = law(rule, p[j], q[j])
+
+    refill(window, tokens, q, past, p, length, first, start, fresh, after, stay, uniform, noise)
+    if window.by_law:
+        for j in range(begin, min(width, window.end - length)):
+            copy(laws[j], q[length + j - start])
+    memory = len(past)
+    for i in range(memory):  # the rows of the last committed positions
+        k = start - length + i
+        copy(past[k] if k < memory else p[k - memory], past[i])
+    return min(start, window.end)
+
+
+@njit(nogil=True, cache=True)
+def refill(
+    window: Window,
+    tokens: np.ndarray,
+    q: np.ndarray,
+    past: np.ndarray,
+    p: np.ndarray,
+    length: int,
+    first: int,
+    start: int,
+    fresh: int,
+    after: int,
+    stay: np.ndarray,
+    uniform: np.ndarray,
+    noise: np.ndarray,
+) -> None:
+    """The tokens from position ``first`` on and the q declared for them: :meth:`simlab.decoders.sjd.Sjd._fill`.
+
+    A position before ``start`` is committed and gets ``after``; from ``fresh`` on they are new; one between gets the
+    token that ``stay`` has for it, or one drawn from its row of ``p``.
+    """
+    for position in range(first, min(first + window.width + 1, len(tokens))):
+        u, slot = noise[position - length], position - start
+        if position >= min(start + window.width, window.end):
+            tokens[position] = 0
+            if 0 <= slot < window.width:
+                q[slot] = 0
+                q[slot, 0] = 1
+        elif position < start:
+            tokens[position] = after
+        elif position < fresh:
+            j = position - length
+            tokens[position] = stay[j] if stay[j] != DRAWN else inverse_cdf(p[j], u)
+            copy(p[j], q[slot])
+        else:
+            _initialise(window, tokens, q[slot], past, p, position, length, fresh, uniform, u)
+
+
+@njit(nogil=True, cache=True)
+def _initialise(
+    window: Window,
+    tokens: np.ndarray,
+    declared: np.ndarray,
+    past: np.ndarray,
+    p: np.ndarray,
+    position: int,
+    length: int,
+    fresh: int,
+    uniform: np.ndarray,
+    u: float,
+) -> None:
+    """A new draft at ``position``, as the window's ``initial`` says, and its q."""
+    origin, certain = _source(window, position, fresh), window.certain
+    if window.initial >= SAMPLE_LEFT and origin < fresh:
+        k, memory = min(max(origin - length + len(past), 0), len(past) + len(p) - 1), len(past)
+        row = past[k] if k < memory else p[k - memory]
+        copy(row, declared)
+        tokens[position] = inverse_cdf(row, u)
+    elif REPEAT_LEFT <= window.initial <= REPEAT_ABOVE and origin != position:
+        tokens[position], certain = tokens[origin], True
+    else:
+        copy(uniform, declared)
+        tokens[position] = inverse_cdf(uniform, u)
+    if certain:
+        declared[:] = 0
+        declared[tokens[position]] = 1
+
+
+@njit(nogil=True, cache=True)
+def _source(window: Window, position: int, fresh: int) -> int:
+    """The position a new one copies from: :mod:`simlab.decoders.initial`."""
+    if window.initial == REPEAT_LEFT or window.initial == SAMPLE_LEFT:
+        line = position - position % window.columns
+        return line if line >= fresh else fresh - 1
+    if window.initial == REPEAT_ABOVE or window.initial == SAMPLE_ABOVE:
+        lines = -((fresh - position - 1) // window.columns)
+        origin = position - lines * window.columns
+        return position % window.columns if origin < 0 else origin
+    return position

@@ -1,0 +1,201 @@
+"""Speculative Jacobi decoding over a tree compiled: :mod:`simlab.decoders.sjd_pd`, :mod:`simlab.decoders.sjd_pac`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from simlab.arrays_compiled import inverse_cdf, total
+from simlab.decoders.compiled.base import scan, token_after
+from simlab.decoders.compiled.sjd import SjdKernel, Window, move_on
+from simlab.decoders.sjd import SjdState
+from simlab.decoders.tree import NONE
+from simlab.processes import Process
+from simlab.randomness import Purpose
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules.compiled import CompiledRule, accept, residual
+
+
+class TreeKernel(SjdKernel):
+    """SJD whose window has more candidates at its first positions."""
+
+    def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
+        super().__init__(decoder, process, rule, draft)
+        shape = decoder._tree()
+        self.paths, self.children = shape.paths.values, shape.children.values
+        self.parents = np.full((shape.depth, max(map(len, shape.parents))), NONE)
+        for j, parents in enumerate(shape.parents):
+            self.parents[j, : len(parents)] = parents
+        self.level = (self.paths != NONE).sum(axis=1) - 1
+        depth, candidates = shape.depth, decoder.candidates
+        self.places, self.turns = np.repeat(np.arange(depth), candidates), np.tile(np.arange(candidates), depth)
+
+    @property
+    def rows(self) -> int:
+        return self.window.width + self.memory + len(self.paths) + 1
+
+    def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
+        tokens, length, q, past = state
+        width, nodes = self.window.width, np.arange(len(self.paths))
+
+        # draw the tree, and see all of it in one call
+        drafting = uniforms.of(length, self.level, nodes, Purpose.DRAFT)
+        drawn = _grow(width, self.parents, self.children, self.decoder.shared, tokens, length, q, drafting)
+        rows = np.ascontiguousarray(
+            self.process.forward_tree(tokens, length, np.maximum(drawn, 0), self.paths),
+            dtype=self.process.uniform.dtype,
+        )
+
+        coins = uniforms.row(length, width, Purpose.ACCEPT)
+        turns = uniforms.of(length, self.places, self.turns, Purpose.ACCEPT)
+        noise = uniforms.row(length, 2 * width + 1, Purpose.TARGET)
+        return _step(
+            self.window,
+            self.rule,
+            rows,
+            drawn,
+            self.children,
+            len(self.parents),
+            tokens,
+            length,
+            q,
+            past,
+            self.process.uniform,
+            coins,
+            turns,
+            noise,
+        )
+
+
+@njit(nogil=True, cache=True)
+def _grow(
+    width: int,
+    parents: np.ndarray,
+    children: np.ndarray,
+    shared: bool,
+    tokens: np.ndarray,
+    length: np.ndarray,
+    q: np.ndarray,
+    uniforms: np.ndarray,
+) -> np.ndarray:
+    """``int[B, M]``: the token of every node, NONE where a row has no more tokens to draw."""
+    nodes = np.empty((len(tokens), uniforms.shape[1]), np.int64)
+    for b in range(len(tokens)):
+        nodes[b, :width] = tokens[b, length[b] : length[b] + width]
+        for j in range(len(parents)):
+            for g in range(parents.shape[1]):
+                if parents[j, g] == NONE:
+                    break
+                family = children[parents[j, g]]
+                if shared and g > 0:
+                    nodes[b, family] = nodes[b, children[parents[j, 0]]]
+                else:
+                    _siblings(width, q[b, j], family, uniforms[b], nodes[b])
+    return nodes
+
+
+@njit(nogil=True, cache=True)
+def _siblings(width: int, q: np.ndarray, family: np.ndarray, uniforms: np.ndarray, nodes: np.ndarray) -> None:
+    """The tokens of a ``family`` of nodes, drawn from ``q[V]`` without replacement; the chain's is known."""
+    left = q.astype(np.float64)
+    for k in range(len(family)):
+        node = family[k]
+        if node >= width:
+            nodes[node] = inverse_cdf(left, uniforms[node]) if np.any(left > 0) else NONE
+        if k + 1 < len(family):
+            _remove(left, nodes[node])
+
+
+@njit(nogil=True, cache=True)
+def _remove(row: np.ndarray, x: int) -> None:
+    """``row`` without the token x, scaled up: :func:`simlab.arrays.without`."""
+    if x != NONE:
+        row[x] = 0.0
+    mass = total(row)
+    for y in range(len(row)):
+        row[y] = row[y] / mass if mass > 0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _step(
+    window: Window,
+    rule: CompiledRule,
+    rows: np.ndarray,
+    nodes: np.ndarray,
+    children: np.ndarray,
+    depth: int,
+    tokens: np.ndarray,
+    length: np.ndarray,
+    q: np.ndarray,
+    past: np.ndarray,
+    uniform: np.ndarray,
+    coins: np.ndarray,
+    turns: np.ndarray,
+    noise: np.ndarray,
+) -> np.ndarray:
+    """One call with ``rows[B, M+1, V]``, after the prefix and after every node; returns the drafts kept ``[B]``."""
+    width, candidates = window.width, children.shape[1]
+    counts = np.empty(len(rows), np.int64)
+    for b in range(len(rows)):
+        first = length[b]
+        x = tokens[b, first : first + width].copy()
+
+        # down the tree while a candidate is kept
+        row, count, after, rejected = 0, 0, rows[b, 0].astype(np.float64), False
+        while count < depth and children[row, 0] != NONE:
+            mine = turns[b, count * candidates : (count + 1) * candidates]
+            picked, after = _pick(rule, rows[b, row], q[b, count], nodes[b, children[row]], mine)
+            rejected = picked == NONE
+            if rejected:
+                break
+            tokens[b, first + count] = nodes[b, children[row, picked]]
+            row, count = children[row, picked] + 1, count + 1
+
+        # the chain goes on below the tree
+        if not rejected and row == depth and count == depth < width:
+            more = scan(rule, rows[b], q[b], x, coins[b], depth, width)
+            tokens[b, first + depth : first + depth + more] = x[depth : depth + more]
+            count, rejected = depth + more, more < width - depth
+            token = token_after(rule, rows[b], q[b], x, count, width, noise[b, count])
+        elif rejected:
+            token = inverse_cdf(after, noise[b, count])
+        else:
+            token = inverse_cdf(rows[b, row], noise[b, count])
+
+        length[b] = move_on(
+            window,
+            rule,
+            rows[b, : width + 1],
+            tokens[b],
+            first,
+            q[b],
+            past[b],
+            uniform,
+            x,
+            count,
+            token,
+            not rejected,
+            coins[b],
+            noise[b],
+        )
+        counts[b] = count
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def _pick(
+    rule: CompiledRule, p: np.ndarray, q: np.ndarray, candidates: np.ndarray, coins: np.ndarray
+) -> tuple[int, np.ndarray]:
+    """Verify the ``candidates[K]`` of a node in turn: which of them is kept, or NONE, and the row left over."""
+    left, scored = p.astype(np.float64), q.astype(np.float64)
+    for k in range(len(candidates)):
+        x = candidates[k]
+        if x == NONE:
+            continue
+        if coins[k] < accept(rule, left, scored, x):
+            return k, left
+        left = residual(rule, left, scored, x)
+        _remove(scored, x)
+    return NONE, left

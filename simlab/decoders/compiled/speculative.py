@@ -1,0 +1,88 @@
+"""Speculative decoding with a draft process compiled: :mod:`simlab.decoders.speculative`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from simlab.arrays_compiled import inverse_cdf
+from simlab.decoders.compiled.base import Kernel, copy, forward, scan, token_after
+from simlab.decoders.speculative import SpeculativeState
+from simlab.randomness import Purpose
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules.compiled import CompiledRule
+
+
+class SpeculativeKernel(Kernel[SpeculativeState]):
+    """``gamma`` drafts, verified in one call, and one more token."""
+
+    @property
+    def rows(self) -> int:
+        return 2 * self.decoder.gamma + 1
+
+    def start(self, uniforms: Uniforms, batch: int) -> SpeculativeState:
+        tokens = np.zeros((batch, self.end + self.decoder.gamma + 1), np.int64)
+        return SpeculativeState(tokens, np.zeros(batch, np.int64))
+
+    def step(self, state: SpeculativeState, uniforms: Uniforms) -> np.ndarray:
+        tokens, length = state
+        gamma = self.decoder.gamma
+        assert self.draft is not None, "simulate checks it"
+
+        # draft gamma tokens, each given those before it
+        q = np.empty((len(tokens), gamma, self.vocabulary), self.draft.uniform.dtype)
+        drafting = uniforms.row(length, gamma, Purpose.DRAFT)
+        for j in range(gamma):
+            draw_draft(j, forward(self.draft, tokens, length + j, 1), q, drafting, tokens, length)
+
+        # verify them in one call of the target; commit what was kept and the token after it
+        p = forward(self.process, tokens, length, gamma + 1)
+        coins = uniforms.row(length, gamma, Purpose.ACCEPT)
+        noise = uniforms.row(length, gamma + 1, Purpose.TARGET)
+        return self.verify(p, q, tokens, length, coins, noise)
+
+    def verify(
+        self,
+        p: np.ndarray,
+        q: np.ndarray,
+        tokens: np.ndarray,
+        length: np.ndarray,
+        coins: np.ndarray,
+        noise: np.ndarray,
+    ) -> np.ndarray:
+        """Verify the drafts that stand in ``tokens`` behind ``length``, and move on."""
+        return verify_drafts(self.rule, p, q, tokens, length, coins, noise, self.end)
+
+
+@njit(nogil=True, cache=True)
+def draw_draft(
+    j: int, rows: np.ndarray, q: np.ndarray, uniforms: np.ndarray, tokens: np.ndarray, length: np.ndarray
+) -> None:
+    """Declare ``rows[B, 1, V]`` as the ``q[B, gamma, V]`` of draft j, and draw it."""
+    for b in range(len(rows)):
+        copy(rows[b, 0], q[b, j])
+        tokens[b, length[b] + j] = inverse_cdf(rows[b, 0], uniforms[b, j])
+
+
+@njit(nogil=True, cache=True)
+def verify_drafts(
+    rule: CompiledRule,
+    p: np.ndarray,
+    q: np.ndarray,
+    tokens: np.ndarray,
+    length: np.ndarray,
+    coins: np.ndarray,
+    noise: np.ndarray,
+    end: int,
+) -> np.ndarray:
+    """Leviathan et al., Algorithm 1, for ``p[B, gamma+1, V]``, ``q[B, gamma, V]``; returns the drafts kept ``[B]``."""
+    gamma = q.shape[1]
+    counts = np.empty(len(p), np.int64)
+    for b in range(len(p)):
+        first = length[b]
+        x = tokens[b, first : first + gamma]
+        count = scan(rule, p[b], q[b], x, coins[b], 0, gamma)
+        tokens[b, first + count] = token_after(rule, p[b], q[b], x, count, gamma, noise[b, count])
+        length[b] = min(first + count + 1, end)
+        counts[b] = count
+    return counts

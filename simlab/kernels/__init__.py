@@ -1,9 +1,0 @@
-"""Rules and decoders compiled: the very tokens of the reference form on the same tape, at scale.
-
-Compiled code is kept on disk, beside the files. Numba does not notice that a function it has compiled in has changed in
-another file: after editing a kernel, delete ``simlab/kernels/__pycache__``.
-"""
-
-from simlab.kernels.run import Simulation, simulate
-
-__all__ = ["Simulation", "simulate"]

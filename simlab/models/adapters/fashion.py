@@ -1,0 +1,75 @@
+"""The models that come with simlab: images of clothing, 28 x 28, as 14 x 14 tokens out of 256.
+
+Trained on Fashion-MNIST by ``simlab train``; each file says with what command, data and result. A folder of files
+trained anew takes their place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from simlab.models.architectures.classifier import Classifier, ClassifierConfig
+from simlab.models.architectures.eagle import Head
+from simlab.models.architectures.tokenizer import Tokenizer, TokenizerConfig
+from simlab.models.architectures.transformer import Config, Transformer
+from simlab.models.checkpoints import CheckpointError, check_shapes, fill, read_description, read_weights
+
+SHIPPED = Path(__file__).parents[1] / "weights"
+CLASSES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle-boot")
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def load_tokenizer(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Tokenizer:
+    """The tokenizer of a folder. Raises :class:`~simlab.models.checkpoints.CheckpointError` like all loaders here."""
+    return _load(folder, "tokenizer", lambda sizes: Tokenizer(TokenizerConfig(**sizes)), device)
+
+
+def load_classifier(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Classifier:
+    """The classifier of a folder."""
+    return _load(folder, "classifier", lambda sizes: Classifier(ClassifierConfig(**sizes)), device)
+
+
+def load_target(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Transformer:
+    """The target of a folder."""
+    return _load(folder, "target", lambda sizes: Transformer(Config(**sizes)), device)
+
+
+def load_draft(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Transformer:
+    """The draft of a folder."""
+    return _load(folder, "draft", lambda sizes: Transformer(Config(**sizes)), device)
+
+
+def load_head(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Head:
+    """The EAGLE-style head of a folder's target."""
+    return _load(folder, "head", lambda sizes: Head(Config(**sizes)), device)
+
+
+def _check_built_on(folder: Path, path: Path, built_on: dict[str, str]) -> None:
+    """Raise :class:`CheckpointError` where a model stands beside another than the one it was built on."""
+    for need, wanted in built_on.items():
+        beside = folder / f"{need}.safetensors"
+        if beside.is_file() and hashlib.sha256(beside.read_bytes()).hexdigest() != wanted:
+            raise CheckpointError(f"{path}: was built on another {need} than {beside}; expected sha256 {wanted}")
+
+
+def _load(folder: Path, kind: str, make: Callable[[dict[str, Any]], Model], device: torch.device | str) -> Model:
+    path = folder / f"{kind}.safetensors"
+    sizes, record = read_description(path, kind)
+    _check_built_on(folder, path, record.get("built_on", {}))
+    try:
+        with torch.device("meta"):  # sizes are looked at before there is room for them
+            shapes = {name: tensor.shape for name, tensor in make(sizes).state_dict().items()}
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: {error}; expected the sizes of a {kind}") from None
+    weights = read_weights(path)
+    check_shapes(weights, shapes, path, f"a {kind}")
+    model = make(sizes)
+    fill(model, weights, path)
+    return model.eval().requires_grad_(False).to(device)

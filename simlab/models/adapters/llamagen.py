@@ -1,0 +1,170 @@
+"""LlamaGen's own checkpoints: Sun et al., arXiv 2406.06525, conditioned on a class or on a text.
+
+The names in a file are those of :class:`simlab.models.architectures.transformer.Transformer`, and its tensors tell
+every size but two: the heads, which follow from layers and width, and the grid of the image, which is for the caller to
+say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from simlab.checks import check_at_least, check_choice, check_number, check_shape
+from simlab.models.architectures.transformer import CONDITIONS, Config, Transformer, rotations
+from simlab.models.checkpoints import CheckpointError, fill, read_weights
+from simlab.models.process.sampling import Sampling
+
+
+class Size(NamedTuple):
+    """What distinguishes the published models; the width of their feed-forward layers follows."""
+
+    layers: int
+    dim: int
+    heads: int
+
+
+MODELS = {
+    "B": Size(12, 768, 12),
+    "L": Size(24, 1024, 16),
+    "XL": Size(36, 1280, 20),
+    "XXL": Size(48, 1536, 24),
+    "3B": Size(24, 3200, 32),
+}
+VOCABULARY = 16_384  # codes of the tokenizer
+FACTOR = 16  # pixels a side of a token
+SIDES = (256, 384, 512)  # of the images, in pixels
+NESTED = ("model", "module", "state_dict")  # where a .pt file may keep the weights
+COMPUTED = ("freqs_cis", "causal_mask")  # tables that a file may hold, and that are computed here
+
+TOKENS = "tok_embeddings.weight"
+CONDITION_KEYS = {"class": "cls_embedding.embedding_table.weight", "text": "cls_embedding.uncond_embedding"}
+
+
+def official(name: str, size: int | Sequence[int], condition: str = "class") -> Config:
+    """The configuration of a published model, for images of the ``size`` that :func:`token_grid` takes."""
+    check_choice("name", name, tuple(MODELS))
+    layers, dim, heads = MODELS[name]
+    return Config(layers, dim, heads, VOCABULARY, token_grid(size), condition)
+
+
+def load_gpt(
+    path: Path,
+    size: int | Sequence[int],
+    condition: str = "class",
+    heads: int | None = None,
+    vocabulary: int = VOCABULARY,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str = "cpu",
+) -> Transformer:
+    """The transformer of a checkpoint, for images of the ``size`` that :func:`token_grid` takes.
+
+    ``heads`` is for a model that is none of ``MODELS``; ``vocabulary`` is how many codes its tokenizer has. Raises
+    :class:`CheckpointError` where the file is no such model: another format, keys that are missing, unexpected, or of
+    another shape, another condition, another vocabulary.
+    """
+    check_choice("condition", condition, CONDITIONS)
+    check_at_least("vocabulary", vocabulary, 1)
+    shape = token_grid(size)
+    weights = read_weights(path, NESTED)
+    config = described(weights, path, shape, condition, heads)
+    if config.vocabulary != vocabulary:
+        raise CheckpointError(f"{path}: has a vocabulary of {config.vocabulary}; expected {vocabulary}")
+    model = empty(config, dtype, device)
+    fill(model, weights, path, ignored=COMPUTED)
+    return model.eval().requires_grad_(False)
+
+
+def empty(config: Config, dtype: torch.dtype, device: torch.device | str) -> Transformer:
+    """A transformer with room for weights that nobody has drawn; its rotations stay in float32."""
+    with torch.device("meta"):
+        model = Transformer(config)
+    model = model.to(dtype).to_empty(device=device)
+    model.frequencies = rotations(config).to(device)
+    return model
+
+
+def described(
+    weights: Mapping[str, Tensor], path: Path, shape: tuple[int, int], condition: str, heads: int | None = None
+) -> Config:
+    """The configuration that the tensors of a file have."""
+    vocabulary, dim = table(weights, TOKENS, path)
+    other = next(kind for kind in CONDITIONS if kind != condition)
+    if CONDITION_KEYS[condition] not in weights and CONDITION_KEYS[other] in weights:
+        raise CheckpointError(f"{path}: is conditioned on a {other}; expected a {condition}")
+    rows, columns = table(weights, CONDITION_KEYS[condition], path)
+    layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
+    try:
+        sizes = layers, dim, known_heads(layers, dim) if heads is None else heads, vocabulary, shape, condition
+        if condition == "text":
+            return Config(*sizes, text_tokens=rows, text_dim=columns)
+        return Config(*sizes, classes=rows - 1)  # the last row is no class
+    except ValueError as error:
+        raise CheckpointError(f"{path}: {error}") from None
+
+
+def table(weights: Mapping[str, Tensor], name: str, path: Path) -> tuple[int, int]:
+    """The rows and columns of a tensor."""
+    if name not in weights:
+        raise CheckpointError(f"{path}: is missing {name}; expected the keys of a LlamaGen transformer")
+    if weights[name].ndim != 2:
+        raise CheckpointError(f"{path}: {name} has the shape {tuple(weights[name].shape)}; expected rows and columns")
+    rows, columns = weights[name].shape
+    return rows, columns
+
+
+def known_heads(layers: int, dim: int) -> int:
+    """The heads of the published model of that size."""
+    for size in MODELS.values():
+        if (layers, dim) == size[:2]:
+            return size.heads
+    known = ", ".join(f"{name} ({size.layers} x {size.dim})" for name, size in MODELS.items())
+    raise ValueError(f"heads is None for {layers} layers of width {dim}; expected heads, or one of {known}")
+
+
+def token_grid(size: int | Sequence[int]) -> tuple[int, int]:
+    """(rows, columns) of the tokens of an image: as they are, or of the side of a square image in pixels."""
+    if not isinstance(size, int):
+        return check_shape(size)
+    if size not in SIDES:
+        raise ValueError(f"size is {size}; expected one of {', '.join(map(str, SIDES))} pixels, or (rows, columns)")
+    return size // FACTOR, size // FACTOR
+
+
+# conditions and sampling ----------------------------------------------------------------------------------------
+
+
+def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor]:
+    """Texts ``[n, text_dim]`` of the text encoder, each behind zeros ``[B, T, text_dim]``, and which positions are not
+    padding, ``bool[B, T]``."""
+    for text in texts:
+        if text.ndim != 2 or not 1 <= len(text) <= config.text_tokens or text.shape[1] != config.text_dim:
+            raise ValueError(
+                f"a text has the shape {tuple(text.shape)}; expected 1 to {config.text_tokens} vectors of "
+                f"{config.text_dim}"
+            )
+    padded = torch.stack([functional.pad(text, (0, 0, config.text_tokens - len(text), 0)) for text in texts])
+    lengths = torch.tensor([len(text) for text in texts], device=padded.device)
+    positions = torch.arange(config.text_tokens, device=padded.device)
+    return padded, positions >= config.text_tokens - lengths[:, None]
+
+
+def class_sampling(guidance: float = 4.0) -> Sampling:
+    """How the official sampler draws behind a class."""
+    return _sampling(guidance, 2000)
+
+
+def text_sampling(guidance: float = 7.5) -> Sampling:
+    """How the official sampler draws behind a text."""
+    return _sampling(guidance, 1000)
+
+
+def _sampling(guidance: float, top_k: int) -> Sampling:
+    """A scale of at most 1 is no guidance, as the official sampler has it."""
+    check_number("guidance", guidance)
+    return Sampling(guidance=max(guidance, 1.0), top_k=top_k)

@@ -1,0 +1,56 @@
+"""What the engine asks of a model: a causal transformer over the tokens of an image, behind a condition."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from simlab.models.architectures.transformer import Memory
+
+
+class Sizes(Protocol):
+    """The sizes of a model."""
+
+    @property
+    def vocabulary(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...  # (rows, columns) of tokens, raster order
+    @property
+    def length(self) -> int: ...  # rows * columns
+    @property
+    def prefix(self) -> int: ...  # positions of the condition, at least one
+    @property
+    def layers(self) -> int: ...
+    @property
+    def heads(self) -> int: ...  # of keys and values
+    @property
+    def head_dim(self) -> int: ...
+    @property
+    def dim(self) -> int: ...
+
+
+class Backbone(Protocol):
+    """A model: inputs in, features out, and logits of features."""
+
+    @property
+    def config(self) -> Any: ...  # Sizes
+    def condition(self, given: Any) -> Tensor:
+        """``[B, T, dim]``: a condition as inputs."""
+        ...
+
+    def null(self, batch: int) -> Any:
+        """No condition, as :meth:`condition` takes it."""
+        ...
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """``[B, L, dim]``: tokens ``int[B, L]`` as inputs."""
+        ...
+
+    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        """``[B, L, dim]`` of ``inputs`` at ``position[B, L]``, the condition's first."""
+        ...
+
+    def logits(self, features: Tensor) -> Tensor:
+        """``[B, L, V]``, in float32 or better."""
+        ...

@@ -1,0 +1,126 @@
+"""An enumerator: chance that follows every branch with its exact probability.
+
+A decoder step is run on a batch of *paths*. A path knows the answers it was given so far; where it has none
+it takes the first possible outcome, and all others are put down as new paths, to be run in the next round.
+So a step is run once for every leaf of its tree, but all leaves of all states side by side in a few batches,
+and the decoder is the very same code that runs on a tape.
+
+What can be merged is merged before it branches: a scan to the first rejection has W + 1 outcomes, not 2^W,
+and outcomes of probability zero do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any, TypeVar
+
+import numpy as np
+
+from simlab.arrays import Array, Number
+from simlab.randomness.base import Chance, Purpose
+
+Result = TypeVar("Result")
+Outcome = tuple[Any, Number]  # an answer and its probability
+
+
+@dataclass(frozen=True)
+class Path:
+    """The row a path started from, the answers it has been given, and its probability so far."""
+
+    row: int
+    answers: tuple[Any, ...]
+    weight: Number
+
+
+class Enumerator(Chance):
+    """Chance for one round: one batch row a path. After the run, ``done`` and ``untried`` hold the outcome."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.done = paths
+        self.untried: list[Path] = []
+        self._asked = 0
+
+    def choose(self, outcomes: Callable[[int], Iterable[Outcome]]) -> list[Any]:
+        """One answer a row; ``outcomes(k)`` lists what can happen in row k."""
+        for k, path in enumerate(self.done):
+            if self._asked < len(path.answers):
+                continue
+            possible = [
+                Path(path.row, (*path.answers, answer), path.weight * probability)
+                for answer, probability in outcomes(k)
+                if probability > 0
+            ]
+            self.done[k], *others = possible
+            self.untried += others
+        self._asked += 1
+        return [path.answers[self._asked - 1] for path in self.done]
+
+    def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
+        return np.array(self.choose(lambda k: _coins(probability[k])), dtype=bool).reshape(probability.shape)
+
+    def accept_prefix(self, probability: Array, position: Array) -> Array:
+        return np.array(self.choose(lambda k: _prefixes(probability[k])), dtype=np.int64)
+
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+        return np.array(self.choose(lambda k: _draws(pmf[k])), dtype=np.int64).reshape(pmf.shape[:2])
+
+    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        def outcomes(k: int) -> Iterator[Outcome]:
+            rows = [_overlaps(row, low, high) for row, (low, high) in zip(pmf[k], known[k], strict=True)]
+            for combination in product(*rows):
+                yield tuple(c[:3] for c in combination), prod(c[3] for c in combination)
+
+        learnt = np.array(self.choose(outcomes), dtype=object).reshape(*pmf.shape[:2], 3)
+        return learnt[..., 0].astype(np.int64), learnt[..., 1:].astype(known.dtype)
+
+
+def _coins(probability: Array) -> Iterator[Outcome]:
+    sides = [[(side, mass) for side, mass in ((True, p), (False, 1 - p)) if mass > 0] for p in probability]
+    for combination in product(*sides):
+        yield tuple(side for side, _ in combination), prod(mass for _, mass in combination)
+
+
+def _prefixes(probability: Array) -> Iterator[Outcome]:
+    reached: Number = 1
+    for count, p in enumerate(probability):
+        yield count, reached * (1 - p)
+        reached = reached * p
+    yield len(probability), reached
+
+
+def _draws(pmf: Array) -> Iterator[Outcome]:
+    rows = [
+        [(token, mass / whole) for token, mass in enumerate(row) if mass > 0] for row in pmf for whole in [sum(row)]
+    ]
+    for combination in product(*rows):
+        yield tuple(token for token, _ in combination), prod(mass for _, mass in combination)
+
+
+def _overlaps(row: Array, low: Number, high: Number) -> list[tuple[int, Number, Number, Number]]:
+    """Tokens that inverse CDF can give for a uniform in [low, high): token, new interval, probability."""
+    found, reached = [], row[0] * 0
+    for token, mass in enumerate(row):
+        start, reached = max(low, reached), reached + mass
+        stop = min(high, reached)
+        if start < stop:
+            found.append((token, start, stop, (stop - start) / (high - low)))
+    return found
+
+
+def explore(
+    run: Callable[[np.ndarray, Enumerator], Result], weights: list[Number]
+) -> Iterator[tuple[Result, list[Path]]]:
+    """Every outcome of ``run(rows, chance)``, a batch at a time.
+
+    ``run`` gets the row numbers of the batch and the chance to use; rows start with the given weights. Yields
+    what ``run`` returned with the path of each of its rows.
+    """
+    waiting = [Path(row, (), weight) for row, weight in enumerate(weights)]
+    while waiting:
+        chance = Enumerator(waiting)
+        result = run(np.array([path.row for path in waiting]), chance)
+        yield result, chance.done
+        waiting = chance.untried

@@ -1,0 +1,152 @@
+"""How far from a known law the true one can still be, after what was seen: upper confidence bounds on TV.
+
+TV(w, p) = w(A) - p(A) for the event A = {w > p}. That event is fixed by the two laws, not by the data, so one binomial
+bound, on w(A), is all that is needed, and no union over events: with U(k) the upper confidence limit of a rate of
+which k among n was seen, TV(w, p) <= U(x(A)) - p(A) with the wanted confidence. A is not known, so the bound is the
+most that this is for any event. At confidence 1 - a it never exceeds TV(x/n, p) + sqrt(log(1/a) / (2 n)), however many
+outcomes there are; a bound on all events at once, such as Weissman's, grows with their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from math import log, log1p
+from typing import Any
+
+import numpy as np
+from scipy.special import betaln, xlog1py, xlogy
+from scipy.stats import beta
+
+from simlab.checks import check_at_least
+from simlab.statistics.laws import Law, observations
+from simlab.statistics.power import check_share
+
+Rising = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Limit = Callable[[np.ndarray, int], np.ndarray]  # from counts k[...] among n to upper confidence limits of a rate
+SLACK = 1e-4  # a bound is at most this much too large, in relative terms
+WHOLE = 7  # outcomes that an event holds or does not hold; rarer ones may be split
+STRETCHES = 64
+
+
+def tv_upper(counts: Any, law: Any, confidence: float) -> float:
+    """TV between ``law`` and what the counts follow is at most this, with ``confidence``, for one n fixed beforehand.
+
+    Clopper and Pearson's one-sided limit on one event. Raises ``ValueError`` where counts do not fit the law, and
+    unless 0 < confidence < 1.
+    """
+    known = Law.of(law)
+    return event_bound(known, *known.counts(counts), once(confidence))
+
+
+def tv_upper_always(counts: Any, law: Any, confidence: float) -> float:
+    """The same for all n at once: with ``confidence`` it holds whenever one looks, however often."""
+    known = Law.of(law)
+    return event_bound(known, *known.counts(counts), always(confidence))
+
+
+def once(confidence: float) -> Limit:
+    """Clopper and Pearson's upper limit."""
+    check_share("confidence", confidence)
+
+    def limit(seen: np.ndarray, n: int) -> np.ndarray:
+        whole = seen >= n
+        return np.where(whole, 1.0, beta.isf(1 - confidence, seen + 1.0, np.where(whole, 1, n - seen)))
+
+    return limit
+
+
+def always(confidence: float) -> Limit:
+    """An upper limit that holds at all n at once.
+
+    It is that of the mixture martingale with Jeffreys' prior (Robbins, Ann. Math. Statist. 41, 1970): a rate u is
+    refuted once Beta(k + 1/2, n - k + 1/2) / (Beta(1/2, 1/2) u^k (1 - u)^(n - k)) reaches 1 / (1 - confidence).
+    """
+    check_share("confidence", confidence)
+
+    def limit(seen: np.ndarray, n: int) -> np.ndarray:
+        mixed = betaln(seen + 0.5, n - seen + 0.5) - betaln(0.5, 0.5) + log1p(-confidence)
+        low, high = seen / n, np.ones(len(seen))
+        for _ in range(60):
+            middle = (low + high) / 2
+            refuted = mixed >= xlogy(seen, middle) + xlog1py(n - seen, -middle)
+            low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
+        return high
+
+    return limit
+
+
+def event_bound(law: Law, seen: np.ndarray, excluded: np.ndarray, limit: Limit) -> float:
+    """The most that ``limit`` of x(A) less p(A) is for any event A, where ``seen[K]`` and ``excluded`` were counted.
+
+    Every choice among the ``WHOLE`` most frequent outcomes is tried; of the others, the least probability that holds k
+    of what was seen is found by taking them in the order of x_i / p_i, and splitting the last.
+    """
+    if seen.ndim != 1:
+        raise ValueError(f"counts have shape {seen.shape}; expected one row")
+    n = observations(seen, excluded)
+    rare, frequent = np.split(law.order, [max(0, len(law.mass) - WHOLE)])
+    chosen = np.array(list(product((0, 1), repeat=len(frequent))))
+    held, cost = chosen @ seen[frequent], chosen @ law.mass[frequent]
+
+    rare = rare[seen[rare] > 0]
+    order = rare[np.argsort(-seen[rare] / law.mass[rare], kind="stable")]
+    holding = np.cumsum(np.concatenate([[0, excluded], seen[order]]))  # what the law excludes costs nothing
+    costing = np.cumsum(np.concatenate([[0.0, 0.0], law.mass[order]]))
+
+    def upper(choice: np.ndarray, more: np.ndarray) -> np.ndarray:
+        return limit(held[choice] + more, n)
+
+    def least(choice: np.ndarray, more: np.ndarray) -> np.ndarray:
+        return cost[choice] + np.interp(more, holding, costing)
+
+    return min(1.0, _most(upper, least, len(chosen), int(holding[-1])))
+
+
+def weissman(n: int, outcomes: int, confidence: float) -> float:
+    """TV of the counts of n observations from their own law is at most this, with ``confidence``.
+
+    sqrt(log((2^V - 2) / a) / (2 n)) (Weissman, Ordentlich, Seroussi, Verdu and Weinberger, "Inequalities for the L1
+    deviation of the empirical distribution", HP Labs 2003, eq. 5 with phi = 2). It bounds all events at once, which
+    :func:`tv_upper` need not.
+    """
+    check_at_least("n", n, 1)
+    check_at_least("outcomes", outcomes, 2)
+    check_share("confidence", confidence)
+    events = outcomes * log(2) + log1p(-(2.0 ** (1 - outcomes)))
+    return float(np.sqrt((events - log1p(-confidence)) / (2 * n)))
+
+
+def tv_radius(n: int, confidence: float) -> float:
+    """The most by which :func:`tv_upper` goes beyond TV(x/n, p): sqrt(log(1/a) / (2 n))."""
+    check_at_least("n", n, 1)
+    check_share("confidence", confidence)
+    return float(np.sqrt(-log1p(-confidence) / (2 * n)))
+
+
+def tv_sample_size(radius: float, confidence: float) -> int:
+    """How many observations make :func:`tv_radius` at most ``radius``."""
+    check_share("radius", radius)
+    check_share("confidence", confidence)
+    return int(np.ceil(-log1p(-confidence) / (2 * radius**2)))
+
+
+def _most(upper: Rising, least: Rising, choices: int, n: int) -> float:
+    """The most that ``upper(i, k) - least(i, k)`` is for i < choices and whole k from 0 to n, never too small.
+
+    Both rise with k. Stretches of k are halved until what they could hold, upper(end) - least(start), is no better than
+    what was found.
+    """
+    edges = np.unique(np.linspace(0, n, min(n, STRETCHES) + 1).astype(np.int64))
+    choice, places = (side.ravel() for side in np.meshgrid(np.arange(choices), edges, indexing="ij"))
+    best = float((upper(choice, places) - least(choice, places)).max())
+    inner = places < n
+    choice, starts, ends = choice[inner], places[inner], places[1:][inner[:-1]]
+    while len(starts):
+        held = (ends - starts > 1) & (upper(choice, ends) - least(choice, starts) > best * (1 + SLACK))
+        choice, starts, ends = choice[held], starts[held], ends[held]
+        middle = (starts + ends) // 2
+        best = max(best, float((upper(choice, middle) - least(choice, middle)).max(initial=best)))
+        choice = np.concatenate([choice, choice])
+        starts, ends = np.concatenate([starts, middle]), np.concatenate([middle, ends])
+    return best * (1 + SLACK)

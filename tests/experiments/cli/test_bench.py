@@ -1,0 +1,257 @@
+"""``simlab bench`` runs, and its ratios follow from its own times. How fast anything is, is no matter of a test."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.bench import BENCHMARKS, bench, continuous, machine, opponents, verifying
+from experiments.bench.benchmark import Contender, Finding, race, ratio
+from experiments.cli import bench as cli_bench
+from experiments.cli.main import main
+from simlab.continuous.compiled import simulate
+from simlab.continuous.decoders import Truncating
+from simlab.continuous.rules import LastStep
+from simlab.continuous.tape import normals
+from simlab.decoders.compiled.speculative import verify_drafts
+from simlab.randomness import Purpose, Tape
+from simlab.rules import Speculative
+from simlab.rules.compiled import compiled
+
+pytestmark = pytest.mark.cli
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
+    """A quick run of everything, as a user would start it."""
+    folder = tmp_path_factory.mktemp("bench")
+    command = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
+    done = subprocess.run(
+        [*command, "bench", "--quick", "--json", "out/bench.json"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "out" / "bench.json").read_text(encoding="utf-8")), done
+
+
+@pytest.fixture(scope="module")
+def document(ran: tuple[dict[str, Any], Any]) -> dict[str, Any]:
+    return ran[0]
+
+
+# The command ---------------------------------------------------------------------------------------------------
+
+
+def test_it_prints_every_ratio_and_nothing_else_without_a_terminal(ran: tuple[dict[str, Any], Any]) -> None:
+    document, done = ran
+    assert done.stderr == ""
+    lines = [line for line in done.stdout.splitlines() if " : " in line]
+    assert len(lines) == len(document["ratios"])
+    for line, row in zip(lines, document["ratios"], strict=True):
+        assert line.startswith(row["what"])
+        assert f"{row['contender']} : {row['against']}" in line
+
+
+def test_the_document_has_what_a_reader_needs(document: dict[str, Any]) -> None:
+    assert document.keys() == {"machine", "quick", "minutes", "notes", "ratios", "times"}
+    assert document["machine"].keys() >= {
+        "processor",
+        "cores",
+        "last_level_cache",
+        "cache_known_from",
+        "numpy",
+        "numba",
+    }
+    assert {row["benchmark"] for row in document["times"]} >= {"verification", "decoders", "cost", "continuous"}
+    for row in document["times"]:
+        assert row["work"]
+        assert all(work > 0 for work in row["work"].values())
+        assert row["fastest"] == min(row["seconds"], default=row["fastest"])
+        assert row["fastest"] > 0
+    for row in document["ratios"]:
+        assert np.isfinite(row["value"])
+        assert (row["met"] is None) == (row["at_least"] is None and row["at_most"] is None)
+
+
+def test_ratios_follow_from_the_times(document: dict[str, Any]) -> None:
+    times = {(row["benchmark"], row["what"], row["contender"]): row for row in document["times"]}
+    assert len(times) == len(document["times"])
+    assert len(document["ratios"]) > 10
+    for row in document["ratios"]:
+        where = row["benchmark"], row["what"]
+        if row["kind"] == "exponent":
+            sizes = [time for key, time in times.items() if key[:2] == where]
+            work = np.log([time["work"][row["per"]] for time in sizes])
+            seconds = np.log([time["fastest"] for time in sizes])
+            slope = np.cov(work, seconds, bias=True)[0, 1] / np.var(work)
+            assert row["value"] == pytest.approx(slope)
+        elif row["contender"] == "process":
+            assert 0 < row["value"] < 1
+        else:
+            mine, other = (times[*where, row[name]] for name in ("contender", "against"))
+            speeds = [time["work"][row["per"]] / time["fastest"] for time in (mine, other)]
+            assert row["value"] == pytest.approx(speeds[0] / speeds[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--only", "speed"], "--only speed: there is no such benchmark; expected one of verification, decoders,"),
+        (["--json", "."], "--json .: is a folder; expected a file"),
+        (["--json", "/dev/null/bench.json"], "--json /dev/null: "),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_measured(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_bench, "bench", lambda *_: pytest.fail("measured"))
+    with pytest.raises(SystemExit) as stop:
+        main(["bench", *arguments])
+    assert stop.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_only_chooses_and_a_full_disk_loses_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(path: Path, value: Any) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(cli_bench, "write_json", full)
+    assert main(["bench", "--quick", "--only", "cost", "--json", str(tmp_path / "bench.json")]) == 1
+    printed = capsys.readouterr()
+    assert "time : sequences" in printed.out
+    assert "verification" not in printed.out
+    assert "No space left on device; the numbers are above" in printed.err
+
+
+def test_a_missed_mark_is_called_missed() -> None:
+    row = Finding("decoders", "a", "b", "c", "times", "sequences", 9.9, at_least=10.0)
+    assert row.met is False
+    assert cli_bench._verdict(row._asdict() | {"met": row.met}) == "at least 10.0 x: missed"
+    row = Finding("cost", "a", "time", "V", "exponent", "V", 1.04, at_most=1.1)
+    assert cli_bench._verdict(row._asdict() | {"met": row.met}) == "at most 1.10: met"
+    assert row._replace(at_most=None).met is None
+
+
+# What is optional ------------------------------------------------------------------------------------------------
+
+
+def test_without_transformers_it_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = builtins.__import__
+
+    def missing(name: str, *others: Any, **more: Any) -> Any:
+        if name.partition(".")[0] in ("torch", "transformers"):
+            raise ImportError(f"No module named {name!r}")
+        return honest(name, *others, **more)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    monkeypatch.setattr(verifying, "INSIDE", 1 / 32)
+    monkeypatch.setattr(verifying, "BEYOND", 1 / 16)
+    document = bench(["verification"], True, lambda what: None)
+    assert any(note.startswith("transformers left out: No module named 'torch'") for note in document["notes"])
+    assert not any("transformers" in row["against"] for row in document["ratios"])
+    assert {row["against"] for row in document["ratios"]} >= {"reading alone"}
+
+
+def test_a_machine_with_one_core_measures_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.bench.decoding.cores", lambda: 1)
+    results = BENCHMARKS["threads"](True, lambda what: None)
+    assert results.findings == []
+    assert results.notes == ["threads left out: this process has one core"]
+
+
+def test_continuous_tokens_on_one_core_are_measured_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(continuous, "cores", lambda: 1)
+    results = BENCHMARKS["continuous"](True, lambda what: None)
+    assert {row.against for row in results.findings} == {continuous.REFERENCE, continuous.GENERATOR}
+    assert results.notes == ["continuous tokens on two threads left out: this process has one core"]
+
+
+def test_the_last_level_cache_is_the_largest_that_holds_data(tmp_path: Path) -> None:
+    for k, (level, kind, size) in enumerate(
+        (("1", "Instruction", "64K"), ("1", "Data", "32K"), ("3", "Unified", "8K"))
+    ):
+        (tmp_path / f"index{k}").mkdir()
+        for name, text in (("level", level), ("type", kind), ("size", size)):
+            (tmp_path / f"index{k}" / name).write_text(f"{text}\n")
+    assert machine.last_level_cache(tmp_path)[0] == 8 << 10
+    size, known = machine.last_level_cache(tmp_path / "nothing")
+    assert size > 0
+    assert known.startswith(("level 3, from sysconf", "assumed"))
+
+
+# That the same is measured -----------------------------------------------------------------------------------------
+
+
+def test_a_race_tells_fast_from_slow() -> None:
+    """Loops of 1 and of 20: nothing that happens on a machine makes every turn of the shorter one the longer."""
+    work = {"loops": 1.0}
+    contenders = [Contender(name, partial(sum, range(n * 10_000)), work) for name, n in (("a", 1), ("b", 20))]
+    times = race("race", "loops", contenders, 0.05)
+    assert ratio(times, "a", "b", "loops").value > 2
+    assert all(len(time.seconds) >= 3 for time in times.values())
+
+
+@pytest.mark.parametrize("name", opponents.NUMPY)
+@pytest.mark.parametrize("token", [verifying.REJECTED, verifying.KEPT, None])
+def test_opponents_do_what_the_kernel_does(name: str, token: int | None) -> None:
+    """The same drafts kept, and the same tokens after them.
+
+    In float64 sums differ in the last bits only, so of 64 tokens one differs with a probability below 1e-9.
+    """
+    rows = verifying.Rows(600, 64 * 17 * 600 * 4)
+    p, q = (side.astype(np.float64) for side in rows.views(rows.p, rows.q)[3])
+    random = np.random.Generator(np.random.Philox(1))
+    x = random.integers(2, 600, (rows.blocks, verifying.GAMMA)) if token is None else rows.drafts(token)
+    counts, after = opponents.NUMPY[name](p, q, x, rows.coins, rows.noise)
+
+    tokens, length = np.zeros((rows.blocks, verifying.GAMMA + 1), np.int64), np.zeros(rows.blocks, np.int64)
+    tokens[:, :-1] = x
+    kept = verify_drafts(compiled(Speculative()), p, q, tokens, length, rows.coins, rows.noise, verifying.GAMMA + 1)
+    assert counts.tolist() == kept.tolist()
+    assert after.tolist() == tokens[np.arange(len(x)), counts].tolist()
+    wanted = {verifying.REJECTED: {0}, verifying.KEPT: {verifying.GAMMA}, None: set(counts.tolist())}[token]
+    assert set(counts.tolist()) == wanted
+    assert token is not None or len(wanted) > 1
+
+
+@pytest.mark.parametrize("kind", continuous.KINDS, ids=lambda kind: kind.name)
+def test_numpys_generator_walks_the_trajectories_of_the_kernel(kind: continuous.Kind) -> None:
+    """Given the tape's numbers in turn, it gives the same tokens."""
+    target, draft = continuous.make_pair(kind, steps=5, size=4, length=3)
+    tape, nobody = Tape(2, 6), np.zeros(6, np.int64)
+    numbers = [
+        normals(tape.at(n + 1), nobody + n, Purpose.TARGET, t, 0, 4) for n in range(3) for t in (0, 5, 4, 3, 2, 1)
+    ]
+
+    class InTurn:
+        def standard_normal(self, shape: tuple[int, int]) -> np.ndarray:
+            assert shape == (6, 4)
+            return numbers.pop(0)
+
+    found = continuous.with_generator(target, 6, InTurn())  # type: ignore[arg-type]
+    wanted = simulate(Truncating(1, prefill=3), target, draft, LastStep(), tape).tokens
+    assert np.allclose(found, wanted, rtol=0, atol=1e-12)
+    assert not numbers
+
+
+def test_views_use_every_row_a_rejecting_block_reads() -> None:
+    rows = verifying.Rows(64, 3 * 17 * 64 * 4)
+    marked = [np.repeat(np.arange(len(side), dtype=np.float32)[:, None], 64, axis=1) for side in (rows.p, rows.q)]
+    views = rows.views(*marked)
+    for side, first in ((0, [view[0][:, 0, 0] for view in views]), (1, [view[1][:, 0, 0] for view in views])):
+        seen = np.concatenate(first)
+        assert len(seen) == len(set(seen.tolist())) == verifying.GAMMA * rows.blocks
+        assert set(seen.tolist()) <= set(marked[side][:, 0].tolist())

@@ -1,0 +1,299 @@
+"""``simlab certify`` as an engine author meets it: what is said of callables, good and bad, what is saved."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.certification.certificate_format import most_off, shown
+from experiments.cli import main as cli
+from tests.support.callables import MINE
+
+pytestmark = pytest.mark.cli
+
+COMMAND = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
+
+FEW = ("--calls", "64", "--processes", "1")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A user's folder with callables in it, as the current one."""
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates without their page, which has tests of its own."""
+    monkeypatch.setattr("experiments.cli.certify.drawn", lambda out, command: True)
+
+
+def document(folder: Path) -> dict[str, Any]:
+    text = (folder / "out" / "certify" / "certificate.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text, parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
+    return found
+
+
+# Verdicts and exit status --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A verifier with a bug, certified by the command, beside a decoy ``reports`` package."""
+    folder = tmp_path_factory.mktemp("certify")
+    (folder / "mine.py").write_text(MINE)
+    (folder / "reports").mkdir()
+    (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
+    arguments = ["certify", "mine:wrong_measured", "--calls", "512", "--out", "results", "--json", "copy.json"]
+    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    return folder, done
+
+
+def test_a_bug_is_found_explained_and_returns_1(run: tuple[Path, Any]) -> None:
+    folder, done = run
+    assert done.returncode == 1, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.startswith("lossy: what comes out does not follow the target\n")
+    for text in ("looks like: residual drawn from p", "drafts = [", "target", "measured", "TV at most", "reproduce.py"):
+        assert text in done.stdout
+    found = json.loads((folder / "results" / "certificate.json").read_text(encoding="utf-8"))
+    assert next(iter(found)) == "verdict"
+    assert found["verdict"] == "lossy"
+    assert found["subject"] == "mine:wrong_measured"
+    assert found["signature"].startswith("verify(p, q, drafts, rng)")
+    assert found["command"].startswith("simlab certify mine:wrong_measured --calls 512")
+    assert "residual drawn from p" in found["failure"]["known"]
+    assert found["versions"]["numpy"]
+
+
+def test_it_saves_whole_files_and_nothing_else(run: tuple[Path, Any]) -> None:
+    folder, _ = run
+    names = {path.name for path in (folder / "results").iterdir()}
+    assert names == {"certificate.json", "certificate.html", "reproduce.py"}
+    assert (folder / "copy.json").read_bytes() == (folder / "results" / "certificate.json").read_bytes()
+    assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {"mine.py", "reports", "results", "copy.json"}
+
+
+def test_what_reproduces_it_runs_from_anywhere(run: tuple[Path, Any], tmp_path: Path) -> None:
+    script = run[0] / "results" / "reproduce.py"
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "emitted" in done.stdout
+    assert "target" in done.stdout
+
+
+def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
+    folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certificates = []
+    for processes in ("1", "2"):
+        options = ["--calls", "128", "--epsilon", "0.8", "--processes", processes, "--seed", "3"]
+        assert cli.main(["certify", "mine:good", *options]) == 0
+        certificates.append(document(folder))
+    assert certificates[0]["verdict"] == "lossless"
+    assert certificates[0]["seed"] == 3
+    assert certificates[0]["exact"].startswith("not possible")
+    assert certificates[0]["lines"] == certificates[1]["lines"]
+    assert capsys.readouterr().out.startswith("lossless: no deviation found\n")
+
+
+def test_too_few_calls_are_inconclusive_and_return_3(folder: Path, undrawn: None) -> None:
+    assert cli.main(["certify", "mine.py:engine", *FEW]) == 3
+    assert document(folder)["verdict"] == "inconclusive"
+
+
+def test_a_method_in_a_file_is_enumerated_and_reproduced(folder: Path, undrawn: None) -> None:
+    assert cli.main(["certify", "./mine.py:engine.verify", *FEW]) == 1
+    failure = document(folder)["failure"]
+    assert failure["tv_exact"] > 0.02
+    script = folder / "out" / "certify" / "reproduce.py"
+    assert script.read_text(encoding="utf-8") == failure["script"]
+    done = subprocess.run([sys.executable, str(script)], cwd="/", capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_nothing_of_an_earlier_certificate_is_left(folder: Path, undrawn: None) -> None:
+    out = folder / "out" / "certify"
+    out.mkdir(parents=True)
+    for name in ("certificate.html", "reproduce.py"):
+        (out / name).write_text("old")
+    assert cli.main(["certify", "mine:good", *FEW]) == 3
+    assert {path.name for path in out.iterdir()} == {"certificate.json"}
+
+
+# Misbehaviour --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "told"),
+    [
+        ("raises", "raises", "it raises RuntimeError: <script>alert(1)</script> & [red]more[/red], in"),
+        ("leaves", "raises", "it raises SystemExit: 3, in"),
+        ("too_few_arguments", "raises", "takes 2 positional arguments but 4 were given"),
+        ("hangs", "hangs", "does not return within 1 s"),
+        ("exits", "dies", "ends the process that calls it (exit status 7)"),
+        ("crashes", "dies", "ends the process that calls it (exit status -11)"),
+        ("too_many", "broken", "returns 3 tokens, [0, 0, 0]; expected 1 to 2"),
+        ("none_at_all", "broken", "returns 0 tokens, []; expected 1 to 2"),
+        ("nested", "broken", "expected tokens: a sequence of whole numbers"),
+        ("nothing", "broken", "returns None; expected tokens"),
+        ("beyond", "broken", "returns token 2; expected 0 to 1"),
+        ("negative", "broken", "returns token -1; expected 0 to 1"),
+        ("nan", "broken", "returns [nan]; expected tokens"),
+        ("floats", "broken", "expected tokens: a sequence of whole numbers"),
+    ],
+)
+def test_misbehaviour_is_told_and_returns_1(
+    name: str, kind: str, told: str, folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["certify", f"mine:{name}", *FEW, "--limit", "1"]) == 1
+    found = document(folder)
+    assert found["verdict"] == "breaks"
+    assert found["failure"]["kind"] == kind
+    assert told in found["summary"]
+    assert found["failure"]["arguments"]["p"]
+    printed = capsys.readouterr()
+    assert printed.out.startswith("breaks: it fails, or returns something invalid, on valid input\n")
+    assert told in printed.out
+    assert printed.err == ""
+
+
+def test_what_only_rare_coins_show_is_told_with_the_coins(folder: Path, undrawn: None) -> None:
+    assert cli.main(["certify", "mine:rounding", *FEW]) == 1
+    failure = document(folder)["failure"]
+    assert failure["kind"] == "raises"
+    assert "AssertionError" in failure["told"]
+    assert 1 - 1e-9 < max(failure["arguments"]["uniforms"]) < 1
+    assert failure["arguments"]["drafts"]
+
+
+@pytest.mark.parametrize(
+    ("name", "notes"),
+    [
+        ("good", []),
+        ("mutates", ["changes its argument 1 in place", "changes its argument 2 in place"]),
+        ("shares_the_global_generator", ["draws from NumPy's global generator beside the one it is given"]),
+        (
+            "remembers",
+            ["the same arguments and generator give other tokens when it is called again: hidden state"],
+        ),
+        ("chatters", []),
+    ],
+)
+def test_peculiarities_are_noted(
+    name: str, notes: list[str], folder: Path, undrawn: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["certify", f"mine:{name}", *FEW]) == 3
+    assert document(folder)["notes"] == notes
+    printed = capfd.readouterr()
+    assert all(f"note: {note}" in printed.out for note in notes)
+    assert "xxx" not in printed.out
+    assert printed.err == ""
+
+
+def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
+    running = subprocess.Popen(
+        [*COMMAND[:-1], heeded + COMMAND[-1], "certify", "mine:slow", "--budget", "60"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "out" / "certify").exists():  # made just before the first call
+        time.sleep(0.05)
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert (out, err) == ("", "interrupted: nothing was written\n")
+    assert list((folder / "out" / "certify").iterdir()) == []
+
+
+# Wrong usage ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected a SPEC, --list or --self-test"),
+        (["mine:good", "--list"], "expected a SPEC, --list or --self-test"),
+        (["mine:good", "--quick"], "--quick belongs to --self-test"),
+        (["absent:verify"], "there is no module 'absent'"),
+        (["absent.py:verify"], "there is no file 'absent.py'"),
+        (["mine:absent"], "mine has no 'absent'; it has"),
+        (["mine:"], "names no function"),
+        ([":verify"], "names no module"),
+        (["mine:number"], "mine:number is 3; expected a function"),
+        (["mine:Engine"], "mine:Engine is a class; expected a function, or an object that can be called"),
+        (["absent"], "'absent' is no adapter; expected module:function, path/to/file.py:function, or one of "),
+        (["mine:good", "--contract", "verily"], "contract is 'verily'; expected one of verify, "),
+        (["mine:good", "--budget", "0"], "--budget is 0.0; expected a"),
+        (["mine:good", "--budget", "nan"], "--budget is nan; expected a"),
+        (["mine:good", "--budget", "soon"], "invalid float value: 'soon'"),
+        (["mine:good", "--epsilon", "1"], "--epsilon is 1.0; expected a number between 0 and 1"),
+        (["mine:good", "--confidence", "-3"], "--confidence is -3.0; expected a number between 0 and 1"),
+        (["mine:good", "--calls", "0"], "--calls is 0; expected a whole number >= 1"),
+        (["mine:good", "--processes", "-1"], "--processes is -1; expected a whole number >= 0"),
+        (["mine:good", "--limit", "0"], "--limit is 0.0; expected a"),
+        (["mine:good", "--seed", "x"], "'x' is no seed"),
+        (["mine:good", "--out", "mine.py"], "expected a folder"),
+        (["mine:good", "--json", "."], "is a folder; expected a file"),
+    ],
+)
+def test_wrong_usage_is_explained_and_returns_2(
+    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["certify", *arguments])
+    assert left.value.code == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert told.out == ""
+    assert not (folder / "out" / "certify" / "certificate.json").exists()
+
+
+def test_an_adapter_is_for_its_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["certify", "transformers", "--contract", "verify_candidates"])
+    assert left.value.code == 2
+    assert "the adapter transformers is for the contract verify; --contract" in capsys.readouterr().err
+
+
+def test_contracts_and_adapters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    from simlab.certify import CONTRACTS
+    from simlab.certify.adapters import ADAPTERS
+
+    assert cli.main(["certify", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(contract.signature in listed for contract in CONTRACTS.values())
+    assert all(name in listed for name in ADAPTERS)
+
+
+# Small parts ---------------------------------------------------------------------------------------------------
+
+
+def test_the_outcomes_that_are_off_by_most_are_kept_in_their_order() -> None:
+    rows = [
+        {"outcome": str(k), "target": 0.1, "measured": None, "exact": 0.1 + d} for k, d in enumerate((0.2, 0, -0.3))
+    ]
+    assert [row["outcome"] for row in most_off(rows, 2)] == ["0", "2"]
+
+
+def test_what_is_almost_one_is_not_shown_as_one() -> None:
+    assert shown([1.0, 0.25, 1 - 1e-9, 1 / 3]) == "[1, 0.25, 0.999999999, 0.333333]"

@@ -1,0 +1,175 @@
+"""The command line as a user meets it: what it prints, writes and returns.
+
+Each command runs in a process of its own, in an empty folder, as it would for a user.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.rules import make_rule
+from theory.acceptance import alpha
+from theory.claims import CLAIMS, VERDICTS
+from theory.exact import acceptance, step_law
+
+pytestmark = pytest.mark.cli
+
+QUICK = ["gsd.speed", "gsd.printed-slice", "gsd.unbiased", "leviathan.residual-cost"]
+
+
+def simlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        "import sys; from experiments.cli.main import main; sys.exit(main())",
+        *arguments,
+    ]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """One run over a few quick claims, in a folder that holds a decoy ``reports`` package."""
+    folder = tmp_path_factory.mktemp("verify")
+    (folder / "reports").mkdir()
+    (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
+    chosen = [part for id in QUICK for part in ("--claim", id)]
+    done = simlab("verify", *chosen, "--out", "results", "--json", "copy.json", "--seed", "3", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+@pytest.fixture(scope="module")
+def document(verified: tuple[Path, Any]) -> dict[str, Any]:
+    return json.loads((verified[0] / "results" / "verdicts.json").read_text(encoding="utf-8"))
+
+
+def test_it_decides_the_claims_asked_for_and_their_parts(document: dict[str, Any]) -> None:
+    ids = [entry["id"] for entry in document["claims"]]
+    assert set(ids) == {*QUICK, *CLAIMS["gsd.unbiased"].parts}
+    assert ids == [id for id in CLAIMS if id in ids]
+    assert document["seed"] == 3
+    assert document["failed"] == {}
+
+
+def test_entries_have_what_the_contract_names(document: dict[str, Any]) -> None:
+    for entry in document["claims"]:
+        assert {"id", "paper", "where", "statement", "verdict", "assumptions", "evidence"} <= entry.keys()
+        assert entry["verdict"] in VERDICTS
+        assert entry["evidence"]
+        for piece in entry["evidence"]:
+            assert piece["kind"]
+            assert piece["summary"]
+        if entry["verdict"] == "refuted":
+            assert any("counterexample" in piece for piece in entry["evidence"])
+
+
+def test_a_counterexample_can_be_recomputed_from_the_file(document: dict[str, Any]) -> None:
+    entry = next(e for e in document["claims"] if e["id"] == "gsd.printed-slice")
+    found = entry["evidence"][0]["counterexample"]
+    names = ("size", "max_gap", "max_distance", "distances", "window")
+    rule = make_rule(found["rule"], **{name: found[name] for name in names})
+    p, q = np.array(found["p"]), np.array(found["q"])
+    assert acceptance(rule, p, q) == pytest.approx(found["acceptance"])
+    assert acceptance(rule, p, q) < alpha(p, q) - 1e-6
+    np.testing.assert_allclose(step_law(rule, p, q), found["law"])
+
+
+def test_json_writes_the_same_document(verified: tuple[Path, Any]) -> None:
+    folder, _ = verified
+    assert (folder / "copy.json").read_bytes() == (folder / "results" / "verdicts.json").read_bytes()
+
+
+def test_the_same_seed_gives_the_same_bytes(verified: tuple[Path, Any], tmp_path: Path) -> None:
+    chosen = [part for id in QUICK for part in ("--claim", id)]
+    simlab("verify", *chosen, "--out", str(tmp_path), "--seed", "3", cwd=tmp_path)
+    assert (tmp_path / "verdicts.json").read_bytes() == (verified[0] / "results" / "verdicts.json").read_bytes()
+
+
+def test_nothing_half_written_is_left(verified: tuple[Path, Any]) -> None:
+    names = {path.name for path in (verified[0] / "results").iterdir()}
+    assert names == {"verdicts.json", "manifest.json", "report.html", "claims"}
+
+
+def test_the_table_names_every_claim_and_verdict(verified: tuple[Path, Any], document: dict[str, Any]) -> None:
+    _, done = verified
+    for entry in document["claims"]:
+        line = next(line for line in done.stdout.splitlines() if line.startswith(entry["id"] + " "))
+        assert entry["verdict"] in line
+    assert "report" in done.stdout
+
+
+def test_progress_is_silent_where_there_is_no_terminal(verified: tuple[Path, Any]) -> None:
+    assert verified[1].stderr == ""
+
+
+def test_the_report_stands_alone(verified: tuple[Path, Any], document: dict[str, Any]) -> None:
+    page = (verified[0] / "results" / "report.html").read_text(encoding="utf-8")
+    for entry in document["claims"]:
+        assert f'id="{entry["id"].replace(".", "-")}"' in page
+    assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "")
+    assert "<script" not in page
+
+
+def test_against_says_what_changed(verified: tuple[Path, Any], tmp_path: Path) -> None:
+    old = json.loads((verified[0] / "copy.json").read_text(encoding="utf-8"))
+    old["claims"] = [e | ({"verdict": "holds"} if e["id"] == "gsd.speed" else {}) for e in old["claims"]]
+    (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
+    done = simlab("verify", "--claim", "gsd.speed", "--out", "o", "--against", "old.json", cwd=tmp_path)
+    assert "gsd.speed: holds -> refuted" in done.stdout
+    assert "gsd.printed-slice: was refuted, not part of this run" in done.stdout
+
+
+def test_claims_lists_all_of_them(tmp_path: Path) -> None:
+    done = simlab("claims", cwd=tmp_path)
+    assert done.returncode == 0
+    listed = {line.split()[0] for line in done.stdout.splitlines() if line.split()}
+    assert set(CLAIMS) <= listed
+
+
+@pytest.mark.parametrize("id", ["gsd.theorem-1.partition", "sjd.initialisation", "gsd.dynamic"])
+def test_claims_explains_one(id: str, tmp_path: Path) -> None:
+    done = simlab("claims", id, cwd=tmp_path)
+    assert done.returncode == 0
+    told = " ".join(done.stdout.split())
+    claim = CLAIMS[id]
+    for text in (claim.statement, *claim.assumptions, *claim.parts, claim.proof):
+        assert " ".join(text.split()) in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify", "--claim", "gsd.teorem-1"], "gsd.theorem-1"),
+        (["verify", "--paper", "nature"], "invalid choice: 'nature'"),
+        (["verify", "--seed", "-1"], "whole number from 0"),
+        (["verify", "--seed", "pi"], "whole number from 0"),
+        (["verify", "--against", "missing.json"], "missing.json"),
+        (["verify", "--against", "broken.json"], "expected a verdicts.json"),
+        (["verify", "--out", "broken.json"], "expected a folder"),
+        (["claims", "nothing"], "unknown claim 'nothing'"),
+        (["veryfy"], "invalid choice"),
+        ([], "required"),
+    ],
+)
+def test_wrong_usage_is_explained_and_returns_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("[]")
+    done = simlab(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"broken.json"}
+
+
+def test_reports_explains_what_is_missing(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-P", "-m", "reports", str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "verdicts.json is missing" in done.stderr

@@ -1,0 +1,169 @@
+"""``simlab record`` and ``simlab replay``: a file without pickles, a table of rules, and clear words otherwise."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.cli import main as cli
+from experiments.models.recording import PLACES, Recording
+from tests.support.fashion import CODES, write_models
+
+pytestmark = pytest.mark.cli
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    write_models(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rows(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rows") / "rows.npz"
+    assert cli.main(record(models, path)) == 0
+    return path
+
+
+def record(models: Path, out: Path, *more: str) -> list[str]:
+    sizes = ["--count", "3", "--calls", "4", "--batch", "2", "--guidance", "2", "--top-k", "30", "--seed", "4"]
+    return ["record", "--models", str(models), "--method", "sjd-pac", *sizes, "--out", str(out), *more]
+
+
+def test_a_recording_says_what_it_is(rows: Path) -> None:
+    recording = Recording(rows)
+    manifest = recording.manifest
+    assert (manifest["method"], manifest["seed"], manifest["calls"], manifest["labels"]) == ("sjd-pac", 4, 4, [0, 1, 2])
+    assert manifest["sampling"] == {"guidance": 2.0, "temperature": 1.0, "top_k": 30, "top_p": None}
+    assert {"python", "simlab", "numpy"} <= set(manifest["versions"])
+    assert 0 < manifest["rounding"]["mean_tv"] <= manifest["rounding"]["max_tv"] < 2**-11
+    assert recording.vocabulary == CODES
+    for _, p, q in recording.blocks():
+        assert (p > 0).sum(axis=1).max() <= 30
+        assert p.shape == q.shape
+    with np.load(rows, allow_pickle=False) as file:
+        assert all(file[name].dtype.kind in "iufU" for name in file.files)
+
+
+def test_the_same_command_records_the_same(models: Path, rows: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.npz"
+    assert cli.main(record(models, again)) == 0
+    one, other = Recording(rows), Recording(again)
+    assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in PLACES)
+
+
+def test_a_replay_is_printed_and_written(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    only = [word for name in ("optimal-lossy", "grouped", "typical") for word in ("--rule", name)]
+    assert cli.main(["replay", str(rows), "--out", str(tmp_path), "--rows", "12", *only]) == 0
+    shown = capsys.readouterr().out
+    assert "sjd-pac, " in shown
+    assert "-0.0000" not in shown
+    document = json.loads((tmp_path / "replay.json").read_text())
+    assert (document["rows"], document["wasserstein"]) == (12, "exact")
+    assert [line["rule"] for line in document["rules"]] == ["speculative", *["optimal-lossy"] * 3, "typical", "grouped"]
+    assert all(line["wasted"] > -1e-9 for line in document["rules"])
+    assert document["rules"][0]["gained"] == 0
+    assert document["recording"]["method"] == "sjd-pac"
+    table = pd.read_parquet(tmp_path / "replay.parquet")
+    assert set(table["image"]) == {0, 1, 2}
+    assert table["kept"].notna().all()
+
+
+def test_a_replay_needs_no_torch() -> None:
+    code = "import sys, experiments.cli.replay; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Errors -----------------------------------------------------------------------------------------------------------
+
+
+def stopped(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as raised:
+        cli.main(arguments)
+    assert raised.value.code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--method", "ar"], "Autoregressive verifies no drafts; expected a method that does, such as sjd"),
+        (["--method", "nothing"], "unknown method 'nothing'"),
+        (["--calls", "0"], "--calls 0: expected a whole number >= 1"),
+        (["--count", "0"], "--count 0: expected"),
+        (["--label", "hat"], "unknown label 'hat'"),
+        (["--device", "tpu"], "is no device"),
+        (["--guidance", "-1"], "guidance"),
+        (["--models", "/nowhere"], "/nowhere"),
+    ],
+)
+def test_what_cannot_be_recorded_is_said(
+    more: list[str], told: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told in stopped(record(models, tmp_path / "rows.npz", *more), capsys)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_has_the_name_of_one(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "expected a name that ends in .npz" in stopped(record(models, tmp_path / "rows.parquet"), capsys)
+
+
+def broken(rows: Path) -> Iterator[tuple[str, bytes, str]]:
+    """Files that are no recordings, and what is said of them."""
+    whole = rows.read_bytes()
+    yield "text", b"rows", "expected a file that simlab record wrote"
+    yield "cut", whole[: len(whole) // 2], "expected a file that simlab record wrote"
+    yield "flipped", whole[:400] + bytes(200) + whole[600:], "expected a file that simlab record wrote"
+
+
+def test_what_is_no_recording_is_said(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no such file" in stopped(["replay", str(tmp_path / "none"), "--out", str(tmp_path)], capsys)
+    for name, content, told in broken(rows):
+        path = tmp_path / f"{name}.npz"
+        path.write_bytes(content)
+        assert told in stopped(["replay", str(path), "--out", str(tmp_path)], capsys)
+    assert not (tmp_path / "replay.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("token", lambda values: values * 0 + CODES, "a token is outside the vocabulary"),
+        ("image", lambda values: values[:-1], "not every draft is described"),
+        ("codebook", lambda values: values[:-1], "the codebook has 79 vectors"),
+        ("p_0", lambda values: values[:, :-1], "block 0 has rows"),
+        ("p_0", lambda values: values * 0, "block 0 holds a row without mass"),
+        ("q_0", lambda values: values * np.float16("nan"), "block 0 holds a row without mass"),
+        ("manifest", lambda values: np.array('{"format": "other"}'), "has the format 'other'"),
+        ("manifest", lambda values: np.array([{}], dtype=object), "expected a file that simlab record wrote"),
+    ],
+)
+def test_a_recording_that_contradicts_itself_is_told(
+    name: str, change: object, told: str, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with np.load(rows) as file:
+        arrays = {key: file[key] for key in file.files}
+    arrays[name] = change(arrays[name])  # type: ignore[operator]
+    path = tmp_path / "rows.npz"
+    np.savez_compressed(path, **arrays)
+    assert told in stopped(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys)
+
+
+def test_rules_that_cannot_be_replayed_are_told(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown rule 'none'" in stopped(["replay", str(rows), "--out", str(tmp_path), "--rule", "none"], capsys)
+    assert "rows is 0; expected" in stopped(["replay", str(rows), "--out", str(tmp_path), "--rows", "0"], capsys)
+    with np.load(rows) as file:
+        arrays = {key: file[key] for key in file.files if key != "codebook"}
+    path = tmp_path / "rows.npz"
+    np.savez_compressed(path, **arrays)
+    assert "needs a codebook" in stopped(["replay", str(path), "--out", str(tmp_path), "--rule", "lantern"], capsys)
+    assert cli.main(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"]) == 0
+    assert json.loads((tmp_path / "replay.json").read_text())["rules"][1]["wasserstein"] is None

@@ -1,0 +1,220 @@
+"""``simlab train``: every model from a few made-up images, and on from where it was killed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from experiments.cli.main import main
+from experiments.training import commands, data, loop
+from experiments.training.data import Fashion, Images, load_fashion
+from experiments.training.loop import Plan, batch_rows, schedule
+from simlab.models.adapters.fashion import load_classifier, load_draft, load_head, load_target, load_tokenizer
+from simlab.models.checkpoints import read_description, read_weights
+
+pytestmark = pytest.mark.cli
+
+KINDS = ("tokenizer", "classifier", "target", "draft", "head")
+LOADERS = (load_tokenizer, load_classifier, load_target, load_draft, load_head)
+
+
+@pytest.fixture(autouse=True)
+def few_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made-up images and short plans; one thread."""
+    random = np.random.default_rng(0)
+    parts = (
+        Images(random.integers(0, 256, (count, 28, 28), dtype=np.uint8), random.integers(10, size=count))
+        for count in (40, 12)
+    )
+    fashion = Fashion(*parts, "made up")
+    monkeypatch.setattr(commands, "load_fashion", lambda folder: fashion)
+    monkeypatch.setattr(
+        commands, "PLANS", {kind: Plan(steps=6, batch=8, rate=1e-3, decay=0.05, seed=0) for kind in KINDS}
+    )
+    monkeypatch.setattr(commands, "SIZES", {"target": (1, 16, 2), "draft": (1, 8, 1)})
+    monkeypatch.setattr(loop, "SAVE_EVERY", 2)
+
+
+def train(model: str, out: Path, *more: str) -> int:
+    return main(["train", model, "--out", str(out), *more])
+
+
+def test_all_models_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind, load in zip(KINDS, LOADERS, strict=True):
+        assert train(kind, tmp_path, "--seed", "3") == 0
+        assert load(tmp_path) is not None
+        _, record = read_description(tmp_path / f"{kind}.safetensors", kind)
+        assert record["command"] == f"simlab train {kind} --seed 3"
+        assert record["data_sha256"] == "made up"
+        assert record["plan"]["steps"] == 6
+        assert record["legs"] == [[0, 6]]
+        assert record["seconds"] > 0
+        assert all(np.isfinite(value) for value in record["metrics"].values())
+        assert f"{kind}  {record['parameters']:,} numbers" in capsys.readouterr().out
+    _, record = read_description(tmp_path / "head.safetensors", "head")
+    built_on = {
+        need: hashlib.sha256((tmp_path / f"{need}.safetensors").read_bytes()).hexdigest()
+        for need in ("tokenizer", "target")
+    }
+    assert record["built_on"] == built_on
+    assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("kind", ["tokenizer", "target"])
+def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(kind: str, tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    for folder in (whole, parts):
+        if kind != "tokenizer":
+            train("tokenizer", folder)
+    assert train(kind, whole) == 0
+
+    def killed(step: int, text: str) -> None:
+        if step == 5:
+            raise Killed
+
+    asked = commands.Asked(kind, parts, commands.plan_for(kind), None, torch.device("cpu"), f"simlab train {kind}")
+    with pytest.raises(Killed):
+        commands.train_model(asked, killed)
+    assert not (parts / f"{kind}.safetensors").exists()
+    assert (parts / f"{kind}.state").is_file()
+    steps: list[int] = []
+    commands.train_model(asked, lambda step, text: steps.append(step))
+    assert steps == [5, 6]
+    one, other = (read_weights(folder / f"{kind}.safetensors") for folder in (whole, parts))
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert not (parts / f"{kind}.state").exists()
+
+
+def test_only_the_number_of_steps_may_change_on_the_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def killed(step: int, text: str) -> None:
+        if step == 3:
+            raise Killed
+
+    asked = commands.Asked("tokenizer", tmp_path, commands.plan_for("tokenizer"), None, torch.device("cpu"), "")
+    with pytest.raises(Killed):
+        commands.train_model(asked, killed)
+    with pytest.raises(SystemExit, match="2"):
+        train("tokenizer", tmp_path, "--rate", "0.5")
+    assert "was begun as" in capsys.readouterr().err
+    assert train("tokenizer", tmp_path, "--steps", "4") == 0
+    assert "going on from" in capsys.readouterr().err
+    _, record = read_description(tmp_path / "tokenizer.safetensors", "tokenizer")
+    assert record["legs"] == [[0, 6], [2, 4]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["target"], "tokenizer.safetensors: there is no such file"),
+        (["head"], "tokenizer.safetensors: there is no such file"),
+        (["tokenizer", "--device", "cuda"], "there is no CUDA device; expected cpu"),
+        (["tokenizer", "--steps", "0"], "steps"),
+        (["tokenizer", "--batch", "-1"], "batch"),
+        (["tokenizer", "--rate", "nan"], "rate"),
+        (["tokenizer", "--device", "abacus"], "abacus"),
+    ],
+)
+def test_errors_are_for_people(
+    arguments: list[str],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", *arguments, "--out", str(tmp_path)])
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_loss_that_is_not_finite_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        train("tokenizer", tmp_path, "--rate", "1e30")
+    assert "expected a finite one: try a lower rate" in capsys.readouterr().err
+    assert not (tmp_path / "tokenizer.safetensors").exists()
+
+
+def test_every_epoch_sees_every_example_once() -> None:
+    plan = Plan(steps=10, batch=6, rate=1.0, decay=0.0, seed=3)
+    rows = np.concatenate([batch_rows(20, plan, step) for step in range(10)])
+    for epoch in range(3):
+        assert sorted(rows[20 * epoch : 20 * (epoch + 1)].tolist()) == list(range(20))
+    assert rows[:20].tolist() != rows[20:40].tolist()
+
+
+def test_the_rate_goes_up_and_comes_down() -> None:
+    shares = [schedule(step, 200) for step in range(200)]
+    assert np.argmax(shares) in (9, 10)
+    assert max(shares) == 1
+    assert 0.02 <= shares[-1] < 0.03
+    assert np.all(np.diff(shares[10:]) < 0)
+
+
+# the data ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def idx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Four small files, and their sums as those that are expected."""
+    random = np.random.default_rng(1)
+    content: dict[str, bytes] = {}
+    for name, shape in (
+        ("train-images-idx3-ubyte", (5, 28, 28)),
+        ("train-labels-idx1-ubyte", (5,)),
+        ("t10k-images-idx3-ubyte", (3, 28, 28)),
+        ("t10k-labels-idx1-ubyte", (3,)),
+    ):
+        header = bytes([0, 0, 8, len(shape)]) + np.array(shape, dtype=">u4").tobytes()
+        content[name] = header + random.integers(0, 256, shape, dtype=np.uint8).tobytes()
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content[name]))
+    monkeypatch.setattr(data, "SHA256", {name: hashlib.sha256(raw).hexdigest() for name, raw in content.items()})
+    monkeypatch.setattr(data, "DEBIAN", tmp_path / "nowhere")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    return content
+
+
+def test_images_are_read_from_a_folder_or_downloaded(tmp_path: Path, idx: dict[str, bytes]) -> None:
+    read = load_fashion(tmp_path)
+    assert read.train.pixels.shape == (5, 28, 28)
+    assert read.held_out.labels.shape == (3,)
+    assert read.train.pixels.tobytes() == idx["train-images-idx3-ubyte"][16:]
+    asked: list[str] = []
+
+    def fetch(address: str) -> bytes:
+        asked.append(address)
+        return (tmp_path / address.rpartition("/")[2]).read_bytes()
+
+    for _ in range(2):  # the second time they are there
+        downloaded = load_fashion(fetch=fetch)
+        assert len(asked) == 4
+        assert np.array_equal(downloaded.train.pixels, read.train.pixels)
+        assert downloaded.sha256 == read.sha256
+
+
+def test_files_that_are_not_what_they_should_be(tmp_path: Path, idx: dict[str, Any]) -> None:
+    first = tmp_path / "train-images-idx3-ubyte.gz"
+    whole = first.read_bytes()
+    first.write_bytes(gzip.compress(idx["train-images-idx3-ubyte"][:-1]))
+    with pytest.raises(ValueError, match="sha256 is"):
+        load_fashion(tmp_path)
+    first.write_bytes(whole[:100])
+    with pytest.raises(ValueError, match="expected an idx file"):
+        load_fashion(tmp_path)
+    first.unlink()
+    with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz is missing"):
+        load_fashion(tmp_path)
+    with pytest.raises(ValueError, match="sha256 is"):
+        load_fashion(fetch=lambda address: gzip.compress(b"something else"))
+    assert not (tmp_path / "home").exists()

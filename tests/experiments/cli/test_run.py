@@ -1,0 +1,396 @@
+"""``simlab run`` as a user meets it: what it prints and refuses, real kills, a real cluster, a disk that is full."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import pty
+import random
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import PIPE
+
+import pandas as pd
+import pytest
+from distributed import LocalCluster
+
+from experiments.cli.main import main
+from experiments.cli.run import SHIPPED
+from experiments.sweeps import Lost, cells, read_spec, spec
+from experiments.sweeps import cluster as cluster_module
+from experiments.sweeps.cluster import cluster
+from experiments.sweeps.recorders import RECORDERS
+from experiments.sweeps.store import locked
+from tests.experiments.cli.test_commands import simlab
+
+pytestmark = pytest.mark.cli
+
+EXAMPLE = textwrap.dedent(re.search(r"::\n\n(.*?)\n\nKeys", inspect.getdoc(spec) or "", re.S)[1])  # type: ignore[index]
+CELLS = 18  # of the example
+COMMAND = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
+MANY = """
+name = "many"
+title = "Many quick cells"
+seeds = "1..20"
+replicates = 12
+chunk = 3
+record = ["lengths"]
+[[process]]
+name = "markov"
+vocabulary = 32
+length = 128
+[[decoder]]
+name = "sjd"
+window = 8
+[[rule]]
+name = "speculative"
+"""
+
+
+def spec_file(folder: Path, text: str, name: str = "spec.toml") -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return str(folder / name)
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """The example of the documentation, run in a process of its own with two workers."""
+    folder = tmp_path_factory.mktemp("example")
+    done = simlab("run", spec_file(folder, EXAMPLE), "--workers", "2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+@pytest.fixture(scope="module")
+def table(example: tuple[Path, object]) -> bytes:
+    return (example[0] / "out" / "sweeps" / "window" / "table.parquet").read_bytes()
+
+
+# What it prints and writes -----------------------------------------------------------------------------------------
+
+
+def test_the_documented_example_runs(example: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, done = example
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Calls against the window of speculative Jacobi decoding"
+    assert len([line for line in lines if line.startswith("codebook ")]) == 9
+    assert any(
+        re.search(r"with a draft model +lantern delta=0.2 +12 +\d\.\d{4} ± 0\.\d{4} +\d\.\d{4}", x) for x in lines
+    )
+    out = folder / "out" / "sweeps" / "window"
+    assert {path.name for path in out.iterdir()} == {".lock", "cells", "table.parquet", "manifest.json"}
+    assert len(pd.read_parquet(out / "table.parquet")) == 9 * 2 * 6
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["cells"] == {"all": CELLS, "kept": 0, "computed": CELLS, "stale": 0}
+    assert manifest["rows"] == 108
+    assert {"python", "simlab", "numpy", "numba", "pandas"} <= manifest["versions"].keys()
+
+
+def test_one_worker_gives_the_same_bytes(tmp_path: Path, table: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", spec_file(tmp_path, EXAMPLE), "--out", str(tmp_path / "o"), "--workers", "1"]
+    assert main(arguments) == 0
+    assert (tmp_path / "o" / "table.parquet").read_bytes() == table
+    capsys.readouterr()
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert f"0 computed, {CELLS} kept" in printed.out
+    assert printed.err == f"simlab: {CELLS} of {CELLS} cells are there already\n"
+
+
+def test_seeds_from_the_command_line(tmp_path: Path) -> None:
+    arguments = ["run", spec_file(tmp_path, EXAMPLE), "--out", str(tmp_path / "o"), "--workers", "1"]
+    assert main([*arguments, "--seed", "7", "--seed", "8"]) == 0
+    assert set(pd.read_parquet(tmp_path / "o" / "table.parquet")["seed"]) == {7, 8}
+    assert json.loads((tmp_path / "o" / "manifest.json").read_text())["spec"]["seeds"] == [7, 8]
+
+
+def test_the_shipped_specs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    shipped = sorted(SHIPPED.glob("*.toml"))
+    assert len(listed) == len(shipped) + 1 >= 3
+    for line, path in zip(listed[1:], shipped, strict=True):
+        found = read_spec(path)
+        assert line.split() == [path.stem, *found.title.split()]
+        assert found.name == path.stem
+
+
+def test_a_shipped_spec_runs_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec_file(tmp_path / "specs", MANY, "many.toml")
+    monkeypatch.setattr("experiments.cli.run.SHIPPED", tmp_path / "specs")
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "many", "--seed", "1", "--workers", "1"]) == 0
+    assert (tmp_path / "out" / "sweeps" / "many" / "table.parquet").is_file()
+
+
+def test_progress_with_a_time_estimate_on_a_terminal(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [*COMMAND, "run", spec_file(tmp_path, MANY), "--workers", "1", "--out", "o"]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=theirs, env=environment) as running:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                shown += piece
+        except OSError:  # the other side is closed
+            pass
+        os.close(ours)
+    assert running.returncode == 0
+    text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown).decode()
+    assert re.search(r"\d+/80 cells .* 0:00:\d\d 0:00:\d\d", text)
+
+
+# What it refuses ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["bad.toml"],
+            "simlab: bad.toml: is no TOML: Expected '=' after a key in a key/value pair (at line 3, column 7)",
+        ),
+        (["window0.toml"], "simlab: window0.toml: [[decoder]] 1 (sjd): window is 0; expected a whole number >= 1"),
+        (["missing.toml"], "simlab: missing.toml: No such file or directory"),
+        (["winow"], "simlab: there is no spec 'winow'; expected a file, or one of "),
+        (["good.toml", "--out", "bad.toml"], "simlab: --out bad.toml: is a file; expected a folder"),
+        (["good.toml", "--workers", "0"], "'0' is no number of processes; expected a whole number >= 1"),
+        (["good.toml", "--seed", "-1"], "'-1' is no seed"),
+        (["good.toml", "--seed", "1", "--seed", "1"], "simlab: seeds holds 1 more than once"),
+        (["good.toml", "--workers", "2", "--scheduler", "x"], "not allowed with argument --workers"),
+        (["good.toml", "--list"], "simlab: run: expected a SPEC or --list, and not both"),
+        ([], "simlab: run: expected a SPEC or --list, and not both"),
+    ],
+)
+def test_wrong_usage_is_explained_and_nothing_is_written(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, text in {
+        "good.toml": MANY,
+        "bad.toml": MANY.replace('title = "', 'title "'),
+        "window0.toml": MANY.replace("window = 8", "window = 0"),
+    }.items():
+        spec_file(tmp_path, text, name)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", *arguments])
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"good.toml", "bad.toml", "window0.toml"}
+
+
+def test_two_runs_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with locked(tmp_path / "o"), pytest.raises(SystemExit) as stopped:
+        main(["run", spec_file(tmp_path, MANY), "--out", str(tmp_path / "o"), "--workers", "1"])
+    assert stopped.value.code == 2
+    assert f"is in use by process {os.getpid()} on {socket.gethostname()}" in capsys.readouterr().err
+
+
+# Killed ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of the table of MANY, never interrupted."""
+    folder = tmp_path_factory.mktemp("many")
+    assert main(["run", spec_file(folder, MANY), "--out", str(folder / "o"), "--workers", "1"]) == 0
+    return (folder / "o" / "table.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(("workers", "kills"), [(1, 3), (2, 1)])
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(
+    workers: int, kills: int, many: bytes, tmp_path: Path
+) -> None:
+    """kill -9 some time after a run has finished a cell of its own; then run to the end. No worker outlives its run."""
+    path, out = spec_file(tmp_path, MANY), tmp_path / "o"
+    lean = f"from experiments.cli.run import *; run_command({path!r}, Path({str(out)!r}), [], {workers}, None)"
+    interrupted = 0
+    for _ in range(kills):
+        before, deadline = finished(out), time.monotonic() + 60
+        with subprocess.Popen([sys.executable, "-P", "-c", lean], stdout=PIPE, stderr=PIPE) as running:
+            while finished(out) == before and running.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.001)
+            time.sleep(random.uniform(0, 0.05))
+            helpers = children(running.pid)
+            running.send_signal(signal.SIGKILL)
+        if running.returncode == 0:  # done before the signal came
+            break
+        interrupted += 1
+        assert finished(out) > before
+        assert len(helpers) >= workers if workers > 1 else not helpers
+        while any(map(alive, helpers)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(map(alive, helpers))
+    done = finished(out)
+    assert interrupted
+    assert main(["run", path, "--out", str(out), "--workers", "1"]) == 0
+    assert (out / "table.parquet").read_bytes() == many
+    assert {path.name for path in out.iterdir()} == {".lock", "cells", "table.parquet", "manifest.json"}
+    assert finished(out) == len(list((out / "cells").iterdir())) == 80
+    assert json.loads((out / "manifest.json").read_text())["cells"]["kept"] == done
+
+
+def finished(out: Path) -> int:
+    """How many cells are there; files that are being written begin with a dot."""
+    return len([path for path in out.glob("cells/*") if path.name[0] != "."])
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+# Trouble with files ------------------------------------------------------------------------------------------------
+
+
+def test_a_disk_that_takes_no_more_is_named_and_nothing_is_lost(tmp_path: Path, many: bytes) -> None:
+    """A real limit on the size of files, in a process of its own: cells do not fit, those that are there stay."""
+    path, out = spec_file(tmp_path, MANY), tmp_path / "o"
+    arguments = ["run", path, "--out", str(out), "--workers", "1"]
+    assert main([*arguments, "--seed", "1", "--seed", "2"]) == 0
+    before = {cell.name: cell.read_bytes() for cell in (out / "cells").iterdir()}
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, preexec_fn=limit, timeout=120)
+    assert done.returncode == 1
+    assert re.search(rf"simlab: {re.escape(str(out / 'cells'))}/[0-9a-f]{{32}}\.parquet: File too large\n", done.stderr)
+    assert f"finished cells are kept in {out / 'cells'}; the same command goes on from there" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {cell.name: cell.read_bytes() for cell in (out / "cells").iterdir()} == before
+    assert main(arguments) == 0
+    assert (out / "table.parquet").read_bytes() == many
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = spec_file(tmp_path, MANY)
+    assert main(["run", path, "--out", f"{path}/sub", "--workers", "1"]) == 1
+    assert f"simlab: {path}/sub: Not a directory" in capsys.readouterr().err
+
+
+def test_a_cell_that_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(sample: object) -> dict[str, object]:
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setitem(RECORDERS, "lengths", fails)
+    path = spec_file(tmp_path, MANY)
+    assert main(["run", path, "--out", str(tmp_path / "o"), "--workers", "1", "--seed", "1"]) == 1
+    told = capsys.readouterr().err
+    assert "markov x sjd x speculative, seed 1, replicates 0 to 2: ZeroDivisionError: on purpose" in told
+    assert "simlab: 4 cells failed" in told
+    assert not (tmp_path / "o" / "table.parquet").exists()
+
+
+def test_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(cell: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.sweeps.pools.compute", interrupted)
+    assert main(["run", spec_file(tmp_path, MANY), "--out", str(tmp_path / "o"), "--workers", "1"]) == 130
+    assert "simlab: interrupted\nsimlab: finished cells are kept" in capsys.readouterr().err
+
+
+# On a cluster ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[LocalCluster]:
+    options = {"processes": False, "protocol": "tcp", "dashboard_address": ":0"}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **options) as running:
+        yield running
+
+
+def test_a_cluster_gives_the_same_bytes(scheduler: LocalCluster, table: bytes, tmp_path: Path) -> None:
+    address = scheduler.scheduler_address
+    assert main(["run", spec_file(tmp_path, EXAMPLE), "--out", str(tmp_path / "o"), "--scheduler", address]) == 0
+    assert (tmp_path / "o" / "table.parquet").read_bytes() == table
+
+
+def refused(address: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What is said of an address that will not do: in good time, with status 2, and without anything written."""
+    started = time.monotonic()
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", spec_file(folder, MANY), "--out", str(folder / "o"), "--scheduler", address])
+    assert time.monotonic() - started < 10
+    assert stopped.value.code == 2
+    assert not (folder / "o").exists()
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "127.0.0.1", "gopher://127.0.0.1:70", ""])
+def test_nobody_at_the_address(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cluster_module.CONNECT_SECONDS + cluster_module.WORKER_SECONDS < 10
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 0.3)
+    told = refused(address, tmp_path, capsys)
+    assert f"--scheduler {address}: no Dask scheduler answers at {address!r}: " in told
+
+
+def test_somebody_else_at_the_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = "tcp://{}:{}".format(*silent.getsockname())
+        assert f"no Dask scheduler answers at {address!r}: " in refused(address, tmp_path, capsys)
+
+
+def test_a_cluster_without_workers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "WORKER_SECONDS", 0.2)
+    with LocalCluster(n_workers=0, processes=False, protocol="tcp", dashboard_address=":0") as empty:
+        address = empty.scheduler_address
+        assert f"the Dask cluster at {address} has no workers" in refused(address, tmp_path, capsys)
+
+
+def test_workers_with_another_simlab(
+    scheduler: LocalCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "version", lambda name: "99")
+    told = refused(scheduler.scheduler_address, tmp_path, capsys)
+    assert re.search(r"the worker tcp://\S+ has simlab \d\S+; expected 99, as here", told)
+
+
+def test_without_the_package(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert "needs the package distributed: pip install 'simlab[cluster]'" in refused("tcp://x:1", tmp_path, capsys)
+
+
+def test_a_scheduler_that_goes_away(tmp_path: Path) -> None:
+    work = cells(read_spec(Path(spec_file(tmp_path, MANY))))
+    options = {"processes": False, "protocol": "tcp", "dashboard_address": ":0"}
+    with LocalCluster(n_workers=1, **options) as going, cluster(going.scheduler_address) as pool:
+        outcomes = pool(work)
+        assert next(outcomes).seconds > 0
+        going.close()
+        with pytest.raises(Lost, match="the Dask scheduler is gone"):
+            list(outcomes)

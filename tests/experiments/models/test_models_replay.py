@@ -1,0 +1,215 @@
+"""A recording holds what was verified, and a replay computes of it what enumeration gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from experiments.models.record import Overheard, record_run
+from experiments.models.recording import Packed, Recording, halved, whole, write_recording
+from experiments.models.replay import Named, emitted, enumerated, prefixes, replay, rules_for, summary
+from simlab.decoders import Decoder, make_decoder
+from simlab.models.process.cached import Cached
+from simlab.models.process.sampling import Sampling
+from simlab.randomness import Purpose, Tape
+from simlab.rules import RULES, Speculative, make_rule
+from tests.support.networks import CLASSES, V, model
+from theory.distances import tv, wasserstein1
+from theory.exact import acceptance, step_law
+
+pytestmark = pytest.mark.exact
+
+SEED, IMAGES, CALLS = 5, 6, 100  # more calls than there are: every one is recorded
+CODEBOOK = np.random.default_rng(0).normal(size=(V, 3))
+DECODERS = {
+    "sjd": make_decoder("sjd", window=4),
+    "sjd-repeat-left": make_decoder("sjd", window=4, initial="repeat-left"),
+    "sjd-ac": make_decoder("sjd-ac", window=4),
+    "sjd-pd": make_decoder("sjd-pd", window=4, candidates=2, depth=2),
+    "sjd-pac": make_decoder("sjd-pac", window=4, candidates=2, depth=2),
+    "speculative": make_decoder("speculative", gamma=3),
+    "block": make_decoder("block", gamma=3),
+}
+SCANS = "sjd", "sjd-repeat-left", "sjd-ac", "speculative"  # keep what a scan to the first rejection keeps
+
+
+def recorded(decoder: Decoder, folder: Path, calls: int = CALLS) -> Recording:
+    """A recording of a run over a tiny model."""
+    given, sampling = torch.arange(IMAGES) % CLASSES, Sampling(guidance=1.5)
+    target = Cached(model("target"), given, sampling)
+    draft = Cached(model("draft"), given, sampling, lag=1) if decoder.needs_draft else None
+    packed = Packed()
+    record_run(decoder, target, Speculative(), Tape(SEED, IMAGES), draft, calls, packed)
+    path = folder / "rows.npz"
+    write_recording(path, packed.arrays({"method": "test"}, CODEBOOK))
+    return Recording(path)
+
+
+def rows_of(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
+    """All its rows."""
+    blocks = [(p, q) for _, p, q in recording.blocks()]
+    return np.concatenate([p for p, _ in blocks]), np.concatenate([q for _, q in blocks])
+
+
+def disagreements(recording: Recording) -> int:
+    """In how many windows the coins of the tape, tossed for the recorded rows, keep another number of drafts than the
+    run did; coins that rounding may have turned are not counted."""
+    p, q = rows_of(recording)
+    x, wrong = recording.token, 0
+    kept = Speculative().accept_rows(p, q, x)
+    for window in np.unique(recording.windows):
+        own = recording.windows == window
+        tape = Tape(SEED, [int(recording.image[own][0])], int(recording.call[own][0]))
+        coins = tape.uniform(recording.position[own][None].astype(np.int64), Purpose.ACCEPT)[0]
+        if (abs(coins - kept[own]) < 2e-3).any():
+            continue
+        count = int(np.cumprod(coins < kept[own]).sum())
+        # a block cut at the end of the sequence is kept as far as the sequence goes
+        wrong += count != min(int(recording.accepted[own][0]), own.sum())
+    return wrong
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_the_coins_of_the_tape_keep_of_recorded_rows_what_the_run_kept(name: str, tmp_path: Path) -> None:
+    assert disagreements(recorded(DECODERS[name], tmp_path)) == 0
+
+
+def test_rows_recorded_one_place_off_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = Overheard.taken
+
+    def late(self: Overheard) -> object:
+        heard = taken(self)
+        return heard._replace(rows=heard.rows.roll(1, dims=1))
+
+    monkeypatch.setattr(Overheard, "taken", late)
+    assert disagreements(recorded(DECODERS["sjd"], tmp_path)) > 0
+
+
+def test_q_of_the_next_call_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments.models import record
+
+    add = record._add
+    monkeypatch.setattr(record, "_add", lambda packed, seen, q, *rest: add(packed, seen, q.roll(-1, dims=1), *rest))
+    assert disagreements(recorded(DECODERS["sjd"], tmp_path)) > 0
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_windows_are_whole_and_drafts_have_mass(name: str, tmp_path: Path) -> None:
+    recording = recorded(DECODERS[name], tmp_path)
+    p, q = rows_of(recording)
+    assert (q[np.arange(len(q)), recording.token] > 0).all()
+    assert np.allclose(p.sum(axis=1), 1)
+    assert set(recording.image) == set(range(IMAGES))
+    for window in np.unique(recording.windows):
+        own = recording.windows == window
+        assert recording.place[own].tolist() == list(range(own.sum()))
+        assert (np.diff(recording.position[own]) == 1).all()
+
+
+def test_fewer_calls_are_spread_over_the_sequence(tmp_path: Path) -> None:
+    recording = recorded(DECODERS["sjd"], tmp_path, calls=3)
+    starts = recording.position[recording.place == 0]
+    images = recording.image[recording.place == 0]
+    for image in range(IMAGES):
+        own = starts[images == image]
+        assert 1 <= len(own) <= 3
+        assert len(set(own // 3)) == len(own)  # of 9 positions, one in each third
+
+
+def test_what_verifies_no_drafts_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Autoregressive verifies no drafts; expected a method that does"):
+        recorded(make_decoder("autoregressive"), tmp_path)
+
+
+def test_rounding_costs_what_is_said() -> None:
+    rows = np.random.default_rng(1).dirichlet(np.full(1000, 0.02), size=20)
+    half, lost = halved(rows)
+    assert half.dtype == np.float16
+    assert np.allclose(lost, abs(whole(half) - rows).sum(axis=1) / 2, atol=1e-12)
+    assert lost.max() < 2**-11
+    assert ((half > 0) == (rows > 0)).all()  # no draft loses its mass
+    point = np.eye(4)
+    assert (whole(halved(point)[0]) == point).all()
+
+
+# One row ----------------------------------------------------------------------------------------------------------
+
+SIZE = 24
+RANDOM = np.random.default_rng(2)
+PAIRS = [RANDOM.dirichlet(np.full(SIZE, concentration), size=2) for concentration in (0.05, 0.3, 1.0, 5.0)]
+PAIRS += [
+    np.where(pair > 1 / SIZE, pair, 0) / np.where(pair > 1 / SIZE, pair, 0).sum(1, keepdims=True) for pair in PAIRS
+]
+PLACES = RANDOM.normal(size=(SIZE, 2))
+EVERY = rules_for(SIZE, PLACES)
+
+
+def farthest(named: Named, law_of: object = emitted) -> float:
+    """How far what is computed is from what the rule says, at most."""
+    away = []
+    for p, q in PAIRS:
+        step = law_of(named.rule, p, q)  # type: ignore[operator]
+        away += [abs(step.acceptance - acceptance(named.rule, p, q)), abs(step.law - step_law(named.rule, p, q)).max()]
+    return max(away)
+
+
+def test_every_rule_is_there() -> None:
+    assert {named.name for named in EVERY} == set(RULES)
+    assert EVERY[0].name == "speculative"
+
+
+@pytest.mark.parametrize("named", EVERY, ids=lambda named: f"{named.name} {named.parameters}")
+def test_laws_are_those_of_the_rules(named: Named, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert farthest(named) < 1e-12
+    monkeypatch.setattr("experiments.models.replay.ENTRIES", 3 * SIZE)  # three drafts at a time
+    assert farthest(named, enumerated) < 1e-12
+
+
+def test_a_law_with_the_wrong_residual_is_noticed() -> None:
+    def planted(rule: object, p: np.ndarray, q: np.ndarray) -> object:
+        step = emitted(make_rule("speculative"), p, q)
+        return step._replace(law=step.law + (1 - step.acceptance) * (p - q).clip(0) * 0.01)
+
+    assert farthest(EVERY[0], planted) > 1e-6
+
+
+# All of them ------------------------------------------------------------------------------------------------------
+
+
+def test_a_replay_is_what_is_computed_directly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.models.recording.ENTRIES", 7 * V)  # several blocks, which cut windows
+    recording = recorded(DECODERS["sjd"], tmp_path)
+    assert recording.manifest["blocks"] > 3
+    p, q = rows_of(recording)
+    rules = rules_for(V, CODEBOOK, ["grouped", "lantern", "optimal-lossy"])
+    lines = summary(replay(recording, rules, rows=len(recording)))
+    assert lines["rule"].tolist() == [named.name for named in rules]
+    distances = np.linalg.norm(CODEBOOK[:, None].astype(np.float32) - CODEBOOK[None].astype(np.float32), axis=-1)
+    for named, line in zip(rules, lines.to_dict("records"), strict=True):
+        law = step_law(named.rule, p, q)
+        kept, scans = named.rule.accept_rows(p, q, recording.token), []
+        for window in np.unique(recording.windows):
+            scans.append(np.cumprod(kept[recording.windows == window]).sum())
+        assert line["acceptance"] == pytest.approx(acceptance(named.rule, p, q).mean(), abs=1e-12)
+        assert line["tv"] == pytest.approx(tv(law, p).mean(), abs=1e-9)
+        assert line["wasserstein"] == pytest.approx(wasserstein1(law, p, distances).mean(), rel=1e-5, abs=1e-9)
+        assert line["kept"] == pytest.approx(np.mean(scans), abs=1e-12)
+        assert line["gained"] == pytest.approx(line["acceptance"] - np.minimum(p, q).sum(axis=1).mean(), abs=1e-12)
+        assert line["wasted"] > -1e-12
+    optimal = lines[lines["rule"] == "optimal-lossy"]
+    assert abs(optimal["wasted"]).max() < 1e-12
+
+
+def test_what_a_scan_keeps_stops_at_windows() -> None:
+    kept, windows, place = np.array([0.5, 0.5, 1.0, 0.25]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    assert prefixes(kept, windows, place).tolist() == [0.75, 1.25]
+    assert np.cumprod(kept).sum() != 2.0  # which it would be without
+
+
+def test_means_over_fewer_rows_use_the_same_rows_for_every_rule(tmp_path: Path) -> None:
+    recording = recorded(DECODERS["speculative"], tmp_path)
+    table = replay(recording, rules_for(V, None), rows=5)
+    assert set(table.groupby(["rule", "parameters"])["rows"].sum()) == {5}

@@ -1,0 +1,469 @@
+"""Recorders of rows: what a replay sees, what rules emit, and every number against brute force on small processes.
+
+A check that compares is also run on something broken, and must notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from experiments.sweeps import one_step_law as emitted
+from experiments.sweeps import replay
+from experiments.sweeps import row_statistics as rows_recorded
+from experiments.sweeps.recorders import RECORDERS
+from experiments.sweeps.replay import Verified, verified, verifies
+from experiments.sweeps.sample import Sample
+from simlab.decoders import DECODERS, Sjd, SjdPd, make_decoder, run
+from simlab.decoders.compiled import simulate
+from simlab.decoders.tree import NONE
+from simlab.processes import Pair, Process, TableProcess, make_process
+from simlab.randomness import Tape
+from simlab.rules import Lantern, Rule, Speculative, make_rule
+from simlab.rules.compiled import compiled
+from tests.simlab.decoders.test_compiled import Hashed, options, tables
+from tests.support.cases import nearest, rule_parameters
+from theory.candidates import candidates_law
+from theory.distances import tv, wasserstein1
+
+pytestmark = pytest.mark.property
+
+V = 6
+VERIFYING = [name for name in DECODERS if name not in ("autoregressive", "jacobi", "block")]
+PLAIN = ["autoregressive", "block", "jacobi"]
+SMALL = {"speculative": {"gamma": 3}, "block": {"gamma": 3}, "autoregressive": {}, "jacobi": {"window": 3}}
+LOSSY = make_rule("lantern", neighbours=nearest(V), delta=0.3)
+everything = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
+
+
+def sampled(decoder: Any, rule: Rule, pair: Pair, replicates: Any = 3, seed: int = 4) -> Sample:
+    tape = Tape(seed, replicates)
+    made = simulate(decoder, pair.target, rule, tape, pair.draft if decoder.needs_draft else None)
+    return Sample(made, pair, decoder, rule, tape)
+
+
+def small(name: str, rule: Rule = LOSSY, length: int = 41, **parameters: Any) -> Sample:
+    """A sample over the codebook process, with positions enough for the recorders that look at a few."""
+    pair = make_process(
+        "codebook", vocabulary=V, length=length, clusters=3, dimension=2, temperature=1.0, draft_noise=1.0
+    )
+    return sampled(make_decoder(name, **SMALL.get(name, {"window": 4}) | parameters), rule, pair)
+
+
+def row(process: Process, tokens: np.ndarray, position: int) -> np.ndarray:
+    """The row of one position, asked for alone."""
+    return np.asarray(process.forward(tokens[None, :position], np.array([position]), 1)[0, 0])
+
+
+# A sequence once more ----------------------------------------------------------------------------------------------
+
+
+def is_seen_right(sample: Sample, replicate: int, seen: list[Verified]) -> bool:
+    """Every position once, with the row after the tokens before it, and drafts that the token may be one of."""
+    tokens = sample.simulation.tokens[replicate]
+    return [own.position for own in seen] == list(range(len(tokens))) and all(
+        np.array_equal(own.p, row(sample.pair.target, tokens, own.position))
+        and (own.q is None) == (not own.candidates)
+        and len(set(own.candidates)) == len(own.candidates)
+        for own in seen
+    )
+
+
+def drawn_by_the_reference_form(sample: Sample, replicate: int) -> list[tuple[list[int], np.ndarray | None]]:
+    """Candidates and declared q of every position, from the states of the reference form."""
+    decoder, found = sample.decoder, []
+    tape = Tape(sample.tape.seed, [int(sample.tape.replicates[replicate])])
+
+    def watch(before: Any, after: Any, info: Any) -> None:
+        watch.calls += 1  # type: ignore[attr-defined]
+        start, committed = int(before.length[0]), int(info.committed[0])
+        drafts = before.tokens[0, start : start + decoder.window]
+        if isinstance(decoder, SjdPd):
+            shape = decoder._tree()
+            nodes = decoder._grow(shape, before, tape.at(watch.calls))[0]  # type: ignore[attr-defined]
+            children, depth = shape.children.values, shape.depth
+        else:
+            nodes, children, depth = drafts, None, 0
+        at_row = 0
+        for j in range(committed):
+            chain = [j] if at_row == j < decoder.window else []
+            below = [n for n in children[at_row] if n != NONE] if children is not None and j < depth else chain
+            below = [n for n in below if nodes[n] != NONE]
+            candidates = [int(nodes[n]) for n in below]
+            found.append((candidates, before.q[0, j].copy() if candidates else None))
+            token = int(after.tokens[0, start + j])
+            at_row = below[candidates.index(token)] + 1 if token in candidates else -1
+
+    watch.calls = 0  # type: ignore[attr-defined]
+    run(decoder, sample.pair.target, sample.rule, tape, watch=watch)
+    return found
+
+
+@pytest.mark.parametrize("name", VERIFYING)
+def test_a_replay_sees_the_rows_and_drafts_that_decided(name: str) -> None:
+    @everything
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        decoder = make_decoder(name, **data.draw(options(name)))
+        vocabulary = data.draw(st.integers(1, 5))
+        shape = data.draw(st.sampled_from([(1, 1), (2, 3), (3, 4)]))
+        target, draft = (Hashed(data.draw(tables(vocabulary, False, np.float64)), shape) for _ in range(2))
+        rule = make_rule("amplify", k=data.draw(st.sampled_from([0.5, 1.0, 2.0])))
+        sample = sampled(decoder, rule, Pair(target, draft), [7, 2], data.draw(st.integers(0, 2**32)))
+        for b in range(2):
+            seen = list(verified(sample, b))
+            assert is_seen_right(sample, b, seen)
+            if isinstance(decoder, Sjd):
+                for own, (candidates, q) in zip(seen, drawn_by_the_reference_form(sample, b), strict=True):
+                    assert own.candidates == candidates
+                    assert (own.q is None) == (q is None)
+                    assert own.q is None or np.array_equal(own.q, q)
+
+    check()
+
+
+def test_a_replay_that_loses_its_way_in_the_tree_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of the chain behind a sibling that was kept: rows after other tokens than were committed."""
+    sample = small("sjd-pac", window=4, candidates=3, depth=2)
+    assert is_seen_right(sample, 0, list(verified(sample, 0)))
+    walk = replay._walk
+
+    def astray(call: Any, tree: Any) -> Any:
+        for j, (_, candidates) in enumerate(walk(call, tree)):
+            yield call.rows[j], candidates
+
+    monkeypatch.setattr(replay, "_walk", astray)
+    assert not all(is_seen_right(sample, b, list(verified(sample, b))) for b in range(3))
+
+
+def test_a_replay_with_other_chance_is_seen() -> None:
+    sample = small("sjd")
+    other = sample._replace(tape=Tape(5, 3))
+    assert not all(is_seen_right(sample, b, list(verified(other, b))) for b in range(3))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_decoders_without_a_rule_have_nothing_to_replay(name: str) -> None:
+    sample = small(name)
+    assert not verifies(sample.decoder)
+    with pytest.raises(ValueError, match="expected one that verifies drafts by a rule"):
+        next(verified(sample, 0))
+    for recorder in ("distortion", "group_gain", "keep"):
+        for column, values in RECORDERS[recorder](sample).items():
+            assert len(values) == 3
+            nothing = all(v == [] if isinstance(v, list) else np.isnan(v) for v in values)
+            assert nothing or column in ("distortion_exact", "gain_negative")
+
+
+# What rules emit ---------------------------------------------------------------------------------------------------
+
+
+def rows(seed: int, vocabulary: int, zeros: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    found = rng.dirichlet(np.full(vocabulary, 0.6), 2) * (rng.random((2, vocabulary)) >= zeros)
+    found += (found.sum(axis=1, keepdims=True) == 0) / vocabulary
+    return tuple(found / found.sum(axis=1, keepdims=True))  # type: ignore[return-value]
+
+
+def emits_its_law(rule: Rule, p: np.ndarray, q: np.ndarray) -> bool:
+    made, x = emitted.emitted(rule, p, q), np.arange(len(p))
+    wide_p, wide_q = (np.broadcast_to(r, (len(p), len(p))) for r in (p, q))
+    kept = float((q * rule.accept_rows(wide_p, wide_q, x)).sum())
+    return bool(np.allclose(made.law, rule.law_rows(p, q), atol=1e-14)) and abs(made.accepted - kept) < 1e-14
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 7))
+def test_the_law_is_that_of_the_rule(seed: int, vocabulary: int) -> None:
+    p, q = rows(seed, vocabulary)
+    assert all(emits_its_law(make_rule(name, **given_as), p, q) for name, given_as in rule_parameters(vocabulary))
+
+
+def test_one_residual_for_all_drafts_is_seen_where_each_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lantern, "weights_rows", Rule.weights_rows)
+    monkeypatch.setattr("simlab.rules.lantern.Relaxed.weights_rows", Rule.weights_rows)
+    law = emitted.emitted(make_rule("lantern", neighbours=nearest(V), delta=0.4), *rows(3, V, 0.0)).law
+    monkeypatch.undo()
+    right = make_rule("lantern", neighbours=nearest(V), delta=0.4).law_rows(*rows(3, V, 0.0))
+    assert not np.allclose(law, right)
+
+
+def mean_over_candidates(rule: Rule, p: np.ndarray, q: np.ndarray, count: int) -> tuple[np.ndarray, float]:
+    """What is emitted for given candidates, averaged over all there can be."""
+    law, accepted = np.zeros(len(p)), 0.0
+
+    def draw(chosen: list[int], weight: float) -> None:
+        nonlocal law, accepted
+        left = np.where(np.isin(np.arange(len(q)), chosen), 0, q)
+        if len(chosen) == count or left.sum() == 0:
+            made = emitted.emitted_given(compiled(rule), p, q, chosen)
+            law, accepted = law + weight * made.law, accepted + weight * made.accepted
+            return
+        for x in np.flatnonzero(left):
+            draw([*chosen, int(x)], weight * left[x] / left.sum())
+
+    draw([], 1.0)
+    return law, accepted
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 3))
+def test_what_is_emitted_for_given_candidates_has_the_right_mean(seed: int, count: int) -> None:
+    p, q = rows(seed, 4)
+    for rule in (Speculative(), make_rule("grouped", labels=[0, 0, 1, 1]), make_rule("amplify", k=2.0)):
+        law, accepted = mean_over_candidates(rule, p, q, count)
+        right, kept = candidates_law(rule, p, q, count)
+        np.testing.assert_allclose(law, right, atol=1e-12)
+        assert abs(accepted - kept) < 1e-12
+        if count > 1:
+            continue
+        np.testing.assert_allclose(law, emitted.emitted(rule, p, q).law, atol=1e-12)
+
+
+def test_candidates_that_are_scored_with_the_whole_of_q_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q = rows(1, 4, 0.0)
+    monkeypatch.setattr(emitted, "residual", lambda rule, left, scored, x: p.copy())  # not recursive
+    assert not np.allclose(mean_over_candidates(Speculative(), p, q, 2)[0], p)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32), st.integers(2, 40))
+def test_wasserstein_is_that_of_the_whole_rows_to_a_hundredth(seed: int, vocabulary: int) -> None:
+    codebook = np.random.default_rng(seed).normal(size=(vocabulary, 3))
+    away = np.linalg.norm(codebook[:, None] - codebook[None], axis=2)
+    p, q = rows(seed, vocabulary)
+    found, right = emitted.wasserstein1(p, q, codebook), wasserstein1(p, q, away)
+    # at most a share of 1 - SHARE on either side is elsewhere, and moves as far as there is
+    assert abs(found - right) <= 2 * (1 - emitted.SHARE) * tv(p, q) * away.max() + 1e-9
+
+
+def test_wasserstein_of_too_few_tokens_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emitted, "SHARE", 0.0)  # only the largest
+    codebook = np.arange(5.0)[:, None]
+    p, q = np.array([0.5, 0.3, 0.2, 0, 0]), np.array([0, 0, 0.3, 0.3, 0.4])
+    right = wasserstein1(p, q, abs(codebook - codebook.T))
+    assert abs(emitted.wasserstein1(p, q, codebook) - right) > 0.02 * tv(p, q) * 4
+
+
+# Distortion and acceptance -----------------------------------------------------------------------------------------
+
+
+def by_hand(sample: Sample, b: int) -> list[tuple[int, np.ndarray, np.ndarray | None]]:
+    """(position, p, q) of a sequence decoded by draft and verify, from nothing but its tokens and its calls."""
+    assert sample.pair.draft is not None
+    tokens, found, start = sample.simulation.tokens[b], [], 0
+    for accepted, committed in zip(sample.simulation.accepted[b], sample.simulation.committed[b], strict=True):
+        for j in range(committed):
+            drafted = j < sample.decoder.gamma  # type: ignore[attr-defined]
+            q = row(sample.pair.draft, tokens, start + j) if drafted else None
+            found.append((start + j, row(sample.pair.target, tokens, start + j), q))
+        assert committed in (accepted, accepted + 1)
+        start += committed
+    return found
+
+
+def test_distortion_is_that_of_the_laws() -> None:
+    sample = small("speculative", length=150)
+    columns = RECORDERS["distortion"](sample)
+    away = np.linalg.norm(sample.pair.codebook[:, None] - sample.pair.codebook[None], axis=2)  # type: ignore[index]
+    means = []
+    for b in range(3):
+        own = [entry for entry in by_hand(sample, b) if entry[0] % 17 == 5]
+        laws = [p if q is None else sample.rule.law_rows(p, q) for _, p, q in own]
+        spent = [float(tv(law, p)) for law, (_, p, _) in zip(laws, own, strict=True)]
+        np.testing.assert_allclose(columns["distortion_tv"][b], np.mean(spent), atol=1e-12)
+        far = [wasserstein1(law, p, away) for law, (k, p, _) in zip(laws, own, strict=True) if k % 68 == 5]
+        assert len(far) == 3
+        assert abs(columns["distortion_w1"][b] - np.mean(far)) <= 0.02 * away.max()
+        drafted = [(p, q) for _, p, q in own if q is not None]
+        alphas = [1 - float(tv(p, q)) for p, q in drafted]
+        np.testing.assert_allclose(columns["acceptance_lossless"][b], np.mean(alphas), atol=1e-12)
+        means.append(np.mean(spent))
+    assert np.mean(means) > 0.02
+    assert columns["distortion_exact"].all()
+    # acceptance gained is at most the TV spent
+    assert (columns["acceptance"] - columns["acceptance_lossless"] <= columns["distortion_tv"].max() * 3).all()
+
+
+@pytest.mark.parametrize("name", VERIFYING)
+def test_the_lossless_rule_distorts_nothing(name: str) -> None:
+    columns = RECORDERS["distortion"](small(name, Speculative()))
+    np.testing.assert_allclose(columns["distortion_tv"], 0, atol=1e-12)
+    np.testing.assert_allclose(columns["distortion_w1"], 0, atol=1e-12)
+    np.testing.assert_allclose(columns["acceptance"], columns["acceptance_lossless"], atol=1e-12)
+    assert (columns["distortion_exact"] == (name not in ("sjd-pd", "sjd-pac"))).all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32), st.integers(2, 7))
+def test_the_mean_over_candidates_bounds_the_distortion_from_above(seed: int, vocabulary: int) -> None:
+    p, q = rows(seed, vocabulary)
+    rule = make_rule("lantern", neighbours=nearest(vocabulary), delta=0.4)
+    laws = [
+        [emitted.emitted_given(r, p, q, [x]).law for r in (compiled(rule), emitted.LOSSLESS)] for x in range(len(p))
+    ]
+    bound = sum(q[x] * emitted.tv(*laws[x]) for x in range(len(p)))
+    assert bound >= tv(rule.law_rows(p, q), p) - 1e-12
+
+
+def test_gains_are_those_of_the_drafts() -> None:
+    sample = small("sjd-ac", make_rule("grouped", labels=[0, 0, 0, 1, 1, 2]))
+    columns = RECORDERS["group_gain"](sample)
+    for b in range(3):
+        gains: list[float] = []
+
+        def watch(before: Any, after: Any, info: Any, gains: list[float] = gains) -> None:
+            start, committed, width = int(before.length[0]), int(info.committed[0]), sample.decoder.window  # type: ignore[attr-defined]
+            p = sample.pair.target.forward(before.tokens, before.length, width)[0]
+            for j in range(min(committed, width)):
+                q, x = before.q[0, j], before.tokens[0, start + j]
+                pair = p[j : j + 1], q[None], np.array([x])
+                gains.append(float((sample.rule.accept_rows(*pair) - Speculative().accept_rows(*pair))[0]))
+
+        run(sample.decoder, sample.pair.target, sample.rule, Tape(4, [b]), watch=watch)
+        np.testing.assert_allclose(columns["gain_mean"][b], np.mean(gains), atol=1e-12)
+        assert columns["gain_negative"][b] == sum(gain < 0 for gain in gains) > 0
+        assert sum(columns["gain_histogram"][b]) == len(gains)
+        above = sum(columns["gain_histogram"][b][20:])
+        assert above == sum(gain >= 0 for gain in gains)
+
+
+# Rows from call to call --------------------------------------------------------------------------------------------
+
+
+def kept_by_hand(sample: Sample, b: int) -> np.ndarray:
+    """``[2, W]``: 1 - TV(p', p) and sum p' p, means over the calls of the reference form."""
+    decoder, target = sample.decoder, sample.pair.target
+    width = decoder.window  # type: ignore[attr-defined]
+    seen: list[tuple[int, np.ndarray]] = []
+
+    def watch(before: Any, after: Any, info: Any) -> None:
+        own = target.forward(before.tokens, before.length, width + 1)[0]
+        seen.append((int(before.length[0]), own.copy()))
+
+    run(decoder, target, sample.rule, Tape(4, [b]), watch=watch)
+    pairs: list[list[tuple[float, float]]] = [[] for _ in range(width)]
+    for (earlier, old), (start, new) in pairwise(seen):
+        for j in range(width):
+            k = start + j - earlier
+            if k <= width and start + j < target.length:
+                pairs[j].append((1 - float(tv(old[k], new[j])), float(old[k] @ new[j])))
+    return np.array([np.mean(own, axis=0) if own else (np.nan, np.nan) for own in pairs]).T
+
+
+@pytest.mark.parametrize("name", ["sjd", "sjd-ac", "sjd-unrefined"])
+def test_keep_is_the_overlap_of_the_rows_of_two_calls(name: str) -> None:
+    sample = small(name)
+    columns = RECORDERS["keep"](sample)
+    for b in range(3):
+        np.testing.assert_allclose([columns["keep"][b], columns["keep_drawn"][b]], kept_by_hand(sample, b), atol=1e-12)
+
+
+def test_keep_of_the_wrong_offset_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample, original = small("sjd"), rows_recorded.calls
+    monkeypatch.setattr(
+        rows_recorded, "calls", lambda s, b: (call._replace(start=call.start // 2) for call in original(s, b))
+    )
+    assert not np.allclose(RECORDERS["keep"](sample)["keep"][0], kept_by_hand(sample, 0)[0])
+
+
+def second_order(prefix: tuple[int, ...]) -> list[float]:
+    """Two tokens; a row depends on the last two."""
+    mass = 0.5 + 0.3 * (prefix[-1] - 0.5 if prefix else 0) + 0.1 * (prefix[-2] if len(prefix) > 1 else 0.5)
+    return [1 - mass, mass]
+
+
+def test_a_replaced_token_is_felt_as_far_as_the_process_looks_back() -> None:
+    world = TableProcess(2, 90, second_order)
+    sample = sampled(make_decoder("autoregressive"), Speculative(), Pair(world, None), 2)
+    columns = RECORDERS["perturbation"](sample)
+    for b in range(2):
+        found = np.array(columns["perturbation_tv"][b])
+        assert found.shape == (64,)
+        # with two tokens the other one is known, and what each of the last two does does not depend on the rest
+        np.testing.assert_allclose(found[1], 0.1, atol=1e-12)
+        assert 0.25 < found[0] <= 0.3 + 1e-12
+        np.testing.assert_allclose(found[2:], 0, atol=1e-12)
+        assert columns["perturbation_other_call_tv"][b] == columns["perturbation_tv"][b]
+        assert columns["repeat_tv"][b] == 0
+
+
+def test_the_first_offset_by_brute_force() -> None:
+    world = TableProcess(2, 90, second_order)
+    sample = sampled(make_decoder("autoregressive"), Speculative(), Pair(world, None), 1)
+    tokens, places = sample.simulation.tokens[0], np.unique(np.linspace(0, 25, 24).astype(int))
+    right = []
+    for place in places:
+        other = tokens.copy()
+        other[place] = 1 - other[place]
+        right.append(float(tv(row(world, tokens, place + 1), row(world, other, place + 1))))
+    np.testing.assert_allclose(RECORDERS["perturbation"](sample)["perturbation_tv"][0][0], np.mean(right), atol=1e-12)
+
+
+def local_sample(jitter: float, floor: float = 0.0, top_k: int | None = None) -> Sample:
+    processors = {} if top_k is None else {"processors": {"top_k": top_k}}
+    pair = make_process(
+        "local", vocabulary=64, shape=[3, 24], entropy=4.0, floor=floor, radius=1, jitter=jitter, **processors
+    )
+    return sampled(make_decoder("autoregressive"), Speculative(), pair, 2)
+
+
+def test_noise_of_calls_and_a_floor_are_told_apart() -> None:
+    """Noise moves rows between calls on the same tokens; a floor moves them only when a token is replaced."""
+    noisy, floor, neither = (
+        RECORDERS["perturbation"](made) for made in (local_sample(0.2), local_sample(0.0, 0.5), local_sample(0.0))
+    )
+    assert min(noisy["repeat_tv"]) > 0.02
+    assert max(floor["repeat_tv"] + neither["repeat_tv"]) == 0
+    far = slice(29, None)  # neighbours are 1, 23, 24 and 25 tokens before
+    assert np.max([noisy["perturbation_tv"], neither["perturbation_tv"]], axis=(0, 1))[far].max() < 1e-12
+    assert np.mean(noisy["perturbation_other_call_tv"], axis=0)[far].min() > 0.02
+    assert np.mean(floor["perturbation_tv"], axis=0)[far].min() > 0.002
+    assert floor["perturbation_other_call_tv"] == floor["perturbation_tv"]
+
+
+def test_a_token_that_cannot_be_another_stays() -> None:
+    columns = RECORDERS["perturbation"](local_sample(0.0, 0.5, top_k=1))
+    assert max(map(max, columns["perturbation_tv"])) == 0
+
+
+def test_a_pair_is_as_far_apart_as_its_rows() -> None:
+    pair = make_process("categorical", vocabulary=9, length=70, entropy=2.0, tv=0.3)
+    sample = sampled(make_decoder("speculative", gamma=2), Speculative(), pair, 2)
+    columns = RECORDERS["pair_tv"](sample)
+    tokens = sample.simulation.tokens[0]
+    both = [(row(pair.target, tokens, i), row(pair.draft, tokens, i)) for i in range(70)]  # type: ignore[arg-type]
+    np.testing.assert_allclose(columns["pair_tv"], 0.3, atol=1e-9)
+    np.testing.assert_allclose(columns["pair_entropy"], 2.0, atol=1e-9)
+    relative = [np.log(q / p).std() for p, q in both]
+    np.testing.assert_allclose(columns["pair_relative"], np.mean(relative), rtol=1e-9)
+    np.testing.assert_allclose(columns["pair_absolute"], np.mean([abs(p - q) for p, q in both]), rtol=1e-9)
+
+
+def test_a_pair_without_a_draft_has_only_an_entropy() -> None:
+    world = TableProcess(2, 4, lambda prefix: [0.5, 0.5])
+    columns = RECORDERS["pair_tv"](sampled(make_decoder("autoregressive"), Speculative(), Pair(world, None), 1))
+    assert columns["pair_entropy"].tolist() == [1.0]
+    assert all(np.isnan(columns[name]).all() for name in ("pair_tv", "pair_relative", "pair_absolute"))
+
+
+# All of them -------------------------------------------------------------------------------------------------------
+
+NEW: dict[str, Callable[..., Any]] = {
+    name: RECORDERS[name] for name in ("distortion", "group_gain", "perturbation", "keep", "pair_tv")
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_an_entry_depends_on_its_own_replicate_only(name: str) -> None:
+    pair = make_process("codebook", vocabulary=V, length=41, clusters=3, dimension=2, temperature=1.0, draft_noise=1.0)
+    decoder = make_decoder("sjd-pac", window=4, candidates=2, depth=2)
+    together, alone = (NEW[name](sampled(decoder, LOSSY, pair, own)) for own in ([3, 5, 9], [5]))
+    for column, values in together.items():
+        np.testing.assert_array_equal(values[1], alone[column][0])

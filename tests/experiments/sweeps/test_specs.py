@@ -1,0 +1,130 @@
+"""The specs behind the figures: each can be made, says where its numbers come from, and runs in small."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.cli.run import SHIPPED
+from experiments.sweeps import Spec, cells, read_spec, summary
+from experiments.sweeps.cells import IMAGE, compute
+from experiments.sweeps.frames import table
+from experiments.sweeps.spec import Entry
+
+pytestmark = pytest.mark.cli
+
+PATHS = sorted(SHIPPED.glob("*.toml"))
+NAMES = {
+    "ablation",
+    "accumulation",
+    "calibration",
+    "groups",
+    "lantern",
+    "lengths",
+    "locality",
+    "pairs",
+    "randomness",
+    "readings",
+    "refinement",
+    "relabel",
+    "tree",
+    "window",
+}
+COLUMNS = {
+    "steps": "steps tokens compression",
+    "lengths": "lengths",
+    "loglik": "loglik_mean loglik_std",
+    "distortion": "distortion_tv distortion_w1 distortion_exact acceptance acceptance_lossless",
+    "group_gain": "gain_mean gain_negative gain_histogram",
+    "perturbation": "perturbation_tv perturbation_other_call_tv repeat_tv",
+    "keep": "keep keep_drawn",
+    "pair_tv": "pair_tv pair_entropy pair_relative pair_absolute",
+}
+SMALL = 64  # tokens of vocabulary
+every_spec = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+
+
+def test_these_are_the_specs() -> None:
+    assert {path.stem for path in PATHS} == NAMES
+
+
+@every_spec
+def test_a_spec_says_what_it_is_for_and_what_it_costs(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = " ".join(line.removeprefix("#").strip() for line in lines[: lines.index("")])
+    assert lines[0].startswith("# ")
+    assert any(word in head for word in ("Fig.", "Table", "section", "App."))
+    assert "minute" in head
+
+
+def image_blocks() -> dict[tuple[str, ...], list[str]]:
+    """The parameters of the image-like process in all specs, and where each of them is so written."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for path in PATHS:
+        for process in tomllib.loads(path.read_text(encoding="utf-8"))["process"]:
+            if process.get("label") == "image":
+                own = {k: v for k, v in process.items() if k not in ("grid", "image")}
+                found.setdefault(tuple(f"{k} = {v}" for k, v in sorted(own.items())), []).append(path.stem)
+    return found
+
+
+def test_the_image_like_process_is_one_and_the_same() -> None:
+    found = image_blocks()
+    assert len(found) == 1, found
+    ((parameters, where),) = found.items()
+    assert len(where) >= 9
+    assert any(parameter.startswith("jitter") for parameter in parameters)
+
+
+def shrunk(spec: Spec) -> Spec:
+    """One image, a small vocabulary and few tokens; decoders as they are."""
+    first: dict[str, Entry] = {}
+    for entry in spec.processes:
+        told = f"{entry.label} {entry.told_without(IMAGE, 'seed')}"
+        first.setdefault(told, replace(entry, parameters=shrunk_process(entry.parameters)))
+    sizes = {entry.parameters.get("vocabulary", SMALL) for entry in spec.processes}
+    rules = tuple(replace(entry, parameters=shrunk_rule(entry.parameters, max(sizes))) for entry in spec.rules)
+    return replace(spec, processes=tuple(first.values()), rules=rules, replicates=2)
+
+
+def shrunk_process(parameters: dict[str, Any]) -> dict[str, Any]:
+    found = dict(parameters)
+    size = found["vocabulary"] = min(SMALL, parameters["vocabulary"])
+    if "entropy" in found:
+        found["entropy"] = parameters["entropy"] * log2(size) / log2(parameters["vocabulary"])
+    if "shape" in found:
+        found["shape"] = [3, 24]
+    if "length" in found:
+        found["length"] = 72
+    return found
+
+
+def shrunk_rule(parameters: dict[str, Any], vocabulary: int) -> dict[str, Any]:
+    found = dict(parameters)
+    for key, count in (("labels", "groups"), ("neighbours", "count")):
+        if key in found:
+            found[key] = found[key] | {count: max(2, found[key][count] * SMALL // vocabulary)}
+    return found
+
+
+@every_spec
+def test_a_spec_runs_in_small(path: Path) -> None:
+    spec = shrunk(read_spec(path))
+    work = cells(spec)
+    made = table(work, [compute(cell) for cell in work])
+    assert len(made) == 2 * len(spec.processes) * len(spec.decoders) * len(spec.rules)
+    assert (made["compression"] >= 1).all()
+    for recorder in spec.record:
+        for column in COLUMNS[recorder].split():
+            assert made[column].notna().any(), column
+    assert np.isfinite(summary(spec, made)[["mean", "pooled"]].to_numpy()).all()
+    # what a figure tells apart can be told apart: a label with what varies under it names one decoder, or one rule
+    for entries in (spec.decoders, spec.rules):
+        told = [(entry.label, *sorted(map(str, entry.parameters.items()))) for entry in entries]
+        assert len(set(told)) == len(told)

@@ -1,0 +1,342 @@
+"""Sweeps: what a spec means, what is refused, and that the table depends on the spec and on nothing else.
+
+The runs here are in this process; what a person sees, real kills and clusters are in ``tests/cli/test_run.py``.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.sweeps import Busy, Cell, Failed, Listener, cells, local, parse_spec, run_sweep, summary
+from experiments.sweeps.cells import in_working_order
+from experiments.sweeps.frames import table
+from experiments.sweeps.pools import Outcome, attempt
+from experiments.sweeps.recorders import RECORDERS, Sample
+from experiments.sweeps.store import Store, locked
+from tests.experiments.sweeps.test_sweep_specs import CODEBOOK, GOOD, LOCAL, changed
+
+pytestmark = pytest.mark.property
+
+
+class Notes(Listener):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def ran(text: str, out: Path, pool: Any = None, listener: Listener | None = None) -> pd.DataFrame:
+    spec = parse_spec(text, "spec")
+    return run_sweep(spec, cells(spec), out, pool or local(1), listener or Listener()).table
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of the table of GOOD, computed in one go."""
+    out = tmp_path_factory.mktemp("reference")
+    ran(GOOD, out)
+    return (out / "table.parquet").read_bytes()
+
+
+# The table ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_is_tidy(reference: bytes, tmp_path: Path) -> None:
+    made = ran(GOOD, tmp_path)
+    assert len(made) == 3 * 2 * 2 * 5
+    assert not made.duplicated(["decoder", "decoder.window", "rule.delta", "seed", "replicate"]).any()
+    first = [
+        *("process", "process.label", "process.vocabulary", "process.length", "process.clusters"),
+        *("decoder", "decoder.label", "decoder.window", "decoder.gamma"),
+        *("rule", "rule.label", "rule.neighbours.count", "rule.delta", "seed", "replicate"),
+    ]
+    assert made.columns.tolist() == [*first, "steps", "tokens", "compression", "lengths", "loglik_mean", "loglik_std"]
+    types = {name: str(made[name].dtype) for name in ("process.vocabulary", "decoder.window", "rule.delta", "seed")}
+    assert types == {
+        "process.vocabulary": "int64",
+        "decoder.window": "Int64",  # one decoder has no window
+        "rule.delta": "float64",
+        "seed": "int64",
+    }
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "table.parquet"), made, check_dtype=False)
+    assert (made["tokens"] / made["steps"] == made["compression"]).all()
+
+
+COLUMNS = [
+    ("grid.x = [1, 2]", "int64", [1, 2]),
+    ("grid.x = [1, 2.5]", "float64", [1.0, 2.5]),
+    ("grid.x = [true, false]", "bool", [True, False]),
+    ('grid.x = ["a", "b"]', "str", ["a", "b"]),
+    ('grid.x = [1, "b"]', "str", ["1", '"b"']),
+    ("grid.x = [[8, 8], [4, 4]]", "str", ["[8,8]", "[4,4]"]),
+    ("grid.x = [9223372036854775808, 1]", "str", ["9223372036854775808", "1"]),
+]
+
+
+@pytest.mark.parametrize(("line", "dtype", "values"), COLUMNS, ids=[line for line, *_ in COLUMNS])
+def test_a_column_has_one_type(line: str, dtype: str, values: list[Any]) -> None:
+    spec = parse_spec(changed("grid.window = [2, 3]", line), "spec")
+    told = [Cell(spec.processes[0], d, spec.rules[0], 1, 0, 1, ("steps",), 1) for d in spec.decoders[:2]]
+    made = table(told, [pd.DataFrame({"replicate": [0]})] * 2)["decoder.x"]
+    assert made.tolist() == values
+    assert str(made.dtype) in (dtype, "object")
+
+
+def test_the_summary_is_mean_and_pooled_ratio(tmp_path: Path) -> None:
+    spec = parse_spec(GOOD.replace("length = 6", "length = 6\ngrid.seed = [0, 1]"), "spec")
+    made = run_sweep(spec, cells(spec), tmp_path, local(1), Listener()).table
+    rows = summary(spec, made)
+    assert len(rows) == 2 * 3 * 2
+    for row in rows.to_dict("records"):
+        seed, delta = int(row["process"][-1]), float(row["rule"].split("=")[1])
+        own = made[(made["process.seed"] == seed) & (made["rule.delta"] == delta)]
+        name, _, window = row["decoder"].partition(" window=")
+        own = own[own["decoder"] == name]
+        own = own[own["decoder.window"] == int(window)] if window else own
+        assert len(own) == row["sequences"] == 10
+        assert row["mean"] == pytest.approx(own["compression"].mean())
+        assert row["error"] == pytest.approx(own["compression"].std() / np.sqrt(10))
+        assert row["pooled"] == pytest.approx(own["tokens"].sum() / own["steps"].sum())
+
+
+def test_the_summary_takes_the_images_of_a_process_together(tmp_path: Path) -> None:
+    """Between images, because the sequences of one image are alike."""
+    spec = parse_spec(GOOD.replace(CODEBOOK, LOCAL + '\ngrid.image = "0..3"'), "spec")
+    made = run_sweep(spec, cells(spec), tmp_path, local(1), Listener()).table
+    row = summary(spec, made).to_dict("records")[0]
+    assert (row["process"], row["decoder"], row["rule"]) == ("local", "sjd window=2", "lantern delta=0.0")
+    own = made[(made["decoder.window"] == 2) & (made["rule.delta"] == 0)]
+    assert len(own) == row["sequences"] == 4 * 2 * 5
+    images = own.groupby("process.image")["compression"].mean()
+    assert row["mean"] == pytest.approx(images.mean())
+    assert row["error"] == pytest.approx(images.std() / 2)
+    assert not own.duplicated(["seed", "replicate"]).any()
+
+
+# The same table, whatever happens ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 4])
+def test_how_replicates_are_cut_changes_no_result(chunk: int, reference: bytes, tmp_path: Path) -> None:
+    ran(changed("replicates = 5", f"replicates = 5\nchunk = {chunk}"), tmp_path)
+    assert (tmp_path / "table.parquet").read_bytes() == reference
+
+
+def test_a_recorder_that_looks_at_other_replicates_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The test above, on a recorder that breaks the rule, fails."""
+    monkeypatch.setitem(RECORDERS, "lengths", lambda sample: {"lengths": sample.simulation.committed.tolist()})
+    tables = [
+        ran(changed("replicates = 5", f"replicates = 5\nchunk = {chunk}"), tmp_path / str(chunk)) for chunk in (1, 5)
+    ]
+    assert [row.tolist() for row in tables[0]["lengths"]] != [row.tolist() for row in tables[1]["lengths"]]
+
+
+@settings(max_examples=6)
+@given(random=st.randoms(use_true_random=False))
+def test_the_order_cells_come_in_changes_nothing(random: Any, reference: bytes) -> None:
+    def shuffled(cells: Sequence[Cell]) -> Iterator[Outcome]:
+        cells = list(cells)
+        random.shuffle(cells)
+        yield from map(attempt, cells)
+
+    with TemporaryDirectory() as folder:
+        ran(GOOD, Path(folder), shuffled)
+        assert (Path(folder) / "table.parquet").read_bytes() == reference
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing after it happens."""
+
+
+def dying_at(moment: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Die at call ``moment`` of what writing is made of: before or after it."""
+    calls = count()
+
+    def mortal(name: str) -> None:
+        whole: Callable[..., Any] = getattr(os, name)
+
+        def call(*arguments: Any) -> Any:
+            if next(calls) == moment:
+                raise Killed
+            done = whole(*arguments)
+            if next(calls) == moment:
+                raise Killed
+            return done
+
+        monkeypatch.setattr(os, name, call)
+
+    mortal("fsync")
+    mortal("replace")
+    monkeypatch.setattr(Path, "unlink", lambda path, missing_ok=False: None)
+
+
+def test_dying_at_any_moment_of_writing_changes_nothing(
+    reference: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """At every step of every write, and at some of them twice in a row: the next run ends with the same bytes."""
+    for moment in count():
+        out = tmp_path / str(moment % 7)  # some runs go on from several deaths
+        with monkeypatch.context() as patch:
+            dying_at(moment, patch)
+            try:
+                ran(GOOD, out)
+            except Killed:
+                assert not any(path.suffix != ".parquet" for path in (out / "cells").iterdir())
+            else:
+                break
+        if moment % 3 == 0:
+            ran(GOOD, out)
+            assert (out / "table.parquet").read_bytes() == reference
+            assert {path.name for path in out.iterdir()} == {".lock", "cells", "table.parquet", "manifest.json"}
+            assert not list((out / "cells").glob(".*"))
+    assert moment >= 4
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    ran(GOOD, tmp_path)
+    return tmp_path
+
+
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def other_cell(path: Path) -> None:
+    other = next(other for other in path.parent.iterdir() if other != path)
+    path.write_bytes(other.read_bytes())
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
+
+
+def no_cell(path: Path) -> None:
+    pd.DataFrame({"replicate": range(5)}).to_parquet(path)
+
+
+@pytest.mark.parametrize("damage", [cut_short, emptied, other_cell, garbage, no_cell])
+def test_a_damaged_cell_is_computed_again(damage: Callable[[Path], None], finished: Path, reference: bytes) -> None:
+    path = sorted((finished / "cells").iterdir())[0]
+    damage(path)
+    notes = Notes()
+    ran(GOOD, finished, listener=notes)
+    assert (finished / "table.parquet").read_bytes() == reference
+    assert notes.notes == [f"{path} cannot be read; the cell is computed again", "11 of 12 cells are there already"]
+
+
+def test_finished_cells_are_not_computed_again(finished: Path, reference: bytes) -> None:
+    def none(cells: Sequence[Cell]) -> Iterator[Outcome]:
+        raise AssertionError(f"{len(cells)} cells computed again")
+
+    (finished / "table.parquet").unlink()
+    ran(GOOD, finished, none)
+    assert (finished / "table.parquet").read_bytes() == reference
+
+
+def test_another_spec_in_the_same_folder_leaves_old_cells_alone(finished: Path, tmp_path: Path) -> None:
+    other = changed("seeds = [1, 2]", "seeds = [2, 3]")
+    notes = Notes()
+    ran(other, finished, listener=notes)
+    folder = finished / "cells"
+    assert notes.notes == [
+        "6 of 12 cells are there already",
+        f"6 files in {folder} are of another spec; they are left alone",
+    ]
+    ran(other, tmp_path / "fresh")
+    assert (finished / "table.parquet").read_bytes() == (tmp_path / "fresh" / "table.parquet").read_bytes()
+    manifest = json.loads((finished / "manifest.json").read_text())
+    assert manifest["cells"] == {"all": 12, "kept": 6, "computed": 6, "stale": 6}
+    assert manifest["spec"] == tomllib.loads(other)
+
+
+def test_cells_of_another_version_are_named(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.sweeps.store.versions", lambda: {"simlab": "99"})
+    notes = Notes()
+    ran(GOOD, finished, listener=notes)
+    assert "some of them were computed by simlab 0." in notes.notes[1]
+
+
+def test_the_order_of_the_table_is_that_of_the_spec() -> None:
+    """A table in the order in which cells come would not be the same: the check above sees it."""
+    spec = parse_spec(changed("replicates = 5", "replicates = 1"), "spec")
+    found = cells(spec)
+    assert in_working_order(found) != found
+
+
+# Trouble -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["replace", "fsync"])
+def test_a_full_disk_is_named_and_nothing_is_lost(
+    call: str, reference: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls, whole = count(), getattr(os, call)
+
+    def full(*arguments: Any) -> Any:
+        if next(calls) >= 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return whole(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        with pytest.raises(OSError, match="No space left on device") as caught:
+            ran(GOOD, tmp_path)
+    assert caught.value.errno == errno.ENOSPC
+    assert Path(caught.value.filename).parent == tmp_path / "cells"
+    assert len(list((tmp_path / "cells").iterdir())) == 3
+    assert not (tmp_path / "table.parquet").exists()
+    ran(GOOD, tmp_path)
+    assert (tmp_path / "table.parquet").read_bytes() == reference
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fails(sample: Sample) -> dict[str, Any]:
+        if sample.tape.seed == 2:
+            raise ZeroDivisionError("seed 2")
+        return {}
+
+    monkeypatch.setitem(RECORDERS, "lengths", fails)
+    with pytest.raises(Failed) as caught:
+        ran(GOOD, tmp_path)
+    assert {cell.seed for cell, _ in caught.value.failures} == {2}
+    assert all(reason.endswith("ZeroDivisionError: seed 2") for _, reason in caught.value.failures)
+    assert len(list((tmp_path / "cells").iterdir())) == 6
+    assert not (tmp_path / "table.parquet").exists()
+
+
+def test_two_runs_in_one_folder(tmp_path: Path, reference: bytes) -> None:
+    with locked(tmp_path), pytest.raises(Busy, match=f"{tmp_path} is in use by process {os.getpid()} on "):
+        ran(GOOD, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {".lock"}
+    ran(GOOD, tmp_path)  # the file is still there, the lock is not
+    assert (tmp_path / "table.parquet").read_bytes() == reference
+
+
+def test_leftovers_of_a_kill_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "cells").mkdir()
+    for name in (".table.parquet.x1.parquet", "cells/.0f.parquet.x2.parquet", ".manifest.json.x3.json"):
+        (tmp_path / name).write_bytes(b"half")
+    Store(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["cells"]

@@ -1,0 +1,157 @@
+"""A page a claim: what it says, that every link on it and on the report leads somewhere, and where notebooks are."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main as cli
+from experiments.verification import verify
+from reports.pages import claims as claim_pages
+from reports.pages.claims import notebook
+from reports.pages.report import build
+from theory.claims import CLAIMS
+
+pytestmark = pytest.mark.cli
+
+
+class Page(HTMLParser):
+    """The links and the anchors of a page, and its text."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        if tag == "a" and told.get("href"):
+            self.links.append(str(told["href"]))
+        if told.get("id"):
+            self.anchors.add(str(told["id"]))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def dead(path: Path) -> list[str]:
+    """The links of the page at ``path`` that lead nowhere."""
+    found = []
+    for link in Page(path).links:
+        file, _, anchor = link.partition("#")
+        goal = (path.parent / file).resolve() if file else path
+        if not goal.exists() or (anchor and anchor not in Page(goal).anchors):
+            found.append(link)
+    return found
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of a claim with parts, a lone one, and one of the lossy rules that has parts of parts."""
+    folder = tmp_path_factory.mktemp("pages")
+    ids = verify.with_parts(["gsd.naive-lossy", "leviathan.frontier", "sjd.greedy"])
+    document = {
+        "simlab": "0",
+        "seed": 7,
+        "failed": {"sjd.greedy": "Traceback\nCheckFailed: it does not see <wrong> rules"},
+        "claims": [
+            {
+                "id": id,
+                "paper": CLAIMS[id].paper,
+                "where": CLAIMS[id].where,
+                "statement": CLAIMS[id].statement,
+                "stated": CLAIMS[id].stated,
+                "verdict": "refuted",
+                "assumptions": ["rows without zeros"],
+                "parts": list(CLAIMS[id].parts),
+                "argument": CLAIMS[id].proof,
+                "evidence": [
+                    {
+                        "kind": "counterexample",
+                        "summary": f"numbers of {id}",
+                        "counterexample": {"p": [0.5], "exact": {"p": ["1/2"]}},
+                    }
+                ],
+            }
+            for id in ids
+        ],
+    }
+    (folder / "verdicts.json").write_text(json.dumps(document), encoding="utf-8")
+    manifest = {"measured": False, "sequences": 0, "versions": {}, "seconds": {"all": 1.0}}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    build(folder)
+    return folder
+
+
+def claims(out: Path) -> list[dict]:
+    return json.loads((out / "verdicts.json").read_text(encoding="utf-8"))["claims"]
+
+
+def test_a_page_says_all_there_is_about_its_claim(out: Path) -> None:
+    for claim in claims(out):
+        page = Page(out / "claims" / f"{claim['id']}.html")
+        pieces = (claim["id"], claim["verdict"], claim["where"], claim["statement"], claim["argument"])
+        for piece in (*pieces, f"numbers of {claim['id']}", "(1/2)", "rows without zeros", f"--claim {claim['id']}"):
+            assert piece in page.text
+        assert ("addition of ours" in page.text) == (not claim["stated"])
+        assert [link for link in page.links if link == "../report.html#" + claim["id"].replace(".", "-")]
+        for part in claim["parts"]:
+            assert f"{part}.html" in page.links
+            assert f"{claim['id']}.html" in Page(out / "claims" / f"{part}.html").links
+    assert "it does not see <wrong> rules" in Page(out / "claims" / "sjd.greedy.html").text
+
+
+def test_every_link_leads_somewhere(out: Path, tmp_path: Path) -> None:
+    pages = [out / "report.html", *(out / "claims").glob("*.html")]
+    assert len(pages) == len(claims(out)) + 1
+    for page in pages:
+        assert dead(page) == []
+    report = Page(out / "report.html")
+    for claim in claims(out):
+        assert report.links.count(f"claims/{claim['id']}.html") == 2  # in the table, and where it is told in detail
+    lost = tmp_path / "lost.html"
+    lost.write_text('<a href="nowhere.html">x</a><a id="here" href="#here">y</a><a href="#there">z</a>')
+    assert dead(lost) == ["nowhere.html", "#there"]
+
+
+def test_pages_of_claims_that_are_gone_go_too(out: Path) -> None:
+    stale, own = out / "claims" / "gsd.gone.html", out / "claims" / "mine.html"
+    stale.write_text(f"<html>{claim_pages.MARK}</html>", encoding="utf-8")
+    own.write_text("<html>a page of the reader's</html>", encoding="utf-8")
+    build(out)
+    assert not stale.exists()
+    assert own.exists()
+    own.unlink()
+
+
+def test_a_notebook_is_linked_inside_the_checkout_only(tmp_path: Path) -> None:
+    root = tmp_path / "checkout"
+    (root / "notebooks").mkdir(parents=True)
+    (root / "notebooks" / "gsd.py").touch()
+    inside, outside = root / "out" / "claims", tmp_path / "elsewhere" / "claims"
+    assert notebook("gsd", inside, root) == {"path": "notebooks/gsd.py", "link": "../../notebooks/gsd.py"}
+    assert notebook("gsd", root / "a" / "b" / "claims", root) == {
+        "path": "notebooks/gsd.py",
+        "link": "../../../notebooks/gsd.py",
+    }
+    assert notebook("gsd", outside, root) == {"path": "notebooks/gsd.py", "link": None}
+    assert notebook("sjd", inside, root) == {"path": "notebooks/sjd.py", "link": None}  # not there
+    assert notebook("another paper", inside, root) is None
+
+
+def test_notebooks_that_are_named_are_there() -> None:
+    there = {path.name for path in (claim_pages.ROOT / "notebooks").glob("*.py")}
+    assert there & set(claim_pages.NOTEBOOKS.values())
+    assert set(claim_pages.NOTEBOOKS) & {claim.paper for claim in CLAIMS.values()}
+
+
+def test_verify_writes_the_pages(tmp_path: Path) -> None:
+    assert cli.main(["verify", "--claim", "gsd.accumulation", "--out", str(tmp_path)]) == 0
+    ids = verify.with_parts(["gsd.accumulation"])
+    assert {path.stem for path in (tmp_path / "claims").glob("*.html")} == set(ids)
+    assert dead(tmp_path / "claims" / "gsd.accumulation.html") == []

@@ -1,0 +1,195 @@
+"""The whole run at a small size: what is measured on digits is saved, and the page is drawn from it alone."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.measurements import candidates, codebook, digits, digits_pac
+from experiments.measurements import small_processes as small_worlds
+from experiments.verification import verify
+from reports.data.runs import Unreadable
+from reports.figures.basic import STYLES, look
+from reports.pages.report import PAPERS, build, papers
+from reports.site import site
+from simlab.processes.digits import fit_digits
+from simlab.randomness import Tape
+from simlab.rules import make_rule
+from theory.exact import acceptance
+from theory.example_processes import random_world
+
+pytestmark = pytest.mark.cli
+
+SEQUENCES = 6
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Everything `simlab verify` saves, for two claims and a few sequences a pair."""
+    out = tmp_path_factory.mktemp("results")
+
+    def few(tasks: dict, seed: int, progress: object) -> object:
+        for name, task in tasks.items():
+            result = task()
+            yield name, result, 0.0
+            if name == verify.FIT:
+                after = verify.after_fit(result, seed)
+                assert len(after) == verify.AFTER_FIT
+                yield from ((later, measure(), 0.0) for later, measure in after.items())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verify, "_run", few)
+        patch.setattr(verify, "SEQUENCES", SEQUENCES)
+        patch.setattr(codebook, "CONTEXTS", 8)
+        patch.setattr(candidates, "CONTEXTS", 2)
+        worlds = {"tokens / three": (random_world(0, 3, 3, zeros=0.3), small_worlds.PAC)}
+        patch.setattr(small_worlds, "PAC_WORLDS", worlds)
+        verify.verify(["gsd.speed", "leviathan.frontier"], 0, out, True, lambda name, done, total: None)
+    return out
+
+
+def test_every_decoder_rule_pair_is_measured(results: Path) -> None:
+    table = pd.read_parquet(results / "digits.parquet")
+    pairs = set(zip(table["decoder"], table["rule"], strict=True))
+    judged = set(digits.DECODERS) - set(digits.RULELESS)
+    assert pairs == {(d, r) for d in judged for r in digits.RULES} | {(d, "(none)") for d in digits.RULELESS}
+    assert (table["sequences"] == SEQUENCES).all()
+
+
+def test_lossless_pairs_spend_nothing_and_lossy_ones_stay_below_the_frontier(results: Path) -> None:
+    table = pd.read_parquet(results / "digits-map.parquet")
+    lossless = table[table["rule"] == "speculative"]
+    np.testing.assert_allclose(lossless[["tv", "kl", "wasserstein"]], 0, atol=1e-12)
+    assert (table["acceptance"] <= table["lossless"] + table["tv"] + 1e-12).all()
+    assert (table[table["rule"] != "speculative"]["tv"] > 1e-3).all()
+
+
+def test_no_rule_on_digits_crosses_the_frontier_in_distance(results: Path) -> None:
+    bound = pd.read_parquet(results / "digits-frontier.parquet")
+    assert set(bound["decoder"]) == {digits.MAPPED}
+    points = pd.read_parquet(results / "digits-map.parquet").query("decoder == @digits.MAPPED")
+    gained, step = points["acceptance"] - points["lossless"], bound["gained"].iloc[1]
+    assert (gained > step).sum() > 10
+    least = np.interp(gained - step, bound["gained"], bound["wasserstein"])  # chords lie above a convex curve
+    assert (points["wasserstein"] >= np.where(gained > step, least, 0)).all()
+    assert (0.1 * points["wasserstein"] < np.where(gained > step, least, 0)).any()
+
+
+def test_trees_and_step_distributions_are_saved(results: Path) -> None:
+    runs, lengths, steps = (
+        pd.read_parquet(results / f"{n}.parquet") for n in ("digits-pac", "digits-lengths", "pac-steps")
+    )
+    assert set(runs["initial"]) == set(lengths["initial"]) == set(digits_pac.INITIALS)
+    assert (runs["sequences"] == SEQUENCES).all()
+    assert set(runs["decoder"]) == {"sjd", "sjd-ac", "sjd-pd", "sjd-pac"}
+    totals = steps.groupby(["world", "decoder", "reading"])["probability"].sum()
+    assert len(totals) == len(small_worlds.PAC)
+    np.testing.assert_allclose(totals, 1)
+
+
+def test_distortion_only_grows_along_a_sequence(results: Path) -> None:
+    table = pd.read_parquet(results / "digits-compounding.parquet")
+    for _, line in table.groupby(["decoder", "rule"]):
+        assert list(line["position"]) == list(range(64))
+        assert (line[["tv", "kl", "wasserstein"]].diff().dropna() >= -1e-12).all(axis=None)
+
+
+def test_recorded_contexts_are_the_drafts_that_were_looked_at() -> None:
+    """With a rule that keeps nothing, exactly one draft a step is looked at, at the first open position."""
+    pair = fit_digits(0)
+    nothing = make_rule("amplify", k=0)
+    decoder = digits.DECODERS["sjd, random"]
+    done, contexts = digits.decode(decoder, nothing, pair, Tape(1, 2))
+    assert (done.steps == 64).all()
+    for b in range(2):
+        assert sorted(contexts.position[contexts.sequence == b]) == list(range(64))
+    assert acceptance(nothing, contexts.p, contexts.q).max() == 0
+
+
+def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
+    page = build(results).read_text(encoding="utf-8")
+    headings = (
+        "Acceptance bought with distortion",
+        "Over a codebook",
+        "Several candidates",
+        "On digits",
+        "Exact step distributions",
+        "SJD-PAC: more candidates",
+        "Distortion compounds",
+        "A real model pair",
+        "SJD-PAC on digits",
+    )
+    for heading in headings:
+        assert heading in page
+    drawings = (
+        "acceptance against distortion over a codebook",
+        "acceptance of several candidates",
+        "acceptance against distortion on digits",
+        "exact step distributions",
+        "steps of tokens / three",
+        "TV of sequences against length",
+        "distortion along a sequence of digits",
+        "tokens committed by a call",
+    )
+    for title in drawings:
+        assert page.count(f'<svg role="img" aria-label="{title}"') == 1
+    assert page.count("<svg") == len(drawings)
+    assert page.count("data:image/png;base64") == 1
+    for row in pd.read_parquet(results / "codebook-map.parquet").to_dict("records"):
+        assert f'<td class="rule">{row["rule"]}</td>' in page
+        assert f'<td class="n">{row["wasserstein"]:.3f}</td>' in page
+    for row in pd.read_parquet(results / "digits-pac.parquet").to_dict("records"):
+        assert f'{row["one"]:.3f} <span class="soft">± {row["one_se"]:.3f}</span>' in page
+    again = build(results).read_text(encoding="utf-8")
+    assert again == page
+
+
+def test_on_the_site_every_figure_of_the_report_is_a_pdf_too(results: Path) -> None:
+    alone = build(results).read_text(encoding="utf-8")
+    built = site.build(results)
+    assert built.problems == []
+    page = (results / "report.html").read_text(encoding="utf-8")
+    names = {path.stem for path in (results / "figures").glob("*.pdf") if not path.stem.startswith("continuous-")}
+    assert names == {
+        "codebook-map", "candidates", "digits-map", "steps", "pac-steps-1", "compounding", "digits-compounding",
+        "digits-samples", "digits-lengths",
+    }  # fmt: skip
+    assert all(f'href="figures/{name}.pdf"' in page for name in names)
+    assert "figures/" not in alone
+    assert 'href="index.html"' in page
+    assert 'href="index.html"' not in alone
+
+
+def test_a_measurement_that_cannot_be_read_is_named(results: Path, tmp_path: Path) -> None:
+    shutil.copytree(results, tmp_path / "copy")
+    path = tmp_path / "copy" / "steps.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(Unreadable, match=r"steps\.parquet cannot be read: .*; remove it and run `simlab verify` again"):
+        build(tmp_path / "copy")
+    path.unlink()
+    with pytest.raises(FileNotFoundError) as missing:
+        build(tmp_path / "copy")
+    assert missing.value.filename == str(path)
+
+
+def test_every_rule_has_one_look_in_all_figures(results: Path) -> None:
+    rules = {
+        rule
+        for name in ("digits-map", "codebook-map", "compounding", "digits-compounding")
+        for rule in pd.read_parquet(results / f"{name}.parquet")["rule"]
+        if rule != "(none)"
+    }
+    assert {look(rule) for rule in rules} <= set(STYLES.values())
+    assert look("amplify, k = 2") == look("amplify") != look("addition, ε = 0.1")
+    looks = [style for rule, style in STYLES.items() if rule != "lantern"]  # by L2, wherever it is not said
+    assert len(set(looks)) == len(looks)
+    assert STYLES["lantern"] == STYLES["lantern, l2"]
+
+
+def test_papers_without_a_title_are_on_the_page_too() -> None:
+    claims = [{"paper": paper} for paper in ("new", "sjd", "gsd", "sjd")]
+    assert papers(claims) == {"gsd": PAPERS["gsd"], "sjd": PAPERS["sjd"], "new": "new"}

@@ -1,0 +1,183 @@
+"""Figures on studies and the numbers behind them: functions of a table and of the printed numbers, and of nothing else.
+
+Tables here have the columns of real ones and numbers at random (:mod:`tests.support.tiny_runs`).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from experiments.measurements import large_vocabulary
+from reports.data.averages import averages, gains, lengths, profiles, units
+from reports.data.runs import Unsuitable
+from reports.figures import basic as figures
+from reports.figures.image_process import CHOSEN
+from reports.figures.lantern import lantern
+from reports.figures.plot_style import PRINTED_COLOUR
+from reports.figures.sjd import window
+from reports.figures.sjd_pac import ablation, ablation_numbers, tree, tree_numbers
+from reports.pages import large_vocabulary as large_page
+from reports.pages.studies import STUDIES
+from tests.support.tiny_runs import faked, large, shrunken
+from theory.published.ledger import published
+
+pytestmark = pytest.mark.cli
+
+
+@cache
+def table_of(name: str) -> pd.DataFrame:
+    """A table of a spec that comes with simlab."""
+    return faked(shrunken(name))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_figures_are_functions_of_the_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is read, the table stays as it was, and another table gives another figure."""
+    figures.style()
+    ledger, other = published(), faked(shrunken(name), seed=1)
+    table = table_of(name).copy(deep=True)
+    for reader in ("read_parquet", "read_csv", "read_json"):
+        monkeypatch.delattr(pd, reader)
+    for draw in STUDIES[name].figures:
+        assert shown(draw(table, ledger)) == shown(draw(table, ledger)) != shown(draw(other, ledger))
+    pd.testing.assert_frame_equal(table, table_of(name))
+
+
+def shown(figure: Figure) -> list[object]:
+    """What a figure shows, without the time it takes to draw it: numbers behind lines, bars, maps and texts."""
+    seen: list[object] = []
+    for ax in figure.axes:
+        seen += [ax.get_xlabel(), ax.get_ylabel(), ax.get_title(loc="left"), *(text.get_text() for text in ax.texts)]
+        seen += [np.nan_to_num(line.get_xydata()).tolist() for line in ax.lines]
+        seen += [patch.get_path().vertices.tolist() for patch in ax.patches if not isinstance(patch, Rectangle)]
+        seen += [(patch.get_xy(), patch.get_height()) for patch in ax.patches if isinstance(patch, Rectangle)]
+        seen += [np.ma.getdata(each.get_array()).tolist() for each in ax.collections if each.get_array() is not None]
+    return seen
+
+
+def test_figures_on_large_vocabularies_are_functions_of_their_tables() -> None:
+    figures.style()
+    one, other, ledger = large(), large(seed=1), published()
+    for name, draw in large_page.DRAW.items():
+        own, others = (frame[name].query("vocabulary == 1024") for frame in (one, other))
+        assert shown(draw(own, ledger)) == shown(draw(own, ledger)) != shown(draw(others, ledger))
+
+
+def test_the_tables_of_large_vocabularies_have_the_columns_that_are_made() -> None:
+    told = large_vocabulary.__doc__ or ""
+    for name, columns in large_page.COLUMNS.items():
+        assert name in told
+        assert set(columns) <= set(large()[name].columns)
+    made = large_vocabulary.naive(128, 1, rows=["flat"])
+    assert set(large_page.COLUMNS["naive"]) <= set(made.columns)
+    made = large_vocabulary.neighbours(128, 1, rows=["flat"])
+    assert set(large_page.COLUMNS["neighbours"]) <= set(made.columns)
+
+
+def test_printed_marks_are_the_ledgers() -> None:
+    ledger = published()
+    row = ledger.one({"L": "32"}, paper="sjd-pac", table="2", method="sjd+pd")
+    moved = ledger.altered({row.line: 9.87})
+    assert set(ablation_numbers(table_of("ablation"), ledger)["printed"].dropna()) == {2.31, 2.71, 3.52, 4.51}
+    assert set(ablation_numbers(table_of("ablation"), moved)["printed"].dropna()) == {2.31, 9.87, 3.52, 4.51}
+    drawn = {mark for ax in ablation(table_of("ablation"), moved).axes for mark in printed_at(ax)}
+    assert {2.31, 9.87, 3.52, 4.51} <= drawn
+    assert 2.71 not in drawn
+    assert sorted(tree_numbers(table_of("tree"), ledger)["printed"]) == [4.23, 4.34, 4.42, 4.47, 4.49, 4.51]
+
+
+def printed_at(ax: Axes) -> set[float]:
+    """Where on the x axis marks of printed numbers stand."""
+    marks = [line for line in ax.lines if line.get_markeredgecolor() == PRINTED_COLOUR]
+    return {round(float(x), 6) for line in marks for x in line.get_xdata()}
+
+
+def test_what_was_fitted_is_said() -> None:
+    ledger = published()
+    told = ablation_numbers(table_of("ablation"), ledger).set_index(["decoder", "size"])["told"]
+    assert set(told[told == "fitted"].index) == {("sjd", 32), ("sjd-pac", 64)}
+    assert told["sjd-ac", 32] == told["sjd-ac", 64] == "predicted; not printed"
+    assert told["sjd-pd", 32] == "predicted"
+    trees = tree_numbers(table_of("tree"), ledger).set_index(["K", "D"])["told"]
+    assert list(trees[trees == "fitted"].index) == [(4, 3)]
+    spec = shrunken("ablation").processes[0].parameters
+    assert {f"process.{key}": spec[key] for key in ("locality", "jitter", "floor")} == CHOSEN
+
+
+# The numbers -------------------------------------------------------------------------------------------------------
+
+
+def small(image: list[int], calls: list[int], **more: list) -> pd.DataFrame:
+    """Sequences of 60 tokens, one setting."""
+    steps = np.array(calls)
+    frame = {"process.image": image, "seed": 1, "replicate": range(len(calls)), "decoder": "sjd", "steps": steps}
+    return pd.DataFrame(frame | {"tokens": 60, "compression": 60 / steps} | more)
+
+
+def test_both_ratios_and_their_errors() -> None:
+    found = averages(small([0, 1, 2], [10, 20, 60]), ["decoder"]).iloc[0]
+    assert found["mean"] == pytest.approx((6 + 3 + 1) / 3)
+    assert found["error"] == pytest.approx(np.std([6, 3, 1], ddof=1) / np.sqrt(3))
+    assert found["pooled"] == pytest.approx(180 / 90)
+    # the ratio of means r: residuals 60 - 2 calls are 40, 20, -60
+    spread = np.sqrt((40**2 + 20**2 + 60**2) / 2 / 3) / 30
+    assert found["pooled_error"] == pytest.approx(spread)
+    assert found["sequences"] == found["units"] == 3
+
+
+def test_sequences_of_one_image_count_as_one() -> None:
+    table = small([0, 0, 1, 1], [10, 30, 20, 20])
+    found = averages(table, ["decoder"]).iloc[0]
+    assert (found["units"], found["sequences"]) == (2, 4)
+    assert found["error"] == pytest.approx(np.std([4, 3], ddof=1) / np.sqrt(2))
+    assert set(units(table.drop(columns="process.image"))) == {"1/0", "1/1", "1/2", "1/3"}
+    assert np.isnan(averages(small([0], [10]), ["decoder"]).iloc[0]["error"])
+
+
+def test_gains_are_paired_by_image_whatever_the_order() -> None:
+    one, other = small([0, 1, 2], [10, 20, 60]), small([2, 0, 1], [30, 12, 15]).assign(decoder="sjd-pac")
+    found = gains(other, ["decoder"], one).iloc[0]
+    differences = [60 / 12 - 6, 60 / 15 - 3, 60 / 30 - 1]
+    assert found["gain"] == pytest.approx(np.mean(differences))
+    assert found["gain_error"] == pytest.approx(np.std(differences, ddof=1) / np.sqrt(3))
+    with pytest.raises(Unsuitable, match="same images"):
+        gains(small([0, 1, 3], [10, 20, 30]), ["decoder"], one)
+
+
+def test_lengths_are_shares_of_calls_and_of_what_they_save() -> None:
+    table = small([0, 1], [10, 20], lengths=[[4, 2], [1, 1, 0, 2]])
+    found = lengths(table, ["decoder"]).set_index("tokens")
+    assert list(found["share"]) == pytest.approx([5 / 10, 3 / 10, 0, 2 / 10])
+    assert list(found["extra"]) == pytest.approx([0, 3 / 9, 0, 6 / 9])
+    assert found["share_error"][1] == pytest.approx(np.sqrt((4 - 3) ** 2 + (1 - 2) ** 2) / np.sqrt(2) / 5)
+    binned = lengths(table, ["decoder"], [1, 2, 3, 9]).set_index("tokens")
+    assert list(binned.index) == [1, 2, 3]
+    assert list(binned["share"]) == pytest.approx([5 / 10, 3 / 10, 2 / 10])
+    assert list(binned["extra"]) == pytest.approx([0, 3 / 9, 6 / 9])
+
+
+def test_profiles_are_means_place_by_place() -> None:
+    table = small([0, 1], [10, 20], keep=[[0.5, 0.7], [0.9, np.nan, 0.3]])
+    found = profiles(table, ["decoder"], "keep", 1)
+    assert list(found["place"]) == [1, 2, 3]
+    assert list(found["value"]) == pytest.approx([0.7, 0.7, 0.3])
+    assert found["error"][0] == pytest.approx(0.2)
+
+
+def test_figures_need_what_they_show() -> None:
+    ledger = published()
+    with pytest.raises(Unsuitable, match=r"no column decoder\.window"):
+        window(table_of("ablation").drop(columns="decoder.window"), ledger)
+    with pytest.raises(Unsuitable, match="no rows of sjd-pac with a budget of 64"):
+        tree(table_of("tree").assign(**{"decoder.budget": 32}), ledger)
+    with pytest.raises(Unsuitable, match=r"rule\.neighbours\.count"):
+        lantern(table_of("groups"), ledger)
+    with pytest.raises(Unsuitable, match="distortion"):
+        lantern(table_of("lantern").drop(columns=["distortion_tv"], errors="ignore"), ledger)

@@ -1,0 +1,173 @@
+"""The contract of batches: laws of known verifiers, what each bug is seen by, and what is reported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.certify import certify
+from simlab.certify.contracts.base import Broken
+from simlab.certify.contracts.batches import as_rows, both_ends, cases, simplest
+from simlab.certify.engine.coins import Thrown
+from simlab.certify.engine.shrink import tv
+from simlab.mutants.batches import OF_BATCHES, SUSPECTS, each, lossless, padded
+from simlab.mutants.verifiers import excess, verifier
+from tests.support.certify import REACHABLE, Stuck, exact_law, found_in, told_apart
+
+pytestmark = pytest.mark.exact
+
+SMALL = [case for case in cases() if case.small]
+BREAKS = "bonus token written twice"  # a token too many: no law, but broken output
+WRONG = verifier(residual=lambda p, q, x: p)
+
+
+def ours(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
+    return padded(lossless)(p, q, drafts, Thrown(rng))
+
+
+def vectorised(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
+    """All sequences at once, as engines do it: an array padded with -1."""
+    batch, most = drafts.shape
+    gamma = (drafts >= 0).sum(axis=1)
+    rows, at = np.arange(batch)[:, None], np.arange(most)
+    coins, ends = rng.random((batch, most)), rng.random(batch)
+    x = np.maximum(drafts, 0)
+    kept = (coins * q[rows, at, x] < p[rows, at, x]) & (at < gamma[:, None])
+    count = np.cumprod(kept, axis=1).sum(axis=1)
+    last = p[np.arange(batch), count]
+    drawn = np.concatenate([q, np.zeros_like(p[:, :1])], axis=1)[np.arange(batch), count]
+    rest = np.maximum(last - drawn, 0)
+    rest[~rest.any(axis=1)] = last[~rest.any(axis=1)]
+    upto = rest.cumsum(axis=1)
+    tokens = np.full((batch, most + 1), -1)
+    tokens[:, :most] = np.where(at < count[:, None], drafts, -1)
+    tokens[np.arange(batch), count] = (upto <= (ends * upto[:, -1])[:, None]).sum(axis=1)
+    return tokens
+
+
+@pytest.mark.parametrize("case", [*SMALL, *both_ends()], ids=lambda case: case.name)
+def test_the_right_one_emits_the_target(case):
+    assert sum(case.every_draft.values()) == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(_law(case, lossless), case.events[0].law, atol=1e-12)
+
+
+def _law(case: Any, verify: Any) -> Any:
+    """Along every branch of the whole batch."""
+    law = 0
+    for drafts, chance in case.every_draft.items():
+        arguments = case.arguments(case._padded(drafts))
+        emitted = exact_law(verify, *arguments)
+        law = law + chance * case.law_of({case._flat(rows): share for rows, share in emitted.items()})
+    return law
+
+
+def test_laws_of_sequences_multiply():
+    """A bug of single sequences: the product of their laws is the law of the whole batch."""
+    case = next(case for case in SMALL if case.name == "two sequences of one draft")
+    wrong = _law(case, each(WRONG))
+    np.testing.assert_allclose(case.law_under("residual drawn from p"), wrong, atol=1e-12)
+    assert tv(wrong, case.events[0].law) > 0.1
+
+
+@pytest.mark.parametrize("name", [name for name in SUSPECTS if name != BREAKS])
+def test_every_bug_is_seen_within_a_minute(name):
+    assert told_apart(cases(), name) <= REACHABLE
+
+
+def test_a_token_too_many_breaks():
+    found = certify(
+        lambda p, q, d, rng: padded(SUSPECTS[BREAKS].run)(p, q, d, Thrown(rng)), "verify_batch", calls=64, processes=0
+    )
+    assert found.verdict == "breaks"
+
+
+@pytest.mark.parametrize("verify", [ours, vectorised])
+def test_right_ones_pass(verify):
+    found = certify(verify, "verify_batch", calls=100, processes=0)
+    assert found.verdict == "inconclusive"
+    assert found.failure is None
+    assert found.calls == 100 * len(cases())
+    assert found.exact.endswith("cases")
+    assert found.forced.endswith("cases")
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("name", [OF_BATCHES[0], "rows share the uniforms of their coins", "residual drawn from p"])
+def test_wrong_ones_are_found_exactly_and_recognised(name):
+    found = certify(
+        lambda p, q, d, rng: SUSPECTS[name].run(p, q, d, Thrown(rng)), "verify_batch", calls=64, processes=0
+    )
+    assert found.verdict == "lossy"
+    assert found.failure is not None
+    assert name in found.failure.known
+
+
+def test_padding_taken_for_a_token_breaks():
+    """-1 indexes the last token: q holds nothing there, so it is kept, and written."""
+
+    def verify(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
+        rows = []
+        for b, row in enumerate(drafts.tolist()):
+            kept = 0
+            while kept < len(row) and rng.random() * q[b, kept, row[kept]] <= p[b, kept, row[kept]]:
+                kept += 1
+            end = p[b, kept] if kept == len(row) else excess(p[b, kept], q[b, kept], row[kept])
+            rows.append([*row[:kept], Thrown(rng).draw(end)])
+        return rows
+
+    found = certify(verify, "verify_batch", calls=64, processes=0)
+    assert found.verdict == "breaks"
+    assert "sequence" in found.summary
+
+
+def test_generators_that_are_seeded_anew_are_found():
+    """Also where single calls are right, and only two in turn are alike."""
+    once, twice = cases()[0], next(case for case in cases() if case.name == "two calls in turn")
+    assert found_in(once, lambda *arguments: ours(*arguments[:-1], np.random.default_rng(7)), 500)
+    assert not found_in(once, Stuck(ours), 5000)
+    assert not found_in(twice, ours, 5000)
+    assert found_in(twice, Stuck(ours), 5000)
+
+
+def test_rows_are_read_as_arrays_lists_and_without_padding():
+    wanted = ((1,), (0, 1, 1))
+    for answer in (
+        [[1, -1, -1], [0, 1, 1]],
+        np.array([[1, -1, -1], [0, 1, 1]]),
+        [[1], (0, 1, 1)],
+        [np.array([1]), [0, 1, 1]],
+    ):
+        assert as_rows(answer, 2, (2, 3)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([[1]], "expected 2 rows"),
+        (3, "expected 2 rows"),
+        ([1, 0], "expected a row of tokens"),
+        ([[1], [-1, 1, 0]], "returns token -1"),
+        ([[-1, -1, -1], [0, -1, -1]], "returns 0 tokens"),
+        ([[0, 1, 1], [0, 1, 1]], "returns 3 tokens"),
+        ([[0, -1, -1, -1], [0, 1, 1]], "a row of 4"),
+        ([[2, -1, -1], [0, 1, 1]], "returns token 2"),
+        ([[0.5], [0]], "whole numbers"),
+    ],
+)
+def test_malformed_rows_are_told(answer, message):
+    with pytest.raises(Broken, match=message):
+        as_rows(answer, 2, (2, 3))
+
+
+def test_the_script_runs(tmp_path):
+    case = next(case for case in simplest() if len(set(case.widths)) == 2)
+    (tmp_path / "mine.py").write_text(
+        "def verify(p, q, drafts, rng):\n    return [[rng.choice(p.shape[2], p=rows[0])] for rows in p]\n"
+    )
+    (tmp_path / "shown.py").write_text(case.script("mine", "verify", 200))
+    shown = subprocess.run([sys.executable, "shown.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert shown.stdout.count("target") == 2**case.length

@@ -1,0 +1,180 @@
+"""What the battery of ``simlab certify`` sees that looks at few places only would miss, each by sampling alone.
+
+Every callable here is one of the battery's contract, called so often for one case of it, and rejected at the level of
+the whole battery: a correct one is with probability at most 1e-6, over all cases and however many calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from simlab.arrays import Array
+from simlab.certify.contracts import batches, drafting, verifying
+from simlab.certify.contracts.base import Case, Function
+from simlab.certify.engine.coins import Thrown
+from simlab.certify.engine.evidence import Evidence
+from simlab.certify.engine.tasks import Sample
+from simlab.mutants.random_numbers import TRAPS
+from simlab.mutants.verifiers import excess, lossless, ratio
+
+pytestmark = pytest.mark.statistical
+
+SEED = 3
+Generator = np.random.Generator
+
+
+def found(cases: Sequence[Case], name: str, function: Function, calls: int) -> bool:
+    """Whether so many calls of the case of this name are evidence enough in the whole battery."""
+    evidence = Evidence(cases)
+    number = next(i for i, case in enumerate(cases) if case.name == name)
+    evidence.add(Sample(number, 0, calls).run(cases[number], function, SEED))
+    return evidence.finding is not None
+
+
+def inverted(weights: Array, uniform: float) -> int:
+    upto = weights.cumsum()
+    return int(np.searchsorted(upto, uniform * upto[-1], side="right"))
+
+
+def with_uniforms(uniforms: Callable[[Generator, int], Array]) -> Function:
+    """A verifier that draws all uniforms of a block at once."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+        given = uniforms(rng, len(p) + 1)
+        for i, x in enumerate(drafts.tolist()):
+            if given[i] >= ratio(p[i], q[i], x):
+                return [*drafts[:i].tolist(), inverted(excess(p[i], q[i], x), given[i + 1])]
+        return [*drafts.tolist(), inverted(p[-1], given[len(drafts)])]
+
+    return verify
+
+
+def repeated(rng: Generator, count: int) -> Array:
+    """u[i % 8]."""
+    return rng.random(8)[np.arange(count) % 8]
+
+
+def kept_at(place: int) -> Function:
+    """Every draft at this position is kept."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
+        if place < len(drafts):
+            p[place] = q[place]
+        return lossless(p, q, drafts, Thrown(rng))
+
+    return verify
+
+
+def kept_of(gamma: int) -> Function:
+    """All drafts are kept where there are so many."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
+        if len(drafts) == gamma:
+            return [*drafts.tolist(), Thrown(rng).draw(p[-1])]
+        return lossless(p, q, drafts, Thrown(rng))
+
+    return verify
+
+
+class Swapped:
+    """Two buffers of uniforms in turn, each filled for every second of its calls: used again two calls later."""
+
+    def __init__(self) -> None:
+        self.calls, self.seeds = 0, [0, 0]
+
+    def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
+        if self.calls % 4 < 2:
+            self.seeds[self.calls % 2] = int(rng.integers(1 << 62))
+        seed = self.seeds[self.calls % 2]
+        self.calls += 1
+        return lossless(p, q, drafts, Thrown(np.random.default_rng(seed)))
+
+
+def drafted_with(uniforms: Callable[[Generator, int], Array]) -> Function:
+    def draft(q: Array, rng: Generator) -> list[int]:
+        return [inverted(row, uniform) for row, uniform in zip(q, uniforms(rng, len(q)), strict=True)]
+
+    return draft
+
+
+def shared_from(place: int) -> Function:
+    """All sequences have the same coins from this position on."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[list[int]]:
+        shared, rows = rng.random(drafts.shape[1]), []
+        for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
+            kept = 0
+            while kept < gamma:
+                coin = shared[kept] if kept >= place else rng.random()
+                if coin >= ratio(p[b, kept], q[b, kept], int(drafts[b, kept])):
+                    break
+                kept += 1
+            rest = p[b, kept] if kept == gamma else excess(p[b, kept], q[b, kept], int(drafts[b, kept]))
+            rows.append([*drafts[b, :kept].tolist(), inverted(rest, rng.random())])
+        return rows
+
+    return verify
+
+
+def every_second(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Sequence[int]]:
+    """Of four sequences the last two have the uniforms of the first two."""
+    seeds = rng.integers(1 << 62, size=(len(drafts), 2))
+    return [
+        lossless(
+            p[b, : gamma + 1], q[b, :gamma], drafts[b, :gamma], Thrown(np.random.default_rng(seeds[b // 4, b % 2]))
+        )
+        for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist())
+    ]
+
+
+V, B, D = verifying.cases(), batches.cases(), drafting.cases()
+
+# The calls are twice to four times as many as the first that were seen to be enough.
+WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
+    "everything kept at position 11": (V, "16 certain drafts of 2 tokens", lambda: kept_at(11), 8000),
+    "everything kept at position 11, soft drafts": (V, "16 drafts of 2 tokens", lambda: kept_at(11), 16_000),
+    "everything kept where gamma is 4": (V, "4 drafts of 3 tokens", lambda: kept_of(4), 1000),
+    "everything kept where gamma is 7": (V, "7 drafts of 2 tokens", lambda: kept_of(7), 1000),
+    "u[i % 8] for coins": (V, "16 certain drafts of 2 tokens", lambda: with_uniforms(repeated), 3000),
+    "u[i % 8] for the bonus too": (V, "8 drafts of 2 tokens", lambda: with_uniforms(repeated), 6000),
+    "u[i % 8] for drafts": (D, "16 tokens of 2, rows differ", lambda: drafted_with(repeated), 2000),
+    "uniforms used again two calls later": (V, "two calls in turn", Swapped, 6000),
+    "coins shared from position 1 on": (B, "two sequences of two certain drafts", lambda: shared_from(1), 1000),
+    "every second sequence has the same uniforms": (B, "12 sequences of 3 tokens", lambda: every_second, 500),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_found_by_sampling(name: str) -> None:
+    cases, case, make, calls = WRONG[name]
+    assert found(cases, case, make(), calls)
+
+
+RIGHT: list[tuple[Sequence[Case], Function]] = [
+    (V, with_uniforms(lambda rng, count: rng.random(count))),
+    (V, TRAPS["sampler match in single precision"]),
+    (B, shared_from(16)),
+    (D, drafted_with(lambda rng, count: rng.random(count))),
+]
+
+
+@pytest.mark.parametrize("number", range(len(RIGHT)))
+def test_the_same_code_without_the_bug_passes(number: int) -> None:
+    """Each of the cases above, with the same calls; a false alarm has probability 1e-6 at most."""
+    cases, function = RIGHT[number]
+    for tried, case, _, calls in WRONG.values():
+        if tried is cases:
+            assert not found(cases, case, function, calls)
+
+
+def test_uniforms_used_two_calls_later_are_found_from_any_call_on() -> None:
+    """Groups of three calls meet a bug that comes again after four calls in every phase."""
+    for before in range(4):
+        verify = Swapped()
+        verify.calls = before
+        if before >= 2:
+            verify.seeds = [1, 2]
+        assert found(V, "two calls in turn", verify, 6000)

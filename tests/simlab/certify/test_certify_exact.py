@@ -1,0 +1,402 @@
+"""The instruments of ``simlab certify``, against hand computation and brute force: laws, coins, enumeration, bugs."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+
+from simlab.certify.contracts import verifying
+from simlab.certify.contracts.base import Broken, Function, Successive, as_emitted
+from simlab.certify.contracts.battery import large_blocks, long_blocks, small_blocks
+from simlab.certify.contracts.blocks import Block, Events, joint, windows
+from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.engine.coins import Coins, Followed, Thrown, outcomes
+from simlab.certify.engine.evidence import Evidence, calls_needed, divergence, recognised
+from simlab.certify.engine.exact import AtTheEdge, check_edges, exactly
+from simlab.certify.engine.scripted import (
+    HIGHEST,
+    NotScripted,
+    Scripted,
+    at_extremes,
+    exact_law,
+    law_of,
+    mispredicted,
+    possible_edges,
+)
+from simlab.mutants.catalogue import Implementation, bugs, correct
+from simlab.mutants.random_numbers import BUGS, TRAPS, Buffered, plain
+from simlab.mutants.verifiers import SUSPECTS, excess, lossless
+
+pytestmark = pytest.mark.exact
+
+
+def a_block(size: int, gamma: int, order: int) -> Block:
+    rng = np.random.default_rng([size, gamma, order])
+    tables = [tuple(rng.dirichlet(np.ones(size), size ** min(order, i)) for i in range(n)) for n in (gamma + 1, gamma)]
+    return Block(tables[0], tables[1], order)
+
+
+def brute_force(block: Block, events: Events) -> np.ndarray:
+    """Sequence by sequence."""
+    law = np.zeros(events.size(block.vocabulary) ** len(events.places))
+    for tokens in product(range(block.vocabulary), repeat=len(block.p)):
+        row, probability = np.array([tokens]), 1.0
+        for i, x in enumerate(tokens):
+            probability *= block.p[i][int(block.context(row[:, :i], i)[0]), x]
+        law[int(events.codes(row, block.vocabulary)[0])] += probability
+    return law
+
+
+# Blocks and events ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 4])
+def test_laws_of_events_are_sums_over_sequences(order: int) -> None:
+    block = a_block(3, 4, order)
+    labels = np.array([0, 1, 0])
+    for events in (joint(block), *windows(block, 2), Events("labels", (1, 3), labels), Events("last", (4,))):
+        assert events.law(block) == pytest.approx(brute_force(block, events), abs=1e-14)
+
+
+def test_the_law_of_what_is_emitted_is_completed_by_p() -> None:
+    block = Block.of_rows(np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([[1.0, 0.0]]))
+    assert block.law_of({(0,): 0.5, (1, 0): 0.5}) == pytest.approx([0.25, 0.25, 0.5, 0.0])
+    assert block.law_of({(0,): 0.25, (1,): 0.75}) == pytest.approx(joint(block).law(block))
+
+
+def test_drafts_and_completion_follow_the_rows() -> None:
+    """20,000 draws; each frequency is within 6 standard deviations but for a chance of 2e-9, and shows 0.03."""
+    block, rng, n = a_block(2, 2, 2), np.random.default_rng(0), 20_000
+    completed = block.completed(np.full((n, 3), -1), rng)
+    frequency = np.bincount(joint(block).codes(completed, 2), minlength=8) / n
+    assert abs(frequency - joint(block).law(block)).max() < 6 * 0.5 / n**0.5
+    drafts = Counter(map(tuple, block.drafts(n, rng).tolist()))
+    for tokens, probability in block.every_draft().items():
+        assert abs(drafts[tokens] / n - probability) < 6 * 0.5 / n**0.5
+    assert sum(block.every_draft().values()) == pytest.approx(1)
+
+
+def test_rows_that_are_none_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"q\[0\] has shape \(1, 3\); expected \(1, 2\)"):
+        Block.of_rows(np.array([[0.5, 0.5]] * 2), np.array([[0.5, 0.25, 0.25]]))
+    with pytest.raises(ValueError, match=r"p\[1\] sums to 0.75"):
+        Block.of_rows(np.array([[0.5, 0.5], [0.5, 0.25]]), np.array([[0.5, 0.5]]))
+
+
+def test_two_calls_in_turn_are_counted_together() -> None:
+    case = next(case for case in verifying.cases() if case.name == "two calls in turn")
+    events, swapped = case.events
+    assert isinstance(events, Successive)
+    assert isinstance(swapped, Successive)
+    assert events.law == pytest.approx(np.kron(events.of.law, events.of.law))
+    assert events.codes(np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [1 * 4 + 2]
+    assert events.told(6) == "0, 1, then 1, 0"
+    calls = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [0, 1], [1, 0], [1, 1]])
+    assert swapped.codes(calls).tolist() == [1 * 4 + 3, 0 * 4 + 2]  # of three and three calls, the first and the last
+
+
+# Coins ---------------------------------------------------------------------------------------------------------
+
+
+def test_followed_coins_give_the_law_by_hand() -> None:
+    p, q = np.array([0.4, 0.3, 0.3]), np.array([1.0, 0.0, 0.0])
+
+    def independent(coins: Coins) -> int:
+        return 0 if coins.coin(p[0] / q[0]) else coins.draw(excess(p, q, 0))
+
+    def reused(coins: Coins) -> int:
+        uniform = coins.uniform()
+        return 0 if coins.below(uniform, 0.4) else coins.invert(uniform, excess(p, q, 0))
+
+    assert outcomes(independent) == pytest.approx({0: 0.4, 1: 0.3, 2: 0.3})
+    assert outcomes(reused) == pytest.approx({0: 0.4, 1: 0.1, 2: 0.5})  # 0.4 to 0.5 gives 1, the rest 2
+
+
+def test_thrown_and_followed_coins_agree() -> None:
+    """A uniform goes to the piece in which it lies."""
+    rng = np.random.default_rng(0)
+    for weights in (np.array([0.2, 0.0, 0.8]), np.array([0.0, 1.0, 3.0]), np.array([1.0, 0.0])):
+        coins = Followed(())
+        coins.invert(coins.uniform(), weights)
+        possible = {coins.answers[0], *(answers[0] for answers in coins.untried)}
+        assert possible == set(np.flatnonzero(weights).tolist())
+        assert {Thrown(rng).invert(u, weights) for u in (0.0, HIGHEST, *rng.random(50))} == possible
+
+
+# Somebody's code, enumerated -----------------------------------------------------------------------------------
+
+
+def test_an_edge_that_nobody_knows_of_is_found() -> None:
+    def odd(rng: np.random.Generator) -> tuple[int, ...]:
+        first, second = rng.random(2)
+        return (int(first > 0.123), int(second > 0.456 if first > 0.123 else second * 3))
+
+    tree = exact_law(odd, [])
+    third = 1 / 3
+    expected = {(0, k): 0.123 * third for k in range(3)} | {(1, 0): 0.877 * 0.456, (1, 1): 0.877 * 0.544}
+    assert law_of(tree) == pytest.approx(expected, abs=1e-12)
+    assert mispredicted(odd, tree, 500, np.random.default_rng(1)) == 0
+
+
+def test_a_piece_that_is_missed_is_noticed() -> None:
+    """Two edges close together, unknown, between two probes: the tree is wrong there, and says so when tried."""
+
+    def hidden(rng: np.random.Generator) -> tuple[int, ...]:
+        return (int(0.30 < rng.random() < 0.34),)
+
+    tree = exact_law(hidden, [])
+    assert law_of(tree) == {(0,): 1.0}
+    assert mispredicted(hidden, tree, 1000, np.random.default_rng(1)) > 0  # else with probability 0.96^1000
+    assert law_of(exact_law(hidden, [0.3, 0.34]))[(1,)] == pytest.approx(0.04)
+
+
+def test_scripted_choice_is_that_of_numpy() -> None:
+    for seed in range(30):
+        weights = np.random.default_rng(seed).dirichlet(np.ones(5))
+        given = np.random.default_rng([seed, 1]).random(3).tolist()
+        rng = np.random.default_rng([seed, 1])
+        numpy_says = [int(rng.choice(5, p=weights)) for _ in range(3)]
+        assert [int(Scripted(given[i:]).choice(5, p=weights)) for i in range(3)] == numpy_says
+
+
+def test_a_script_answers_in_all_shapes_and_refuses_the_rest() -> None:
+    rng = Scripted([0.25, HIGHEST, 0.5, 0.75])
+    assert rng.random() == 0.25
+    single = rng.random(1, dtype=np.float32)
+    assert single.dtype == np.float32
+    assert single[0] < 1
+    assert rng.uniform(2, 4, size=(2, 1)).tolist() == [[3.0], [3.5]]
+    assert rng.random(out=np.empty(1)).tolist() == [0.5]  # beyond the list
+    with pytest.raises(NotScripted, match="gumbel"):
+        rng.gumbel()
+    with pytest.raises(NotScripted, match="without replacement"):
+        rng.choice(3, size=2, replace=False)
+
+
+def test_coins_at_their_ends() -> None:
+    def call(rng: np.random.Generator) -> tuple[int, ...]:
+        return (int(rng.random() < 1e-12), int(rng.random() < 1))
+
+    assert {call(Scripted(uniforms)) for uniforms in at_extremes(call)} == {(0, 1), (1, 1)}
+
+
+def test_what_needs_two_coins_at_their_ends_is_no_fault() -> None:
+    """The largest of Gumbel noises made of uniforms: with all of them 0 an excluded token comes out first."""
+
+    def noisy(p: np.ndarray, q: np.ndarray, drafts: np.ndarray, rng: np.random.Generator) -> list[int]:
+        with np.errstate(divide="ignore"):
+            noise = np.log(p[0]) - np.log(-np.log(rng.random(p.shape[1])))
+        return [int(noise.argmax())]
+
+    case = next(case for case in verifying.cases() if case.name == "zeros in p")
+    check_edges(case, noisy)
+    with pytest.raises(AtTheEdge, match="excludes"):
+        check_edges(case, lambda p, q, drafts, rng: [int(np.searchsorted(p[0].cumsum(), rng.random()))])
+
+
+def test_what_a_list_cannot_answer_is_refused() -> None:
+    assert Scripted([0.1, 0.2, 0.3]).random(out=np.empty(3)).tolist() == [0.1, 0.2, 0.3]
+    assert Scripted([0.5, 0.25]).uniform(0, np.array([1.0, 2.0])).tolist() == [0.5, 0.5]
+    with pytest.raises(NotScripted, match="too many uniforms"):
+        Scripted([]).random(65)
+    with pytest.raises(NotScripted, match="copy"):
+        copy.deepcopy(Scripted([]))
+    with pytest.raises(NotScripted, match="too many"):
+        exact_law(lambda rng: next((1,) for _ in iter(rng.random, 1.0) if False), [])
+
+
+def check_all_edges(verify: Function) -> None:
+    for number, case in enumerate((*verifying.cases(), *verifying.both_ends())):
+        if case.branches:
+            check_edges(case, verify)
+        if case.both_ends:
+            exactly(number, case, verify, np.random.default_rng(0))
+
+
+NOT_ENUMERATED = ("exponential coins and Gumbel noise", "uniforms kept for later calls")
+
+
+@pytest.mark.parametrize("name", [name for name in TRAPS if name not in NOT_ENUMERATED])
+def test_correct_verifiers_have_exactly_the_target_law(name: str) -> None:
+    rng = np.random.default_rng(0)
+    for number, case in enumerate(verifying.cases()[:12]):
+        found = exactly(number, case, TRAPS[name], rng)
+        assert found is not None, f"{case.name}: an enumeration that predicts what it does"
+        assert not found.deviates
+        assert abs(found.law - case.events[0].law).sum() / 2 < (1e-6 if "single precision" in name else 1e-12)
+    check_all_edges(TRAPS[name])
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_uniforms_kept_for_later_calls_are_no_law(filled: bool) -> None:
+    """A buffer that was filled by one list of uniforms answers for the next: nothing is concluded from that."""
+    case, verify = verifying.cases()[4], Buffered(40)
+    if filled:
+        verify(*case.arguments(np.array([0])), Scripted([], 0.5))
+    assert exactly(0, case, verify, np.random.default_rng(0)) is None
+    for number, edge in enumerate(verifying.both_ends()):
+        check_edges(edge, Buffered(40))
+        assert exactly(number, edge, Buffered(40), np.random.default_rng(0)) is None
+
+
+@pytest.mark.parametrize("name", SUSPECTS)
+def test_enumeration_recognises_every_bug_of_one_law(name: str) -> None:
+    """Those whose law it is: what is enumerated is what was computed for the bug itself."""
+    rng, cases = np.random.default_rng(0), verifying.cases()
+    if name == "bonus token written twice":  # no valid output
+        with pytest.raises(AtTheEdge, match="returns 3 tokens"):
+            exactly(0, cases[0], plain(SUSPECTS[name].run), rng)
+        return
+    found = [exactly(number, cases[number], plain(SUSPECTS[name].run), rng) for number in (0, 3, 4, 6, 8, 11)]
+    if name == "verified by argmax":  # no coin is asked for, so that nothing is enumerated
+        assert found == [None] * len(found)
+        return
+    laws = {one.case: one.law for one in found if one is not None}
+    assert len(laws) == len(found)
+    assert any(one.deviates for one in found if one is not None) or name in ONLY_ELSEWHERE
+    diagnosis = recognised(cases, laws)
+    assert diagnosis.explains
+    assert name in diagnosis.names
+
+
+ONLY_ELSEWHERE = {"one uniform for the coins of all positions"}  # its case is "certain drafts, kept half the time"
+
+
+@pytest.mark.parametrize("name", ["coin <= ratio where the ratio is 0", "log(1 - ratio) in single precision"])
+def test_faults_of_coin_edges_need_the_edge(name: str) -> None:
+    """Their law is the target's to twelve digits; with the coins at their ends something wrong comes out."""
+    verify = BUGS[name].run()
+    found = exactly(0, verifying.cases()[4], verify, np.random.default_rng(0))
+    assert found is not None
+    assert not found.deviates
+    with pytest.raises(AtTheEdge):
+        check_all_edges(verify)
+
+
+SINGLE = [one for one in correct() if "single precision" in one.name]
+
+
+def test_every_contract_has_code_in_single_precision() -> None:
+    assert {one.contract for one in SINGLE} == set(CONTRACTS)
+
+
+@pytest.mark.parametrize("one", SINGLE, ids=lambda one: f"{one.contract}: {one.name}")
+def test_single_precision_passes_with_coins_at_their_ends(one: Implementation) -> None:
+    contract = CONTRACTS[one.contract]
+    for case in (*contract.cases(), *contract.both_ends()):
+        if case.branches:
+            check_edges(case, one.make())
+    for case in contract.both_ends():
+        found = exactly(0, case, one.make(), np.random.default_rng(0))
+        assert found is not None
+        assert not found.deviates
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_a_rare_token_that_never_comes_is_found_in_every_contract(contract: str) -> None:
+    """Masses below 1e-6 are lost, of the first argument: p, the q of drafts, or the rows of a model."""
+    right = next(one for one in correct() if one.contract == contract).make()
+
+    def loses(rows: object, *others: object) -> object:
+        if callable(rows):
+            return right(lambda prefix: cut(rows(prefix)), *others)
+        return right(cut(rows), *others)
+
+    def cut(rows: object) -> np.ndarray:
+        kept = np.where(np.asarray(rows) < 1e-6, 0, rows)
+        return np.asarray(kept / np.maximum(kept.sum(axis=-1, keepdims=True), 1e-300))
+
+    for case in CONTRACTS[contract].both_ends():
+        if case.both_ends:
+            with pytest.raises(AtTheEdge, match="never emits"):
+                exactly(0, case, loses, np.random.default_rng(0))
+
+
+# The battery ---------------------------------------------------------------------------------------------------
+
+
+def test_the_lossless_verifier_has_the_target_law_in_every_small_case() -> None:
+    for named in small_blocks():
+        block, law = named.block, np.zeros(named.block.vocabulary ** len(named.block.p))
+        for drafts, probability in block.every_draft().items():
+            given = np.array(drafts)
+            p, q = block.rows(given)
+            law += probability * block.law_of(outcomes(partial(lossless, p, q, given)))
+        assert law == pytest.approx(joint(block).law(block), abs=1e-14)
+
+
+@pytest.mark.parametrize("name", [name for name in SUSPECTS if name != "bonus token written twice"])
+def test_every_bug_of_one_law_is_seen_in_time(name: str) -> None:
+    """With power 0.999 by at most 60,000 calls of one case, which a minute holds."""
+    cases = verifying.cases()
+    level = Evidence(cases).level
+    laws = [(case, law) for case in cases if (law := case.law_under(name)) is not None]
+    case, law = max(laws, key=lambda one: divergence(one[1], one[0].events[0].law))
+    needed = calls_needed(case, law, level, 0.999)
+    assert needed is not None
+    assert needed <= 60_000
+
+
+def test_laws_of_long_and_large_blocks_sum_to_one() -> None:
+    for named in (*long_blocks(), *large_blocks()):
+        for events in named.events:
+            law = events.law(named.block)
+            assert law.sum() == pytest.approx(1)
+            assert len(law) <= 64
+
+
+def test_power_is_not_claimed_where_there_is_none() -> None:
+    case = verifying.cases()[0]
+    assert calls_needed(case, case.events[0].law, 1e-8, 0.999) is None
+
+
+def test_names_of_implementations_are_their_own() -> None:
+    names = [(one.contract, one.name) for one in (*bugs(), *correct())]
+    assert len(names) == len(set(names))
+
+
+# Answers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "tokens"),
+    [
+        ([1, 0], (1, 0)),
+        (np.array([2]), (2,)),
+        ((np.int64(1),), (1,)),
+        (np.array([[1, 2]]), (1, 2)),
+        (np.int64(2), (2,)),
+    ],
+)
+def test_tokens_are_read_from_what_people_return(answer: object, tokens: tuple[int, ...]) -> None:
+    assert as_emitted(answer, 3, 2) == tokens
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (None, "expected tokens"),
+        ([], "returns 0 tokens"),
+        ([0, 1, 2], "returns 3 tokens"),
+        ([3], "returns token 3; expected 0 to 2"),
+        ([-1], "returns token -1"),
+        ([0.5], "expected tokens"),
+        ([float("nan")], "expected tokens"),
+        ([True], "expected tokens"),
+        ("01", "expected tokens"),
+        ([[0], [1]], "expected tokens"),
+    ],
+)
+def test_what_is_no_token_is_told(answer: object, told: str) -> None:
+    with pytest.raises(Broken, match=told):
+        as_emitted(answer, 3, 2)
+
+
+def test_possible_edges_hold_the_ratios_and_the_steps_of_cdfs() -> None:
+    edges = possible_edges(np.array([[0.2, 0.8], [0.3, 0.7]]), np.array([[0.6, 0.4]]))
+    assert {0.2, 0.3, 0.6, 0.333333333333}.issubset({round(edge, 12) for edge in edges})

@@ -1,0 +1,310 @@
+"""Continuous tokens compiled: every decision of the reference form, on the same tape.
+
+Whether a draft is kept, how many proposals are made and how many calls are equal; so are tokens, to the last bit where
+matrices are diagonal, standard deviations fixed and proposals no draws from marginals, else to rounding. That this
+compares something is shown by one change of each input at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.continuous import residual
+from simlab.continuous import tape as tape_of_tokens
+from simlab.continuous.compiled import rules as compiled_rules
+from simlab.continuous.compiled import run, simulate
+from simlab.continuous.decoders import Decoded, Fate, InPlace, Truncating
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.diffusion import ddim, ddpm, learned_range, noiseless_end, schedule
+from simlab.continuous.models.sequences import Tokens
+from simlab.continuous.rules import RULES, LastStep, Path, Rule, TwoPath, VarianceProduct, make_rule
+from simlab.continuous.rules import base as rule_base
+from simlab.randomness import Tape
+
+pytestmark = pytest.mark.parity
+
+SEED, REPLICATES = 99, 70
+NOISE = schedule("linear", 1000, 4)
+SHORT = np.array([0.95, 0.8, 0.6, 0.4])  # so little noise that x_T still knows of the data
+CLOSE = 1e-9
+
+
+def chain(kind: str, gate: float) -> Callable[[np.ndarray], Chain]:
+    """What builds the chains of a kind."""
+    return {
+        "exact": lambda data: ddpm(data, NOISE),
+        "upper": lambda data: shifted(ddpm(data, SHORT, "upper", exact_start=True), gate),
+        "one step": lambda data: ddpm(data, NOISE[-1:], "upper"),
+        "learned": lambda data: learned_range(ddpm(data, NOISE, "posterior"), NOISE, gate, 0.2),
+        "noiseless end": lambda data: noiseless_end(ddpm(data, NOISE, "upper")),
+        "ddim": lambda data: ddim(data, NOISE, 0.6),
+        "ddim, no noise": lambda data: ddim(data, NOISE, 0.0),
+        "dense": lambda data: centred(shifted(ddpm(data, SHORT, exact_start=True), gate)),
+        "dense ddim": lambda data: ddim(data, NOISE, 0.8),
+        "dense line": lambda data: ddpm(data, NOISE),
+    }[kind]
+
+
+def shifted(given: Chain, by: float) -> Chain:
+    """The chain with means of its own: those of the diffusions are all conditions'."""
+    places = np.arange(given.offset.size).reshape(given.offset.shape)
+    return replace(given, offset=by / 9 * np.cos(places), start_mean=by / 3 * np.sin(places[0]))
+
+
+def centred(given: Chain) -> Chain:
+    """The chain with an offset in its last step that takes its mean under the condition 0 to 0."""
+    offset = given.offset.copy()
+    offset[0] -= given.marginal(np.zeros((1, given.dimension))).mean[0]
+    return replace(given, offset=offset)
+
+
+SIZES = {"dense": 5, "dense ddim": 4, "dense line": 1}
+KINDS = ["exact", "upper", "one step", "learned", "noiseless end", "ddim", "ddim, no noise", *SIZES]
+ROUNDED = {"learned", *SIZES}  # the others agree to the last bit
+
+
+@cache
+def pair(kind: str) -> tuple[Tokens, Tokens]:
+    """A target and a draft, all their numbers different."""
+    size = SIZES.get(kind, 3)
+    mixing = np.random.Generator(np.random.Philox(1)).standard_normal((2, size, size))
+    made = []
+    for k, (scale, carry, level, first, gate) in enumerate(((1.0, 0.6, 0.1, 0.3, 0.7), (0.8, 0.5, 0.0, 0.5, -0.2))):
+        covariance = np.linspace(0.6, 1.4, size) * scale
+        if kind in SIZES:
+            covariance = mixing[k] @ mixing[k].T / size + 0.3 * np.eye(size)
+        made.append(Tokens(chain(kind, gate), covariance, 5, np.array(carry), np.array(level), np.array(first)))
+    return made[0], made[1]
+
+
+ENDS = {"exact", "dense", "dense line"}  # in N(c, covariance)
+
+
+def models(kind: str, decoder: Truncating | InPlace) -> tuple[Tokens, Tokens]:
+    """The pair; where tokens of the target cannot be integrated out, they do not follow each other in place."""
+    target, draft = pair(kind)
+    apart = isinstance(decoder, InPlace) and kind not in ENDS
+    return replace(target, carry=0.0) if apart else target, draft
+
+
+DECODERS: list[Truncating | InPlace] = [Truncating(2, 1, 30), Truncating(1, 0, 30), InPlace(3, 1, 30)]
+
+
+def same(one: Decoded, other: Decoded, exactly: bool = True) -> bool:
+    """Equal decisions, and tokens that are equal, or close."""
+    for a, b in zip(one[1:], other[1:], strict=True):
+        if a.dtype != b.dtype or not np.array_equal(a, b):
+            return False
+    if exactly:
+        return np.array_equal(one.tokens, other.tokens, equal_nan=True)
+    return np.allclose(one.tokens, other.tokens, rtol=0, atol=CLOSE, equal_nan=True)
+
+
+def outcome(form: Callable[..., Decoded], *given: Any) -> Decoded | str:
+    """What was decoded, or what was complained about."""
+    try:
+        return form(*given)
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("aligned", [True, False], ids=["aligned", "not aligned"])
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiled_and_reference_form_decide_alike(kind: str, name: str, aligned: bool) -> None:
+    rule, tape = make_rule(name, aligned=aligned), Tape(SEED, REPLICATES)
+    for decoder in DECODERS:
+        found = outcome(simulate, decoder, *models(kind, decoder), rule, tape)
+        wanted = outcome(decoder.run, *models(kind, decoder), rule, tape)
+        if isinstance(wanted, str):  # the ratio does not exist
+            assert found == wanted
+            assert "in place" not in wanted
+        else:
+            assert isinstance(found, Decoded)
+            assert same(found, wanted, exactly=kind not in ROUNDED and name != "marginal")
+
+
+def test_every_rule_meets_every_kind_that_it_can() -> None:
+    """Where the ratio does not exist is known, so that nothing is left out by mistake."""
+    left_out = {
+        (kind, name)
+        for kind in KINDS
+        for name in RULES
+        if isinstance(outcome(simulate, Truncating(1, 0, 1), *pair(kind), make_rule(name), Tape(SEED, 1)), str)
+    }
+    noiseless = {"last-step", "variance-product", "two-path", "path"}
+    assert left_out == {
+        *(("noiseless end", name) for name in noiseless),
+        *(("ddim, no noise", name) for name in (*noiseless, "cspd-reference")),
+        *((kind, name) for kind in ("ddim", "dense ddim") for name in (*noiseless, "cspd-reference")),
+        ("learned", "marginal"),
+    }
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_every_fate_is_met(decoder: Truncating | InPlace) -> None:
+    """Also that proposals run out: a sequence is then cut, or goes on from nothing."""
+    rule = TwoPath(aligned=False)
+    found = simulate(decoder, *pair("exact"), rule, Tape(SEED, 400))
+    met = set(np.unique(found.fate))
+    assert met == set(Fate) - ({Fate.TARGET} if isinstance(decoder, InPlace) and not decoder.prefill else set())
+    assert found.trials.max() == 30
+    assert np.isnan(found.tokens).any()
+    assert same(found, decoder.run(*pair("exact"), rule, Tape(SEED, 400)))
+
+    missing = found.fate == Fate.MISSING
+    assert np.isnan(found.tokens[missing]).all()
+    assert (np.isnan(found.tokens).all(axis=2) == missing | (found.fate == Fate.EXHAUSTED)).all()
+    assert (found.trials[missing] == 0).all()
+    first = missing.argmax(axis=1)[missing.any(axis=1)]
+    assert (found.fate[missing.any(axis=1), first - 1] == Fate.EXHAUSTED).all()
+    assert (np.diff(missing.astype(int), axis=1) >= 0).all(), "once a sequence has ended nothing is made"
+    judged = [(found.fate == fate).sum() for fate in (Fate.KEPT, Fate.REPLACED, Fate.EXHAUSTED)]
+    assert found.acceptance == pytest.approx(judged[0] / sum(judged))
+
+
+@pytest.mark.parametrize("decoder", DECODERS[1:])
+def test_gates_beyond_any_exponent_are_cut_alike(decoder: Truncating | InPlace) -> None:
+    """A gate so large that its product with a state is infinite, and others that exp has no room for."""
+    gates = np.array([1e308, -1e5, 800.0])
+
+    def build(data: np.ndarray) -> Chain:
+        return learned_range(ddpm(data, NOISE, "posterior"), NOISE, gates, 0.2)
+
+    target, draft = (replace(tokens, build=build) for tokens in models("learned", decoder))
+    tape = Tape(SEED, REPLICATES)
+    found, wanted = (form(target, draft, LastStep(), tape) for form in (partial(simulate, decoder), decoder.run))
+    assert same(found, wanted, exactly=False)
+    states = np.array([[9.0, 9.0, -9.0], [-9.0, -9.0, 9.0]])
+    roots, chain = target.chain.root(2, states), target.chain
+    assert chain.learned is not None
+    ends = chain.factor[1] * np.exp(chain.learned.width[1]), chain.factor[1]
+    np.testing.assert_allclose(roots, [[ends[0][0], ends[1][1], ends[1][2]], [ends[1][0], ends[0][1], ends[0][2]]])
+
+
+@pytest.mark.parametrize(
+    "rule", [VarianceProduct(), Path(), make_rule("cspd-reference", sharpness=1.0)], ids=lambda rule: rule.name
+)
+def test_many_proposals_are_made_side_by_side(rule: Rule) -> None:
+    """One token a sequence, and far more proposals than there are lanes for."""
+    target, draft = (replace(tokens, length=1) for tokens in pair("upper"))
+    draft = replace(draft, covariance=draft.covariance / 3)
+    decoder, tape = Truncating(1, 0, 400), Tape(SEED, 40)
+    found = simulate(decoder, target, draft, rule, tape)
+    assert same(found, decoder.run(target, draft, rule, tape))
+    assert ((found.trials > 1) & (found.trials < 400)).any()
+
+
+@pytest.mark.parametrize("kind", ["exact", "learned", "dense"])
+@pytest.mark.parametrize("decoder", DECODERS[1:])
+@pytest.mark.parametrize("rule", [TwoPath(), Path()], ids=lambda rule: rule.name)
+def test_neither_threads_nor_company_change_a_bit(
+    kind: str, decoder: Truncating | InPlace, rule: Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = models(kind, decoder)
+    whole = simulate(decoder, *given, rule, Tape(SEED, 300))
+    assert same(whole, simulate(decoder, *given, rule, Tape(SEED, 300), threads=2))
+    some = [299, 0, 17, 130]
+    few = simulate(decoder, *given, rule, Tape(SEED, some))
+    assert same(few, Decoded(*(array[some] for array in whole)))
+    for group, lanes in ((11, 128), (2048, 7), (5, 1)):
+        monkeypatch.setattr(run, "GROUP", group)
+        monkeypatch.setattr(run, "LANES", lanes)
+        assert same(whole, simulate(decoder, *given, rule, Tape(SEED, 300), threads=3))
+
+
+# That the comparison sees ------------------------------------------------------------------------------------------
+
+CHANGES: dict[str, Callable[[Any, Tokens, Tokens, Any], tuple[Any, Tokens, Tokens, Any]]] = {
+    "the seed": lambda d, p, q, tape: (d, p, q, Tape(SEED + 1, REPLICATES)),
+    "the seed's upper half": lambda d, p, q, tape: (d, p, q, Tape(SEED + (1 << 32), REPLICATES)),
+    "the replicates": lambda d, p, q, tape: (d, p, q, Tape(SEED, range(1, REPLICATES + 1))),
+    "gamma": lambda d, p, q, tape: (replace(d, gamma=1), p, q, tape),
+    "the prefill": lambda d, p, q, tape: (replace(d, prefill=2), p, q, tape),
+    "the limit": lambda d, p, q, tape: (replace(d, limit=3), p, q, tape),
+    **{
+        f"the {name}'s {part}": lambda d, p, q, tape, name=name, part=part: (  # type: ignore[misc]
+            d,
+            replace(p, **{part: getattr(p, part) + 0.01}) if name == "target" else p,
+            replace(q, **{part: getattr(q, part) + 0.01}) if name == "draft" else q,
+            tape,
+        )
+        for name in ("target", "draft")
+        for part in ("first", "carry", "level", "covariance")
+    },
+    "one for the other": lambda d, p, q, tape: (d, q, p, tape),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("decoder", [Truncating(2, 0, 30), InPlace(2, 0, 30)], ids=["truncating", "in place"])
+def test_a_changed_input_is_seen(decoder: Truncating | InPlace, change: str) -> None:
+    rule, given = TwoPath(aligned=True), (decoder, *pair("exact"), Tape(SEED, REPLICATES))
+    decoder, target, draft, tape = CHANGES[change](*given)
+    wanted = given[0].run(*pair("exact"), rule, given[3])
+    assert same(simulate(*given[:3], rule, given[3]), wanted, exactly=False)
+    assert not same(simulate(decoder, target, draft, rule, tape), wanted, exactly=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": compiled_rules.LAST_STEP},
+        {"kind": compiled_rules.INVERSE_PRODUCT},
+        {"kind": compiled_rules.ONE_PATH},
+        {"aligned": True},
+        {"judge": 1},
+        {"sharpness": 0.9},
+        {"unfinished": 0.0},
+    ],
+    ids=str,
+)
+def test_a_changed_rule_is_seen(change: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder, rule, tape = InPlace(2, 0, 30), TwoPath(aligned=False), Tape(SEED, 300)
+    wanted = decoder.run(*pair("exact"), rule, tape)
+    assert same(simulate(decoder, *pair("exact"), rule, tape), wanted)
+    monkeypatch.setattr(run, "compiled", lambda rule: compiled_rules.compiled(rule)._replace(**change))
+    assert not same(simulate(decoder, *pair("exact"), rule, tape), wanted, exactly=False)
+
+
+@pytest.mark.parametrize("place", ["trial", "step", "position"])
+def test_a_number_from_another_place_of_the_tape_is_seen(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder, rule, tape = Truncating(2, 0, 30), TwoPath(aligned=True), Tape(SEED, 300)
+    found = simulate(decoder, *pair("exact"), rule, tape)
+    assert same(found, decoder.run(*pair("exact"), rule, tape))
+    if place == "trial":
+        monkeypatch.setattr(residual, "coins", lambda *at: tape_of_tokens.coins(*at[:3], at[3] + 1))
+    else:
+        shift = {"position": (1, 0), "step": (0, 1)}[place]
+        monkeypatch.setattr(
+            rule_base,
+            "normals",
+            lambda tape, at, purpose, step, *more: tape_of_tokens.normals(
+                tape, at + shift[0], purpose, step + shift[1], *more
+            ),
+        )
+    assert not same(found, decoder.run(*pair("exact"), rule, tape), exactly=False)
+
+
+# What has no compiled form -----------------------------------------------------------------------------------------
+
+
+def test_what_has_no_compiled_form_is_told() -> None:
+    class Other(LastStep):
+        """A rule nobody knows."""
+
+    tape = Tape(SEED, 2)
+    with pytest.raises(ValueError, match="rule is a Other, which has no compiled form; expected one of LastStep"):
+        simulate(Truncating(1), *pair("exact"), Other(), tape)
+    with pytest.raises(ValueError, match="decoder is a str, which has no compiled form; expected one of Truncating"):
+        simulate("truncating", *pair("exact"), LastStep(), tape)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="threads is 0"):
+        simulate(Truncating(1), *pair("exact"), LastStep(), tape, threads=0)
+    with pytest.raises(ValueError, match="limit is 65536; expected at most 65535"):
+        simulate(Truncating(1, 0, 1 << 16), *pair("exact"), LastStep(), tape)

@@ -1,0 +1,112 @@
+"""Decoders of continuous tokens: whole sequences follow the law that is known in closed form.
+
+Sequences are whitened under the law and counted in the cells that the quartiles of N(0, 1) make; all p-values are
+judged together by Holm's method. The same test is then seen failing on laws, and on decoders, that are not the right
+ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from simlab.continuous.decoders import InPlace, Truncating
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.diffusion import ddpm
+from simlab.continuous.models.sequences import Tokens
+from simlab.continuous.rules import LastStep, Marginal, Path, Rule
+from simlab.randomness import Tape
+from simlab.statistics import GTest, MeanTest, holm
+from theory.continuous.sequences import SequenceLaw, autoregressive, in_place
+
+pytestmark = pytest.mark.statistical
+
+FALSE_ALARMS, SEQUENCES, SEED = 1e-6, 20_000, 1
+SMALLEST_TV = 0.06  # of cells, what must be detected with power 0.999
+RULES: tuple[Rule, ...] = (LastStep(), LastStep(aligned=False), Marginal(), Path())
+
+
+def build(covariance: np.ndarray) -> Chain:
+    return ddpm(covariance, np.array([0.7, 0.3, 0.05]), exact_start=True)
+
+
+def model(length: int, carry: float, level: float, first: float) -> Tokens:
+    return Tokens(build, np.array([0.8]), length, np.asarray(carry), np.asarray(level), np.asarray(first))
+
+
+TARGET, DRAFT = model(4, 0.8, 0.2, 0.5), model(4, 0.7, 0.0, -0.5)
+CASES = [(decoder, rule) for rule in RULES for decoder in (InPlace(3), InPlace(2, prefill=1), Truncating(2))]
+LEVEL = FALSE_ALARMS / len(CASES)
+
+
+def law_of(decoder: InPlace | Truncating) -> SequenceLaw:
+    if isinstance(decoder, InPlace):
+        return in_place(TARGET, decoder.gamma, decoder.prefill)
+    return autoregressive(TARGET)
+
+
+def p_value(law: SequenceLaw, tokens: np.ndarray) -> float:
+    cells = np.floor(4 * norm.cdf(law.whitened(tokens))).astype(int)
+    size = cells.shape[1]
+    counts = np.bincount(cells @ 4 ** np.arange(size), minlength=4**size)
+    return float(GTest(np.full(4**size, 4.0**-size)).p_value(counts))
+
+
+def test_sequences_follow_their_law() -> None:
+    p_values = {}
+    for decoder, rule in CASES:
+        run = decoder.run(TARGET, DRAFT, rule, Tape(SEED, SEQUENCES))
+        assert not np.isnan(run.tokens).any()
+        p_values[decoder, rule] = p_value(law_of(decoder), run.tokens)
+    stated = GTest(np.full(256, 1 / 256)).stated(SEQUENCES, LEVEL)
+    print(stated)
+    assert stated.detectable < SMALLEST_TV
+    assert not holm(p_values, FALSE_ALARMS)
+
+
+def test_the_test_tells_one_decoder_from_the_other() -> None:
+    for rule in RULES[:2]:
+        cut = Truncating(2).run(TARGET, DRAFT, rule, Tape(SEED, SEQUENCES)).tokens
+        stays = InPlace(2).run(TARGET, DRAFT, rule, Tape(SEED, SEQUENCES)).tokens
+        assert p_value(in_place(TARGET, 2), cut) < LEVEL
+        assert p_value(autoregressive(TARGET), stays) < LEVEL
+        assert p_value(in_place(TARGET, 2, prefill=1), stays) < LEVEL
+        assert p_value(in_place(TARGET, 1), InPlace(1).run(TARGET, DRAFT, rule, Tape(SEED, 4000)).tokens) > LEVEL
+
+
+@pytest.mark.parametrize("shift", [0.5, 1.5])
+def test_either_change_alone_by_a_decoder_written_out(shift: float) -> None:
+    """Two tokens, x_1 = x_0 / 2 + e, drafts N(shift, 1) and, for the second, exact: one change of two each time."""
+    random, count = np.random.default_rng(SEED), 200_000
+
+    def speculated(p_mean: np.ndarray, p_sd: float, q_mean: np.ndarray, q_sd: float) -> tuple[np.ndarray, ...]:
+        draft = random.normal(q_mean, q_sd)
+        ratio = norm.pdf(draft, p_mean, p_sd) / norm.pdf(draft, q_mean, q_sd)
+        kept = random.random(count) < ratio
+        token = draft.copy()
+        waiting = np.flatnonzero(~kept)
+        while len(waiting):
+            y = random.normal(p_mean[waiting], p_sd)
+            odds = norm.pdf(y, q_mean[waiting], q_sd) / norm.pdf(y, p_mean[waiting], p_sd)
+            taken = random.random(len(waiting)) < 1 - odds
+            token[waiting[taken]] = y[taken]
+            waiting = waiting[~taken]
+        return draft, token, kept
+
+    nothing = np.zeros(count)
+    draft, token, kept = speculated(nothing, 1.0, nothing + shift, 1.0)
+    seen = random.normal(draft / 2, 1.0)  # verified given the draft, kept or not
+    not_seen = np.where(kept, random.normal(0, np.sqrt(1.25), count), random.normal(token / 2, 1.0))
+    m = shift
+    second = norm.cdf(m / 2) - m / 2 * norm.pdf(m / 2)
+    shifted = (1 + m * m) * norm.cdf(-m / 2) - 1.5 * m * norm.pdf(m / 2)
+    for values, mean, wrong in (
+        (seen, shift / 2, 0.0),
+        (token * not_seen, (second - shifted) / 2, 0.5),
+        (not_seen, -m * norm.cdf(-m / 2) / 2, 0.0),
+    ):
+        within = np.clip(values, -12, 12)  # nothing is beyond, but for a share of less than 1e-8
+        test, other = (MeanTest(at, -12, 12, float(within.std())) for at in (mean, wrong))
+        assert test.stated(count, FALSE_ALARMS).detectable < 0.04
+        assert test.p_value(within) > FALSE_ALARMS > other.p_value(within)

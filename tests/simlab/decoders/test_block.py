@@ -1,0 +1,94 @@
+"""Block verification: how many drafts it keeps, by hand, by formula, and beside token by token verification.
+
+Its laws of sequences and of steps are in :mod:`tests.theory.test_sequences`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from itertools import product
+from math import prod
+
+import pytest
+
+from simlab.decoders import make_decoder
+from simlab.processes import TableProcess
+from simlab.rules import make_rule
+from theory.exact import block_law, mean, sequence_law
+from theory.example_processes import random_world
+
+pytestmark = pytest.mark.exact
+
+LOSSLESS = make_rule("speculative")
+
+
+def accepted(name: str, gamma: int, target: TableProcess, draft: TableProcess) -> F:
+    """The mean number of drafts that the first step keeps, of sequences long enough to hold all."""
+    law = block_law(make_decoder(name, gamma=gamma), target, LOSSLESS, draft)
+    return sum((len(tokens) - 1) * mass for tokens, mass in law.items())
+
+
+def coins(p: F, q: F, length: int = 3) -> tuple[TableProcess, TableProcess]:
+    """Two tokens, independent of all before: token 0 with probability p by the target, and q by the draft."""
+    return tuple(TableProcess(2, length, lambda _, mass=mass: [mass, 1 - mass]) for mass in (p, q))
+
+
+def test_the_motivating_example() -> None:
+    """Section 1 of the paper: p = (1/3, 2/3), q = (2/3, 1/3), two drafts: 10/9 kept one by one, and 11/9 as a block."""
+    target, draft = coins(F(1, 3), F(2, 3))
+    assert accepted("speculative", 2, target, draft) == F(10, 9)
+    assert accepted("block", 2, target, draft) == F(11, 9)
+
+
+def test_one_step_by_hand() -> None:
+    """One draft leaves nothing to pay for: it is kept with min(1, p/q), token 0 half of the time."""
+    target, draft = coins(F(1, 4), F(1, 2), length=2)
+    law = block_law(make_decoder("block", gamma=1), target, LOSSLESS, draft)
+    assert law == {(0, 0): F(1, 16), (0, 1): F(3, 16), (1,): F(1, 4), (1, 0): F(1, 8), (1, 1): F(3, 8)}
+
+
+@pytest.mark.parametrize("zeros", [0, 0.3])
+@pytest.mark.parametrize("gamma", [1, 2, 3])
+def test_as_many_drafts_are_kept_as_any_verification_can(gamma: int, zeros: float) -> None:
+    """A prefix is kept with w_i = min(1, w_(i-1) p/q), and no verification that sees its rows alone keeps it more."""
+    for seed in range(5):
+        target, draft = (random_world(seed + shift, 3, gamma + 1, zeros=zeros) for shift in (0, 500))
+        kept = F(0)
+        for length in range(1, gamma + 1):
+            for tokens in product(range(3), repeat=length):
+                p, q = ([world.row(tokens[:i])[x] for i, x in enumerate(tokens)] for world in (target, draft))
+                weight = F(1)
+                for own, other in zip(p, q, strict=True):
+                    weight = min(F(1), weight * own / other) if other else F(0)
+                kept += prod(q) * weight
+        assert accepted("block", gamma, target, draft) == kept
+        assert accepted("speculative", gamma, target, draft) <= kept
+
+
+@pytest.mark.parametrize(("vocabulary", "length", "gamma"), [(2, 4, 2), (2, 5, 3), (3, 3, 2)])
+def test_a_block_takes_no_more_steps_than_its_drafts_one_by_one(vocabulary: int, length: int, gamma: int) -> None:
+    """Over whole sequences, in the mean; in some worlds fewer."""
+    saved = []
+    for seed in range(12):
+        worlds = [random_world(seed + shift, vocabulary, length, zeros=0.2) for shift in (0, 500)]
+        whole, single = (
+            mean(sequence_law(make_decoder(name, gamma=gamma), worlds[0], LOSSLESS, worlds[1])[1])
+            for name in ("block", "speculative")
+        )
+        saved.append(single - whole)
+    assert min(saved) >= 0
+    assert max(saved) > 0
+
+
+@pytest.mark.parametrize("rule", [LOSSLESS, make_rule("amplify", k=2)])
+def test_it_is_a_rule_of_its_own(rule: object) -> None:
+    """One draft is verified as the lossless rule does, and two are not; the rule that is given is not used."""
+    worlds = [random_world(seed, 2, 4, zeros=0) for seed in (1, 2)]
+    laws = {
+        (name, gamma): sequence_law(make_decoder(name, gamma=gamma), worlds[0], given, worlds[1])
+        for name, given in (("block", rule), ("speculative", LOSSLESS))
+        for gamma in (1, 2)
+    }
+    assert laws["block", 1] == laws["speculative", 1]
+    assert laws["block", 2][0] == laws["speculative", 2][0]
+    assert laws["block", 2][1] != laws["speculative", 2][1]

@@ -1,0 +1,245 @@
+"""Compiled decoders commit the very tokens of the reference form, in the very steps, whatever the configuration.
+
+Hypothesis draws the options of the decoder, the rule and its tables, the vocabulary, the grid, the rows (float64 and
+float32, with zeros, point masses and ties), the seed and the number of threads: 300 configurations for each decoder,
+every rule with each of them. Equality is of tokens, steps, and what every call accepted and committed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from simlab import arrays
+from simlab import arrays_compiled as sums
+from simlab.arrays import indices
+from simlab.decoders import DECODERS, Decoder, Sjd, SjdAc, make_decoder, run
+from simlab.decoders import compiled as kernels
+from simlab.decoders.compiled import simulate
+from simlab.decoders.compiled.run import KERNELS
+from simlab.decoders.compiled.sjd import SjdKernel
+from simlab.decoders.initial import INITIALS
+from simlab.mutants import decoders as controls
+from simlab.processes import Process
+from simlab.randomness import Purpose, Tape
+from simlab.randomness.inverse_cdf import inverse_cdf
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules import RULES, Rule, Speculative, make_rule
+from tests.simlab.randomness.test_inverse_cdf import SIZES, cases
+from tests.support.strategies import PARTS, parameters
+
+pytestmark = pytest.mark.parity
+
+CONFIGURATIONS = 300  # of each decoder
+SEQUENCES = 5
+LOGARITHMS = ("typical", "lantern", "lantern-greedy", "lantern-reference")  # decided by them: no ties for these
+
+
+class Hashed(Process):
+    """Rows out of ``table[C, V]``, picked by a hash of the whole prefix: every token before matters."""
+
+    def __init__(self, table: np.ndarray, shape: tuple[int, int]) -> None:
+        self.table, self.shape, self.vocabulary = table, shape, table.shape[1]
+        self.length = shape[0] * shape[1]
+        self.uniform = np.full(self.vocabulary, 1 / self.vocabulary, table.dtype)
+
+    def _rows(self, tokens: Any, start: Any, count: int) -> Any:
+        numbers = np.zeros((len(tokens), tokens.shape[1] + 1), np.int64)
+        for k in range(tokens.shape[1]):
+            numbers[:, k + 1] = (31 * numbers[:, k] + tokens[:, k] + 7) % 1009
+        place = np.clip(start[:, None] + indices(count, start), 0, tokens.shape[1])
+        return self.table[np.take_along_axis(numbers, place, axis=1) % len(self.table)]
+
+
+@st.composite
+def tables(draw: st.DrawFn, vocabulary: int, ties: bool, dtype: Any) -> np.ndarray:
+    """Rows ``[C, V]``; with ``ties`` all masses are multiples of 1/64, so that ratios and ranks are often equal."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    count = draw(st.integers(1, 12))
+    if ties:
+        rows = rng.multinomial(PARTS, rng.dirichlet(np.full(vocabulary, 0.7), count)) / PARTS
+    else:
+        rows = rng.dirichlet(np.full(vocabulary, 10.0 ** rng.uniform(-1.5, 1)), count)
+        rows *= rng.random(rows.shape) > draw(st.sampled_from([0, 0.3]))
+        rows += (rows.sum(axis=1, keepdims=True) == 0) / vocabulary
+        rows /= rows.sum(axis=1, keepdims=True)
+    return rows.astype(dtype)
+
+
+def options(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Parameters of the decoder ``name``."""
+    window = st.integers(1, 6)
+    chain = {"window": window, "initial": st.sampled_from(INITIALS), "bonus": st.booleans()}
+    continued = {"relabel": st.sampled_from(["target", "law"])}
+    trees = {
+        "candidates": st.integers(1, 4),
+        "depth": st.integers(1, 3),
+        "tree": st.sampled_from(["comb", "full"]),
+        "shared": st.booleans(),
+    }
+    if name == "autoregressive":
+        return st.just({})
+    if name in ("speculative", "block"):
+        return st.fixed_dictionaries({"gamma": st.integers(1, 5)})
+    if name == "jacobi":
+        return st.fixed_dictionaries({"window": window, "noise": st.sampled_from(["fresh", "fixed"])})
+    if name == "sjd-reference":
+        return st.fixed_dictionaries({"window": st.integers(2, 6)})
+    more = {"sjd-ac": continued, "sjd-pd": trees, "sjd-pac": trees | continued}.get(name, {})
+    if name == "sjd-pac":
+        more = more | {"kept": st.sampled_from(["first", "dropped"])}
+    return st.fixed_dictionaries(chain | more)
+
+
+def the_same(
+    decoder: Decoder, rule: Rule, target: Process, draft: Process | None, tape: Tape, threads: int = 1
+) -> bool:
+    """Whether both forms commit the same tokens, in the same steps."""
+    infos: list[Any] = []
+    right = run(decoder, target, rule, tape, draft, lambda before, after, info: infos.append(info))
+    found = simulate(decoder, target, rule, tape, draft, threads)
+    accepted, committed = (np.stack([info[k] for info in infos], axis=1) for k in range(2))
+    pairs = zip(found, (right.tokens, right.steps, accepted, committed), strict=True)
+    return all(np.array_equal(one, other) for one, other in pairs)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_kernels_commit_the_tokens_of_the_reference_form(name: str) -> None:
+    @settings(max_examples=CONFIGURATIONS, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        rule_name = data.draw(st.sampled_from(list(RULES)), label="rule")
+        large = name != "sjd-pac" and data.draw(st.integers(0, 9)) == 0  # more than one block of a sum
+        vocabulary = data.draw(st.sampled_from([257, 300, 520]) if large else st.integers(1, 9), label="V")
+        assume(not (large and rule_name == "grouped-group-residual"))
+        setting = {} if rule_name == "speculative" else data.draw(table_free(rule_name, vocabulary), label="setting")
+        decoder = make_decoder(name, **data.draw(options(name).filter(lambda o: not large or "law" not in o.values())))
+        dtype = data.draw(st.sampled_from([np.float64, np.float32]), label="dtype")
+        ties = rule_name not in LOGARITHMS and data.draw(st.booleans())
+        shape = data.draw(st.sampled_from([(1, 1), (1, 5), (2, 3), (3, 2), (4, 1), (3, 4)]), label="shape")
+        target, other = (Hashed(data.draw(tables(vocabulary, ties, dtype)), shape) for _ in range(2))
+        tape = Tape(data.draw(st.integers(0, 2**64 - 1)), SEQUENCES)
+        threads = data.draw(st.integers(1, 3), label="threads")
+        draft = other if decoder.needs_draft else None
+        assert the_same(decoder, make_rule(rule_name, **setting), target, draft, tape, threads)
+
+    check()
+
+
+def table_free(name: str, vocabulary: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Parameters of a rule; over a large vocabulary its tables are made, not drawn token by token."""
+    if vocabulary < 10:
+        return parameters(name, vocabulary)
+    small = parameters(name, 5).map(lambda setting: {k: v for k, v in setting.items() if k not in TABLES})
+    return small.map(lambda setting: setting | {key: TABLES[key](vocabulary) for key in _needs(name)})
+
+
+def _needs(name: str) -> list[str]:
+    if name.startswith("lantern"):
+        return ["neighbours"]
+    if name.startswith("grouped"):
+        return ["labels"]
+    return ["distances"] if name in ("dynamic-grouped", "gsd-reference") else []
+
+
+TABLES: dict[str, Any] = {
+    "neighbours": lambda size: [[(x + k * k) % size for k in range(1, 1 + x % 9)] for x in range(size)],
+    "labels": lambda size: [(7 * x) % 13 for x in range(size)],
+    "distances": lambda size: np.abs(np.subtract.outer(np.arange(size), np.arange(size))) / 8,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", SIZES)
+def test_sums_and_draws_keep_the_order_of_additions(size: int, dtype: Any) -> None:
+    rows, uniforms = cases(size, dtype)
+    others = np.roll(rows, 1, axis=0).copy()
+    assert [sums.total(row) for row in rows] == arrays.total(rows).tolist()
+    drawn = [sums.inverse_cdf(row, u) for row, u in zip(rows, uniforms, strict=True)]
+    assert drawn == inverse_cdf(rows, uniforms).tolist()
+    drawn = [sums.inverse_excess(p, q, u) for p, q, u in zip(rows, others, uniforms, strict=True)]
+    assert drawn == inverse_cdf(arrays.positive_part(rows, others), uniforms).tolist()
+
+
+def test_uniforms_are_those_of_the_tape() -> None:
+    tape = Tape((1 << 63) + 12345, [5, 9, 2**32 - 1])
+    start, offsets, lanes = np.array([3, -1, 1000]), np.array([0, 0, 2, 7]), np.array([0, 9, 2, 3])
+    for iteration in (0, 7):
+        at, compiled = tape.at(iteration), Uniforms(tape, np.array([2, 0, 1]), iteration)
+        order = Tape(tape.seed, tape.replicates[[2, 0, 1]], iteration)
+        places = start[:, None] + offsets
+        right = order.uniform(places, Purpose.DRAFT, lanes + 1)
+        assert np.array_equal(compiled.of(start, offsets, lanes, Purpose.DRAFT, lane=1), right)
+        assert not np.array_equal(right, at.uniform(places, Purpose.DRAFT, lanes + 1))
+        fixed = order.uniform(start[:, None] + np.arange(5), Purpose.NOISE, iteration=0)
+        assert np.array_equal(compiled.fixed(start, 5), fixed)
+
+
+# The check, checked ---------------------------------------------------------------------------------------------
+
+WORLD = Hashed(np.random.default_rng(3).dirichlet(np.ones(4), 9), (2, 5))
+
+
+def test_a_kernel_of_another_decoder_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    tape, decoder = Tape(0, 32), make_decoder("sjd-ac", window=4)
+    assert the_same(decoder, Speculative(), WORLD, None, tape)
+
+    class Forgets(SjdKernel):
+        """Does not verify on behind the first rejection."""
+
+        def __init__(self, decoder: Any, *others: Any) -> None:
+            super().__init__(Sjd(decoder.window), *others)
+
+    monkeypatch.setitem(KERNELS, SjdAc, Forgets)
+    assert not the_same(decoder, Speculative(), WORLD, None, tape)
+
+
+@pytest.mark.parametrize("broken", ["purpose", "position", "iteration"])
+def test_another_uniform_is_seen(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Uniforms.row
+
+    def row(self: Uniforms, start: np.ndarray, count: int, purpose: Purpose, lane: int = 0) -> np.ndarray:
+        changed = {"purpose": Purpose.DRAFT, "position": purpose, "iteration": purpose}[broken]
+        self.iteration += broken == "iteration"
+        return honest(self, start + (broken == "position"), count, changed, lane)
+
+    monkeypatch.setattr(Uniforms, "row", row)
+    assert not the_same(make_decoder("sjd", window=3), Speculative(), WORLD, None, Tape(0, 32))
+
+
+# Batches, threads and errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["speculative", "sjd", "sjd-pac", "jacobi"])
+def test_neither_batches_nor_threads_change_a_token(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder = make_decoder(name, **({"gamma": 3} if name == "speculative" else {"window": 4}))
+    draft = WORLD if decoder.needs_draft else None
+    found = []
+    for size, threads in ((1024, 1), (1024, 2), (7, 3), (1, 2)):
+        monkeypatch.setattr(kernels.run, "LARGEST_BATCH", size)
+        found.append(simulate(decoder, WORLD, Speculative(), Tape(4, 40), draft, threads))
+    for other in found[1:]:
+        assert all(np.array_equal(one, two) for one, two in zip(found[0], other, strict=True))
+    part = simulate(decoder, WORLD, Speculative(), Tape(4, [30, 2]), draft)
+    assert np.array_equal(part.tokens, found[0].tokens[[30, 2]])
+
+
+def test_what_has_no_compiled_form_says_so() -> None:
+    right = make_decoder("sjd", window=2)
+    with pytest.raises(ValueError, match="TailStale, which has no compiled form; expected one of Autoregressive"):
+        simulate(controls.TailStale(2), WORLD, Speculative(), Tape(0, 1))
+    with pytest.raises(ValueError, match="ResidualIsTarget, which has no compiled form; expected one of Speculative"):
+        simulate(right, WORLD, controls.ResidualIsTarget(), Tape(0, 1))
+    exact = Hashed(np.full((1, 2), Fraction(1, 2)), (1, 2))
+    exact.uniform = np.full(2, Fraction(1, 2))
+    with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows of float32 or float64"):
+        simulate(right, exact, Speculative(), Tape(0, 1))
+    with pytest.raises(ValueError, match="draft is None; expected a draft process"):
+        simulate(make_decoder("speculative", gamma=2), WORLD, Speculative(), Tape(0, 1))
+    with pytest.raises(ValueError, match="threads is 0; expected a whole number >= 1"):
+        simulate(right, WORLD, Speculative(), Tape(0, 1), threads=0)

@@ -1,0 +1,158 @@
+"""Whole decoders on the tape: the same tokens and steps in NumPy and torch, alone and in any batch.
+
+Each decoder runs over three forms of one process: the table with its loops, the same rows as one NumPy array, and
+as torch tensors. All must commit identical tokens in identical steps for every rule, and a sequence must not
+depend on what else is in its batch.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.decoders import Decoder, Run, make_decoder, run
+from simlab.processes import Process
+from simlab.randomness import Tape
+from simlab.rules import Rule, Speculative, make_rule
+from tests.support.cases import (
+    BLOCK,
+    DECODERS,
+    JACOBI,
+    REFERENCE,
+    SPECULATIVE,
+    UNREFINED,
+    by_decoder,
+    every_rule,
+    sized,
+    tree,
+)
+from tests.support.dense import DenseProcess, floats
+from theory.example_processes import random_world
+
+pytestmark = pytest.mark.parity
+
+V, N, SHAPE = 3, 6, (2, 3)
+SEED, REPLICATES = 7, 48
+TARGET, DRAFT = 1, 2  # the seeds of two random tables
+FORMS = {
+    "table": lambda world: floats(world),
+    "numpy": lambda world: DenseProcess(world),
+    "torch": lambda world: DenseProcess(world, torch.from_numpy),
+}
+some = [
+    ("autoregressive", {}),
+    SPECULATIVE[2],
+    JACOBI[2],
+    JACOBI[5],
+    ("sjd", {"window": 3}),
+    UNREFINED[1],
+    REFERENCE[2],
+    BLOCK[2],
+    ("sjd-ac", {"window": 3, "relabel": "law"}),
+    ("sjd-pd", tree(3, 2, 2, "full", shared=True)),
+    ("sjd-pac", tree(3, 2, 2, "full", initial="sample-above")),
+]
+by_some_decoder = by_decoder(some)
+
+
+@cache
+def process(form: str, seed: int) -> Process:
+    return FORMS[form](random_world(seed, V, N, SHAPE, zeros=0.2))
+
+
+def decoded(decoder: Decoder, rule: Rule, form: str, tape: Tape | None = None) -> Run:
+    draft = process(form, DRAFT) if decoder.needs_draft else None
+    found = run(decoder, process(form, TARGET), rule, tape or Tape(SEED, REPLICATES), draft)
+    return Run(np.asarray(found.tokens), np.asarray(found.steps))
+
+
+def same(one: Run, other: Run) -> bool:
+    return np.array_equal(one.tokens, other.tokens) and np.array_equal(one.steps, other.steps)
+
+
+@by_decoder(DECODERS)
+def test_forms_of_a_process_give_identical_sequences(name: str, parameters: dict[str, Any]) -> None:
+    decoder = make_decoder(name, **parameters)
+    table, *others = (decoded(decoder, Speculative(), form) for form in FORMS)
+    assert all(same(table, other) for other in others)
+    assert table.tokens.shape == (REPLICATES, N)
+    assert 0 <= table.tokens.min() <= table.tokens.max() < V
+
+
+@every_rule("rule, setting")
+@by_decoder(
+    [
+        ("speculative", {"gamma": 2}),
+        ("sjd", {"window": 3}),
+        ("sjd-ac", {"window": 3}),
+        ("sjd-pd", tree(3, 2, 2)),
+        ("sjd-pac", tree(2, 2, 2, "full", relabel="law")),
+    ]
+)
+def test_so_they_do_with_every_rule(name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]) -> None:
+    decoder, made = make_decoder(name, **parameters), make_rule(rule, **sized(setting, V))
+    assert same(decoded(decoder, made, "numpy"), decoded(decoder, made, "torch"))
+
+
+@by_some_decoder
+def test_a_sequence_does_not_depend_on_its_batch(name: str, parameters: dict[str, Any]) -> None:
+    decoder, rule = make_decoder(name, **parameters), Speculative()
+    whole = decoded(decoder, rule, "numpy")
+    order = [40, 3, 17, 0, 3]  # a subset, in another order, one of them twice
+    part = decoded(decoder, rule, "numpy", Tape(SEED, order))
+    assert same(part, Run(whole.tokens[order], whole.steps[order]))
+    alone = decoded(decoder, rule, "numpy", Tape(SEED, [17]))
+    assert same(alone, Run(whole.tokens[[17]], whole.steps[[17]]))
+
+
+@by_some_decoder
+def test_replicates_and_seeds_differ(name: str, parameters: dict[str, Any]) -> None:
+    """Of 729 sequences at most, 48 replicates are not all the same, nor the same again under another seed."""
+    decoder, rule = make_decoder(name, **parameters), Speculative()
+    first = decoded(decoder, rule, "numpy")
+    assert same(first, decoded(decoder, rule, "numpy"))
+    assert len(np.unique(first.tokens, axis=0)) > 1
+    for seed in (SEED + 1, SEED + (1 << 32)):
+        assert not np.array_equal(first.tokens, decoded(decoder, rule, "numpy", Tape(seed, REPLICATES)).tokens)
+
+
+@by_some_decoder
+def test_what_a_run_reports_adds_up(name: str, parameters: dict[str, Any]) -> None:
+    """``watch`` sees every step: tokens committed add up to the sequence, steps to those reported."""
+    decoder = make_decoder(name, **parameters)
+    draft = process("numpy", DRAFT) if decoder.needs_draft else None
+    seen: list[tuple[Any, Any, Any]] = []
+    found = run(
+        decoder, process("numpy", TARGET), Speculative(), Tape(SEED, REPLICATES), draft, lambda *step: seen.append(step)
+    )
+    committed = np.array([info.committed for *_, info in seen])
+    accepted = np.array([info.accepted for *_, info in seen])
+    assert (committed.sum(axis=0) == N).all()
+    assert ((committed > 0).sum(axis=0) == found.steps).all()
+    assert ((accepted >= 0) & (accepted <= committed)).all()
+    for before, after, info in seen:
+        assert (after.length - before.length == info.committed).all()
+        for row, length in enumerate(before.length):
+            assert (after.tokens[row, :length] == before.tokens[row, :length]).all(), "a committed token changed"
+
+
+@pytest.mark.parametrize("form", ["numpy", "torch"])
+@pytest.mark.parametrize("shape", ["comb", "full"])
+@pytest.mark.parametrize("initial", ["random", "repeat-above", "sample-left"])
+def test_a_tree_of_one_candidate_is_a_chain(initial: str, shape: str, form: str) -> None:
+    """On the same tape K = 1 gives the very tokens of ``sjd``, and with adaptive continuation those of ``sjd-ac``."""
+    one = tree(3, 1, 2, shape, initial=initial)
+    for name, chain in (("sjd-pd", "sjd"), ("sjd-pac", "sjd-ac")):
+        right = decoded(make_decoder(chain, window=3, initial=initial), Speculative(), form)
+        assert same(decoded(make_decoder(name, **one), Speculative(), form), right)
+
+
+def test_fixed_jacobi_is_sequential_decoding_with_the_same_noise() -> None:
+    """Its fixed point does not depend on the window: with one uniform a position there is one sequence."""
+    rule = Speculative()
+    found = [decoded(make_decoder("jacobi", window=w, noise="fixed"), rule, "numpy").tokens for w in (1, 2, 3, 6)]
+    assert all(np.array_equal(found[0], other) for other in found)

@@ -1,0 +1,220 @@
+"""SJD-PAC's decoders: what their trees look like, how they relate to SJD, and what they emit with rules that lose.
+
+Their laws with the lossless rule are in :mod:`tests.theory.test_sequences`, beside those of all other decoders.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from itertools import product
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.decoders import make_decoder
+from simlab.decoders.initial import INITIALS
+from simlab.decoders.tree import NONE, count_nodes
+from simlab.decoders.tree import tree as shape_of
+from simlab.rules import make_rule
+from tests.support import oracles
+from tests.support.cases import by_decoder, nearest, tree
+from tests.support.small_processes import WORLDS, world
+from theory.exact import Law, mean, sequence_law
+from theory.example_processes import random_world
+
+pytestmark = pytest.mark.exact
+
+LOSSLESS = make_rule("speculative")
+# Three tokens, so that one can be rejected twice, and four of them, so that a window of three has something to keep.
+THREES = random_world(1, 3, 4, (2, 2), zeros=0.4)
+Laws = tuple[Law, dict[int, Any]]
+
+# The shape -----------------------------------------------------------------------------------------------------
+
+SHAPES = list(product(("comb", "full"), (1, 2, 4), (1, 2, 3, 5), (1, 2, 3, 5)))  # shape, candidates, depth, window
+
+
+@pytest.mark.parametrize(("shape", "candidates", "depth", "window"), SHAPES)
+def test_a_tree_has_as_many_nodes_as_it_says(shape: Any, candidates: int, depth: int, window: int) -> None:
+    made, depth = shape_of(shape, window, candidates, depth), min(depth, window)
+    wide = (candidates - 1) * depth if shape == "comb" else sum(candidates**j for j in range(1, depth + 1)) - depth
+    assert made.nodes == window + wide
+    assert made.depth == depth
+    assert made.nodes == count_nodes(shape, window, candidates, depth)
+
+
+@pytest.mark.parametrize(("shape", "candidates", "depth", "window"), SHAPES)
+def test_paths_children_and_parents_tell_the_same_tree(shape: Any, candidates: int, depth: int, window: int) -> None:
+    made = shape_of(shape, window, candidates, depth)
+    paths = [tuple(node for node in path if node != NONE) for path in made.paths.values.tolist()]
+    children = [[node for node in row if node != NONE] for row in made.children.values.tolist()]
+    assert paths[:window] == [tuple(range(j + 1)) for j in range(window)], "the chain comes first"
+    assert all(path[-1] == node for node, path in enumerate(paths))
+    below: dict[tuple[int, ...], list[int]] = {}
+    for path in paths:
+        below.setdefault(path[:-1], []).append(path[-1])
+    for row, path in enumerate([(), *paths]):
+        level = len(path)
+        branches = level < made.depth and (shape == "full" or path == tuple(range(level)))
+        chain = [level] if branches or (path == tuple(range(level)) and level < window) else []
+        assert children[row] == below.get(path, []) or (not branches and children[row] == []), "chain only"
+        assert len(below.get(path, [])) == (candidates if branches else len(chain))
+        assert not branches or row in made.parents[level]
+    assert len(made.parents) == made.depth
+
+
+def test_the_papers_tree() -> None:
+    """K = 4 and D = 3: 4 + 16 + 64 nodes if full, which is more than the window of 64 that the paper states."""
+    assert shape_of("full", 3, 4, 3).nodes == 84
+    assert shape_of("full", 64, 4, 3).nodes == 84 + 61
+    assert shape_of("comb", 64 - 9, 4, 3).nodes == 64
+
+
+@pytest.mark.parametrize("name", ["sjd-pd", "sjd-pac"])
+def test_a_tree_over_its_budget_is_refused_by_how_much(name: str) -> None:
+    given = tree(64, 4, 3, "full")
+    with pytest.raises(ValueError, match=r"budget is 64 but the tree has 145 nodes, 81 too many; expected a smaller"):
+        make_decoder(name, **given, budget=64)
+    make_decoder(name, **given, budget=145)
+    make_decoder(name, **tree(55, 4, 3), budget=64)
+    with pytest.raises(ValueError, match=r"budget is 63 but the tree has 64 nodes, 1 too many"):
+        make_decoder(name, **tree(55, 4, 3), budget=63)
+
+
+@pytest.mark.parametrize("where", WORLDS)
+def test_one_call_sees_every_path(where: str) -> None:
+    """``forward_tree`` gives the rows that ``forward`` gives along each path, past the end too."""
+    process, made = world(where), shape_of("full", 3, 2, 2)
+    random = np.random.default_rng(0)
+    tokens = random.integers(0, process.vocabulary, (process.length + 1, process.length + 4))
+    start = np.arange(process.length + 1)
+    nodes = random.integers(0, process.vocabulary, (len(start), made.nodes))
+    rows = process.forward_tree(tokens, start, nodes, made.paths.values)
+    assert rows.shape == (len(start), made.nodes + 1, process.vocabulary)
+    for b, first in enumerate(start.tolist()):
+        for row, path in enumerate([[], *made.paths.values.tolist()]):
+            prefix = [*tokens[b, :first].tolist(), *(int(nodes[b, node]) for node in path if node != NONE)]
+            padded = np.array([[*prefix, *[0] * process.length]])
+            assert rows[b, row].tolist() == process.forward(padded, np.array([len(prefix)]), 1)[0, 0].tolist()
+
+
+# Beside SJD ----------------------------------------------------------------------------------------------------
+
+
+def laws(name: str, process: Any, rule: Any = LOSSLESS, **parameters: Any) -> Laws:
+    process = world(process) if isinstance(process, str) else process
+    return sequence_law(make_decoder(name, **parameters), process, rule)
+
+
+@pytest.mark.parametrize("shape", ["comb", "full"])
+@pytest.mark.parametrize("bonus", [True, False])
+@pytest.mark.parametrize("initial", INITIALS)
+def test_a_tree_of_one_candidate_is_a_chain(initial: Any, bonus: bool, shape: str) -> None:
+    """Its laws are those of ``sjd``, and with adaptive continuation those of ``sjd-ac``, for a lossy rule too."""
+    rule = make_rule("amplify", k=2)
+    for where in ("line with zeros", "wide grid"):
+        one, chain = tree(2, 1, 2, shape, initial=initial, bonus=bonus), {"initial": initial, "bonus": bonus}
+        assert laws("sjd-pd", where, rule, **one) == laws("sjd", where, rule, window=2, **chain)
+        assert laws("sjd-pac", where, rule, **one) == laws("sjd-ac", where, rule, window=2, **chain)
+
+
+def test_dropping_what_was_kept_everywhere_is_no_continuation() -> None:
+    given = tree(3, 2, 3)
+    right = laws("sjd-pd", THREES, **given)
+    assert laws("sjd-pac", THREES, **given, kept="dropped") == right
+    assert laws("sjd-pac", THREES, **given)[1] != right[1]
+
+
+@pytest.mark.parametrize(("name", "chain"), [("sjd-pd", "sjd"), ("sjd-pac", "sjd-ac")])
+@pytest.mark.parametrize("initial", ["random", "sample-left"])
+def test_without_a_bonus_a_comb_takes_the_steps_of_no_tree(name: str, chain: str, initial: Any) -> None:
+    """A sibling that is accepted is one token committed, and so is the token after a rejection."""
+    for where in ("wide grid", THREES):
+        right = laws(chain, where, window=2, bonus=False, initial=initial)
+        for candidates, depth in ((2, 1), (3, 2)):
+            assert laws(name, where, **tree(2, candidates, depth, bonus=False, initial=initial)) == right
+    assert laws(name, THREES, **tree(2, 2, 2, "full", bonus=False, initial=initial))[1] != right[1]
+
+
+@pytest.mark.parametrize("name", ["sjd-pd", "sjd-pac"])
+def test_more_candidates_save_steps(name: str) -> None:
+    """With a bonus, and three tokens to choose from. Beyond the support another candidate changes nothing."""
+    process = random_world(2, 3, 3, zeros=0)
+    found = [sequence_law(make_decoder(name, **tree(2, k, 1)), process, LOSSLESS) for k in (1, 2, 3, 4)]
+    assert mean(found[0][1]) > mean(found[1][1]) > mean(found[2][1])
+    assert found[2] == found[3]
+    full = sequence_law(make_decoder(name, **tree(2, 2, 2, "full")), process, LOSSLESS)
+    comb = sequence_law(make_decoder(name, **tree(2, 2, 2)), process, LOSSLESS)
+    assert mean(full[1]) < mean(comb[1])
+
+
+@pytest.mark.parametrize("name", ["sjd-pd", "sjd-pac"])
+@pytest.mark.parametrize(("shape", "candidates", "depth"), [("comb", 2, 2), ("comb", 4, 2), ("full", 2, 2)])
+def test_trees_are_lossless_over_three_tokens_without_zeros(name: str, shape: str, candidates: int, depth: int) -> None:
+    """Below and above the support, where every candidate can come."""
+    process = random_world(3, 3, 3, (3, 1), zeros=0)
+    decoder = make_decoder(name, **tree(2, candidates, depth, shape, initial="sample-above"))
+    assert sequence_law(decoder, process, LOSSLESS)[0] == oracles.target(process)
+
+
+# Rules that lose -----------------------------------------------------------------------------------------------
+
+LOSSY = [
+    ("grouped", {"labels": [0, 1, 1]}),
+    ("lantern", {"neighbours": nearest(3), "delta": F(1, 2)}),
+    ("typical", {}),
+]
+SOME = [
+    ("sjd-ac", {"window": 3}),
+    ("sjd-ac", {"window": 2, "initial": "sample-left", "relabel": "law", "bonus": False}),
+    ("sjd-pd", tree(2, 3, 2)),
+    ("sjd-pd", tree(2, 2, 2, "full", bonus=False)),
+    ("sjd-pd", tree(3, 2, 2, "full", shared=True, initial="repeat-left")),
+    ("sjd-pac", tree(3, 2, 1, relabel="law")),
+    ("sjd-pac", tree(3, 2, 2, relabel="law", initial="sample-above")),
+    ("sjd-pac", tree(3, 2, 2, kept="dropped", bonus=False)),
+    ("sjd-pac", tree(3, 2, 2, "full")),
+    ("sjd-pac", tree(3, 2, 2, "full", shared=True)),
+]
+
+
+@pytest.mark.parametrize(("rule", "setting"), LOSSY, ids=[name for name, _ in LOSSY])
+@by_decoder(SOME)
+def test_law_and_steps_are_those_of_the_loop_with_lossy_rules(
+    name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]
+) -> None:
+    found = laws(name, THREES, make_rule(rule, **setting), **parameters)
+    assert found == oracles.decoder_laws(name, parameters, THREES, oracles.RULES[rule](**setting))
+
+
+def test_the_comparison_tells_readings_apart() -> None:
+    """Every option changes the steps so a mix-up would be seen."""
+    rule, base = oracles.RULES["grouped"](labels=[0, 1, 1]), tree(3, 2, 2, "full")
+    changes: list[dict[str, Any]] = [
+        {},
+        {"tree": "comb"},
+        {"shared": True},
+        {"bonus": False},
+        {"kept": "dropped"},
+        {"relabel": "law"},
+        {"depth": 1},
+        {"candidates": 3},
+        {"initial": "repeat-left"},
+    ]
+    found = [oracles.decoder_laws("sjd-pac", {**base, **change}, THREES, rule)[1] for change in changes]
+    assert len({tuple(sorted(steps.items())) for steps in found}) == len(changes)
+
+
+# Time ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "zeros", "limit"), [("comb", 0, 30), ("full", 0.4, 120)])
+def test_trees_of_four_tokens_are_enumerated_in_time(shape: str, zeros: float, limit: float) -> None:
+    """The promised speed, in seconds of the processor: V = 3, four tokens, window 4, K = 2, D = 2."""
+    process, decoder = random_world(1, 3, 4, zeros=zeros), make_decoder("sjd-pac", **tree(4, 2, 2, shape))
+    start = process_time()
+    law, _ = sequence_law(decoder, process, LOSSLESS)
+    assert process_time() - start < limit
+    assert law == oracles.target(process)

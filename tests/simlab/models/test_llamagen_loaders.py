@@ -1,0 +1,277 @@
+"""Loaders of LlamaGen's checkpoints: what a file may look like, what is said of one that does not fit, and the sizes of
+the published models."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from simlab.models.adapters.llamagen import (
+    MODELS,
+    VOCABULARY,
+    class_sampling,
+    described,
+    left_padded,
+    load_gpt,
+    official,
+    text_sampling,
+    token_grid,
+)
+from simlab.models.architectures.transformer import Config, Transformer, rotations
+from simlab.models.architectures.vq16 import Vq, VqConfig, load_vq
+from simlab.models.checkpoints import CheckpointError
+from tests.support.llamagen import (
+    CLASSES,
+    CODE_DIM,
+    CODES,
+    HEADS,
+    LATENT,
+    MULTIPLES,
+    SHAPE,
+    TEXT_DIM,
+    TEXT_TOKENS,
+    WIDTH,
+    V,
+    Weights,
+    gpt_shapes,
+    gpt_weights,
+    saved,
+    vq_shapes,
+    vq_weights,
+)
+
+pytestmark = pytest.mark.exact
+
+TINY_VQ = VqConfig(CODES, CODE_DIM, WIDTH, MULTIPLES, LATENT, groups=2)
+conditions = pytest.mark.parametrize("condition", ["class", "text"])
+
+
+def load(path: Path, condition: str = "class", **settings: Any) -> Transformer:
+    return load_gpt(path, SHAPE, condition, **{"heads": HEADS, "vocabulary": V, "dtype": torch.float64, **settings})
+
+
+def equal(model: torch.nn.Module, weights: Weights) -> bool:
+    held = model.state_dict()
+    return held.keys() == weights.keys() and all(torch.equal(held[name], weights[name]) for name in weights)
+
+
+@conditions
+@pytest.mark.parametrize("nested", ["model", "module", "state_dict", None])
+def test_every_nesting(condition: str, nested: str | None, tmp_path: Path) -> None:
+    weights = gpt_weights(condition)
+    model = load(saved(weights, tmp_path / "gpt.pt", nested), condition)
+    assert equal(model, weights)
+    assert model.config.to_dict() | {"text_tokens": 0, "text_dim": 0, "classes": 0} == {
+        **{"layers": 2, "dim": 16, "heads": 2, "vocabulary": V, "shape": SHAPE, "condition": condition},
+        **{"multiple": 256, "text_tokens": 0, "text_dim": 0, "classes": 0},
+    }
+    if condition == "class":
+        assert model.config.classes == CLASSES
+        assert model.null(2).tolist() == [CLASSES, CLASSES]  # the last row
+    else:
+        assert (model.config.text_tokens, model.config.text_dim) == (TEXT_TOKENS, TEXT_DIM)
+        assert torch.equal(model.null(1)[0], weights["cls_embedding.uncond_embedding"])
+    assert not model.training
+    assert not any(p.requires_grad for p in model.parameters())
+
+
+def test_safetensors(tmp_path: Path) -> None:
+    save_file(gpt_weights("text"), tmp_path / "gpt.safetensors")
+    assert equal(load(tmp_path / "gpt.safetensors", "text"), gpt_weights("text"))
+    save_file(vq_weights(), tmp_path / "vq.safetensors")
+    load_vq(tmp_path / "vq.safetensors", TINY_VQ)
+
+
+def test_what_is_computed_is_not_read(tmp_path: Path) -> None:
+    tables = {"freqs_cis": torch.full((3, 3), 7.0), "causal_mask": torch.ones(3, 3)}
+    model = load(saved(gpt_weights("class") | tables, tmp_path / "gpt.pt"))
+    assert equal(model, gpt_weights("class"))
+    assert torch.equal(model.frequencies, rotations(model.config))
+
+
+def test_rotations_stay_in_single_precision(tmp_path: Path) -> None:
+    model = load(saved(gpt_weights("class"), tmp_path / "gpt.pt"), dtype=torch.bfloat16)
+    assert {weights.dtype for weights in model.parameters()} == {torch.bfloat16}
+    assert model.frequencies.dtype == torch.float32
+    assert torch.equal(model.frequencies, rotations(model.config))
+    assert model(torch.tensor([0]), torch.zeros((1, 3), dtype=torch.int64)).dtype == torch.float32
+
+
+def changed(change: Callable[[Weights], Any], condition: str = "class") -> Weights:
+    weights = gpt_weights(condition)
+    change(weights)
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "message"),
+    [
+        (lambda w: w.pop("norm.weight"), {}, "is missing norm.weight; expected the keys of Transformer"),
+        (lambda w: w.pop("tok_embeddings.weight"), {}, "is missing tok_embeddings.weight"),
+        (
+            lambda w: w.pop("cls_embedding.embedding_table.weight"),
+            {},
+            "is missing cls_embedding.embedding_table.weight",
+        ),
+        (lambda w: w.update(bias=torch.zeros(1)), {}, "has unexpected bias"),
+        (
+            lambda w: w.update({"norm.weight": torch.ones(15)}),
+            {},
+            r"norm.weight has the shape \(15,\); expected \(16,\)",
+        ),
+        (lambda w: w.update({"output.weight": torch.ones(12, 16)}), {}, r"output.weight has the shape \(12, 16\)"),
+        (lambda w: w.update({"tok_embeddings.weight": torch.ones(3)}), {}, r"shape \(3,\); expected rows and columns"),
+        (lambda w: None, {"vocabulary": VOCABULARY}, "has a vocabulary of 11; expected 16384"),
+        (lambda w: None, {"condition": "text"}, "is conditioned on a class; expected a text"),
+        (lambda w: None, {"heads": None}, r"heads is None for 2 layers of width 16; expected heads, or one of B \(12"),
+        (lambda w: None, {"heads": 3}, "heads 3; expected a dim divisible by 4 x heads"),
+        (lambda w: w.clear(), {}, "is missing tok_embeddings.weight"),
+    ],
+)
+def test_a_file_that_does_not_fit(change: Any, settings: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=message) as caught:
+        load(saved(changed(change), tmp_path / "gpt.pt"), **settings)
+    assert "gpt.pt" in str(caught.value)
+
+
+def test_a_layer_that_is_missing(tmp_path: Path) -> None:
+    def rename(weights: Weights) -> None:
+        for name in [name for name in weights if name.startswith("layers.1.")]:
+            weights[name.replace("layers.1.", "layers.7.")] = weights.pop(name)
+
+    with pytest.raises(CheckpointError, match=r"is missing layers.1.attention.wo.weight, .* and 1 more"):
+        load(saved(changed(rename), tmp_path / "gpt.pt"))
+
+
+def test_other_files(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="there is no such file"):
+        load(tmp_path / "none.pt")
+    with pytest.raises(CheckpointError, match="expected named tensors, under model or module"):
+        load(saved(gpt_weights("class"), tmp_path / "ema.pt", "ema"))
+    (tmp_path / "noise.pt").write_bytes(b"noise")
+    with pytest.raises(CheckpointError, match=r"expected safetensors, or a \.pt file"):
+        load(tmp_path / "noise.pt")
+    with pytest.raises(CheckpointError, match="is conditioned on a text; expected a class"):
+        load(saved(gpt_weights("text"), tmp_path / "text.pt"))
+    with pytest.raises(CheckpointError, match=r"is missing tok_embeddings\.weight"):
+        load(saved(vq_weights(), tmp_path / "vq.pt"))
+    with pytest.raises(CheckpointError, match=r"is missing decoder.*expected the keys of Vq"):
+        load_vq(saved(gpt_weights("class"), tmp_path / "gpt.pt"))
+    with pytest.raises(CheckpointError, match=r"has the shape .*; expected \(16384, 3\)"):
+        load_vq(tmp_path / "vq.pt", VqConfig(16_384, CODE_DIM, WIDTH, MULTIPLES, LATENT, groups=2))
+    with pytest.raises(CheckpointError, match=r"has unexpected encoder\.extra"):
+        load_vq(saved(vq_weights() | {"encoder.extra": torch.ones(1)}, tmp_path / "more.pt"), TINY_VQ)
+
+
+class Hostile:
+    """Makes a folder when it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("reader", [load_gpt, load_vq])
+@pytest.mark.parametrize("how", ["nested", "bare", "plain pickle"])
+def test_code_in_a_file_is_not_executed(reader: Any, how: str, tmp_path: Path) -> None:
+    hostile, mark = tmp_path / "hostile.pt", tmp_path / "executed"
+    content: Any = dict(gpt_weights("class"), hook=Hostile(mark))
+    if how == "plain pickle":
+        hostile.write_bytes(pickle.dumps(Hostile(mark)))
+    else:
+        torch.save({"model": content} if how == "nested" else content, hostile)
+    with pytest.raises(CheckpointError, match=r"expected safetensors, or a \.pt file with nothing but tensors"):
+        reader(hostile, SHAPE if reader is load_gpt else TINY_VQ)
+    assert not mark.exists()
+    if how != "plain pickle":  # and it would have been, by a reader that executes it
+        torch.load(hostile, weights_only=False)
+        assert mark.exists()
+
+
+# sizes ----------------------------------------------------------------------------------------------------------
+
+
+def shapes_of(model: torch.nn.Module) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden", "millions"),
+    [("B", 2048, 111), ("L", 2816, 343), ("XL", 3584, 775), ("XXL", 4096, 1411), ("3B", 8704, 3097)],
+)
+def test_published_sizes(name: str, hidden: int, millions: int) -> None:
+    with torch.device("meta"):
+        model = Transformer(official(name, 384))
+    assert shapes_of(model) == gpt_shapes("class", MODELS[name].layers, MODELS[name].dim, hidden, VOCABULARY)
+    assert round(sum(weights.numel() for weights in model.parameters()) / 1e6) == millions
+    assert model.config.shape == (24, 24)
+    assert model.frequencies.shape == (1 + 576, MODELS[name].dim // MODELS[name].heads // 2, 2)
+
+
+def test_the_published_text_model() -> None:
+    config = official("XL", 512, "text")
+    with torch.device("meta"):
+        model = Transformer(config)
+    assert shapes_of(model) == gpt_shapes("text", 36, 1280, 3584, VOCABULARY)
+    assert (config.prefix, config.length, config.shape) == (120, 1024, (32, 32))
+    assert not rotations(config)[:120].any()
+    assert rotations(config)[120:].any(dim=(1, 2)).all()
+
+
+def test_heads_follow_from_the_size(tmp_path: Path) -> None:
+    for name, (layers, dim, heads) in MODELS.items():
+        weights = {key: torch.empty(s, device="meta") for key, s in gpt_shapes("class", layers, dim, 256, 9).items()}
+        assert described(weights, tmp_path, SHAPE, "class") == Config(layers, dim, heads, 9, SHAPE), name
+
+
+def test_the_published_tokenizer() -> None:
+    with torch.device("meta"):
+        model = Vq()
+    assert shapes_of(model) == vq_shapes(16_384, 8, 128, (1, 1, 2, 2, 4), 256)
+    assert round(sum(weights.numel() for weights in model.parameters()) / 1e6) == 72
+    assert model.config.factor == 16
+
+
+def test_tokens_of_an_image() -> None:
+    assert [token_grid(side) for side in (256, 384, 512)] == [(16, 16), (24, 24), (32, 32)]
+    assert token_grid([3, 5]) == (3, 5)
+    for wrong, message in ((255, "size is 255; expected one of 256, 384, 512"), ((3,), "expected"), ((0, 2), "is 0")):
+        with pytest.raises(ValueError, match=message):
+            token_grid(wrong)
+    with pytest.raises(ValueError, match="name is 'M'; expected one of B, L, XL, XXL, 3B"):
+        official("M", 256)
+    with pytest.raises(ValueError, match="width is 6"):
+        VqConfig(width=6, groups=4)
+
+
+def test_sampling_defaults() -> None:
+    behind_class, behind_text = class_sampling(), text_sampling()
+    assert (behind_class.guidance, behind_class.top_k) == (4.0, 2000)
+    assert (behind_text.guidance, behind_text.top_k) == (7.5, 1000)
+    assert (behind_class.temperature, behind_class.top_p) == (1.0, None)
+    # a scale of at most 1 is none
+    assert class_sampling(1.5).guided
+    assert not class_sampling(1.0).guided
+    assert not text_sampling(0.5).guided
+    with pytest.raises(ValueError, match="guidance is -1"):
+        class_sampling(-1)
+
+
+def test_left_padding() -> None:
+    config = Config(1, 16, 2, V, SHAPE, "text", text_tokens=4, text_dim=2)
+    texts = [torch.ones(1, 2), 2 * torch.ones(4, 2), 3 * torch.ones(2, 2)]
+    given, visible = left_padded(texts, config)
+    assert given[..., 0].tolist() == [[0, 0, 0, 1], [2, 2, 2, 2], [0, 0, 3, 3]]
+    assert torch.equal(visible, given[..., 0] > 0)
+    for wrong in (torch.ones(5, 2), torch.ones(0, 2), torch.ones(2, 3), torch.ones(2)):
+        with pytest.raises(ValueError, match="expected 1 to 4 vectors of 2"):
+            left_padded([wrong], config)

@@ -1,0 +1,311 @@
+"""The engine is the reference form: with a cache or without, the same tokens in the same steps.
+
+Tiny transformers in float64, on the tape: every decoder, every rule, with guidance and without, in a batch whose
+sequences advance at different speeds, and alone. Then the bugs caches are known for are planted one by one, and none
+gets by.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from simlab.decoders import Run, make_decoder, run
+from simlab.models.architectures.eagle import EagleDraft, EagleUncached
+from simlab.models.process.cached import UNKNOWN, Branches, Cached, Fed
+from simlab.models.process.sampling import Sampling
+from simlab.models.process.uncached import Uncached
+from simlab.processes import Ending
+from simlab.randomness import Tape
+from simlab.rules import Speculative, make_rule
+from tests.support.cases import DECODERS, by_decoder, every_rule, sized, tree
+from tests.support.networks import CLASSES, SAMPLINGS, V, classes, decoded, head, model, same
+
+pytestmark = pytest.mark.parity
+
+SEED, REPLICATES = 5, 8
+sampled = pytest.mark.parametrize("sampling", SAMPLINGS)
+# all but the shortest windows, in which there is little to get wrong
+LONGER = [(name, p) for name, p in DECODERS if max(p.get("window", 9), p.get("gamma", 0)) > 2]
+
+
+@sampled
+@by_decoder(LONGER)
+def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> None:
+    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
+    with_cache, without = (decoded(decoder, rule, SAMPLINGS[sampling], cached, tape) for cached in (True, False))
+    assert same(with_cache, without)
+    assert with_cache.tokens.shape == (REPLICATES, 9)
+    # and one of them alone
+    alone = decoded(decoder, rule, SAMPLINGS[sampling], True, Tape(SEED, [4]))
+    assert same(alone, Run(without.tokens[[4]], without.steps[[4]]))
+
+
+@every_rule("rule, setting")
+@by_decoder(
+    [
+        ("speculative", {"gamma": 2}),
+        ("sjd", {"window": 3}),
+        ("sjd-pac", tree(3, 2, 2, "full", relabel="law")),
+    ]
+)
+def test_every_rule(name: str, parameters: dict[str, Any], rule: str, setting: dict[str, Any]) -> None:
+    decoder, made = make_decoder(name, **parameters), make_rule(rule, **sized(setting, V))
+    # rows without zeros: sums that are 1 but for rounding would be ties at the bounds of rules
+    sampling, tape = Sampling(guidance=2.0, temperature=0.8), Tape(SEED, REPLICATES)
+    with_cache, without = (decoded(decoder, made, sampling, cached, tape) for cached in (True, False))
+    assert same(with_cache, without)
+
+
+FEW = {
+    "one token": Sampling(top_k=1),
+    "two tokens": Sampling(top_k=2),
+    "little mass": Sampling(guidance=2.0, top_p=0.3),
+    "cold": Sampling(temperature=0),
+}
+
+
+@pytest.mark.parametrize("sampling", FEW)
+@by_decoder(
+    [
+        ("sjd-pd", tree(3, 4, 2)),
+        ("sjd-pac", tree(3, 4, 3, "full")),
+        ("sjd-pac", tree(4, 7, 2, initial="repeat-left")),  # more candidates than there are tokens
+        ("sjd-pac", tree(3, 3, 2, "full", shared=True)),
+    ]
+)
+def test_trees_over_rows_with_fewer_tokens_than_candidates(
+    name: str, parameters: dict[str, Any], sampling: str
+) -> None:
+    """There a node has no token of its own, and may repeat that of the chain; likely tokens are each 0 in turn."""
+    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
+    with_cache, without = (decoded(decoder, rule, FEW[sampling], cached, tape) for cached in (True, False))
+    assert same(with_cache, without)
+
+
+@pytest.mark.parametrize("end", [0, 3])
+@by_decoder([("speculative", {"gamma": 3}), ("sjd", {"window": 4}), ("sjd-pac", tree(3, 3, 2, "full"))])
+def test_sequences_that_end_early(name: str, parameters: dict[str, Any], end: int) -> None:
+    """The end may fall anywhere in a block, and sequences that are over stay in the batch."""
+    decoder, given = make_decoder(name, **parameters), torch.arange(REPLICATES) % CLASSES
+    found = []
+    for form, lag in ((Cached, {"lag": 1}), (Uncached, {})):
+        draft = Ending(form(model("draft"), given, **lag), end) if decoder.needs_draft else None  # type: ignore[arg-type]
+        target = Ending(form(model("target"), given), end)
+        found.append(
+            Run(*(part.numpy() for part in run(decoder, target, Speculative(), Tape(SEED, REPLICATES), draft)))
+        )
+    assert same(*found)
+    assert (found[0].tokens == end).any()
+
+
+def test_a_head_on_a_target_that_has_been_used() -> None:
+    given, tape, rule = classes(3), Tape(SEED, 3), Speculative()
+    found = []
+    for form, drafting in ((Cached, EagleDraft), (Uncached, EagleUncached)):
+        target = form(model("target"), given)
+        run(make_decoder("autoregressive"), target, rule, tape)
+        found.append(run(make_decoder("speculative", gamma=2), target, rule, tape, drafting(head(), target)))
+    assert torch.equal(found[0].tokens, found[1].tokens)
+    assert torch.equal(found[0].steps, found[1].steps)
+
+
+@sampled
+@by_decoder([("speculative", {"gamma": 1}), ("speculative", {"gamma": 3}), ("block", {"gamma": 2})])
+def test_the_head_of_a_target(name: str, parameters: dict[str, Any], sampling: str) -> None:
+    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
+    with_cache, without = (
+        decoded(decoder, rule, SAMPLINGS[sampling], cached, tape, eagle=True) for cached in (True, False)
+    )
+    assert same(with_cache, without)
+
+
+def test_sequences_advance_at_different_speeds() -> None:
+    """What is compared above is worth comparing."""
+    found = decoded(make_decoder("sjd-pac", **tree(3, 2, 2)), Speculative(), Sampling(), True, Tape(SEED, REPLICATES))
+    assert len(set(found.steps.tolist())) > 1
+    assert len(np.unique(found.tokens, axis=0)) == REPLICATES
+
+
+@sampled
+def test_any_tree_at_any_place(sampling: str) -> None:
+    """Rows of a tree that no decoder makes, behind prefixes of different lengths, node by node; then its deepest path
+    is committed, and the rows behind it are right as well."""
+    paths = torch.tensor([[0, -1, -1], [1, -1, -1], [0, 2, -1], [1, 3, -1], [1, 3, 4], [1, 5, -1], [0, 6, -1]])
+    given, tokens = torch.tensor([0, 1, 2]), torch.randint(V, (3, 12), generator=torch.Generator().manual_seed(3))
+    nodes = torch.randint(V, (3, 7), generator=torch.Generator().manual_seed(4))
+    start = torch.tensor([0, 2, 5])
+    forms = [form(model("target"), given, SAMPLINGS[sampling]) for form in (Cached, Uncached)]
+    for length in range(6):  # all have seen their prefix
+        rows = [form.forward(tokens, start.clamp(max=length), 1) for form in forms]
+        torch.testing.assert_close(*rows, rtol=1e-10, atol=1e-12)
+    rows = [form.forward_tree(tokens, start, nodes, paths) for form in forms]
+    torch.testing.assert_close(*rows, rtol=1e-10, atol=1e-12)
+
+    for path in ([1, 3, 4], [0, 6], [0, 2], [1]):
+        copy = tokens.clone()
+        for depth, node in enumerate(path):
+            copy[torch.arange(3), start + depth] = nodes[:, node]
+        one = Cached(model("target"), given, SAMPLINGS[sampling])
+        for length in range(6):
+            one.forward(tokens, start.clamp(max=length), 1)
+        one.forward_tree(tokens, start, nodes, paths)
+        after = start + len(path) + 1
+        rows = [form.forward(copy, after, 2) for form in (one, forms[1])]
+        torch.testing.assert_close(*rows, rtol=1e-10, atol=1e-12)
+
+
+def test_a_cache_answers_only_for_what_it_holds() -> None:
+    given, tokens = torch.tensor([0, 1]), torch.zeros((2, 10), dtype=torch.int64)
+    process = Cached(model("target"), given)
+    process.forward(tokens, torch.tensor([0, 0]), 4)
+    with pytest.raises(RuntimeError, match="not in the cache"):
+        process.forward(tokens, torch.tensor([2, 6]), 1)
+    other = tokens.clone()
+    other[1, 0] = 1
+    with pytest.raises(RuntimeError, match="not in the cache"):
+        process.forward(other, torch.tensor([2, 3]), 1)
+    with pytest.raises(ValueError, match="of 1 sequences; expected 2"):
+        process.forward(tokens[:1], torch.tensor([0]), 1)
+
+
+def test_rows_with_nan_are_told() -> None:
+    class Broken:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(model("target"), name)
+
+        def logits(self, features: Tensor) -> Tensor:
+            return model("target").logits(features) / 0 * 0
+
+    process = Cached(Broken(), torch.tensor([0]))  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="NaN"):
+        process.forward(torch.zeros((1, 10), dtype=torch.int64), torch.tensor([0]), 1)
+
+
+# bugs ----------------------------------------------------------------------------------------------------------
+
+
+class Unchecked(Cached):
+    """Without the check that would tell of most bugs at once: so they have to show in what is decoded."""
+
+    def _begin(self, tokens: Tensor, start: Tensor, width: int) -> None:
+        self.width = width
+        if self._waiting is not None:
+            self._settle(tokens, self._waiting)
+            self._waiting = None
+
+
+class RejectedKept(Unchecked):
+    """The entry of a rejected token is kept: the token drawn instead of it is not seen."""
+
+    def inputs(self, position: Tensor, tokens: Tensor) -> Tensor:
+        held = self._known.take_along_dim(position.clamp(0, self.length - 1), dim=1)
+        return super().inputs(position, torch.where(held == UNKNOWN, tokens, held))
+
+    def _remember(self, fed: Fed, tree: Fed | None = None, shape: Branches | None = None) -> Tensor:
+        known = super()._remember(fed, tree, shape)
+        return torch.where(self._known == UNKNOWN, known, self._known)
+
+
+class PositionByCount(Unchecked):
+    """Positions count what was fed, rejected tokens too, as if all sequences advanced alike."""
+
+    def _before(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
+        fed = super()._before(tokens, start, count)
+        together = fed.position - fed.position[:, :1] + fed.position[:, :1].max()
+        return fed._replace(position=together.where(fed.position >= 0, fed.position))
+
+
+class MaskOneShort(Unchecked):
+    """A token does not see itself."""
+
+    def _behind(self, slot: Tensor) -> Tensor:
+        return torch.arange(self.cache.slots) <= (slot - 1).clamp(min=0)[..., None]
+
+
+class MaskOneLong(Unchecked):
+    """A token sees the one after it, from this call or one before."""
+
+    def _behind(self, slot: Tensor) -> Tensor:
+        return torch.arange(self.cache.slots) <= slot[..., None] + 1
+
+
+class NothingMoves(Unchecked):
+    """The accepted path of a tree stays where it was."""
+
+    def _settle(self, tokens: Tensor, tree: Any) -> None:
+        pass
+
+
+class SiblingsSeen(Unchecked):
+    """Every node of a tree sees every other."""
+
+    def _answer(self, fed: Fed, mask: Tensor, skipped: int) -> Tensor:
+        if fed.slot.shape[1] < mask.shape[1] or fed.slot.max() >= self._behind_all:
+            mask = mask | mask[:, -1:] | mask[:, skipped:].any(dim=1, keepdim=True)
+        return super()._answer(fed, mask, skipped)
+
+
+class HalvesSwapped(Unchecked):
+    """The caches of the conditional and the free half are swapped."""
+
+    def _see(self, fed: Fed, mask: Tensor) -> Tensor:
+        features = super()._see(fed, mask)
+        for store in (*self.cache.keys, *self.cache.values):
+            store.copy_(store.roll(self.batch, 0))
+        return features
+
+
+BUGS: list[tuple[type[Cached], str, dict[str, Any], str]] = [
+    (RejectedKept, "sjd", {"window": 3}, "plain"),
+    (RejectedKept, "speculative", {"gamma": 3}, "plain"),
+    (PositionByCount, "sjd", {"window": 3}, "plain"),
+    (MaskOneShort, "autoregressive", {}, "plain"),
+    (MaskOneLong, "sjd", {"window": 3}, "plain"),
+    (NothingMoves, "sjd-pd", tree(3, 3, 2), "plain"),
+    (SiblingsSeen, "sjd-pac", tree(3, 2, 2), "plain"),
+    (HalvesSwapped, "autoregressive", {}, "guided"),
+]
+
+
+@pytest.mark.parametrize(
+    ("bug", "name", "parameters", "sampling"), BUGS, ids=[f"{bug.__name__}-{name}" for bug, name, _, _ in BUGS]
+)
+def test_a_bug_in_the_cache_is_caught(bug: type[Cached], name: str, parameters: dict[str, Any], sampling: str) -> None:
+    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
+    reference = decoded(decoder, rule, SAMPLINGS[sampling], False, tape)
+    assert same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=Unchecked), reference)
+    assert not same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=bug), reference)
+
+
+def test_a_draft_model_that_misses_its_own_last_token_is_told() -> None:
+    """lag = 0 where 1 is needed."""
+    given = torch.arange(REPLICATES) % CLASSES
+    target, draft = Cached(model("target"), given), Cached(model("draft"), given)
+    with pytest.raises(RuntimeError, match="not in the cache"):
+        run(make_decoder("speculative", gamma=2), target, Speculative(), Tape(SEED, REPLICATES), draft)
+
+
+class FirstOfWindow(Sampling):
+    """What depends on the position is looked up for the first position of a window, for all of it."""
+
+    def rows(self, logits: Tensor, position: Tensor) -> Tensor:
+        return super().rows(logits, position[:, :1].expand_as(position))
+
+
+@pytest.mark.parametrize("what", ["grammar", "guidance"])
+def test_what_depends_on_the_position_is_looked_up_for_each(what: str) -> None:
+    rng = np.random.default_rng(2)
+    table = {"grammar": rng.random((9, V)) < 0.6, "guidance": tuple(rng.uniform(0, 3, 9).tolist())}[what]
+    if what == "grammar":
+        table[:, 0] = True
+    decoder, tape = make_decoder("sjd", window=4), Tape(SEED, REPLICATES)
+    right = decoded(decoder, Speculative(), Sampling(**{what: table}), False, tape)
+    assert same(decoded(decoder, Speculative(), Sampling(**{what: table}), True, tape), right)
+    assert not same(decoded(decoder, Speculative(), FirstOfWindow(**{what: table}), True, tape), right)
+    if what == "grammar":
+        assert np.take_along_axis(table, right.tokens.T, axis=1).all()

@@ -1,0 +1,444 @@
+"""Chameleon and Emu3 from ``transformers`` under the engine: the library's logits, and with a cache or without the same
+tokens in the same steps.
+
+Tiny checkpoints in the official format, in float64. Queries share keys and values; prompts differ in length; a grammar
+like Lumina's and guidance depend on the position. Norms of the library round to float32 even so: what
+need not be the same in every bit is compared at 1e-4, what is one computation at 1e-10.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from simlab.decoders import Run, make_decoder, run
+from simlab.models.adapters.grammars import Layout
+from simlab.models.adapters.hugging_face import HuggingFace, load_chameleon, load_emu3, padded
+from simlab.models.architectures.transformer import Causal, Memory
+from simlab.models.checkpoints import CheckpointError
+from simlab.models.process.cache import Window
+from simlab.models.process.cached import Cached
+from simlab.models.process.sampling import Sampling
+from simlab.models.process.uncached import Uncached
+from simlab.randomness import Tape
+from simlab.rules import Speculative
+from tests.support.cases import by_decoder, tree
+from tests.support.networks import randomised, same
+
+pytestmark = pytest.mark.parity
+
+LAYOUT = Layout(range(4, 10), 3, 2, line=50, end=(12, 51), header=(13, 52, 52))
+PREFIX, BATCH, SEED = 6, 4, 7
+PROMPTS = [[20, 21, 22, *LAYOUT.header], [23, *LAYOUT.header], [24, 25, *LAYOUT.header], [26, 27, 28, *LAYOUT.header]]
+SAMPLINGS = {
+    "plain": Sampling(),
+    "guided": Sampling(grammar=LAYOUT.grammar(), guidance=LAYOUT.guidance(3.0), temperature=0.9, top_k=5),
+}
+SIZES: dict[str, Any] = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 32,
+}
+SMALL = {**SIZES, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1}
+LOADERS = {"chameleon": load_chameleon, "emu3": load_emu3, "draft": load_chameleon}
+models = pytest.mark.parametrize("kind", ["chameleon", "emu3"])
+
+
+def chameleon(sizes: dict[str, Any]) -> Any:
+    tokenizer = {
+        "embed_dim": 4,
+        "num_embeddings": 6,
+        "latent_channels": 4,
+        "resolution": 8,
+        "base_channels": 32,
+        "channel_multiplier": [1],
+        "num_res_blocks": 1,
+    }
+    names = {"<image>": 63, **{f"IMGIMG{letter}Z": token for letter, token in zip("ABCDEF", LAYOUT.image, strict=True)}}
+    return transformers.ChameleonForConditionalGeneration(
+        transformers.ChameleonConfig(**sizes, vq_config=tokenizer, vocabulary_map=names)
+    )
+
+
+def emu3(sizes: dict[str, Any]) -> Any:
+    tokenizer = {
+        "codebook_size": 6,
+        "base_channels": 32,
+        "channel_multiplier": [1],
+        "num_res_blocks": 1,
+        "hidden_size": 32,
+        "attn_resolutions": [],
+    }
+    names = {f"<|visual token {index:06d}|>": token for index, token in enumerate(LAYOUT.image)}
+    special = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 51}
+    return transformers.Emu3ForConditionalGeneration(
+        transformers.Emu3Config(
+            text_config={**sizes, **special},
+            vq_config=tokenizer,
+            vocabulary_map={"<image>": 63, "<|extra_200|>": 50, **names},
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Checkpoints in the official format."""
+    home = tmp_path_factory.mktemp("models")
+    made = {"chameleon": chameleon(SIZES), "emu3": emu3(SIZES), "draft": chameleon(SMALL)}
+    for seed, (name, model) in enumerate(made.items()):
+        randomised(model, seed, spread=0.3).save_pretrained(home / name)
+    return {name: home / name for name in made}
+
+
+@pytest.fixture(scope="module")
+def loaded(folders: dict[str, Path]) -> dict[str, HuggingFace]:
+    return {name: LOADERS[name](folder, LAYOUT, PREFIX, dtype=torch.float64) for name, folder in folders.items()}
+
+
+def sequences(batch: int) -> Tensor:
+    """Tokens that the grammar allows."""
+    rng, rows = np.random.default_rng(0), LAYOUT.grammar()
+    return torch.tensor([[rng.choice(np.flatnonzero(row)) for row in rows] for _ in range(batch)])
+
+
+def whole(model: HuggingFace, given: Tensor, tokens: Tensor) -> Tensor:
+    """The logits of prompts and sequences, all positions at once."""
+    inputs = torch.cat([model.condition(given), model.embed(tokens)], dim=1)
+    position = torch.arange(inputs.shape[1]).expand(inputs.shape[:2])
+    with torch.no_grad():
+        return model.logits(model.features(inputs, position, Causal()))
+
+
+# logits --------------------------------------------------------------------------------------------------------
+
+
+@models
+def test_logits_are_the_library_s(kind: str, loaded: dict[str, HuggingFace]) -> None:
+    model, tokens = loaded[kind], sequences(2)
+    given = padded([PROMPTS[0], PROMPTS[3]], PREFIX)
+    ids = torch.cat([given, model.ids[tokens]], dim=1)
+    with torch.no_grad():
+        expected = model.model(ids).logits
+        inner = model.model.model(ids).last_hidden_state @ model.model.lm_head.weight.T
+    found = whole(model, given, tokens)
+    torch.testing.assert_close(found, inner[..., model.ids], rtol=1e-10, atol=1e-10)
+    first = len(LAYOUT.image) if kind == "chameleon" else 0  # Chameleon's own forward forbids its image tokens
+    torch.testing.assert_close(found[..., first:], expected[..., model.ids[first:]], rtol=1e-10, atol=1e-10)
+    assert first == 0 or bool((expected[..., list(LAYOUT.image)] == torch.finfo(torch.float64).min).all())
+    assert found.std() > 0.5  # something to tell apart
+
+
+@models
+def test_a_padded_prompt_is_the_prompt(kind: str, loaded: dict[str, HuggingFace]) -> None:
+    """Positions are relative, and padding is not seen."""
+    model, tokens, short = loaded[kind], sequences(1), PROMPTS[1]
+    tight = HuggingFace(model.model, LAYOUT, len(short))
+    expected = whole(tight, padded([short], len(short)), tokens)
+    found = whole(model, padded([short], PREFIX), tokens)[:, PREFIX - len(short) :]
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    seen = whole(model, padded([[30, 30, *short]], PREFIX), tokens)[:, PREFIX - len(short) :]
+    assert (seen - expected).abs().max() > 0.1
+
+
+@models
+def test_another_way_of_attention(kind: str, folders: dict[str, Path], loaded: dict[str, HuggingFace]) -> None:
+    """The mask says the same where it is added by hand."""
+    eager = type(loaded[kind].model).from_pretrained(folders[kind], attn_implementation="eager", dtype=torch.float64)
+    given, tokens = padded(PROMPTS, PREFIX), sequences(BATCH)
+    found = whole(HuggingFace(eager, LAYOUT, PREFIX), given, tokens)
+    torch.testing.assert_close(found, whole(loaded[kind], given, tokens), rtol=1e-4, atol=1e-4)
+
+
+def test_all_tokens_or_those_of_an_image(loaded: dict[str, HuggingFace]) -> None:
+    """Behind the grammar the pmfs are the same."""
+    model, given, tokens = loaded["chameleon"], padded(PROMPTS, PREFIX), sequences(BATCH)
+    full = HuggingFace(model.model, LAYOUT, PREFIX, ids=np.arange(64))
+    start = torch.zeros(BATCH, dtype=torch.int64)
+    few = SAMPLINGS["guided"]
+    all_of_them = replace(few, grammar=LAYOUT.grammar(full.ids.numpy()))
+    found = Uncached(model, given, few).forward(tokens, start, LAYOUT.length)
+    expected = Uncached(full, given, all_of_them).forward(model.ids[tokens], start, LAYOUT.length)
+    torch.testing.assert_close(found, expected[..., model.ids], rtol=1e-10, atol=1e-10)
+
+
+# decoding ---------------------------------------------------------------------------------------------------------
+
+
+def decoded(
+    loaded: dict[str, HuggingFace],
+    case: tuple[str, dict[str, Any]],
+    sampling: Sampling,
+    target: Any,
+    cached: bool,
+    rows: list[int],
+) -> Run:
+    """Sequences of the prompts in ``rows``, by the engine or by the reference form."""
+    given, tape = padded([PROMPTS[row] for row in rows], PREFIX), Tape(SEED, rows)
+    decoder, draft = make_decoder(case[0], **case[1]), None
+    if decoder.needs_draft and cached:
+        draft = Cached(loaded["draft"], given, sampling, lag=1)
+    elif decoder.needs_draft:
+        draft = Uncached(loaded["draft"], given, sampling)
+    form = Cached if cached else Uncached
+    found = run(decoder, form(target, given, sampling), Speculative(), tape, draft)
+    return Run(found.tokens.numpy(), found.steps.numpy())
+
+
+@pytest.mark.parametrize(("kind", "sampling"), [("chameleon", "plain"), ("chameleon", "guided"), ("emu3", "guided")])
+@by_decoder(
+    [
+        ("autoregressive", {}),
+        ("speculative", {"gamma": 3}),
+        ("jacobi", {"window": 4}),
+        ("sjd", {"window": 4, "initial": "sample-above"}),
+        ("sjd-pac", tree(4, 3, 2)),
+        ("sjd-pac", tree(3, 2, 2, "full")),
+    ]
+)
+def test_with_a_cache_and_without(
+    loaded: dict[str, HuggingFace], name: str, parameters: dict[str, Any], sampling: str, kind: str
+) -> None:
+    case, chosen, rows = (name, parameters), SAMPLINGS[sampling], [0, 1, 2, 3]
+    reference = decoded(loaded, case, chosen, loaded[kind], False, rows)
+    assert same(decoded(loaded, case, chosen, loaded[kind], True, rows), reference)
+    if chosen.guided:
+        alone = Run(reference.tokens[[1]], reference.steps[[1]])
+        assert same(decoded(loaded, case, chosen, loaded[kind], True, [1]), alone)
+        assert np.take_along_axis(LAYOUT.grammar(), reference.tokens.T, axis=1).all()
+
+
+@by_decoder([("speculative", {"gamma": 3}), ("sjd-pac", tree(3, 2, 2, "full"))])
+def test_a_header_alone_and_no_ends_of_lines(
+    loaded: dict[str, HuggingFace], name: str, parameters: dict[str, Any]
+) -> None:
+    """As Anole has it; here the condition is one token, and the draft model is the target."""
+    layout = Layout(LAYOUT.image, 3, 3, end=(12,), header=(13,))
+    model = HuggingFace(loaded["emu3"].model, layout, 1)
+    sampling, decoder = Sampling(grammar=layout.grammar()), make_decoder(name, **parameters)
+    runs = []
+    for form, lag in ((Cached, {"lag": 1}), (Uncached, {})):
+        target, given = form(model, model.null(BATCH), sampling), model.null(BATCH)
+        draft = form(model, given, sampling, **lag) if decoder.needs_draft else None
+        runs.append(run(decoder, target, Speculative(), Tape(SEED, BATCH), draft))
+    assert torch.equal(runs[0].tokens, runs[1].tokens)
+    assert torch.equal(runs[0].steps, runs[1].steps)
+
+
+@models
+def test_sequences_advance_at_different_speeds(loaded: dict[str, HuggingFace], kind: str) -> None:
+    """What is compared above is worth comparing."""
+    found = decoded(loaded, ("sjd", {"window": 4}), SAMPLINGS["guided"], loaded[kind], True, [0, 1, 2, 3])
+    assert len(set(found.steps.tolist())) > 1
+    assert len(np.unique(found.tokens, axis=0)) == BATCH
+    assert found.steps.max() < LAYOUT.length
+
+
+# bugs ----------------------------------------------------------------------------------------------------------
+
+
+class Changed:
+    """A model with a bug in what it hands to the library, in calls with a cache."""
+
+    def __init__(self, model: HuggingFace) -> None:
+        self.model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+
+class PositionOneOff(Changed):
+    """Positions of the image are one less than they are."""
+
+    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        if isinstance(memory, Window):
+            position = torch.where(position >= PREFIX, position - 1, position)
+        return self.model.features(inputs, position, memory)
+
+
+class MaskDropped(Changed):
+    """All slots are seen, the rejected and the empty ones too."""
+
+    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        if isinstance(memory, Window):
+            memory = Window(memory.cache, memory.where, torch.ones_like(memory.mask[:, 0]))
+        return self.model.features(inputs, position, memory)
+
+
+class PaddingForgotten(Changed):
+    """What was padding in an earlier call is seen in a later one."""
+
+    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        if isinstance(memory, Window):
+            memory.cache.keys[-1].zero_()
+        return self.model.features(inputs, position, memory)
+
+
+@models
+@pytest.mark.parametrize("bug", [PositionOneOff, MaskDropped, PaddingForgotten])
+def test_a_bug_is_caught(loaded: dict[str, HuggingFace], bug: type[Changed], kind: str) -> None:
+    case, sampling, rows = ("sjd", {"window": 4}), SAMPLINGS["guided"], [0, 1, 2, 3]
+    reference = decoded(loaded, case, sampling, loaded[kind], False, rows)
+    assert same(decoded(loaded, case, sampling, Changed(loaded[kind]), True, rows), reference)
+    assert not same(decoded(loaded, case, sampling, bug(loaded[kind]), True, rows), reference)
+
+
+class FirstOfWindow(Sampling):
+    """What depends on the position is looked up for the first position of a window, for all of it."""
+
+    def rows(self, logits: Tensor, position: Tensor) -> Tensor:
+        return super().rows(logits, position[:, :1].expand_as(position))
+
+
+@models
+@pytest.mark.parametrize(
+    "tables",
+    [{"grammar": LAYOUT.grammar()}, {"guidance": LAYOUT.guidance(3.0)}],
+    ids=["grammar", "guidance"],
+)
+def test_what_depends_on_the_position_is_looked_up_for_each(
+    loaded: dict[str, HuggingFace], tables: dict[str, Any], kind: str
+) -> None:
+    case, rows = ("sjd", {"window": 4}), [0, 1, 2, 3]
+    reference = decoded(loaded, case, Sampling(**tables), loaded[kind], False, rows)
+    assert same(decoded(loaded, case, Sampling(**tables), loaded[kind], True, rows), reference)
+    assert not same(decoded(loaded, case, FirstOfWindow(**tables), loaded[kind], True, rows), reference)
+
+
+# errors --------------------------------------------------------------------------------------------------------
+
+
+def copied(folder: Path, home: Path, weights: dict[str, Tensor | None]) -> Path:
+    """A checkpoint with some weights changed, or left out."""
+    home.mkdir()
+    (home / "config.json").write_bytes((folder / "config.json").read_bytes())
+    held = {**load_file(folder / "model.safetensors"), **weights}
+    save_file({name: t for name, t in held.items() if t is not None}, home / "model.safetensors", {"format": "pt"})
+    return home
+
+
+NORM = {"chameleon": "model.norm.weight", "emu3": "text_model.model.norm.weight"}  # in a file
+TOKENIZER = {"chameleon": "model.vqmodel.", "emu3": "vqmodel."}
+
+
+@models
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [(None, r"is missing model\..*norm\.weight; expected"), (torch.ones(7), r"other shapes of model\..*norm\.weight")],
+    ids=["missing", "shape"],
+)
+def test_a_checkpoint_of_other_weights(
+    folders: dict[str, Path], tmp_path: Path, kind: str, weight: Tensor | None, message: str
+) -> None:
+    folder = copied(folders[kind], tmp_path / "copy", {NORM[kind]: weight})
+    with pytest.raises(CheckpointError, match=message):
+        LOADERS[kind](folder, LAYOUT, PREFIX)
+
+
+@models
+def test_a_checkpoint_of_more_weights(folders: dict[str, Path], tmp_path: Path, kind: str) -> None:
+    folder = copied(folders[kind], tmp_path / "copy", {"model.extra.weight": torch.ones(2)})
+    with pytest.raises(CheckpointError, match=r"has unexpected model\.extra\.weight"):
+        LOADERS[kind](folder, LAYOUT, PREFIX)
+
+
+@models
+def test_the_image_tokenizer_may_be_missing(
+    folders: dict[str, Path], loaded: dict[str, HuggingFace], tmp_path: Path, kind: str
+) -> None:
+    held, prefix = load_file(folders[kind] / "model.safetensors"), TOKENIZER[kind]
+    changes: dict[str, Tensor | None] = {name: None for name in held if name.startswith(prefix)}
+    assert changes
+    folder = copied(folders[kind], tmp_path / "copy", {**changes, f"{prefix}another.weight": torch.ones(2)})
+    model = LOADERS[kind](folder, LAYOUT, PREFIX, dtype=torch.float64)
+    given, tokens = padded(PROMPTS, PREFIX), sequences(BATCH)
+    assert torch.equal(whole(model, given, tokens), whole(loaded[kind], given, tokens))
+
+
+def test_another_model(folders: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="of the type 'emu3'; expected 'chameleon'"):
+        load_chameleon(folders["emu3"], LAYOUT, PREFIX)
+    with pytest.raises(CheckpointError, match="of the type 'chameleon'; expected 'emu3'"):
+        load_emu3(folders["chameleon"], LAYOUT, PREFIX)
+    with pytest.raises(CheckpointError, match="there is no such file; expected the folder of a chameleon model"):
+        load_chameleon(tmp_path / "nowhere", LAYOUT, PREFIX)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(CheckpointError, match="is no JSON"):
+        load_emu3(tmp_path, LAYOUT, PREFIX)
+    (tmp_path / "config.json").write_text("[1]")
+    with pytest.raises(CheckpointError, match="of the type None; expected 'emu3'"):
+        load_emu3(tmp_path, LAYOUT, PREFIX)
+    (tmp_path / "config.json").write_text('{"model_type": "emu3"}')
+    with pytest.raises(CheckpointError, match="has no vocabulary_map"):
+        load_emu3(tmp_path, LAYOUT, PREFIX)
+
+
+def test_no_pickle_is_read(folders: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_bytes((folders["chameleon"] / "config.json").read_bytes())
+    torch.save(load_file(folders["chameleon"] / "model.safetensors"), tmp_path / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match="expected a chameleon in safetensors"):
+        load_chameleon(tmp_path, LAYOUT, PREFIX)
+
+
+def test_a_broken_file(folders: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_bytes((folders["chameleon"] / "config.json").read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"\x00" * 40)
+    with pytest.raises(CheckpointError, match="expected a chameleon in safetensors"):
+        load_chameleon(tmp_path, LAYOUT, PREFIX)
+
+
+@models
+@pytest.mark.parametrize(
+    ("layout", "prefix", "message"),
+    [
+        (Layout(range(4, 10), 3, 2, line=64, header=(13,)), PREFIX, "ids go up to 64; expected .* vocabulary, 64"),
+        (Layout(range(4, 11), 3, 2, header=(13,)), PREFIX, r"has 6 image tokens, 4 to 9; expected range\(4, 11\)"),
+        (Layout(range(4, 10), 5, 6, header=(13,)), 3, "are 33 tokens; expected at most 32 positions"),
+        (LAYOUT, 2, "prefix is 2; expected a whole number >= 3"),
+    ],
+)
+def test_a_model_that_does_not_fit(
+    folders: dict[str, Path], kind: str, layout: Layout, prefix: int, message: str
+) -> None:
+    with pytest.raises(CheckpointError, match=f"{kind}: .*{message}"):
+        LOADERS[kind](folders[kind], layout, prefix)
+
+
+def test_prompts_that_do_not_fit(loaded: dict[str, HuggingFace]) -> None:
+    model = loaded["chameleon"]
+    with pytest.raises(ValueError, match=r"shape \(4, 5\); expected \[B, 6\]"):
+        Cached(model, padded([[1, 2]] * 4, 5))
+    with pytest.raises(ValueError, match="hold -1 to 64; expected ids"):
+        model.condition(padded([[64, *LAYOUT.header]], PREFIX))
+    with pytest.raises(ValueError, match="ends with padding"):
+        model.condition(padded(PROMPTS, PREFIX).flip(1))
+    with pytest.raises(ValueError, match="has 7 tokens; expected 1 to 6"):
+        padded([[1] * 7], PREFIX)
+    silent = HuggingFace(model.model, Layout(range(4, 10), 3, 2), PREFIX)
+    with pytest.raises(ValueError, match="unconditional is empty"):
+        Cached(silent, padded(PROMPTS, PREFIX), Sampling(guidance=2.0))
+
+
+def test_attention_without_masks(loaded: dict[str, HuggingFace], monkeypatch: pytest.MonkeyPatch) -> None:
+    model = loaded["emu3"]
+    monkeypatch.setattr(model.decoder.config, "_attn_implementation_internal", "flash_attention_2")
+    with pytest.raises(ValueError, match="attention is 'flash_attention_2'; expected one of sdpa, eager"):
+        HuggingFace(model.model, LAYOUT, PREFIX)
+
+
+def test_transformers_missing(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ImportError, match=r"pip install 'simlab\[engines\]'"):
+        load_emu3(folders["emu3"], LAYOUT, PREFIX)

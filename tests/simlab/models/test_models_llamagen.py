@@ -1,0 +1,328 @@
+"""LlamaGen written a second time, a number at a time, against what the loaders build; and the engine on it.
+
+The second form follows the description alone: loops over positions and heads, rotations as complex numbers. It shares
+no code with the first but the tiny files both read.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from simlab.decoders import Run, make_decoder, run
+from simlab.models.adapters.llamagen import class_sampling, left_padded, load_gpt, text_sampling
+from simlab.models.architectures.transformer import Config, Transformer, rotations
+from simlab.models.process.cached import Cached
+from simlab.models.process.sampling import Sampling
+from simlab.models.process.uncached import Uncached
+from simlab.randomness import Tape
+from simlab.rules import Speculative
+from tests.support.cases import by_decoder, tree
+from tests.support.llamagen import (
+    HEADS,
+    LAYERS,
+    SHAPE,
+    TEXT_DIM,
+    V,
+    Weights,
+    gpt_weights,
+    saved,
+)
+from tests.support.networks import same
+
+pytestmark = pytest.mark.parity
+
+LENGTH = SHAPE[0] * SHAPE[1]
+CLOSE: dict[str, float] = {"rtol": 1e-10, "atol": 1e-10}
+FAR = 1e-3  # what a planted bug moves at least
+conditions = pytest.mark.parametrize("condition", ["class", "text"])
+
+
+# the transformer a second time ----------------------------------------------------------------------------------
+
+
+def plain_angle(place: int, pair: int, pairs: int, columns: int) -> float:
+    """How far the token ``place`` of an image turns a pair of a head that has so many."""
+    half = pairs // 2
+    speed = 10_000.0 ** -((pair % half) / half)
+    return (place // columns if pair < half else place % columns) * speed
+
+
+def plain_norm(vector: Tensor, gains: Tensor) -> Tensor:
+    return vector / math.sqrt(float((vector * vector).mean()) + 1e-5) * gains
+
+
+def plain_turned(head: Tensor, slot: int, prefix: int, columns: int) -> Tensor:
+    if slot < prefix:
+        return torch.zeros_like(head)
+    pairs = len(head) // 2
+    turned = [
+        complex(float(head[2 * j]), float(head[2 * j + 1]))
+        * cmath.exp(1j * plain_angle(slot - prefix, j, pairs, columns))
+        for j in range(pairs)
+    ]
+    return torch.tensor([part for z in turned for part in (z.real, z.imag)], dtype=head.dtype)
+
+
+def plain_gelu(values: Tensor) -> Tensor:
+    return 0.5 * values * (1 + torch.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3)))
+
+
+def plain_logits(weights: Weights, given: Tensor, tokens: list[int], hidden: frozenset[int] = frozenset()) -> Tensor:
+    """``[n + 1, V]`` behind one class, or one text, of which the positions ``hidden`` are padding."""
+    if given.ndim == 0:
+        inputs = [weights["cls_embedding.embedding_table.weight"][int(given)]]
+    else:
+        first, second = (weights[f"cls_embedding.cap_proj.fc{i}.weight"] for i in (1, 2))
+        inputs = [second @ plain_gelu(first @ vector) for vector in given]
+    prefix = len(inputs)
+    inputs += [weights["tok_embeddings.weight"][token] for token in tokens]
+    for index in range(LAYERS):
+        layer = {name.split(".", 2)[2]: w for name, w in weights.items() if name.startswith(f"layers.{index}.")}
+        parts = [layer["attention.wqkv.weight"] @ plain_norm(x, layer["attention_norm.weight"]) for x in inputs]
+        size = len(inputs[0])
+        width = size // HEADS
+        seen: list[Tensor] = []
+        for slot in range(len(inputs)):
+            heads = []
+            for h in range(HEADS):
+                q = plain_turned(parts[slot][h * width : (h + 1) * width], slot, prefix, SHAPE[1])
+                scores, values = [], []
+                for other in range(slot + 1):
+                    if other in hidden and other != slot:
+                        continue
+                    k = parts[other][size + h * width : size + (h + 1) * width]
+                    k = plain_turned(k, other, prefix, SHAPE[1])
+                    scores.append(math.exp(float(q @ k) / math.sqrt(width)))
+                    values.append(parts[other][2 * size + h * width : 2 * size + (h + 1) * width])
+                shares = [score / sum(scores) for score in scores]
+                heads.append(torch.stack([share * value for share, value in zip(shares, values, strict=True)]).sum(0))
+            seen.append(torch.cat(heads))
+        inputs = [x + layer["attention.wo.weight"] @ s for x, s in zip(inputs, seen, strict=True)]
+        for slot, x in enumerate(inputs):
+            normed = plain_norm(x, layer["ffn_norm.weight"])
+            gate, up = layer["feed_forward.w1.weight"] @ normed, layer["feed_forward.w3.weight"] @ normed
+            inputs[slot] = x + layer["feed_forward.w2.weight"] @ (gate / (1 + torch.exp(-gate)) * up)
+    ends = [weights["output.weight"] @ plain_norm(x, weights["norm.weight"]) for x in inputs]
+    return torch.stack(ends[prefix - 1 :])
+
+
+def plain_row(free: Tensor | None, given: Tensor, sampling: Sampling) -> list[float]:
+    """One row of probabilities of one row of logits, by sorting."""
+    logits = [float(c) for c in given]
+    if free is not None:
+        logits = [float(u) + float(sampling.guidance) * (c - float(u)) for c, u in zip(logits, free, strict=True)]  # type: ignore[arg-type]
+    logits = [value / sampling.temperature for value in logits]
+    if sampling.top_k is not None:
+        least = sorted(logits, reverse=True)[min(sampling.top_k, len(logits)) - 1]
+        logits = [value if value >= least else -math.inf for value in logits]
+    mass = [math.exp(value - max(logits)) for value in logits]
+    mass = [value / math.fsum(mass) for value in mass]
+    if sampling.top_p is not None:
+        kept: set[int] = set()
+        for token in sorted(range(len(mass)), key=lambda token: -mass[token]):
+            if math.fsum(mass[t] for t in kept) >= sampling.top_p:
+                break  # the token that crosses is in
+            kept.add(token)
+        mass = [value if token in kept else 0.0 for token, value in enumerate(mass)]
+    return [value / math.fsum(mass) for value in mass]
+
+
+# what is compared -----------------------------------------------------------------------------------------------
+
+
+def loaded(condition: str, folder: Path, seed: int = 1) -> Transformer:
+    """The model of a file, with its rotations in float64, as the second form has them."""
+    path = saved(gpt_weights(condition, seed), folder / f"{condition}-{seed}.pt")
+    model = load_gpt(path, SHAPE, condition, heads=HEADS, vocabulary=V, dtype=torch.float64)
+    model.frequencies = plain_rotations(model.config)
+    return model
+
+
+def plain_rotations(config: Config) -> Tensor:
+    pairs = config.head_dim // 2
+    image = [
+        [cmath.exp(1j * plain_angle(place, pair, pairs, config.shape[1])) for pair in range(pairs)]
+        for place in range(config.length)
+    ]
+    turns = torch.view_as_real(torch.tensor(image, dtype=torch.complex128))
+    return torch.cat([torch.zeros(config.prefix, pairs, 2, dtype=torch.float64), turns])
+
+
+def conditioned(condition: str, config: Config, batch: int) -> tuple[Tensor, Tensor | None]:
+    """Conditions of that many sequences; texts of different lengths, left-padded."""
+    if condition == "class":
+        return torch.arange(batch), None
+    generator = torch.Generator().manual_seed(8)
+    lengths = [2, config.text_tokens, 1][:batch]
+    texts = [torch.randn(n, TEXT_DIM, generator=generator, dtype=torch.float64) for n in lengths]
+    return left_padded(texts, config)
+
+
+def some_tokens(batch: int) -> Tensor:
+    return torch.randint(V, (batch, LENGTH), generator=torch.Generator().manual_seed(4))
+
+
+def padding(visible: Tensor | None, row: int) -> frozenset[int]:
+    return frozenset() if visible is None else frozenset(np.flatnonzero(~visible[row].numpy()).tolist())
+
+
+def gap(one: Tensor, other: Tensor) -> float:
+    return float((one - other).abs().max())
+
+
+@conditions
+def test_logits(condition: str, tmp_path: Path) -> None:
+    model, weights, tokens = loaded(condition, tmp_path), gpt_weights(condition), some_tokens(3)[:, :-1]
+    given, _ = conditioned(condition, model.config, 3)
+    expected = torch.stack([plain_logits(weights, given[b], tokens[b].tolist()) for b in range(3)])
+    torch.testing.assert_close(model(given, tokens), expected, **CLOSE)
+    assert expected.std(-1).min() > 0.1  # worth comparing
+
+
+def test_rotations() -> None:
+    for config in (Config(1, 16, 2, V, SHAPE), Config(1, 64, 1, V, (32, 32), "text", text_tokens=120)):
+        torch.testing.assert_close(rotations(config).double(), plain_rotations(config), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("bug", ["transposed", "condition turns", "halves", "gates", "eps", "order"])
+def test_the_comparison_tells(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, weights, tokens = loaded("text", tmp_path), gpt_weights("text"), some_tokens(1)[:, :-1]
+    given, _ = conditioned("text", model.config, 1)
+    right, prefix = plain_rotations(model.config), model.config.prefix
+    layer: Any = model.layers[0]
+    with torch.no_grad():
+        if bug == "transposed":
+            image = right[prefix:].unflatten(0, SHAPE[::-1]).transpose(0, 1).flatten(0, 1)
+            model.frequencies = torch.cat([right[:prefix], image])
+        elif bug == "condition turns":
+            model.frequencies = right.clone()
+            model.frequencies[:prefix, :, 0] = 1.0
+        elif bug == "halves":
+            model.frequencies = right.roll(right.shape[1] // 2, dims=1)
+        elif bug == "gates":
+            layer.feed_forward.w1, layer.feed_forward.w3 = layer.feed_forward.w3, layer.feed_forward.w1
+        elif bug == "eps":
+            monkeypatch.setattr("simlab.models.architectures.transformer.EPSILON", 1e-2)
+        else:
+            layer.attention.wqkv.weight.copy_(layer.attention.wqkv.weight.roll(model.config.dim, dims=0))
+    assert gap(model(given, tokens)[0], plain_logits(weights, given[0], tokens[0].tolist())) > FAR
+
+
+SAMPLINGS = {
+    "class": class_sampling(),
+    "text": text_sampling(),
+    "filtered": Sampling(guidance=3.0, temperature=0.7, top_k=6, top_p=0.8),
+    "plain": class_sampling(1.0),
+}
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@conditions
+def test_rows(condition: str, sampling: str, tmp_path: Path) -> None:
+    """Rows of the engine, behind padded texts; the padding of a text hides the same positions of no text."""
+    how, batch = SAMPLINGS[sampling], 2
+    model, weights, tokens = loaded(condition, tmp_path), gpt_weights(condition), some_tokens(batch)
+    given, visible = conditioned(condition, model.config, batch)
+    null = model.null(1)[0]
+
+    def rows(form: type[Cached] | type[Uncached], seen: Tensor | None) -> Tensor:
+        process = form(model, given, how, visible=seen)
+        return torch.as_tensor(process.forward(tokens, torch.zeros(batch, dtype=torch.int64), LENGTH))
+
+    expected = []
+    for b in range(batch):
+        both = [
+            plain_logits(weights, text, tokens[b, :-1].tolist(), padding(visible, b)) if text is not None else None
+            for text in (null if how.guided else None, given[b])
+        ]
+        expected.append(
+            [
+                plain_row(None if both[0] is None else both[0][i], both[1][i], how)
+                for i in range(LENGTH)  # type: ignore[index]
+            ]
+        )
+    for form in (Cached, Uncached):
+        torch.testing.assert_close(rows(form, visible), torch.tensor(expected, dtype=torch.float64), **CLOSE)
+        if visible is not None:
+            assert gap(rows(form, None), torch.tensor(expected, dtype=torch.float64)) > FAR
+
+
+def test_what_is_padding_does_not_matter(tmp_path: Path) -> None:
+    model, tokens, start = loaded("text", tmp_path), some_tokens(3), torch.zeros(3, dtype=torch.int64)
+    given, visible = conditioned("text", model.config, 3)
+    assert visible is not None
+    other = given.masked_fill(~visible[..., None], 3.0)
+    for form in (Cached, Uncached):
+        one, two = (form(model, g, text_sampling(), visible=visible).forward(tokens, start, 5) for g in (given, other))
+        torch.testing.assert_close(one, two, **CLOSE)
+    with pytest.raises(ValueError, match=r"visible has shape \(3, 4\) and dtype torch.bool; expected bool \(3, 5\)"):
+        Cached(model, given, visible=visible[:, 1:])
+    with pytest.raises(ValueError, match=r"visible has shape \(3, 5\) and dtype torch.int64; expected bool"):
+        Uncached(model, given, visible=visible.long())
+
+
+@pytest.mark.parametrize("settings", [{"temperature": 0.5}, {"top_k": 3}, {"top_p": 0.6}, {"top_k": 4, "top_p": 0.5}])
+def test_sampling_a_second_time(settings: dict[str, Any]) -> None:
+    """Whole numbers as logits: many ties."""
+    logits = torch.randint(6, (200, 1, 9), generator=torch.Generator().manual_seed(2)).double()
+    for how in (Sampling(**settings), Sampling(guidance=1.5, **settings)):
+        given, free = (logits[:100], None) if not how.guided else logits.chunk(2)
+        rows = how.rows(logits if how.guided else given, torch.zeros((100, 1), dtype=torch.int64))
+        expected = [[plain_row(None if free is None else free[b, 0], given[b, 0], how)] for b in range(100)]
+        torch.testing.assert_close(rows, torch.tensor(expected, dtype=torch.float64), **CLOSE)
+        # before the temperature, or with the halves the other way round, it is something else
+        wrong = Sampling(guidance=how.guidance, **{**settings, "temperature": 1.1})
+        assert gap(wrong.rows(logits if how.guided else given, torch.zeros((100, 1), dtype=torch.int64)), rows) > FAR
+        if how.guided:
+            swapped = how.rows(torch.cat([logits[100:], given]), torch.zeros((100, 1), dtype=torch.int64))
+            assert gap(swapped, rows) > FAR
+
+
+# the engine -----------------------------------------------------------------------------------------------------
+
+
+def decoded(form: Any, condition: str, name: str, parameters: dict[str, Any], batch: int, folder: Path) -> Run:
+    target, small = loaded(condition, folder), loaded(condition, folder, seed=2)
+    given, visible = conditioned(condition, target.config, batch)
+    decoder, how = make_decoder(name, **parameters), SAMPLINGS["filtered"]
+    draft = partial(form, lag=1) if form is Cached else form
+    found = run(
+        decoder,
+        form(target, given, how, visible=visible),
+        Speculative(),
+        Tape(3, batch),
+        draft(small, given, how, visible=visible) if decoder.needs_draft else None,
+    )
+    return Run(found.tokens.numpy(), found.steps.numpy())
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@conditions
+@by_decoder(
+    [
+        ("autoregressive", {}),
+        ("speculative", {"gamma": 3}),
+        ("sjd", {"window": 4}),
+        ("sjd-pd", tree(3, 2, 2)),
+        ("sjd-pac", tree(3, 2, 2)),
+    ]
+)
+def test_the_engine(name: str, parameters: dict[str, Any], condition: str, batch: int, tmp_path: Path) -> None:
+    forms: tuple[Any, ...] = Cached, Uncached
+    assert same(*(decoded(form, condition, name, parameters, batch, tmp_path) for form in forms))
+
+
+def test_the_engine_without_the_padding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forgetting it would be seen."""
+    right = decoded(Uncached, "text", "sjd", {"window": 4}, 3, tmp_path)
+    monkeypatch.setattr(Cached, "_unpadded", lambda self, slot, mask: mask)
+    assert not same(decoded(Cached, "text", "sjd", {"window": 4}, 3, tmp_path), right)

@@ -1,0 +1,86 @@
+"""The models that come along: they say how they were made, fit together, and have learned something."""
+
+from __future__ import annotations
+
+import pickletools
+from math import log2
+
+import pytest
+import torch
+
+from simlab.models.adapters.fashion import (
+    CLASSES,
+    SHIPPED,
+    load_classifier,
+    load_draft,
+    load_head,
+    load_target,
+    load_tokenizer,
+)
+from simlab.models.checkpoints import CheckpointError, read_description
+
+pytestmark = pytest.mark.exact
+
+KINDS = ("tokenizer", "classifier", "target", "draft", "head")
+MOST = 30e6  # bytes, all together
+DATA = "d1fd84a877f3b78fa9a171b3de73f93e7b6f69ed94bada3feae9d96821401f5c"
+
+
+def test_they_are_small() -> None:
+    files = sorted(SHIPPED.iterdir())
+    assert [path.name for path in files] == sorted(f"{kind}.safetensors" for kind in KINDS)
+    assert sum(path.stat().st_size for path in files) < MOST
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_says_how_it_was_made(kind: str) -> None:
+    _, record = read_description(SHIPPED / f"{kind}.safetensors", kind)
+    assert record["command"].startswith(f"simlab train {kind}")
+    assert record["data_sha256"] == DATA
+    assert 0 < record["seconds"] < 3600, "made in under an hour"
+    assert record["metrics"]
+    assert "torch" in record["versions"]
+
+
+def test_they_fit_together() -> None:
+    tokenizer, target, draft, head = load_tokenizer(), load_target(), load_draft(), load_head()
+    assert target.config.vocabulary == draft.config.vocabulary == tokenizer.config.codes == 256
+    assert target.config.shape == draft.config.shape == tokenizer.config.shape == (14, 14)
+    assert target.config.classes == len(CLASSES) == 10
+    assert head.config == target.config
+    sizes = [sum(weights.numel() for weights in model.parameters()) for model in (target, draft)]
+    assert sizes[0] > 5 * sizes[1], "a draft is much cheaper"
+
+
+def test_they_have_learned_something() -> None:
+    metrics = {kind: read_description(SHIPPED / f"{kind}.safetensors", kind)[1]["metrics"] for kind in KINDS}
+    assert metrics["tokenizer"]["psnr_db"] > 25
+    assert metrics["tokenizer"]["codes_used"] == 256
+    assert metrics["classifier"]["accuracy"] > 0.85
+    even = metrics["tokenizer"]["token_entropy_bits"]
+    assert metrics["target"]["bits_per_token"] < metrics["draft"]["bits_per_token"] < even < log2(256)
+    assert metrics["target"]["bits_per_token"] < metrics["target"]["bits_per_token_no_class"]
+    assert metrics["head"]["overlap"] > 0.5
+
+
+@torch.no_grad()
+def test_a_token_stands_for_what_it_looks_like() -> None:
+    """Made again from its tokens, an image is encoded as much the same tokens, and its class is still seen."""
+    tokenizer, classifier = load_tokenizer(), load_classifier()
+    side = torch.linspace(0, 1, 28)
+    images = torch.stack([side.outer(side), 1 - side.outer(side), side.expand(28, 28)])[:, None]
+    again = tokenizer.decode(tokenizer.encode(images))
+    assert (again - images).abs().mean() < 0.1
+    assert classifier(again).shape == (3, 10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_is_no_pickle_in_them(kind: str) -> None:
+    with pytest.raises((ValueError, IndexError)):
+        list(pickletools.genops((SHIPPED / f"{kind}.safetensors").read_bytes()[:4096]))
+
+
+def test_a_checkpoint_of_another_kind_is_told() -> None:
+    with pytest.raises(CheckpointError, match="is of the kind 'target'; expected 'draft'"):
+        read_description(SHIPPED / "target.safetensors", "draft")
+    assert load_target().output.weight.isfinite().all()

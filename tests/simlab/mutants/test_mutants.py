@@ -1,0 +1,157 @@
+"""Every deliberately wrong variant is told from the right one by enumeration alone.
+
+The losslessness check of ``test_sequences`` must be able to fail: each bug of the catalogue (MUTANTS 10 to 14, 16
+to 18, 21, 22, 28, and 1 and 5 for the drafts of SJD) changes the exact law on at least one of a few small worlds on
+which the right variant is exact. What the controls are said to do is checked by hand on one pair of rows. Some bugs
+leave the acceptance rate as it is: acceptance is not evidence.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.decoders import Decoder, make_decoder
+from simlab.mutants import decoders as controls
+from simlab.rules import Rule, Speculative
+from theory.acceptance import alpha
+from theory.distances import aligned, tv
+from theory.exact import acceptance, sequence_law, step_law, target_law
+from theory.example_processes import random_world
+
+pytestmark = pytest.mark.exact
+
+P = (F(1, 2), F(1, 3), F(1, 6))
+Q = (F(1, 6), F(1, 3), F(1, 2))
+LOSSLESS = Speculative()
+
+# the law each wrong rule emits for (P, Q), by hand, and whether it accepts as often as the right one
+WRONG_RULES = {
+    "10 ratio inverted": (controls.InvertedRatio(), Q, False),
+    "11 ratio times 1.01": (
+        controls.inflated_ratio(),
+        (F(1, 2) - F(1, 600), F(1, 3), F(1, 6) + F(1, 600)),
+        False,
+    ),
+    "12 residual = p": (controls.ResidualIsTarget(), (F(1, 3), F(4, 9), F(2, 9)), True),
+    "13 residual = [q - p]+": (controls.ResidualReversed(), (F(1, 6), F(1, 3), F(1, 2)), True),
+    "14 residual not renormalised": (controls.ResidualNotNormalised(), (F(5, 18), F(1, 3), F(7, 18)), True),
+    "18 p zeroed in place": (controls.TargetZeroedInPlace(), (F(1, 6) + F(13, 45), F(1, 3) + F(2, 45), F(1, 6)), True),
+}
+by_rule = pytest.mark.parametrize("number", WRONG_RULES)
+
+
+def worlds() -> list[Any]:
+    return [random_world(k, v, 4, shape, zeros) for k, v, shape, zeros in ((1, 2, (2, 2), 0.0), (2, 3, None, 0.3))]
+
+
+def deviation(decoder: Decoder, rule: Rule = LOSSLESS) -> F:
+    """Largest TV from the target over the worlds, which are their own reference."""
+    found = []
+    for k, world in enumerate(worlds()):
+        draft = {"draft": random_world(k + 50, world.vocabulary, 4, zeros=0)} if decoder.needs_draft else {}
+        found.append(tv(*aligned(sequence_law(decoder, world, rule, **draft)[0], target_law(world))))
+    return max(found)
+
+
+@by_rule
+def test_what_a_wrong_rule_emits(number: str) -> None:
+    rule, law, same_acceptance = WRONG_RULES[number]
+    assert tuple(step_law(rule, P, Q)) == law != P
+    assert (acceptance(rule, P, Q) == alpha(P, Q)) == same_acceptance
+
+
+def test_all_wrong_rules_of_the_claims_are_here() -> None:
+    assert {type(rule) for rule in controls.RULES.values()} == {type(rule) for rule, *_ in WRONG_RULES.values()}
+
+
+@by_rule
+@pytest.mark.parametrize(("name", "parameters"), [("speculative", {"gamma": 2}), ("sjd", {"window": 2})])
+def test_wrong_rules_change_the_law_of_sequences(number: str, name: str, parameters: dict[str, Any]) -> None:
+    decoder = make_decoder(name, **parameters)
+    assert deviation(decoder) == 0
+    assert deviation(decoder, WRONG_RULES[number][0]) > 0
+
+
+WRONG_DECODERS = {
+    **{f"speculative(2), {what}": d for what, d in controls.speculative_decoders(2).items()},
+    **{f"sjd(2), {what}": d for what, d in controls.sjd_decoders(2).items()},
+    "sjd(2), greedy drafts": controls.GreedyDrafts(2),
+    "sjd(2), neighbour scored uniform": controls.NeighbourScoredUniform(2, "repeat-left"),
+    "sjd(2), row above scored uniform": controls.NeighbourScoredUniform(2, "sample-above"),
+    "sjd-reference(3), tail drawn again, q stale": controls.ReferenceTailStale(2),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_DECODERS)
+def test_wrong_decoders_change_the_law_of_sequences(what: str) -> None:
+    assert deviation(WRONG_DECODERS[what]) > 0
+
+
+@pytest.mark.parametrize("initial", ["repeat-left", "sample-above"])
+def test_the_decoders_they_are_made_from_do_not(initial: str) -> None:
+    assert deviation(make_decoder("speculative", gamma=2)) == 0
+    assert deviation(make_decoder("sjd", window=2, initial=initial)) == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (controls.BonusOmitted(2), make_decoder("speculative", gamma=2)),
+        (controls.FlatTail(2), make_decoder("sjd", window=2)),
+    ],
+    ids=["21 bonus omitted", "tail from the uniform row"],
+)
+def test_some_faults_show_in_the_steps_only(wrong: Decoder, right: Decoder) -> None:
+    """The law is the target's all the same, so it takes the law of the steps to see them."""
+    assert deviation(wrong) == 0
+    for world in worlds():
+        draft = {"draft": random_world(7, world.vocabulary, 4, zeros=0)} if wrong.needs_draft else {}
+        steps = [sequence_law(decoder, world, LOSSLESS, **draft)[1] for decoder in (wrong, right)]
+        assert steps[0] != steps[1]
+
+
+@pytest.mark.parametrize("bug", [controls.FirstUnverified, controls.CountOffByOne, controls.OneCoin])
+def test_twisted_chance_is_seen_at_every_window(bug: type[controls.Twisted]) -> None:
+    """Except where it is no bug: with a single coin there is nothing to share."""
+    for window in (1, 2, 3):
+        harmless = bug is controls.OneCoin and window == 1
+        assert (deviation(controls.WithChance(make_decoder("sjd", window=window), bug)) == 0) == harmless
+
+
+def test_one_coin_by_hand() -> None:
+    """Ratios 1/2, 1/4, 1 under one coin: kept 0, 1, 3 with 1/2, 1/4, 1/4; with a coin each 1/2, 3/8, 1/8."""
+    chance = Recording()
+    controls.OneCoin(chance).accept_prefix(np.array([[F(1, 2), F(1, 4), F(1)]]), np.array([0]))
+    assert chance.probability == [F(1, 2), F(1, 2), F(1)]
+
+
+def test_one_uniform_by_hand() -> None:
+    """(1/2, 1/2) and (1/4, 3/4) from one uniform: 00 below 1/4, 01 below 1/2, 11 above."""
+    chance = Recording()
+    pairs = [(F(1, 2), F(1, 2)), (F(1, 4), F(3, 4))]
+    drawn = []
+    for chance.piece in range(4):
+        drawn.append(controls.OneUniform(chance).draw(np.array([pairs]), np.array([0]), None).tolist()[0])
+    assert chance.pmf == [F(1, 4), F(1, 4), F(1, 2), 0]
+    assert drawn[:3] == [[0, 0], [0, 1], [1, 1]]
+
+
+class Recording(controls.Twisted):
+    """Writes down what it is asked and answers ``piece``."""
+
+    piece = 0
+
+    def __init__(self) -> None:
+        super().__init__(None)  # type: ignore[arg-type]
+
+    def accept_prefix(self, probability: Any, position: Any) -> Any:
+        self.probability = probability[0].tolist()
+        return np.array([0])
+
+    def draw(self, pmf: Any, position: Any, purpose: Any, lane: Any = 0) -> Any:
+        self.pmf = pmf[0, 0].tolist()
+        return np.array([[self.piece]])

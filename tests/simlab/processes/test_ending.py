@@ -1,0 +1,93 @@
+"""Sequences that end early: every decoder stays lossless when the end falls inside a block of accepted drafts."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.arrays import Array, indices, namespace
+from simlab.decoders import make_decoder, run
+from simlab.processes import Ending, Processed, TableProcess
+from simlab.randomness import Tape
+from simlab.rules import Speculative
+from tests.support.cases import AC, BLOCK, JACOBI, PAC, PD, REFERENCE, SJD, SPECULATIVE, by_decoder
+from tests.support.dense import DenseProcess
+from tests.support.small_processes import drafts, world
+from theory.exact import sequence_law, target_law
+from theory.example_processes import random_world
+
+pytestmark = pytest.mark.exact
+
+END = 1
+SOME = [("autoregressive", {}), SPECULATIVE[1], BLOCK[1], *JACOBI[1::3], *SJD[1::7], REFERENCE[1], *AC[1::4], *PD[3::3]]
+SOME += PAC[1::3]
+
+
+@pytest.mark.parametrize("where", ["line", "line with zeros"])
+@by_decoder(SOME)
+def test_every_decoder_is_lossless(name: str, parameters: dict[str, Any], where: str) -> None:
+    decoder, process = make_decoder(name, **parameters), Ending(world(where), END)
+    law, _ = sequence_law(decoder, process, Speculative(), **drafts(where, decoder))
+    assert law == target_law(process)
+
+
+def test_the_law_of_an_ending_process() -> None:
+    """What comes before the end has the mass it had; behind it there is nothing but the end."""
+    open_ended, process = world("line"), Ending(world("line"), END)
+    law = target_law(process)
+    assert all(set(tokens[tokens.index(END) :]) == {END} for tokens in law if END in tokens)
+    for length in range(1, 5):
+        first = (0,) * (length - 1) + (END,)
+        wanted = sum(mass for tokens, mass in target_law(open_ended).items() if tokens[:length] == first)
+        assert law[first + (END,) * (4 - length)] == wanted
+
+
+class CommittedOnly(Ending):
+    """A known bug: an end among drafts that were accepted in one block is not seen before the next call."""
+
+    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
+        committed = namespace(tokens).where(indices(tokens.shape[1], tokens) < start[:, None], tokens, 0)
+        after = self._first(committed)[:, None] < start[:, None] + indices(count, start)
+        return self._sure(self.process.forward(tokens, start, count), after)
+
+
+def test_an_end_missed_inside_a_block_is_caught() -> None:
+    """Number 24 of the known bugs."""
+    decoder = make_decoder("sjd", window=3)
+    law, _ = sequence_law(decoder, CommittedOnly(world("line"), END), Speculative())
+    assert law != target_law(Ending(world("line"), END))
+
+
+@by_decoder([("autoregressive", {}), ("sjd", {"window": 3}), ("speculative", {"gamma": 3}), *PAC[-2:]])
+def test_a_run_stops_at_the_end(name: str, parameters: dict[str, Any]) -> None:
+    tables = [random_world(seed, 3, 8, None, zeros=0) for seed in (1, 2)]
+    target, draft = (Ending(DenseProcess(table), 2) for table in tables)
+    decoder = make_decoder(name, **parameters)
+    kept: list[Any] = []
+    found = run(
+        decoder, target, Speculative(), Tape(3, 64), draft if decoder.needs_draft else None, lambda *s: kept.append(s)
+    )
+    ends = np.where((found.tokens == 2).any(axis=1), (found.tokens == 2).argmax(axis=1), 8)
+    assert len(set(ends.tolist())) > 3
+    assert (found.tokens[np.arange(8) > ends[:, None]] == 2).all()
+    assert (found.steps <= ends + 1).all()
+    if name == "autoregressive":
+        assert (found.steps == np.minimum(ends + 1, 8)).all()
+        assert len(kept) == found.steps.max()
+
+
+def test_it_goes_behind_processors() -> None:
+    process = Ending(Processed(world("line"), temperature=F(1, 2)), END)
+    law, _ = sequence_law(make_decoder("sjd", window=2), process, Speculative())
+    assert law == target_law(process)
+
+
+def test_an_end_outside_the_vocabulary() -> None:
+    table = TableProcess(2, 3, lambda prefix: [F(1, 2), F(1, 2)])
+    with pytest.raises(ValueError, match="end is 2; expected a token below 2"):
+        Ending(table, 2)
+    with pytest.raises(ValueError, match="end is -1"):
+        Ending(table, -1)

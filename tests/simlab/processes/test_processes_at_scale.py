@@ -1,0 +1,323 @@
+"""Processes at scale: whoever asks, and however, the same prefix gives the same row, bit for bit.
+
+A decoder asks for windows, trees and single rows, in batches of any size, on any thread; its output law is the
+process's only if none of this shows in a row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simlab.processes import PROCESSES, Process, Processed, make_process
+from simlab.processes.jittered import Jittered
+
+pytestmark = pytest.mark.property
+
+V, N = 11, 12  # not a multiple of any lane count
+SHAPE = (3, 4)
+SAMPLER = {"temperature": 0.8, "top_k": 7, "top_p": 0.9}
+CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "categorical": ("categorical", {"length": N, "entropy": 2.0}),
+    "categorical, few contexts": ("categorical", {"length": N, "entropy": 2.0, "contexts": 5, "family": "dirichlet"}),
+    "markov": ("markov", {"length": N, "order": 2}),
+    "markov, hashed": ("markov", {"length": N, "order": 3, "contexts": 7, "by_position": True, "shape": SHAPE}),
+    "codebook": ("codebook", {"length": N, "clusters": 3, "order": 3}),
+    "codebook, float32": ("codebook", {"length": N, "clusters": 3, "dimension": 5, "precision": "float32"}),
+    "local": ("local", {"shape": SHAPE, "entropy": 2.0, "dimension": 6}),
+    "local, float32": ("local", {"shape": SHAPE, "entropy": 2.0, "precision": "float32", "image": 3}),
+    "local, sampled": ("local", {"shape": SHAPE, "entropy": 2.0, "processors": SAMPLER}),
+    "markov, sampled": ("markov", {"length": N, "processors": SAMPLER, "precision": "float32"}),
+}
+
+
+def made(name: str) -> list[Process]:
+    kind, parameters = CASES[name]
+    pair = make_process(kind, vocabulary=V, **parameters)
+    assert pair.draft is not None
+    return [pair.target, pair.draft]
+
+
+MADE = {f"{name}, {who}": process for name in CASES for who, process in zip("pq", made(name), strict=True)}
+by_process = pytest.mark.parametrize("process", MADE.values(), ids=MADE)
+
+
+def alone(process: Process, prefix: np.ndarray) -> np.ndarray:
+    """The row after ``prefix[T]``, asked for with nothing else around it."""
+    return process.forward(prefix[None].copy(), np.array([len(prefix)]), 1)[0, 0]
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+    """Tokens ``[B, T]``, starts and a count; buffers may be shorter or longer than a sequence, windows may overhang."""
+    batch, count = draw(st.integers(1, 6)), draw(st.integers(1, 9))
+    start = np.array(draw(st.lists(st.integers(0, N + 2), min_size=batch, max_size=batch)))
+    width = int(start.max()) + count - 1 + draw(st.integers(0, 5))
+    seed = draw(st.integers(0, 2**32))
+    return np.random.default_rng(seed).integers(0, V, (batch, width)), start, count
+
+
+def differs(process: Process, call: tuple[np.ndarray, np.ndarray, int]) -> bool:
+    """Whether a row of the call is not the row of its prefix alone."""
+    tokens, start, count = call
+    rows = process.forward(tokens, start, count)
+    return any(
+        not np.array_equal(rows[b, j], alone(process, tokens[b, : start[b] + j]))
+        for b in range(len(tokens))
+        for j in range(count)
+    )
+
+
+@by_process
+@settings(deadline=None, max_examples=25)
+@given(call=calls())
+def test_a_row_is_that_of_its_prefix(process: Process, call: tuple[np.ndarray, np.ndarray, int]) -> None:
+    assert not differs(process, call)
+
+
+@by_process
+@settings(deadline=None, max_examples=15)
+@given(call=calls(), data=st.data())
+def test_trees_have_the_rows_of_their_paths(process: Process, call: tuple[Any, Any, int], data: st.DataObject) -> None:
+    tokens, start, count = call
+    parents = [data.draw(st.integers(-1, node - 1)) for node in range(count)]
+    chains: list[list[int]] = []
+    for node, parent in enumerate(parents):
+        chains.append([*(chains[parent] if parent >= 0 else []), node])
+    paths = np.array([chain + [-1] * (count - len(chain)) for chain in chains])
+    tokens = np.pad(tokens, ((0, 0), (0, count)))
+    nodes = np.random.default_rng(count).integers(0, V, (len(tokens), count))
+    rows = process.forward_tree(tokens, start, nodes, paths)
+    for b in range(len(tokens)):
+        for m, chain in enumerate([[], *chains]):
+            prefix = np.concatenate([tokens[b, : start[b]], nodes[b, chain]]).astype(np.int64)
+            assert np.array_equal(rows[b, m], alone(process, prefix))
+
+
+@by_process
+def test_rows_are_pmfs_of_their_precision(process: Process) -> None:
+    tokens = np.random.default_rng(1).integers(0, V, (4, 2 * N))
+    rows = process.forward(tokens, np.arange(4), N + 2)
+    assert rows.dtype == process.uniform.dtype
+    assert rows.shape == (4, N + 2, V)
+    assert (rows >= 0).all()
+    assert abs(rows.sum(axis=-1, dtype=np.float64) - 1).max() < (1e-12 if rows.dtype == np.float64 else 1e-6)
+    for b in range(4):
+        assert (rows[b, N - b :] == np.eye(V)[0]).all()  # the sequence is over: token 0, surely
+    assert len(np.unique(rows[0, :N].round(9), axis=0)) > 2  # and not one row for all positions
+
+
+class Broken(Process):
+    """A process whose rows are off by the last bit, or by a position, as ``how`` says."""
+
+    def __init__(self, process: Process, how: str) -> None:
+        self.process, self.how = process, how
+        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
+        self.uniform = process.uniform
+
+    def _rows(self, tokens: Any, start: Any, count: int) -> Any:
+        if self.how == "the next row":
+            return self.process.forward(np.pad(tokens, ((0, 0), (0, 1))), start + 1, count)
+        rows = self.process.forward(tokens, start, count)
+        last = {"batch": len(tokens) > 1, "window": count > 1, "buffer": tokens.shape[1] >= N}[self.how]
+        return np.nextafter(rows, 1) if last else rows
+
+
+@pytest.mark.parametrize("how", ["batch", "window", "buffer", "the next row"])
+def test_a_row_that_depends_on_the_call_is_seen(how: str) -> None:
+    broken = Broken(MADE["local, p"], how)
+    tokens, starts = np.random.default_rng(0).integers(0, V, (2, N + 3)), np.array([0, 4])
+    assert differs(broken, (tokens, starts, 3))
+
+
+# The same everywhere --------------------------------------------------------------------------------------------
+
+
+def fingerprint() -> str:
+    """A digest of rows of every case, as another interpreter has to find it too."""
+    tokens = np.arange(5 * 20).reshape(5, 20) * 7 % V
+    digest = hashlib.sha256()
+    for name in CASES:
+        for process in made(name):
+            digest.update(process.forward(tokens, np.arange(5), N).tobytes())
+    return digest.hexdigest()
+
+
+def test_another_process_makes_the_same_rows_without_scikit_learn() -> None:
+    code = (
+        "import sys; from tests.simlab.processes.test_processes_at_scale import fingerprint; "
+        "assert not any(name.startswith('sklearn') for name in sys.modules); print(fingerprint())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == fingerprint()
+
+
+def test_threads_make_the_same_rows() -> None:
+    tokens = np.random.default_rng(2).integers(0, V, (64, N))
+    starts = np.arange(64) % 3
+    for process in MADE.values():
+        together = process.forward(tokens, starts, N - 2)
+        with ThreadPoolExecutor(4) as pool:
+            parts = pool.map(lambda b, p=process: p.forward(tokens[b : b + 1], starts[b : b + 1], N - 2), range(64))
+        assert np.array_equal(np.concatenate(list(parts)), together)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "float32" not in name])
+def test_float32_is_the_same_process(name: str) -> None:
+    kind, parameters = CASES[name]
+    tokens = np.random.default_rng(3).integers(0, V, (3, N))
+    wide, narrow = (
+        make_process(kind, vocabulary=V, **{**parameters, "precision": precision, "processors": None}).target.forward(
+            tokens, np.zeros(3, dtype=np.int64), N
+        )
+        for precision in ("float64", "float32")
+    )
+    np.testing.assert_allclose(narrow, wide, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["categorical", "markov", "codebook", "local"])
+@settings(deadline=None, max_examples=5)
+@given(seed=st.integers(0, 2**64 - 1))
+def test_seeds_are_models(kind: str, seed: int) -> None:
+    size: dict[str, Any] = {"shape": SHAPE, "entropy": 2.0} if kind == "local" else {"length": N}
+    if kind == "categorical":
+        size["entropy"] = 2.0
+    if kind == "codebook":
+        size["clusters"] = 3
+    tokens, zero = np.zeros((1, N), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    one, same, other = (
+        make_process(kind, vocabulary=V, seed=s, **size).target.forward(tokens, zero, N) for s in (seed, seed, seed ^ 1)
+    )
+    assert np.array_equal(one, same)
+    assert abs(one - other).max() > 1e-6
+
+
+# Processors and noise -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["categorical", "markov", "codebook", "local"])
+def test_processors_wrap_both(name: str) -> None:
+    kind, parameters = CASES[name]
+    plain, behind = (make_process(kind, vocabulary=V, processors=p, **parameters) for p in (None, SAMPLER))
+    tokens, starts = np.random.default_rng(4).integers(0, V, (3, N)), np.array([0, 2, 5])
+    for bare, wrapped in zip(plain[:2], behind[:2], strict=True):
+        assert isinstance(wrapped, Processed)
+        wanted = Processed(bare, **SAMPLER).forward(tokens, starts, 4)
+        assert np.array_equal(wrapped.forward(tokens, starts, 4), wanted)
+        assert (wanted == 0).any()
+    assert np.array_equal(np.asarray(plain.codebook), np.asarray(behind.codebook))
+
+
+def jittered(**parameters: Any) -> tuple[Process, Process]:
+    pair = make_process("local", vocabulary=V, shape=SHAPE, entropy=2.0, **parameters)
+    assert pair.draft is not None
+    return pair.target, pair.draft
+
+
+def test_noise_is_that_of_the_window() -> None:
+    clean, noisy = jittered()[0], jittered(jitter=0.1)[0]
+    tokens, starts = np.random.default_rng(5).integers(0, V, (2, 2 * N)), np.array([1, 3])
+    rows = noisy.forward(tokens, starts, 5)
+    assert isinstance(noisy, Jittered)
+    assert np.array_equal(rows, noisy.forward(tokens, starts, 5))  # the same call
+    assert np.array_equal(rows[1:, :2], noisy.forward(tokens[1:], starts[1:], 2))  # a smaller one from the same start
+    later = noisy.forward(tokens, starts + 1, 4)
+    assert (later != rows[:, 1:]).any(axis=-1).all()  # another start: other noise for the same prefix
+    assert differs(noisy, (tokens, starts, 5))
+    ratio = np.log(rows / clean.forward(tokens, starts, 5))
+    assert (np.ptp(ratio, axis=-1) <= 0.1 * np.sqrt(12)).all()
+    assert (noisy.forward(tokens, starts + N, 2) == np.eye(V)[0]).all()
+
+
+@pytest.mark.parametrize("processors", [None, SAMPLER])
+def test_a_tree_is_one_call_for_noise_too(processors: Any) -> None:
+    noisy = jittered(jitter=0.1, processors=processors)[0]
+    tokens, starts = np.random.default_rng(6).integers(0, V, (2, 2 * N)), np.array([1, 3])
+    nodes, paths = np.take_along_axis(tokens, starts[:, None] + np.arange(3), axis=1), np.tril(np.ones((3, 3), int))
+    chain = np.where(paths > 0, np.arange(3), -1)
+    assert np.array_equal(noisy.forward_tree(tokens, starts, nodes, chain), noisy.forward(tokens, starts, 4))
+
+
+def test_target_and_draft_have_noise_of_their_own() -> None:
+    tokens, zero = np.zeros((1, N), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    both = jittered(jitter=0.1, draft_noise=0)
+    assert np.array_equal(*(process.forward(tokens, zero, N) for process in jittered(draft_noise=0)))
+    assert not np.array_equal(*(process.forward(tokens, zero, N) for process in both))
+
+
+def test_the_size_of_noise() -> None:
+    """n = 2^14 numbers, from which the standard deviation of uniform noise is found to 0.35 %. So 2 % is 5.7 sigma,
+    a false alarm below 1e-7, and noise off by 3 % is seen with a probability above 0.99."""
+    categorical = make_process("categorical", vocabulary=2**14, length=1, entropy=13.0).target
+    tokens, zero = np.zeros((1, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    clean = categorical.forward(tokens, zero, 1)
+    for size, right in ((0.2, True), (0.206, False)):
+        noise = np.log(Jittered(categorical, size, seed=8).forward(tokens, zero, 1) / clean)
+        assert (abs(noise.std() / 0.2 - 1) < 0.02) == right
+
+
+# What people type -----------------------------------------------------------------------------------------------
+
+BAD: list[tuple[str, Mapping[str, Any], str]] = [
+    ("nothing", {}, "unknown process 'nothing'; expected one of categorical, markov, codebook, local, digits"),
+    ("markov", {"window": 3}, "process 'markov' has no parameter 'window'"),
+    ("markov", {"processors": {"topk": 3}}, "unknown processor 'topk'; expected one of temperature, top_k, top_p"),
+    ("markov", {"vocabulary": 5, "processors": {"top_k": 0}}, "top_k is 0"),
+    ("markov", {"vocabulary": 5, "processors": "top_k"}, "processors is 'top_k'; expected a mapping"),
+    ("categorical", {"vocabulary": 1}, "vocabulary is 1; expected a whole number >= 2"),
+    ("categorical", {"vocabulary": 8, "entropy": 3.1}, "entropy is 3.1; expected a number from 0.001 to 3.0"),
+    ("categorical", {"vocabulary": 8, "entropy": 0}, "entropy is 0; expected a number from 0.001 to 3.0"),
+    ("categorical", {"vocabulary": 8, "entropy": 1, "tv": 1.5}, "tv is 1.5; expected a number from 0 to 1"),
+    ("categorical", {"vocabulary": 8, "entropy": 3, "tv": 0.9}, "tv is 0.9; expected at most 0.875"),
+    ("categorical", {"family": "normal"}, "family is 'normal'; expected one of zipf, dirichlet"),
+    ("categorical", {"contexts": 1}, "contexts is 1; expected a whole number >= 2"),
+    ("categorical", {"length": 0}, "length is 0; expected a whole number >= 1"),
+    ("categorical", {"length": 6, "shape": (2, 2)}, "shape is (2, 2); expected (rows, columns) that hold 6 tokens"),
+    ("categorical", {"seed": -1}, "seed is -1; expected a whole number >= 0"),
+    ("categorical", {"seed": 2**64}, f"seed is {2**64}; expected a whole number below 2^64"),
+    ("categorical", {"precision": "half"}, "precision is 'half'; expected one of float64, float32"),
+    ("markov", {"order": 0}, "order is 0; expected a whole number >= 1"),
+    ("markov", {"contexts": 1}, "contexts is 1; expected a whole number >= 2"),
+    ("markov", {"concentration": 0}, "concentration is 0; expected a finite number >= 1e-06"),
+    ("markov", {"by_position": 1}, "by_position is 1; expected True or False"),
+    ("codebook", {"vocabulary": 8}, "clusters is 64; expected at most 8, the vocabulary"),
+    ("codebook", {"dimension": 0}, "dimension is 0; expected a whole number >= 1"),
+    ("codebook", {"temperature": 0}, "temperature is 0; expected a finite number >= 1e-06"),
+    ("codebook", {"spread": -1}, "spread is -1; expected a number from 0 to 100"),
+    ("codebook", {"draft_noise": -1}, "draft_noise is -1; expected a finite number >= 0"),
+    ("local", {"shape": 16}, "shape is 16; expected (rows, columns)"),
+    ("local", {"shape": (16, 0)}, "a side of shape is 0; expected a whole number >= 1"),
+    ("local", {"entropy": 11}, "entropy is 11; expected a number from 0.001 to 10.0"),
+    ("local", {"entropy": [7]}, "entropy is [7]; expected a number from 0.001 to 10.0"),
+    ("local", {"seed": [7]}, "seed is [7]; expected a whole number >= 0"),
+    ("local", {"jitter": [7]}, "jitter is [7]; expected a number from 0 to 100"),
+    ("local", {"coupling": 1.1}, "coupling is 1.1; expected a number from 0 to 1"),
+    ("local", {"locality": -0.1}, "locality is -0.1; expected a number from 0 to 1"),
+    ("local", {"heterogeneity": -1}, "heterogeneity is -1; expected a number from 0 to 10"),
+    ("local", {"floor": -1}, "floor is -1; expected a number from 0 to 100"),
+    ("local", {"radius": 0}, "radius is 0; expected a whole number >= 1"),
+    ("local", {"smoothness": 0}, "smoothness is 0; expected a finite number >= 0.001"),
+    ("local", {"jitter": -1}, "jitter is -1; expected a number from 0 to 100"),
+    ("local", {"image": 1.5}, "image is 1.5; expected a whole number >= 0"),
+    ("local", {"dimension": 0}, "dimension is 0; expected a whole number >= 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "message"), BAD, ids=[f"{n}-{m[:40]}" for n, _, m in BAD])
+def test_bad_parameters_are_named(name: str, parameters: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make_process(name, **parameters)
+
+
+def test_every_name_is_tried() -> None:
+    assert {kind for kind, _ in CASES.values()} | {"digits"} == set(PROCESSES)

@@ -1,0 +1,151 @@
+"""Processors by hand, on exact rows and on floats alike, and processes behind them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.decoders import make_decoder
+from simlab.processes import Processed, TableProcess, processors
+from simlab.rules import make_rule
+from theory.exact import sequence_law, target_law
+from theory.example_processes import random_world
+
+pytestmark = pytest.mark.exact
+
+ROW = (F(1, 2), F(1, 4), F(1, 8), F(1, 8))
+
+
+def exact(row: Any) -> np.ndarray:
+    return np.array([row], dtype=object)
+
+
+def floats(row: Any) -> np.ndarray:
+    return np.array([row], dtype=np.float64)
+
+
+def tensor(row: Any) -> torch.Tensor:
+    return torch.tensor([list(map(float, row))], dtype=torch.float64)
+
+
+by_library = pytest.mark.parametrize("make", [exact, floats, tensor], ids=["fractions", "numpy", "torch"])
+CASES: dict[str, tuple[Any, tuple[F, ...]]] = {
+    "temperature 1/2 squares": (
+        lambda rows: processors.tempered(rows, F(1, 2)),
+        (F(32, 44), F(8, 44), F(2, 44), F(2, 44)),
+    ),
+    "temperature 0 takes the likeliest": (lambda rows: processors.tempered(rows, 0), (F(1), F(0), F(0), F(0))),
+    "top-2": (lambda rows: processors.top_k(rows, 2), (F(2, 3), F(1, 3), F(0), F(0))),
+    "top-3 keeps the tie": (lambda rows: processors.top_k(rows, 3), ROW),
+    "top-9 keeps all": (lambda rows: processors.top_k(rows, 9), ROW),
+    "top-p 3/4 needs two": (lambda rows: processors.top_p(rows, F(3, 4)), (F(2, 3), F(1, 3), F(0), F(0))),
+    "top-p 4/5 needs the first of the tie": (
+        lambda rows: processors.top_p(rows, F(4, 5)),
+        (F(4, 7), F(2, 7), F(1, 7), F(0)),
+    ),
+    "a tiny top-p keeps one": (lambda rows: processors.top_p(rows, F(1, 100)), (F(1), F(0), F(0), F(0))),
+    "top-p 1 keeps all": (lambda rows: processors.top_p(rows, 1), ROW),
+}
+
+
+@by_library
+@pytest.mark.parametrize("name", CASES)
+def test_processors_by_hand(name: str, make: Any) -> None:
+    change, wanted = CASES[name]
+    found = change(make(ROW))
+    if make is exact:
+        assert tuple(found[0]) == wanted
+    else:
+        assert np.allclose(np.asarray(found[0]), np.array(wanted, dtype=float), rtol=1e-14, atol=0)
+
+
+@by_library
+def test_guidance_by_hand(make: Any) -> None:
+    """Scale 3: c^3/u^2. What the conditional row excludes stays so; where only the other does, c counts by itself."""
+    conditional, unconditional = (F(1, 2), F(1, 4), F(1, 4), F(0)), (F(1, 4), F(1, 4), F(0), F(1, 2))
+    found = processors.guided(make(conditional), make(unconditional), 3)
+    weights = (F(2), F(1, 4), F(1, 4), F(0))
+    wanted = [w / sum(weights) for w in weights]
+    assert np.allclose(np.asarray(found[0], dtype=float), np.array(wanted, dtype=float), rtol=1e-14)
+    assert np.allclose(
+        np.asarray(processors.guided(make(conditional), make(unconditional), 1)[0], dtype=float),
+        np.array(conditional, dtype=float),
+    )
+
+
+@by_library
+def test_a_mask_by_hand(make: Any) -> None:
+    allowed = np.array([[False, True, False, True]])
+    allowed = torch.tensor(allowed) if make is tensor else allowed
+    found = processors.masked(make(ROW), allowed)
+    assert np.allclose(np.asarray(found[0], dtype=float), [0, 2 / 3, 0, 1 / 3])
+    nowhere = processors.masked(make((F(1), F(0), F(0), F(0))), allowed)
+    assert np.allclose(np.asarray(nowhere[0], dtype=float), [0, 1 / 2, 0, 1 / 2])
+
+
+def test_the_order_is_that_of_samplers() -> None:
+    """Guidance, mask, temperature, top-k, top-p: on this row every other order of the last three gives another."""
+    row = (F(4, 10), F(3, 10), F(2, 10), F(1, 10))
+    other = (F(1, 4),) * 4
+    grammar = np.array([[True, True, True, False]])
+    world, plain = (TableProcess(4, 1, lambda prefix, r=r: r) for r in (row, other))
+    whole = Processed(world, F(1, 2), 2, F(3, 4), plain, 2, grammar)
+    found = whole.forward(np.zeros((1, 1), dtype=np.int64), np.zeros(1, dtype=np.int64), 1)[0, 0]
+    by_hand = [F(16) ** 2, F(9) ** 2, F(4) ** 2, F(0)]  # guided by 2 against a flat row, squared by temperature 1/2
+    by_hand = [by_hand[0], by_hand[1], F(0), F(0)]
+    kept = [by_hand[0], F(0), F(0), F(0)] if by_hand[0] / sum(by_hand) >= F(3, 4) else by_hand
+    assert tuple(found) == tuple(x / sum(kept) for x in kept)
+    assert Processed(world, top_p=F(1, 2)).forward(np.zeros((1, 1), int), np.zeros(1, int), 1)[0, 0][2] == 0
+
+
+def test_a_grammar_depends_on_the_position() -> None:
+    world = random_world(3, 3, 3, zeros=0)
+    grammar = np.array([[True, True, True], [False, True, False], [True, False, True]])
+    law = target_law(Processed(world, grammar=grammar))
+    assert {tokens[1] for tokens in law} == {1}
+    assert 1 not in {tokens[2] for tokens in law}
+    assert sum(law.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("sjd", {"window": 2}), ("sjd-pac", {"window": 2, "candidates": 3, "depth": 2}), ("speculative", {"gamma": 2})],
+)
+def test_decoders_are_lossless_to_what_is_sampled(name: str, parameters: dict[str, Any]) -> None:
+    conditional, unconditional, draft = (random_world(k, 3, 3, zeros=0) for k in (1, 2, 3))
+    target = Processed(conditional, F(1, 2), 2, F(9, 10), unconditional, 2)
+    decoder = make_decoder(name, **parameters)
+    more = {"draft": Processed(draft, top_k=2)} if decoder.needs_draft else {}
+    law, _ = sequence_law(decoder, target, make_rule("speculative"), **more)
+    assert law == target_law(target)
+    assert law != target_law(conditional)
+
+
+WORLD, OTHER = random_world(1, 3, 2, zeros=0), random_world(2, 3, 3, zeros=0)
+BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    ({"temperature": -1}, ("temperature is -1",)),
+    ({"temperature": float("nan")}, ("temperature is nan",)),
+    ({"temperature": F(2, 3)}, ("1/temperature", "exact rows")),
+    ({"top_k": 0}, ("top_k is 0", ">= 1")),
+    ({"top_p": 0}, ("top_p is 0",)),
+    ({"top_p": 1.5}, ("top_p is 1.5", "at most 1")),
+    ({"guidance": 3}, ("guidance is 3", "expected a process")),
+    ({"unconditional": WORLD}, ("guidance is 1",)),
+    ({"unconditional": OTHER, "guidance": 3}, ("(3, 3)", "expected the process's (3, 2)")),
+    ({"unconditional": WORLD, "guidance": 1.5}, ("guidance takes the power", "exact rows")),
+    ({"grammar": np.ones((2, 2), dtype=bool)}, ("(2, 2)", "(2, 3)")),
+    ({"grammar": np.ones((2, 3))}, ("float64", "expected bool")),
+    ({"grammar": np.array([[True, True, True], [False, False, False]])}, ("no token at position 1",)),
+]
+
+
+@pytest.mark.parametrize(("parameters", "told"), BAD, ids=[str(sorted(bad)) + told[0] for bad, told in BAD])
+def test_bad_processors_are_refused(parameters: dict[str, Any], told: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=re.escape(told[0])) as caught:
+        Processed(WORLD, **parameters)
+    assert all(part in str(caught.value) for part in told), str(caught.value)

@@ -1,0 +1,108 @@
+"""Inverse-CDF sampling follows its documented order of sums, in every library, to the last bit.
+
+The reference is a scalar loop in Python floats: the sums of blocks of 256 tokens, each over 16 lanes that are then
+added by halves; from the left over blocks; and in the block that is looked into from the left, to the first token whose
+cumulative mass exceeds the uniform times the total. Uniforms are put right on the edges between tokens, where any other
+order of sums gives another token.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.randomness.inverse_cdf import inverse_cdf
+
+pytestmark = pytest.mark.parity
+
+SIZES = (1, 2, 3, 17, 255, 256, 257, 300, 511, 512, 513, 1000)
+by_library = pytest.mark.parametrize(
+    "make", [np.array, partial(torch.tensor, dtype=torch.float64)], ids=["numpy", "torch"]
+)
+BLOCK, LANES = 256, 16  # the documented sizes, on which the tokens drawn depend
+LAST = 1 - 2**-53  # the largest uniform there is
+ROWS = 40
+
+
+def slowly(row: np.ndarray, uniform: float) -> int:
+    """One row, one token at a time."""
+    masses = [float(mass) for mass in row]
+    blocks = [masses[start : start + BLOCK] for start in range(0, len(masses), BLOCK)]
+    sums = [by_lanes(block) for block in blocks]
+    goal = uniform * running(sums)[-1]
+    number = next(k for k, upto in enumerate(running(sums)) if upto > goal)
+    before, upto = running([0.0, *sums])[number], running(blocks[number])
+    last = upto.index(upto[-1])
+    return number * BLOCK + next((k for k, mass in enumerate(upto) if mass + before > goal), last)
+
+
+def by_lanes(block: list[float]) -> float:
+    """The documented sum of a block."""
+    lanes = [0.0] * LANES
+    for k, mass in enumerate(block):
+        lanes[k % LANES] += mass
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [low + high for low, high in zip(lanes[:half], lanes[half:], strict=True)]
+    return lanes[0]
+
+
+def running(masses: list[float]) -> list[float]:
+    return list(accumulate(masses))
+
+
+def cases(size: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with zeros, tiny masses and gaps of whole blocks; uniforms anywhere, at both ends and on edges."""
+    rng = np.random.default_rng(size)
+    rows = rng.random((ROWS, size)) ** 3 * (rng.random((ROWS, size)) < 0.6)
+    rows[::4] *= 10.0 ** -rng.integers(0, 18, (len(rows[::4]), size))
+    rows[:, rng.integers(0, size, 3)] += 0.01
+    if size > 2 * BLOCK:
+        rows[::2, BLOCK : 2 * BLOCK] = 0
+    rows = (rows / rows.sum(axis=1, keepdims=True)).astype(dtype)
+    edges = np.cumsum(rows.astype(np.float64), axis=1)[np.arange(ROWS), rng.integers(0, size, ROWS)]
+    uniforms = [rng.random(ROWS), np.zeros(ROWS), np.full(ROWS, LAST), np.minimum(edges, LAST)]
+    return np.concatenate([rows] * 4), np.concatenate(uniforms)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_library_follows_the_documented_order(size: int, dtype: Any) -> None:
+    rows, uniforms = cases(size, dtype)
+    expected = [slowly(row, uniform) for row, uniform in zip(rows, uniforms.tolist(), strict=True)]
+    by_numpy = inverse_cdf(rows, uniforms)
+    by_torch = inverse_cdf(torch.from_numpy(rows), torch.from_numpy(uniforms))
+    assert by_numpy.tolist() == expected
+    assert by_torch.tolist() == expected
+    assert bool((rows[np.arange(len(rows)), by_numpy] > 0).all())
+
+
+def test_another_order_of_sums_would_be_seen() -> None:
+    """The edges are where orders differ: one running sum over all blocks draws other tokens."""
+    rows, uniforms = cases(1000, np.float64)
+    upto = np.cumsum(rows, axis=1)
+    other = (upto <= (uniforms * upto[:, -1])[:, None]).sum(axis=1)
+    assert (other != inverse_cdf(rows, uniforms)).any()
+
+
+@by_library
+def test_by_hand(make: Any) -> None:
+    row = [0.0, 0.25, 0.0, 0.5, 0.25, 0.0]
+    uniforms = [0.0, 0.25 - 2**-54, 0.25, 0.75 - 2**-53, 0.75, LAST]
+    assert inverse_cdf(make([row] * 6), make(uniforms)).tolist() == [1, 1, 3, 3, 4, 4]
+
+
+@by_library
+def test_rows_need_not_be_normalised_and_may_have_any_shape(make: Any) -> None:
+    rows = [[[0.0, 2.0, 2.0], [4.0, 0.0, 0.0]], [[1.0, 1.0, 2.0], [0.0, 0.0, 1e-300]]]
+    found = inverse_cdf(make(rows), make([[0.5, LAST], [0.25, 0.0]]))
+    assert found.tolist() == [[2, 0], [1, 2]]
+
+
+def test_one_token_is_always_drawn() -> None:
+    assert inverse_cdf(np.ones((3, 1)), np.array([0.0, 0.5, LAST])).tolist() == [0, 0, 0]

@@ -1,0 +1,140 @@
+"""The tape: one number a decision, whatever the batch, the order or the library.
+
+Every uniform is the Philox word its counter names: (replicate, iteration, position, purpose and lane) under the
+64-bit seed. Coins at the ends of [0, 1) decide as they must: what has no probability never happens, and what is
+certain always does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.arrays import namespace
+from simlab.randomness import Purpose, Tape
+from simlab.randomness.philox import philox4x32
+
+pytestmark = pytest.mark.parity
+
+
+def tensor(values: Any) -> torch.Tensor:
+    """``values`` as whole numbers or as float64."""
+    return torch.from_numpy(np.array(values))
+
+
+by_library = pytest.mark.parametrize("make", [np.array, tensor], ids=["numpy", "torch"])
+SEED = 0x0123456789ABCDEF
+LAST = 1 - 2**-53
+
+
+def test_a_uniform_is_the_word_its_counter_names() -> None:
+    tape = Tape(SEED, [3, 0, 8], iteration=2)
+    position = np.array([[5, 6], [0, 1], [9, 7]])
+    found = tape.uniform(position, Purpose.TARGET, lane=4)
+    for b, replicate in enumerate((3, 0, 8)):
+        for j in range(2):
+            counter = replicate, 2, int(position[b, j]), (2 << 24) | 4
+            high, low, *_ = philox4x32(*counter, 0x89ABCDEF, 0x01234567)
+            assert found[b, j] == ((high >> 5 << 26) + (low >> 6)) / 2**53
+
+
+def test_uniforms_are_the_same_numbers_in_every_library() -> None:
+    """All 53 bits of them: in float32 one in 2^25 would be 1, and draw a token past the vocabulary."""
+    tape, position = Tape(SEED, 500, 3), np.arange(2000).reshape(500, 4)
+    found = tape.uniform(torch.from_numpy(position), Purpose.DRAFT)
+    assert found.dtype == torch.float64
+    assert np.array_equal(found, tape.uniform(position, Purpose.DRAFT))
+
+
+def test_everything_in_the_counter_matters() -> None:
+    """Seed (both halves), replicate, iteration, position, purpose and lane: change one, change the number."""
+    here = np.array([[5]])
+
+    def number(seed: int = SEED, replicate: int = 1, iteration: int = 2, position: int = 5, **more: Any) -> float:
+        tape = Tape(seed, [replicate], iteration)
+        return float(tape.uniform(here * 0 + position, **{"purpose": Purpose.DRAFT, "lane": 0, **more})[0, 0])
+
+    numbers = [
+        number(),
+        number(seed=SEED + 1),
+        number(seed=SEED + (1 << 32)),
+        number(replicate=2),
+        number(iteration=3),
+        number(position=6),
+        number(lane=1),
+        *(number(purpose=purpose) for purpose in Purpose if purpose is not Purpose.DRAFT),
+    ]
+    assert len(set(numbers)) == len(numbers)
+    assert number() == numbers[0]
+
+
+def test_another_iteration_is_another_tape_of_the_same_run() -> None:
+    position = np.arange(6).reshape(3, 2)
+    moved = Tape(SEED, 3).at(7)
+    assert np.array_equal(moved.uniform(position, Purpose.ACCEPT), Tape(SEED, 3, 7).uniform(position, Purpose.ACCEPT))
+
+
+@by_library
+def test_coins_and_draws_are_their_uniforms(make: Any) -> None:
+    tape, start = Tape(SEED, 4, 1), make([3, 1, 4, 1])
+    coins = tape.uniform(start[:, None] + make([[0, 1, 2]]), Purpose.ACCEPT)
+    chances = coins + make([[2.0**-53, 0.0, 0.0]])  # the first coin succeeds by a hair, the second just fails
+    assert tape.accept_prefix(chances, start).tolist() == [1] * 4
+    assert tape.accept(chances[:, :1], start).ravel().tolist() == [True] * 4
+    assert tape.accept(coins, start).ravel().tolist() == [False] * 12
+    assert tape.accept_prefix(chances * 0 + 1, start).tolist() == [3] * 4
+    lane = tape.uniform(start[:, None], Purpose.ACCEPT, lane=2)
+    assert tape.accept(lane + 2.0**-53, start, lane=2).tolist() == [[True]] * 4
+    assert tape.accept(lane, start, lane=2).tolist() == [[False]] * 4
+
+
+@by_library
+def test_places_and_lanes_of_draws(make: Any) -> None:
+    """Draws for one place in several lanes: each has the number of its own place and lane, in any company."""
+    tape, places, lanes = Tape(SEED, 64, 3), make([[5, 5, 9]] * 64), make([0, 7, 7])
+    rows = make([[[0.125] * 8] * 3] * 64)
+    drawn = tape.draw(rows, places, Purpose.DRAFT, lanes)
+    for j, lane in enumerate((0, 7, 7)):
+        assert drawn[:, j].tolist() == (tape.uniform(places, Purpose.DRAFT, lane)[:, j] * 8 // 1).tolist()
+        alone = tape.draw(rows[:, :1], places[:, j : j + 1], Purpose.DRAFT, lanes[j : j + 1])
+        assert alone[:, 0].tolist() == drawn[:, j].tolist()
+    assert len({tuple(drawn[:, j].tolist()) for j in range(3)}) == 3
+    row = tape.draw(rows, places[:, 0], Purpose.DRAFT)
+    assert row[:, 0].tolist() == drawn[:, 0].tolist(), "one place a row: the next stands one further on"
+    assert row[:, 1].tolist() == (tape.uniform(places + 1, Purpose.DRAFT)[:, 1] * 8 // 1).tolist()
+
+
+class Forced(Tape):
+    """A tape on which every uniform is ``number``."""
+
+    number = 0.0
+
+    def uniform(self, position: Any, *others: Any, **more: Any) -> Any:
+        xp = namespace(position)
+        return xp.astype(position * 0, xp.float64) + self.number
+
+
+@by_library
+@pytest.mark.parametrize("number", [0.0, LAST])
+def test_coins_at_the_ends(make: Any, number: float) -> None:
+    """MUTANT 19: at a coin of 0, a token of no mass is neither kept nor drawn; at the last, a sure one still is."""
+    tape, here = Forced(0, 1), make([0])
+    tape.number = number
+    assert tape.accept(make([[0.0]]), here).tolist() == [[False]]
+    assert tape.accept(make([[1.0]]), here).tolist() == [[True]]
+    assert tape.accept_prefix(make([[1.0, 1.0, 0.0, 1.0]]), here).tolist() == [2]
+    row = make([[[0.0, 0.5, 0.0, 0.5, 0.0]]])
+    assert tape.draw(row, here, Purpose.TARGET).tolist() == [[1 if number == 0 else 3]]
+    assert tape.draw_again(row, here, None)[0].tolist() == [[1 if number == 0 else 3]]
+
+
+def test_noise_that_stays_with_its_position() -> None:
+    """The same row gives the same token in every iteration; other draws change."""
+    rows, here = np.full((64, 1, 8), 0.125), np.zeros(64, dtype=np.int64)
+    again = [Tape(SEED, 64, iteration).draw_again(rows, here, None)[0].tolist() for iteration in (0, 1, 9)]
+    fresh = [Tape(SEED, 64, iteration).draw(rows, here, Purpose.TARGET).tolist() for iteration in (0, 1, 9)]
+    assert again[0] == again[1] == again[2]
+    assert fresh[0] != fresh[1] != fresh[2]

@@ -1,0 +1,108 @@
+"""Which tokens of a codebook count as near: the order, its ties, and where measures must agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simlab.rules import codebook_distances, codebook_neighbours, make_rule
+
+pytestmark = pytest.mark.property
+
+LINE = np.array([[0.0], [1.0], [3.0], [7.0]])
+SIZES = st.integers(2, 9)
+
+
+@st.composite
+def codebooks(draw: st.DrawFn) -> np.ndarray:
+    """Vectors of small whole numbers, none of length 0; equal ones and equal distances occur."""
+    size, dimensions = draw(SIZES), draw(st.integers(1, 3))
+    entry = st.integers(-3, 3)
+    vector = st.lists(entry, min_size=dimensions, max_size=dimensions).filter(any)
+    return np.array(draw(st.lists(vector, min_size=size, max_size=size)), dtype=float)
+
+
+def test_by_hand() -> None:
+    assert codebook_neighbours(LINE, 3).tolist() == [[1, 2, 3], [0, 2, 3], [1, 0, 3], [2, 1, 0]]
+    assert codebook_neighbours(LINE, 1).tolist() == [[1], [0], [1], [2]]
+    assert codebook_distances(LINE).tolist() == [[0, 1, 3, 7], [1, 0, 2, 6], [3, 2, 0, 4], [7, 6, 4, 0]]
+
+
+def test_measures_by_hand() -> None:
+    """Token 0 is near 1 in the plane, but points where 2 does."""
+    book = [[1.0, 0.0], [1.0, 1.0], [9.0, 0.5]]
+    assert codebook_neighbours(book, 1).tolist()[0] == [1]
+    assert codebook_neighbours(book, 1, "cosine").tolist()[0] == [2]
+    assert codebook_neighbours(book, 1, normalised=True).tolist()[0] == [2]
+    assert codebook_distances([[3.0, 0.0], [0.0, 0.5]], normalised=True)[0, 1] == pytest.approx(2**0.5)
+
+
+@given(codebooks(), st.booleans())
+def test_nearest_first_and_never_itself(book: np.ndarray, normalised: bool) -> None:
+    """Every list holds all other tokens; distances do not fall along it; equally far tokens stand by number."""
+    far = codebook_distances(book, normalised)
+    near = codebook_neighbours(book, len(book) - 1, normalised=normalised)
+    assert near.dtype == np.int64
+    for x, row in enumerate(near.tolist()):
+        assert sorted(row) == [y for y in range(len(book)) if y != x]
+        assert row == sorted(row, key=lambda y: (far[x, y], y))
+    for count in range(1, len(book)):
+        shorter = codebook_neighbours(book, count, normalised=normalised)
+        assert shorter.tolist() == near[:, :count].tolist()
+
+
+@given(codebooks())
+def test_distances_are_those_of_the_vectors(book: np.ndarray) -> None:
+    gaps = np.sqrt(((book[:, None] - book[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(codebook_distances(book), gaps, rtol=0, atol=1e-12)
+    unit = book / np.sqrt((book**2).sum(axis=1))[:, None]
+    cosine = np.clip(unit @ unit.T, -1, 1)
+    np.testing.assert_allclose(codebook_distances(book, normalised=True) ** 2, 2 - 2 * cosine, rtol=0, atol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), SIZES, st.integers(1, 5))
+def test_cosine_is_l2_of_vectors_of_one_length(seed: int, size: int, dimensions: int) -> None:
+    """The measures agree where all vectors have one length; and cosine does not see lengths."""
+    random = np.random.default_rng(seed)
+    book = random.normal(size=(size, dimensions))
+    cosine = codebook_neighbours(book, size - 1, "cosine")
+    assert np.array_equal(cosine, codebook_neighbours(book, size - 1, normalised=True))
+    stretched = book * 2.0 ** random.integers(-3, 4, (size, 1))
+    assert np.array_equal(cosine, codebook_neighbours(stretched, size - 1, "cosine"))
+    unit = book / np.linalg.norm(book, axis=1, keepdims=True)
+    np.testing.assert_allclose(codebook_distances(unit), codebook_distances(book, normalised=True), rtol=0, atol=1e-12)
+
+
+def test_ties_go_by_number() -> None:
+    same = np.ones((4, 2))
+    assert codebook_neighbours(same, 3).tolist() == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
+    cross = [[0, 1], [0, 0], [1, 0], [0, -1], [-1, 0]]
+    assert codebook_neighbours(cross, 4)[1].tolist() == [0, 2, 3, 4]
+
+
+@given(codebooks(), st.integers(0, 2**16))
+def test_random_neighbours_depend_on_the_seed_alone(book: np.ndarray, seed: int) -> None:
+    size = len(book)
+    found = codebook_neighbours(book, size - 1, "random", seed=seed)
+    assert np.array_equal(found, codebook_neighbours(book[::-1] * 3, size - 1, "random", normalised=True, seed=seed))
+    for x, row in enumerate(found.tolist()):
+        assert sorted(row) == [y for y in range(size) if y != x]
+
+
+def test_random_neighbours_are_spread_evenly() -> None:
+    """Over many seeds each other token comes first equally often; five standard errors."""
+    first = np.array([codebook_neighbours(LINE, 1, "random", seed=seed)[:, 0] for seed in range(3000)])
+    for x in range(4):
+        share = np.bincount(first[:, x], minlength=4) / len(first)
+        assert share[x] == 0
+        assert abs(np.delete(share, x) - 1 / 3).max() < 5 * np.sqrt(2 / 9 / len(first))
+
+
+def test_a_table_of_neighbours_is_what_lantern_takes() -> None:
+    """Token 2 is drafted; with one neighbour, 1, it is kept with p(2) + p(1), with two also with p(0)."""
+    p, q = [[0.125, 0.25, 0.125, 0.5]], [[0.0, 0.0, 1.0, 0.0]]
+    for count, kept in ((1, 0.375), (2, 0.5), (3, 1.0)):
+        rule = make_rule("lantern", neighbours=codebook_neighbours(LINE, count), delta=1)
+        assert rule.accept(p, q, [2]).tolist() == [kept]

@@ -1,0 +1,153 @@
+"""What a rule accepts and emits, in rationals.
+
+First small cases computed by hand, then every rule with every parameter against the slow rules of
+:mod:`tests.support.oracles`, which follow the papers token by token: on random pmfs with zeros and ties the acceptance
+of each token, the residual, the acceptance and the law are equal as fractions.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simlab.rules import RULES, make_rule
+from tests.support import oracles
+from tests.support.cases import line
+from tests.support.strategies import pairs, parameters
+from theory.exact import acceptance, step_law
+
+pytestmark = pytest.mark.exact
+
+P = (F(1, 2), F(1, 3), F(1, 6))
+Q = (F(1, 6), F(1, 3), F(1, 2))
+
+BY_HAND = [
+    # rule, parameters, acceptance of each token, law
+    ("speculative", {}, (1, 1, F(1, 3)), P),
+    ("amplify", {"k": 2}, (1, 1, F(2, 3)), (F(1, 3), F(1, 3), F(1, 3))),
+    ("amplify", {"k": 0.5}, (1, F(1, 2), F(1, 6)), (F(3, 4), F(1, 6), F(1, 12))),
+    ("amplify", {"k": 0}, (0, 0, 0), (1, 0, 0)),
+    ("addition", {"epsilon": F(1, 6)}, (1, 1, F(2, 3)), (F(1, 3), F(1, 3), F(1, 3))),
+    ("addition", {"epsilon": 0.1}, (1, 1, F(8, 15)), (F(2, 5), F(1, 3), F(4, 15))),
+    ("grouped", {"labels": [0, 1, 1]}, (1, F(3, 5), F(3, 5)), (F(1, 2), F(1, 5), F(3, 10))),
+    ("grouped", {"labels": [0, 1, 0]}, (1, 1, 1), Q),
+    ("grouped", {"labels": [5, 5, 2]}, (1, 1, F(1, 3)), P),
+    ("grouped-group-residual", {"labels": [5, 5, 2]}, (1, 1, F(1, 3)), (F(11, 30), F(7, 15), F(1, 6))),
+    ("dynamic-grouped", {"size": 3}, (1, 1, F(3, 5)), (F(11, 30), F(1, 3), F(3, 10))),
+    ("dynamic-grouped", {"size": 3, "window": "clamped"}, (1, F(3, 5), F(1, 3)), (F(19, 30), F(1, 5), F(1, 6))),
+    ("dynamic-grouped", {"size": 3, "window": "printed"}, (1, F(3, 5), 0), (F(4, 5), F(1, 5), 0)),
+    ("dynamic-grouped", {"size": 3, "max_gap": F(1, 6)}, (1, 1, F(3, 5)), (F(11, 30), F(1, 3), F(3, 10))),
+    ("dynamic-grouped", {"size": 3, "max_gap": 0.16}, (1, 1, F(1, 3)), P),
+    ("gsd-reference", {"below": 0, "above": 1}, (1, 1, F(3, 5)), (F(11, 30), F(1, 3), F(3, 10))),
+    ("gsd-reference", {"below": 0, "above": 1, "max_gap": F(1, 6)}, (1, 1, F(1, 3)), P),
+    ("gsd-reference", {}, (1, 1, F(1, 3)), P),
+    (
+        "lantern-reference",
+        {"neighbours": [[], [], [1]], "delta": F(1, 2)},
+        (*P[:2], F(1, 2)),
+        (F(1, 2), F(1, 6), F(1, 3)),
+    ),
+    ("typical", {}, (1, 1, 1), Q),
+    ("typical", {"epsilon": F(1, 4), "delta": 1}, (1, 1, 0), (F(5, 12), F(1, 2), F(1, 12))),
+    ("optimal-lossy", {"tv": 0}, (1, 1, F(1, 3)), P),
+    ("optimal-lossy", {"tv": F(1, 6)}, (1, 1, F(2, 3)), (F(1, 3), F(1, 3), F(1, 3))),
+    ("optimal-lossy", {"tv": 0.5}, (1, 1, 1), Q),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "accepts", "law"), BY_HAND)
+def test_cases_by_hand(name: str, parameters: dict[str, Any], accepts: Any, law: Any) -> None:
+    rule = make_rule(name, **parameters)
+    assert [rule.accept(P, Q, x) for x in range(3)] == list(accepts)
+    assert step_law(rule, P, Q).tolist() == list(law)
+    assert acceptance(rule, P, Q) == sum(q * a for q, a in zip(Q, accepts, strict=True))
+
+
+def test_distance_filter_by_hand() -> None:
+    """Tokens on a line: token 2 loses its window neighbour 1 at distance 1, but only if that is too far."""
+    near = {"size": 3, "distances": line(3)}
+    assert make_rule("dynamic-grouped", max_distance=1, **near).accept(P, Q, 2) == F(3, 5)
+    assert make_rule("dynamic-grouped", max_distance=0.5, **near).accept(P, Q, 2) == F(1, 3)
+    strict = {"below": 0, "above": 1, "distances": line(3)}
+    assert make_rule("gsd-reference", max_distance=1, **strict).accept(P, Q, 2) == F(1, 3)
+    assert make_rule("gsd-reference", max_distance=1.5, **strict).accept(P, Q, 2) == F(3, 5)
+
+
+@pytest.mark.parametrize(("size", "kept"), [(2, 0), (4, 0), (5, 0), (6, 1)])
+def test_printed_slice_finds_the_first_of_equal_values(size: int, kept: int) -> None:
+    """Four equal values: each draft is found at index 0, so the slice starts before the list: empty up to [-2:2]."""
+    flat = (F(1, 4),) * 4
+    rule = make_rule("dynamic-grouped", size=size, window="printed")
+    assert [rule.accept(flat, flat, x) for x in range(4)] == [kept] * 4
+
+
+def test_a_group_without_draft_mass_rejects() -> None:
+    """Rank 1 of 3 at G = 2 has the slice of ranks 0 and 1 only; a filter takes the drafted token itself out."""
+    rule = make_rule("gsd-reference", below=0, above=0, max_gap=0)
+    assert rule.accept(P, Q, 2) == 0
+    assert make_rule("dynamic-grouped", size=1, window="printed").accept(P, Q, 0) == 0
+
+
+@pytest.mark.parametrize("name", RULES)
+@settings(max_examples=100)
+@given(data=st.data())
+def test_every_rule_is_the_slow_one(name: str, data: st.DataObject) -> None:
+    p, q = data.draw(pairs())
+    chosen = data.draw(parameters(name, len(p)))
+    rule, slow = make_rule(name, **chosen), oracles.RULES[name](**chosen)
+    for x in range(len(p)):
+        assert rule.accept(p, q, x) == slow.accept(p, q, x)
+        assert rule.residual(p, q, x).tolist() == list(slow.after(p, q, x))
+    assert acceptance(rule, p, q) == slow.acceptance(p, q)
+    assert tuple(step_law(rule, p, q)) == slow.law(p, q)
+
+
+def test_the_comparison_tells_readings_apart() -> None:
+    """The slow rules are no echo: each reading of Algorithm 3 differs from the others somewhere."""
+    laws = {w: oracles.dynamic_grouped(size=3, window=w).law(P, Q) for w in ("printed", "clamped", "centred")}
+    assert len(set(laws.values())) == 3
+
+
+@pytest.mark.parametrize("name", RULES)
+@given(data=st.data())
+def test_fractions_in_fractions_out_and_floats_in_floats_out(name: str, data: st.DataObject) -> None:
+    p, q = data.draw(pairs())
+    rule = make_rule(name, **data.draw(parameters(name, len(p))))
+    law, kept = step_law(rule, p, q), acceptance(rule, p, q)
+    assert {type(mass) for mass in law} == {type(kept)} == {F}
+    assert sum(law) == 1
+    floating = np.array(p, dtype=float), np.array(q, dtype=float)
+    assert step_law(rule, *floating).dtype == np.float64
+    assert type(acceptance(rule, *floating)) is float
+    np.testing.assert_allclose(step_law(rule, *floating), np.array(law, dtype=float), rtol=0, atol=1e-14)
+    assert acceptance(rule, *floating) == pytest.approx(float(kept), rel=0, abs=1e-14)
+
+
+@pytest.mark.parametrize("integers", [[0, 1, 0], np.array([0, 1, 0])])
+def test_integers_beside_floats_are_floats(integers: Any) -> None:
+    law = step_law(make_rule("speculative"), integers, [0.25, 0.5, 0.25])
+    assert law.tolist() == [0, 1, 0]
+    assert law.dtype == np.float64
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_batches_of_rows(exact: bool) -> None:
+    rule = make_rule("grouped", labels=[0, 1, 1])
+    kind = object if exact else float
+    p, q = np.array([[P, Q], [P, P]], dtype=kind), np.array([[Q, P], [P, Q]], dtype=kind)
+    law, kept = step_law(rule, p, q), acceptance(rule, p, q)
+    assert (law.shape, kept.shape) == ((2, 2, 3), (2, 2))
+    for place in np.ndindex(2, 2):
+        assert law[place].tolist() == step_law(rule, p[place], q[place]).tolist()
+        assert kept[place] == acceptance(rule, p[place], q[place])
+
+
+def test_float_parameters_are_the_decimals_a_person_typed() -> None:
+    """0.1 means 1/10 in an exact run, not the binary number next to it."""
+    assert make_rule("addition", epsilon=0.1).accept([F(1), F(0)], [F(0), F(1)], 1) == F(1, 10)
+    assert make_rule("amplify", k=1.1).accept([F(1, 2), F(1, 2)], [F(1, 3), F(2, 3)], 1) == F(33, 40)

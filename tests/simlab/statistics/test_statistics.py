@@ -1,0 +1,451 @@
+"""The tests of ``simlab.statistics`` compute what they say: against SciPy, by enumeration, by their own inverses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction as F
+from math import inf, lgamma, log
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest, chi2, energy_distance, fisher_exact, power_divergence
+from scipy.stats.contingency import chi2_contingency
+
+from simlab.statistics import (
+    LEAST,
+    POWER,
+    Cells,
+    ConcentrationTest,
+    Directed,
+    Energy,
+    EnergyOnLine,
+    ExactG,
+    Gaussian,
+    GTest,
+    Law,
+    MeanTest,
+    PermutationTest,
+    Planned,
+    ProportionTest,
+    Sequential,
+    Stated,
+    TwoSampleG,
+    estimate,
+    holm,
+    mean_interval,
+    median_distance,
+    paired,
+    proportion_interval,
+    tally,
+    tv_sample_size,
+    tv_upper,
+    weissman,
+)
+from simlab.statistics.goodness import williams
+from simlab.statistics.proportions import binomial_p_value, binomial_power
+
+pytestmark = pytest.mark.statistical
+
+LAW = {"a": 0.5, "b": 0.25, "c": 0.2495, "d": 0.0004, "e": 0.0001}
+THREE = [0.5, 0.3, 0.2]
+
+
+def compositions(n: int, outcomes: int) -> Iterator[tuple[int, ...]]:
+    """All counts of n observations."""
+    if outcomes == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for rest in compositions(n - first, outcomes - 1):
+            yield (first, *rest)
+
+
+def chance(counts: np.ndarray, mass: Any) -> np.ndarray:
+    """The multinomial probability of each row."""
+    logs = [
+        lgamma(sum(row) + 1) + sum(x * log(p) - lgamma(x + 1) for x, p in zip(row, mass, strict=True)) for row in counts
+    ]
+    return np.exp(logs)
+
+
+# Laws, counts and cells ----------------------------------------------------------------------------------------
+
+
+def test_rare_outcomes_share_a_cell() -> None:
+    law = Law(LAW)
+    cells = Cells.of(law, 1000)
+    assert cells.totals(law.counts({"d": 3, "e": 2, "c": 10, "a": 1, "b": 4})[0]).tolist() == [5, 10, 4, 1]
+    assert (cells.mass * 1000).tolist() == pytest.approx([0.5, 249.5, 250, 500])
+    assert (Cells.of(law, 100_000).mass * 100_000 >= LEAST).sum() == 4
+    assert cells.hidden == pytest.approx(0.0005)
+    assert Cells.of(law, 100_000).hidden == 0, "one that is alone hides nothing"
+    assert Cells.of(Law({0: 0.5, 1: 0.5}), 1000).freedom == 1
+    assert Cells.of(Law(LAW), 10**6).freedom == 4
+    assert Cells.of(Law(LAW), 30).freedom == 0
+
+
+def test_a_mapping_an_array_and_rationals_are_the_same() -> None:
+    named, row = GTest({"x": F(1, 2), "y": F(3, 10), "z": F(1, 5)}), GTest(THREE)
+    assert named.p_value({"x": 480, "y": 330, "z": 190}) == row.p_value([480, 330, 190])
+    assert row.p_value({0: 480, 1: 330, 2: 190}) == row.p_value([480, 330, 190])
+    assert row.p_value([[480, 330, 190], [500, 300, 200]]).tolist() == [row.p_value([480, 330, 190]), 1]
+
+
+@pytest.mark.parametrize("make", [GTest, ExactG, lambda law: Directed(law, [0.4, 0.3, 0.3, 0])])
+def test_what_the_law_excludes_is_never_forgiven(make: Callable[[Any], Any]) -> None:
+    test = make([0.5, 0.3, 0.2, 0])
+    assert test.p_value([50, 30, 20, 0]) > 0.01
+    assert test.p_value([50, 30, 20, 1]) == 0
+    assert test.p_value({0: 50, 1: 30, 2: 20, "never heard of": 1}) == 0
+
+
+def test_tally() -> None:
+    assert tally(np.array([[0, 1], [1, 1], [0, 1]])) == {(0, 1): 2, (1, 1): 1}
+    assert tally(np.array([3, 3, 2])) == {2: 1, 3: 2}
+
+
+# P-values ------------------------------------------------------------------------------------------------------
+
+
+def test_g_is_scipys_with_williams_correction() -> None:
+    counts, expected = [480, 330, 190], [500, 300, 200]
+    statistic = power_divergence(counts, expected, lambda_="log-likelihood").statistic / williams(1000, np.array(THREE))
+    assert GTest(THREE).p_value(counts) == pytest.approx(chi2.sf(statistic, 2))
+    assert williams(1000, np.full(4, 0.25)) == pytest.approx(1 + (16 - 1) / (6 * 1000 * 3))
+
+
+def test_a_law_of_one_outcome() -> None:
+    test = GTest({3: 1})
+    assert (test.p_value({3: 100}), test.p_value({3: 99, 4: 1})) == (1, 0)
+    assert test.detectable(1000, 1e-6, 0.999) == pytest.approx(1 - 0.001 ** (1 / 1000))
+    assert ExactG({3: 1}).p_value({3: 100}) == 1
+
+
+def test_too_few_for_cells_detects_nothing_and_says_so() -> None:
+    test = GTest(THREE)
+    assert test.p_value([30, 0, 0]) == 1
+    assert test.detectable(30, 0.01) == inf
+    assert "detects nothing" in str(test.stated(30, 0.01))
+
+
+def test_two_cells_are_binomial() -> None:
+    for seen in (0, 20, 30, 41, 100):
+        expected = min(1.0, 2 * min(binomtest(seen, 100, 0.3, a).pvalue for a in ("less", "greater")))
+        assert GTest([0.3, 0.7]).p_value([seen, 100 - seen]) == pytest.approx(expected)
+        assert ProportionTest(0.3).p_value(seen, 100) == pytest.approx(expected)
+
+
+def test_exact_g_is_enumeration_over_its_statistic() -> None:
+    """Ranked by its p-value, the probabilities of all counts add up to that p-value, out to 1e-15 and less."""
+    counts = np.array(list(compositions(30, 3)))
+    p_values, probabilities = ExactG(THREE).p_value(counts), chance(counts, THREE)
+    order = np.argsort(p_values, kind="stable")
+    upto = np.searchsorted(p_values[order], p_values[order], side="right") - 1
+    sums = probabilities[order].cumsum()[upto]
+    assert p_values[order] == pytest.approx(sums, rel=1e-9)
+    assert p_values.min() < 1e-15
+    g = power_divergence(counts, 30 * np.array(THREE), axis=1, lambda_="log-likelihood").statistic
+    assert np.corrcoef(np.argsort(np.argsort(-g)), np.argsort(np.argsort(p_values)))[0, 1] > 0.999
+
+
+@pytest.mark.parametrize("wrong", [[0.4, 0.3, 0.3], [0.1, 0.1, 0.8]])
+@pytest.mark.parametrize("level", [0.05, 1e-6])
+def test_exact_powers_are_enumerated_powers(wrong: list[float], level: float) -> None:
+    counts = np.array(list(compositions(40, 3)))
+    for test in (ExactG(THREE), Directed(THREE, [0.3, 0.3, 0.4])):
+        expected = chance(counts, wrong)[test.p_value(counts) <= level].sum()
+        assert test.power_against(40, level, wrong) == pytest.approx(expected, rel=1e-9)
+
+
+def test_directed_is_enumeration_out_to_its_last_tail() -> None:
+    counts, towards = np.array(list(compositions(40, 3))), np.array([0.25, 0.3, 0.45])
+    test = Directed(THREE, towards)
+    p_values, probabilities = test.p_value(counts), chance(counts, THREE)
+    order = np.argsort(p_values, kind="stable")
+    upto = np.searchsorted(p_values[order], p_values[order] * (1 + 1e-9), side="right") - 1
+    assert p_values[order] == pytest.approx(probabilities[order].cumsum()[upto], rel=1e-7)
+    assert p_values.min() < 1e-25
+    ratios = counts @ np.log(towards / THREE)
+    assert np.corrcoef(np.argsort(np.argsort(-ratios)), np.argsort(np.argsort(p_values)))[0, 1] > 0.999
+
+
+def test_directed_with_many_observations_is_the_binomial() -> None:
+    """Two outcomes: the ratio orders by the number of the second, so the p-value is a binomial tail."""
+    test = Directed([0.995, 0.005], [0.99, 0.01])
+    for n, seen in [(10**4, 90), (10**4, 130), (10**6, 5400), (10**6, 5600)]:
+        assert test.p_value([n - seen, seen]) == pytest.approx(binom.sf(seen - 1, n, 0.005), rel=1e-6)
+
+
+def test_directed_has_the_most_power_towards_its_alternative() -> None:
+    wrong = [0.45, 0.3, 0.25]
+    for level in (0.01, 1e-6):
+        best = Directed(THREE, wrong).power_against(500, level, wrong)
+        assert best > GTest(THREE).power_against(500, level, wrong)
+        assert best > Directed(THREE, [0.55, 0.25, 0.2]).power_against(500, level, wrong)
+
+
+def test_directed_towards_what_the_law_excludes() -> None:
+    test = Directed([0.5, 0.5, 0], [0.25, 0.25, 0.5])
+    assert test.most == 0.5
+    assert test.power(10, 1e-6, 0.5) == pytest.approx(1 - 0.5**10)
+    assert test.p_value([9, 1, 0]) == 1
+
+
+def test_two_samples_are_scipys() -> None:
+    first, second = np.array([300, 420, 280]), np.array([350, 380, 270])
+    g = chi2_contingency([first, second], correction=False, lambda_="log-likelihood")
+    assert TwoSampleG().p_value(first, second) == pytest.approx(g.pvalue, rel=0.01)
+    assert TwoSampleG().p_value(first, second) > g.pvalue, "the correction lowers G"
+    assert TwoSampleG().p_value([40, 60], [60, 40]) == pytest.approx(fisher_exact([[40, 60], [60, 40]])[1])
+    assert TwoSampleG().p_value({"a": 40, "b": 60}, {"b": 40, "a": 60}) == TwoSampleG().p_value([40, 60], [60, 40])
+
+
+def test_two_samples_are_pooled_to_the_cells_there_are() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.multinomial(2000, np.full(100, 0.01), 2)
+    for cells in (2, 3, 10, 64):
+        table = TwoSampleG(cells)._pooled(np.stack([first, second]))
+        assert table.shape[1] <= cells
+        assert table.sum(axis=1).tolist() == [2000, 2000]
+        assert (table.sum(axis=0) >= 2 * LEAST).all()
+    assert TwoSampleG().p_value([1, 1, 1], [1, 1, 1]) == 1
+
+
+def test_distances_of_samples() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=30), rng.normal(size=40) + 0.3
+    points = np.concatenate([first, second])[:, None]
+    weights = np.repeat([1 / 30, -1 / 40], [30, 40])[None]
+    for kernel in (Energy(), EnergyOnLine()):
+        assert kernel.squared(points)(weights)[0] ** 0.5 == pytest.approx(energy_distance(first, second))
+    near = np.exp(-((points - points.T) ** 2) / (2 * 0.7**2))
+    assert Gaussian(0.7).squared(points)(weights)[0] == pytest.approx(float((weights @ near @ weights.T)[0, 0]))
+    assert median_distance([0, 1, 3]) == 2
+
+
+def test_a_permutation_p_value_is_the_share_of_splits() -> None:
+    """Three against three numbers far apart: the split seen and its mirror image, of twenty."""
+    test = PermutationTest(Energy(), permutations=20_000, seed=1)
+    share = test.p_value([0, 0.1, 0.2], [10, 10.1, 10.2])
+    assert binom.cdf(round(share * 20_001) - 1, 20_000, 0.1) > 1e-7
+    assert binom.sf(round(share * 20_001) - 2, 20_000, 0.1) > 1e-7
+    assert share == test.p_value([0, 0.1, 0.2], [10, 10.1, 10.2]), "the same seed, the same permutations"
+    assert share == PermutationTest(EnergyOnLine(), 20_000, 1).p_value([0, 0.1, 0.2], [10, 10.1, 10.2])
+
+
+def test_binomial_power_is_a_sum_over_p_values() -> None:
+    for n, rate, level, true in [
+        (50, 0.3, 0.05, 0.45),
+        (200, 0.01, 1e-3, 0.05),
+        (7, 0.5, 1e-6, 0.9),
+        (20, 0, 0.1, 0.3),
+    ]:
+        seen = np.arange(n + 1)
+        rejected = binomial_p_value(seen, n, rate) <= level
+        assert binomial_power(n, level, rate, true) == pytest.approx(
+            binom.pmf(seen, n, true)[rejected].sum(), abs=1e-12
+        )
+
+
+def test_holm() -> None:
+    assert holm({"a": 1e-9, "b": 0.03, "c": 0.9, "d": 0.012}, 0.05) == pytest.approx({"a": 4e-9, "d": 0.036})
+    assert holm({}, 0.05) == {}
+
+
+def test_means() -> None:
+    first, second = np.array([1.0, 2, 3, 4]), np.array([0.5, 1.4, 2.6, 3.5])
+    apart = paired(first, second)
+    assert apart == estimate(first - second)
+    assert (apart.mean, apart.n) == (pytest.approx(0.5), 4)
+    assert apart.error == pytest.approx(np.std(first - second, ddof=1) / 2)
+    assert str(apart) == "0.5 ± 0.041 (n = 4)"
+    low, high = apart.interval(0.95)
+    assert (low + high) / 2 == pytest.approx(0.5)
+    assert high - low == pytest.approx(2 * 3.18245 * apart.error, rel=1e-5)
+
+
+def test_a_mean_is_in_its_interval_just_when_its_p_value_says_so() -> None:
+    values = np.random.default_rng(0).random(400)
+    low, high = mean_interval(values, 0.99, 0, 1)
+    for edge in (low, high):
+        assert MeanTest(edge, 0, 1).p_value(values) == pytest.approx(0.01)
+    assert proportion_interval(0, 100, 0.95)[0] == 0
+    assert proportion_interval(30, 100, 0.95) == pytest.approx(binomtest(30, 100).proportion_ci(0.95))
+
+
+# Plans ---------------------------------------------------------------------------------------------------------
+
+PLANNED: dict[str, tuple[Planned, int]] = {
+    "g": (GTest(np.full(16, 1 / 16)), 4000),
+    "g, pooled": (GTest([0.5, 0.3, 0.19, 0.006, 0.004]), 2000),
+    "g, two cells": (GTest([0.3, 0.7]), 500),
+    "exact g": (ExactG(THREE), 60),
+    "directed": (Directed(THREE, [0.3, 0.3, 0.4]), 300),
+    "sequential": (Sequential(THREE), 3000),
+    "two samples": (TwoSampleG(16), 3000),
+    "permutations, energy": (PermutationTest(Energy(1), 9999), 2000),
+    "permutations, mmd": (PermutationTest(Gaussian(1), 9999), 2000),
+    "concentration": (ConcentrationTest(Gaussian(1)), 2000),
+    "proportion": (ProportionTest(0.3), 1000),
+    "mean": (MeanTest(0.4, 0, 1), 2000),
+    "mean, known spread": (MeanTest(0.4, 0, 1, spread=0.1), 2000),
+}
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_plans_are_inverses_of_the_power(name: str) -> None:
+    test, n = PLANNED[name]
+    level, power = 1e-3, 0.9
+    smallest = test.detectable(n, level, power)
+    assert 0 < smallest < test.most
+    assert test.power(n, level, smallest * (1 + 1e-6)) >= power > test.power(n, level, smallest * (1 - 1e-3))
+    assert test.detectable(n, level, 0.99) > smallest
+    assert test.detectable(n, level / 10 if "permutations" not in name else level / 2, power) >= smallest
+    size = test.sample_size(smallest, level, power)
+    assert test.power(size, level, smallest) >= power > test.power(size - 1, level, smallest)
+    assert size <= n * 1.03, "n is enough; so is what is found, give or take a step of the threshold"
+    assert size > n / 2
+    assert test.stated(n, level, power) == Stated(n, level, smallest, power, test.unit)
+
+
+def test_what_is_stated_is_one_line() -> None:
+    assert str(Stated(200_000, 1e-6, 0.01328)) == (
+        "n = 200,000, false alarms 1e-06, detects TV 0.0133 with power 0.999"
+    )
+    assert POWER == 0.999
+    assert GTest(THREE).stated(1000, 0.01).unit == "TV"
+    assert ConcentrationTest(Gaussian(1)).stated(1000, 0.01).unit == "MMD"
+
+
+def test_the_smallest_detectable_deviation_is_detected() -> None:
+    """In cells of equal mass, an even deviation of that TV has just the promised power, any other has more."""
+    test, level = GTest(np.full(4, 0.25)), 1e-6
+    smallest = test.detectable(50_000, level)
+    even = 0.25 + smallest / 2 * np.array([1, 1, -1, -1])
+    uneven = 0.25 + smallest * np.array([1, -1, 0, 0])
+    assert test.power(50_000, level, smallest) == pytest.approx(POWER, abs=1e-9)
+    assert test.power_against(50_000, level, even) == pytest.approx(POWER, abs=1e-4)
+    assert test.power_against(50_000, level, uneven) > POWER
+    assert test.power_against(50_000, level, np.full(4, 0.25)) == pytest.approx(level)
+
+
+def test_pooling_is_paid_for() -> None:
+    """A deviation among outcomes that share a cell is not seen: what is said to be detectable counts it in."""
+    test = GTest([0.4, 0.3, 0.1, *[0.002] * 100])
+    assert test.cells(2000).hidden == pytest.approx(0.2)
+    assert test.detectable(2000, 1e-3) > 0.2
+    assert test.power_against(2000, 1e-3, [0.4, 0.3, 0.1, *[0.004, 0] * 50]) < 0.01
+
+
+def test_a_rare_cell_does_not_count_as_a_degree_of_freedom_in_plans() -> None:
+    """Expected a tenth of a time, it adds next to nothing to G; the even deviation of the rest has the least power."""
+    test = GTest([0.0005, *[0.2498750] * 4])
+    even = np.array([0, *[0.05, -0.05] * 2]) * 0.9
+    for level in (0.01, 1e-6):
+        least, found = test.power(200, level, 0.09), test.power_against(200, level, test.law.mass + even)
+        assert found - 0.04 < least < found
+
+
+def test_a_rare_cell_is_seen() -> None:
+    """What was expected once and seen 30 times raises the alarm, though all that is frequent is as expected."""
+    law = [0.5, 0.3, 0.199, 0.001]
+    assert GTest(law).p_value([500, 300, 199, 1]) > 0.5
+    assert GTest(law).p_value([485, 291, 194, 30]) < 1e-20
+    assert GTest(law).power_against(1000, 1e-6, [0.485, 0.291, 0.194, 0.03]) > 0.999
+
+
+def test_what_exact_g_detects_is_a_bound_for_all_shapes() -> None:
+    """The power at TV d is below that of every law d away, of hundreds tried; and the closest comes close."""
+    test, n, level, deviation = ExactG(THREE), 40, 0.01, 0.3
+    bound = test.power(n, level, deviation)
+    angles, powers = np.linspace(0, 2 * np.pi, 60, endpoint=False), []
+    for angle in angles:
+        shape = np.array([np.cos(angle), np.cos(angle + 2 * np.pi / 3), np.cos(angle + 4 * np.pi / 3)])
+        wrong = np.array(THREE) + deviation * shape / (abs(shape).sum() / 2)
+        if (wrong >= 0).all():
+            powers.append(test.power_against(n, level, wrong))
+    assert len(powers) > 10
+    assert bound <= min(powers)
+    assert bound > min(powers) - 0.2
+
+
+def test_a_critical_g_raises_the_alarm_however_it_is_rounded() -> None:
+    test, n, counts = ExactG(THREE), 30, np.array(list(compositions(30, 3)))
+    g = power_divergence(counts, n * np.array(THREE), axis=1, lambda_="log-likelihood").statistic
+    for level in (0.05, 0.01, 1e-3, 1e-6):
+        critical = test._critical(n, level)
+        assert (test.p_value(counts[g >= critical]) <= level).all()
+        assert critical < g[test.p_value(counts) <= level].min() + 4 * test._step(n)
+    assert test._critical(3, 1e-6) == inf
+
+
+def test_a_bound_on_points_is_one_whatever_the_kernel() -> None:
+    """Points that a kernel holds for wholly different are always r apart: not the least surprising."""
+    assert ConcentrationTest(Gaussian(1e-3)).p_value([1, 2, 3], [4, 5]) == 1
+    far = [-1.0] * 50, [1.0] * 50
+    assert ConcentrationTest(EnergyOnLine(1)).most == pytest.approx(energy_distance(*far)), "as far as can be"
+    root = (2 / 50) ** 0.5
+    expected = np.exp(-((2 / (2**0.5 * root) - 1) ** 2))
+    assert ConcentrationTest(Energy(1)).p_value(*far) == pytest.approx(expected)
+
+
+# What people are told ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (lambda: GTest([0.5, 0.4]), "law sums to"),
+        (lambda: GTest([[0.5, 0.5]]), "expected one row"),
+        (lambda: GTest(THREE).p_value([1, 2]), r"expected \[..., 3\]"),
+        (lambda: GTest(THREE).p_value([1, 2, -1]), "below 0"),
+        (lambda: GTest(THREE).p_value({0: 1, "x": -1}), "expected numbers >= 0"),
+        (lambda: GTest([0.5, 0.5, 0, 0]).p_value([5, 5, 1, -1]), "expected numbers >= 0"),
+        (lambda: GTest(THREE).p_value([1, 2, 0.5]), "not whole"),
+        (lambda: GTest(THREE).p_value([1, 2, np.nan]), "not whole"),
+        (lambda: GTest(THREE).p_value([0, 0, 0]), "sum to 0"),
+        (lambda: GTest(THREE).p_value([[1, 0, 0], [1, 1, 0]]), "one n in all rows"),
+        (lambda: GTest(THREE).power_against(100, 0.01, [0.5, 0.5]), r"expected \[..., 3\]"),
+        (lambda: GTest(THREE).power_against(100, 0.01, [0.5, 0.5, 0.5]), "wrong sums to"),
+        (lambda: GTest(THREE).detectable(100, 1.0), "level is 1.0"),
+        (lambda: GTest(THREE).detectable(100, 0.0), "level is 0.0"),
+        (lambda: GTest(THREE).detectable(100, "0.1"), "level is '0.1'"),
+        (lambda: GTest(THREE).detectable(0, 0.01), "n is 0"),
+        (lambda: GTest(THREE).detectable(100, 0.01, 0.005), "power is 0.005"),
+        (lambda: GTest(THREE).power(100, 0.01, 1.5), "deviation is 1.5"),
+        (lambda: GTest(THREE).sample_size(0, 0.01), "deviation is 0"),
+        (lambda: PermutationTest(Gaussian(1), 99).sample_size(0.5, 1e-3), "expected one that some number"),
+        (lambda: ExactG(np.full(50, 0.02)).p_value(np.full(50, 1000)), "the G-test is for"),
+        (lambda: Directed(THREE, THREE), "the law itself"),
+        (lambda: TwoSampleG().p_value([1, 2], {0: 1}), "same kind"),
+        (lambda: TwoSampleG().p_value([1, 2], [1, 2, 3]), "one length"),
+        (lambda: TwoSampleG().p_value([1, 2], [0, 0]), "sums to 0"),
+        (lambda: TwoSampleG().p_value([1, 2], [3, -2]), "no count"),
+        (lambda: TwoSampleG(1), "cells is 1"),
+        (lambda: Gaussian(0), "bandwidth is 0"),
+        (lambda: ConcentrationTest(Energy()), "no bound"),
+        (lambda: PermutationTest(Energy()).detectable(100, 0.01), "no bound"),
+        (lambda: ConcentrationTest(Energy(1)).p_value([0, 5], [1, 2]), "as radius says"),
+        (lambda: PermutationTest(Energy()).p_value([[0, 5]], [1, 2]), "coordinates"),
+        (lambda: PermutationTest(EnergyOnLine()).p_value([[0, 5]], [[1, 2]]), "expected numbers"),
+        (lambda: PermutationTest(Energy()).p_value([], [1, 2]), "a point at least"),
+        (lambda: PermutationTest(Energy()).p_value([np.inf], [1, 2]), "not finite"),
+        (lambda: ProportionTest(0.5).p_value(11, 10), "from 0 to n"),
+        (lambda: proportion_interval(11, 10, 0.9), "at most n"),
+        (lambda: MeanTest(2, 0, 1), "mean is 2"),
+        (lambda: MeanTest(0, 0, 0), "most is 0"),
+        (lambda: MeanTest(0.5, 0, 1).p_value([0.5, 1.5]), "values hold 1.5"),
+        (lambda: mean_interval([0.5], 0.9, 0, 1), "n >= 2"),
+        (lambda: paired([1, 2], [1, 2, 3]), "expected pairs"),
+        (lambda: tv_upper([[1, 2, 3]], THREE, 0.9), "one row"),
+        (lambda: tv_upper([1, 2, 3], THREE, 1), "confidence is 1"),
+        (lambda: weissman(10, 1, 0.9), "outcomes is 1"),
+        (lambda: tv_sample_size(0, 0.9), "radius is 0"),
+        (lambda: holm({"a": 1.5}, 0.05), "p_values hold 1.5"),
+        (lambda: Sequential(THREE).rejects(0), "level is 0"),
+    ],
+)
+def test_errors_name_the_value_and_what_was_expected(wrong: Callable[[], Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        wrong()

@@ -1,0 +1,369 @@
+"""Measured false-alarm rates and powers are those stated, for every test of ``simlab.statistics``.
+
+A count of alarms is held against an interval of rates by binomial tails of ``ALARM`` each, so that all of this file
+raises a false alarm with probability below 1e-6, whatever the seed. Tests whose level is only never exceeded are
+held against rates from 0 to the level. Wrong variants, each with a usual mistake, are then seen to fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+from simlab.statistics import (
+    ConcentrationTest,
+    Directed,
+    Energy,
+    EnergyOnLine,
+    ExactG,
+    Gaussian,
+    GTest,
+    MeanTest,
+    PermutationTest,
+    ProportionTest,
+    Sequential,
+    TwoSampleG,
+    mean_interval,
+    proportion_interval,
+)
+
+pytestmark = pytest.mark.statistical
+
+LEVELS = (0.05, 0.01, 0.001)
+ALARM = 2e-9  # a tail; there are fewer than 200 of them below
+SEED = 1
+
+SIX = np.array([0.3, 0.3, 0.2, 0.15, 0.03, 0.02])
+THREE = np.array([0.5, 0.3, 0.2])
+
+
+def consistent(alarms: int, tries: int, least: float, most: float) -> bool:
+    """Whether so many alarms can come from some rate from ``least`` to ``most``."""
+    return bool(binom.cdf(alarms, tries, least) > ALARM and binom.sf(alarms - 1, tries, most) > ALARM)
+
+
+def calibrated(p_values: np.ndarray, exact: bool, off: float = 0.05) -> list[str]:
+    """The levels that the rate of alarms is not within ``off`` of; or that it is above, if not ``exact``."""
+    wrong = []
+    for level in LEVELS:
+        alarms = int((p_values <= level).sum())
+        if not consistent(alarms, len(p_values), level * (1 - off) if exact else 0, level * (1 + off if exact else 1)):
+            wrong.append(f"{level}: {alarms} of {len(p_values)}")
+    return wrong
+
+
+def generator(number: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(key=[SEED, number]))
+
+
+def looped(test: Callable[[Any, Any], float], draw: Callable[[np.random.Generator], tuple], tries: int) -> np.ndarray:
+    """The p-values of so many pairs of samples."""
+    rng = generator(tries)
+    return np.array([test(*draw(rng)) for _ in range(tries)])
+
+
+# False alarms --------------------------------------------------------------------------------------------------
+
+
+@cache
+def null_counts(n: int, tries: int) -> np.ndarray:
+    return generator(n).multinomial(n, SIX, tries)
+
+
+def test_g() -> None:
+    """Two outcomes share a cell, which is frequent at 800 observations and not at 400."""
+    assert GTest(SIX).cells(800).hidden == pytest.approx(0.05)
+    assert calibrated(GTest(SIX).p_value(null_counts(800, 400_000)), exact=True) == []
+    assert calibrated(GTest(SIX).p_value(null_counts(400, 50_000)), exact=True) == []
+
+
+@pytest.mark.parametrize(
+    ("mistake", "p_value"),
+    [
+        ("one degree of freedom too many", lambda p: chi2.sf(chi2.isf(p, 4), 5)),
+        ("one too few", lambda p: chi2.sf(chi2.isf(p, 4), 3)),
+        ("half of it, as if it had one side", lambda p: p / 2),
+        ("twice of it, as if it had two", lambda p: np.minimum(1, 2 * p)),
+    ],
+)
+def test_g_with_a_mistake(mistake: str, p_value: Callable[[np.ndarray], np.ndarray]) -> None:
+    assert calibrated(p_value(GTest(SIX).p_value(null_counts(800, 400_000))), exact=True) != []
+
+
+def test_g_without_pooling_is_off_where_counts_are_small() -> None:
+    law = np.array([0.9, *[0.002] * 50])
+    counts = generator(2).multinomial(300, law, 20_000)
+    assert calibrated(GTest(law, least=1e-9).p_value(counts), exact=True) != []
+    assert calibrated(GTest(law).p_value(counts), exact=False) == [], "two cells are left, and the test is binomial"
+
+
+def test_g_with_two_cells_and_proportions() -> None:
+    """Every level, by summing: 3 000 observations, all that can be seen."""
+    for n, rate in [(60, 0.5), (3000, 0.01), (3000, 0.4)]:
+        seen = np.arange(n + 1)
+        chance = binom.pmf(seen, n, rate)
+        for p_values in (ProportionTest(rate).p_value(seen, n), GTest([rate, 1 - rate]).p_value(np.c_[seen, n - seen])):
+            for level in (*LEVELS, 1e-6, 1e-9):
+                assert chance[p_values <= level].sum() <= level
+                if n * rate > 1000:
+                    assert chance[p_values <= level].sum() > level / 2
+                assert chance[p_values / 2 <= level].sum() > level or n * rate < 100, "one side, used twice, is not"
+
+
+def test_exact_g() -> None:
+    """At 12 observations no approximation holds; the level does, and is nearly met."""
+    counts = generator(3).multinomial(12, SIX, 400_000)
+    p_values = ExactG(SIX).p_value(counts)
+    assert calibrated(p_values, exact=False) == []
+    assert calibrated(p_values, exact=True, off=0.25) == []
+    assert calibrated(GTest(SIX, least=1e-9).p_value(counts), exact=True, off=0.25) != [], "where chi-square fails"
+
+
+def test_directed() -> None:
+    towards = np.array([0.28, 0.28, 0.22, 0.15, 0.04, 0.03])
+    p_values = Directed(SIX, towards).p_value(null_counts(800, 400_000)[:100_000])
+    assert calibrated(p_values, exact=False) == []
+    assert calibrated(p_values, exact=True) == []
+    assert calibrated(p_values / 2, exact=True) != []
+
+
+def split(rng: np.random.Generator, n: int = 200, m: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    return rng.multinomial(n, SIX), rng.multinomial(m, SIX)
+
+
+def test_two_samples() -> None:
+    p_values = looped(TwoSampleG().p_value, split, 20_000)
+    assert calibrated(p_values, exact=True, off=0.1) == []
+    assert calibrated(p_values / 2, exact=True, off=0.1) != []
+
+
+def test_two_samples_taken_for_a_known_law_are_off() -> None:
+    """The other sample is no known law: it has its own noise."""
+
+    def as_if_known(first: np.ndarray, second: np.ndarray) -> float:
+        return GTest(second / second.sum()).p_value(first)
+
+    assert calibrated(looped(as_if_known, split, 5_000), exact=False) != []
+
+
+def points(dimensions: int, n: int, m: int) -> Callable[[np.random.Generator], tuple]:
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        return rng.exponential(size=(n, dimensions)), rng.exponential(size=(m, dimensions))
+
+    return draw
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dimensions", "permutations"),
+    [(EnergyOnLine(), 1, 999), (Energy(), 2, 199), (Gaussian(0.7), 2, 199)],
+    ids=["line", "energy", "mmd"],
+)
+def test_permutations(kernel: Any, dimensions: int, permutations: int) -> None:
+    """Exact for levels that are whole multiples of 1/(1 + B), and none below it is ever reached."""
+    tries = 6_000 if permutations == 999 else 3_000
+    p_values = looped(PermutationTest(kernel, permutations, SEED).p_value, points(dimensions, 9, 10), tries)
+    assert p_values.min() >= 1 / (1 + permutations)
+    for level in LEVELS:
+        exact = level * (1 + permutations) >= 1
+        assert consistent(int((p_values <= level).sum()), tries, 0.95 * level if exact else 0, level)
+
+
+def test_permutations_that_forget_what_was_seen_are_off() -> None:
+    """Without the ones in (1 + #)/(1 + B): with 20 permutations, an alarm at 0.05 in two cases of 21, not one."""
+
+    def forgetful(first: np.ndarray, second: np.ndarray) -> float:
+        return (PermutationTest(EnergyOnLine(), 20, SEED).p_value(first, second) * 21 - 1) / 20
+
+    assert calibrated(looped(forgetful, points(1, 9, 10), 3_000), exact=False) != []
+
+
+def test_concentration() -> None:
+    """Points at two places, far apart: nothing has more noise for its bound. Halving the noise is seen."""
+
+    def two_places(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        return 2.0 * rng.integers(0, 2, 30), 2.0 * rng.integers(0, 2, 30)
+
+    test = ConcentrationTest(EnergyOnLine(1))
+    assert calibrated(looped(test.p_value, two_places, 4_000), exact=False) == []
+
+    def halved(first: np.ndarray, second: np.ndarray) -> float:
+        """As if r^2 were 1/(n + m): a quarter of 1/n + 1/m."""
+        over = 1 + np.sqrt(-np.log(test.p_value(first, second)))
+        return float(np.exp(-((2 * over - 1) ** 2))) if over > 1 else 1.0
+
+    assert calibrated(looped(halved, two_places, 4_000), exact=False) != []
+
+
+def values(rng: np.random.Generator, share: float = 0.02, n: int = 60) -> tuple[np.ndarray]:
+    return ((rng.random(n) < share).astype(float),)
+
+
+def test_means() -> None:
+    """Rare ones among noughts: the hardest for a variance that is estimated."""
+    p_values = looped(MeanTest(0.02, 0, 1).p_value, values, 5_000)
+    assert calibrated(p_values, exact=False) == []
+
+    def rangeless(numbers: np.ndarray) -> float:
+        """Only the first term: as if the variance were known."""
+        spread = numbers.std(ddof=1)
+        return min(1.0, 4 * np.exp(-len(numbers) * (numbers.mean() - 0.02) ** 2 / (2 * spread**2))) if spread else 0.0
+
+    assert calibrated(looped(rangeless, values, 5_000), exact=False) != []
+
+
+def test_intervals_hold_what_they_should() -> None:
+    n, rate = 80, 0.07
+    seen = np.arange(n + 1)
+    held = [low <= rate <= high for low, high in (proportion_interval(int(k), n, 0.99) for k in seen)]
+    assert 0.99 <= binom.pmf(seen, n, rate)[held].sum() < 1
+    rng = generator(11)
+    for confidence in (0.95, 0.999):
+        missed = 0
+        for _ in range(2_000):
+            low, high = mean_interval(rng.beta(0.2, 0.4, size=300), confidence, 0, 1)
+            missed += not low <= 1 / 3 <= high
+        assert consistent(missed, 2_000, 0, 1 - confidence)
+
+
+# At all times --------------------------------------------------------------------------------------------------
+
+
+def watched(test: Sequential, law: np.ndarray, looks: int, batch: int, replicates: int, seed: int) -> Sequential:
+    """``replicates`` of the test after so many looks, at batches that follow ``law``."""
+    rng = generator(seed)
+    for _ in range(looks):
+        test = test.update(rng.multinomial(batch, law, replicates))
+    return test
+
+
+@pytest.mark.parametrize("towards", [(), (np.array([0.4, 0.3, 0.3]),)])
+def test_sequential_at_all_times(towards: tuple) -> None:
+    """Looked at sixty times; p-values at whatever time they are least."""
+    test = watched(Sequential(THREE, towards), THREE, 60, 8, 10_000, len(towards))
+    assert calibrated(test.p_value, exact=False) == []
+    assert (test.rejects(0.05) == (test.p_value <= 0.05)).all()
+
+
+def test_a_fixed_test_looked_at_all_the_time_is_off() -> None:
+    rng, seen, least = generator(21), np.zeros((5_000, 3), int), np.ones(5_000)
+    for _ in range(100):
+        seen += rng.multinomial(20, THREE, 5_000)
+        least = np.minimum(least, GTest(THREE).p_value(seen))
+    assert calibrated(least, exact=False) != []
+
+
+def test_a_bet_that_has_seen_its_batch_is_off() -> None:
+    """Every batch against the rates of all batches up to it, itself included: not predictable."""
+    rng, seen, log_e, highest = generator(22), np.zeros((5_000, 3), int), np.zeros(5_000), np.zeros(5_000)
+    for _ in range(100):
+        batch = rng.multinomial(20, THREE, 5_000)
+        seen += batch
+        rates = (seen + 0.5) / (seen.sum(axis=1, keepdims=True) + 1.5)
+        log_e += (batch * np.log(rates / THREE)).sum(axis=1)
+        highest = np.maximum(highest, log_e)
+    assert calibrated(np.exp(-highest), exact=False) != []
+
+
+# Power ---------------------------------------------------------------------------------------------------------
+
+DEVIATIONS = [
+    np.array([0.02, -0.02, 0.02, -0.02, 0, 0]),
+    np.array([0.05, 0, 0, -0.05, 0, 0]),
+    np.array([0, 0, 0, 0, 0.02, -0.02]),
+]
+
+
+@pytest.mark.parametrize("n", [2000, 300])
+@pytest.mark.parametrize("deviation", DEVIATIONS)
+def test_power_of_g(deviation: np.ndarray, n: int) -> None:
+    """To within 0.02 of what is computed for that law, and not below what is said for all of that TV.
+
+    At 300 observations the last two outcomes share a cell that is expected 15 times.
+    """
+    tries = 20_000
+    wrong = SIX + deviation * (0.999 if n == 2000 else 2 * (deviation[-1] == 0))
+    p_values = GTest(SIX).p_value(generator(31).multinomial(n, wrong, tries))
+    size = float(abs(wrong - SIX).sum() / 2)
+    for level in (0.01, 1e-6):
+        alarms, power = int((p_values <= level).sum()), GTest(SIX).power_against(n, level, wrong)
+        assert consistent(alarms, tries, max(0, power - 0.02), min(1, power + 0.02))
+        assert consistent(alarms, tries, max(0, GTest(SIX).power(n, level, size) - 0.02), 1)
+
+
+def test_g_detects_what_it_says() -> None:
+    """The even deviation of the smallest detectable TV, at 1e-6 and 99.9 %."""
+    law, n, tries = np.full(16, 1 / 16), 20_000, 50_000
+    smallest = GTest(law).detectable(n, 1e-6, 0.99)
+    wrong = law + smallest / 8 * np.repeat([1, -1], 8)
+    alarms = int((GTest(law).p_value(generator(32).multinomial(n, wrong, tries)) <= 1e-6).sum())
+    assert consistent(alarms, tries, 0.988, 0.992)
+    half = law + smallest / 16 * np.repeat([1, -1], 8)
+    assert not consistent(
+        int((GTest(law).p_value(generator(33).multinomial(n, half, tries)) <= 1e-6).sum()), tries, 0.988, 1
+    )
+
+
+def test_power_of_two_samples() -> None:
+    law, n, tries = np.full(8, 1 / 8), 1000, 2_000
+    test = TwoSampleG(8)
+    apart = test.detectable(n, 0.001, 0.9)
+    wrong = law + apart / 4 * np.repeat([1, -1], 4)
+    rng = generator(34)
+    pairs = zip(rng.multinomial(n, law, tries), rng.multinomial(n, wrong, tries), strict=True)
+    alarms = sum(test.p_value(first, second) <= 0.001 for first, second in pairs)
+    assert consistent(alarms, tries, 0.88, 0.92)
+
+
+def test_power_of_directed() -> None:
+    towards = SIX + np.array([0.02, -0.02, 0.02, -0.02, 0, 0])
+    test = Directed(SIX, towards)
+    n = test.sample_size(test.most, 1e-6, 0.9)
+    alarms = int((test.p_value(generator(35).multinomial(n, towards, 20_000)) <= 1e-6).sum())
+    assert consistent(alarms, 20_000, 0.899, 0.901)
+    assert n < GTest(SIX).sample_size(test.most, 1e-6, 0.9) * 0.7
+
+
+def test_power_at_all_times() -> None:
+    """Looked at once after n, the power is about what is said; looked at all the time, no less."""
+    test, n, tries = Sequential(np.full(4, 0.25)), 4000, 20_000
+    smallest = test.detectable(n, 1e-6, 0.9)
+    wrong = 0.25 + smallest / 2 * np.array([1, 1, -1, -1])
+    once = watched(test, wrong, 1, n, tries, 36)
+    assert consistent(int(once.rejects(1e-6).sum()), tries, 0.89, 0.97)
+    often = watched(test, wrong, 50, n // 50, tries // 4, 37)
+    assert consistent(int(often.rejects(1e-6).sum()), tries // 4, 0.89, 1)
+
+
+def test_power_of_bounds() -> None:
+    """Tests of points and means say less than they do: at what they say, hardly anything is missed."""
+    tries = 300
+    apart = PermutationTest(EnergyOnLine(1), 199, SEED)
+    n = 150
+    needed = apart.detectable(n, 0.05, 0.9)
+    share = needed / 2**0.5 / 2**0.5  # of points that move from one place to one 2 away: distance sqrt(2 * 2) share
+
+    def moved(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        return 2.0 * (rng.random(n) < 0.5 + share / 2), 2.0 * (rng.random(n) < 0.5 - share / 2)
+
+    assert consistent(int((looped(apart.p_value, moved, tries) <= 0.05).sum()), tries, 0.9, 1)
+    concentrated = ConcentrationTest(EnergyOnLine(1))
+    share = concentrated.detectable(n, 0.05, 0.9) / 2
+    assert consistent(int((looped(concentrated.p_value, moved, tries) <= 0.05).sum()), tries, 0.9, 1)
+
+    test = MeanTest(0.3, 0, 1, spread=0.5)
+    deviation = test.detectable(400, 0.01, 0.9)
+    p_values = looped(test.p_value, lambda rng: values(rng, 0.3 + deviation, 400), tries)
+    assert consistent(int((p_values <= 0.01).sum()), tries, 0.9, 1)
+
+
+def test_power_of_proportions() -> None:
+    test = ProportionTest(0.3)
+    n = test.sample_size(0.02, 1e-6, 0.9)
+    for true in (0.28, 0.32):
+        p_values = test.p_value(generator(38).binomial(n, true, 200_000), n)
+        assert consistent(int((p_values <= 1e-6).sum()), 200_000, 0.9, 0.92)

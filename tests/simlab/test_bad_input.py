@@ -1,0 +1,336 @@
+"""Bad input is a ``ValueError`` that names the value it was given and what was expected instead.
+
+One table a part of the library: a call, and the two fragments its message must hold. A person who mistypes a
+parameter, or feeds a row that is no pmf, is to read what is wrong, not a traceback from inside NumPy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.checks import as_pmf
+from simlab.decoders import make_decoder, run
+from simlab.processes import TableProcess
+from simlab.randomness import Tape
+from simlab.rules import make_rule
+from theory.acceptance import expected_tokens, speedup
+from theory.distances import kl, tv, wasserstein1
+from theory.exact import acceptance, block_law, sequence_law, step_law, transitions
+
+pytestmark = pytest.mark.property
+
+HALF = [0.5, 0.5]
+EXACT = [F(1, 2), F(1, 2)]
+SPECULATIVE = make_rule("speculative")
+NAN, INF = float("nan"), float("inf")
+
+
+def refused(call: Callable[[], Any], named: str, expected: str) -> None:
+    """``call`` raises ``ValueError`` with ``named`` and, after it, ``expected`` in its message."""
+    with pytest.raises(ValueError, match=f"(?s){re.escape(named)}.*{re.escape(expected)}"):
+        call()
+
+
+# Rows ----------------------------------------------------------------------------------------------------------
+
+BAD_ROWS = {
+    "sums to less, floats": ([0.5, 0.4], "sums to 0.9", "expected a pmf that sums to 1"),
+    "sums to more, floats": ([0.5, 0.6], "sums to 1.1", "expected a pmf that sums to 1"),
+    "sums to less, fractions": ([F(1, 2), F(1, 3)], "sums to 5/6", "expected a pmf that sums to 1"),
+    "a little off, fractions": ([F(1, 2), F(1, 2) + F(1, 10**9)], "sums to", "expected a pmf that sums to 1"),
+    "integers": ([1, 1], "sums to 2", "expected a pmf that sums to 1"),
+    "negative, floats": ([1.25, -0.25], "holds -0.25", "expected probabilities >= 0"),
+    "negative, fractions": ([F(5, 4), F(-1, 4)], "holds -1/4", "expected probabilities >= 0"),
+    "NaN": ([NAN, 1.0], "NaN", "expected probabilities"),
+    "NaN beside fractions": (np.array([F(1), NAN], dtype=object), "nan", "expected a rational number"),
+    "infinite": ([INF, 0.0], "inf", "expected"),
+    "both infinities": ([INF, -INF], "inf", "expected"),
+    "text": (["a", "b"], "['a', 'b']", "expected numbers"),
+    "nothing": (None, "shape ()", "expected [..., V]"),
+    "a number": (1.0, "shape ()", "expected [..., V]"),
+    "empty": ([], "shape (0,)", "expected [..., V] with V >= 1"),
+    "ragged": ([[0.5, 0.5], [1.0]], "[[0.5, 0.5], [1.0]]", "expected numbers in rows of one length"),
+    "one of many": ([HALF, [0.5, 0.25]], "sums to 0.75", "expected a pmf that sums to 1"),
+    "torch": (torch.tensor([0.5, 0.25]), "sums to 0.75", "expected a pmf that sums to 1"),
+    "torch, negative": (torch.tensor([1.5, -0.5]), "holds -0.5", "expected probabilities >= 0"),
+    "torch, NaN": (torch.tensor([NAN, 1.0]), "NaN", "expected probabilities"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_ROWS)
+def test_rows_that_are_no_pmf(what: str) -> None:
+    row, named, expected = BAD_ROWS[what]
+    refused(lambda: as_pmf(row, "the row"), named, expected)
+    refused(lambda: as_pmf(row, "the row"), "the row", expected)
+
+
+def test_rounding_of_a_float_row_is_no_error() -> None:
+    row = np.full(3, np.float32(1) / np.float32(3))
+    assert as_pmf(row) is row
+
+
+ASKED = {
+    "accept": lambda p, q: SPECULATIVE.accept(p, q, 0),
+    "residual": lambda p, q: SPECULATIVE.residual(p, q, 0),
+    "step_law": lambda p, q: step_law(SPECULATIVE, p, q),
+    "acceptance": lambda p, q: acceptance(SPECULATIVE, p, q),
+    "tv": tv,
+    "kl": kl,
+    "wasserstein1": lambda p, q: wasserstein1(p, q, 1 - np.eye(2)),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_every_way_in_checks_both_rows(asked: str) -> None:
+    call = ASKED[asked]
+    refused(lambda: call([0.5, 0.4], HALF), "p sums to 0.9", "expected a pmf")
+    refused(lambda: call(HALF, [1.5, -0.5]), "q holds -0.5", "expected probabilities >= 0")
+    refused(lambda: call([F(1, 2), F(1, 3)], EXACT), "p sums to 5/6", "expected a pmf")
+    refused(lambda: call(HALF, [NAN, 1.0]), "q holds NaN", "expected probabilities")
+    refused(lambda: call(HALF, [0.25, 0.25, 0.5]), "p has shape (2,) and q (3,)", "expected one shape")
+    refused(
+        lambda: call(EXACT, [0.3, 0.7]),
+        "one of p and q holds fractions and the other floats",
+        "expected the same of both",
+    )
+
+
+BAD_TOKENS = {
+    "too large": (2, "token 2", "expected 0 to 1"),
+    "negative": (-1, "token -1", "expected 0 to 1"),
+    "a float": (0.0, "float64", "expected whole numbers"),
+    "a truth value": (True, "bool", "expected whole numbers"),
+    "a fraction": (F(1, 2), "object", "expected whole numbers"),
+    "too many": ([0, 1], "shape (2,)", "expected ()"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_TOKENS)
+@pytest.mark.parametrize("ask", [SPECULATIVE.accept, SPECULATIVE.residual])
+def test_tokens(what: str, ask: Callable[..., Any]) -> None:
+    token, named, expected = BAD_TOKENS[what]
+    refused(lambda: ask(HALF, HALF, token), named, expected)
+
+
+def test_tokens_of_a_batch() -> None:
+    refused(lambda: SPECULATIVE.accept([HALF] * 3, [HALF] * 3, [0, 5, 1]), "token 5", "expected 0 to 1")
+    refused(lambda: SPECULATIVE.accept([HALF] * 3, [HALF] * 3, [0, 1]), "shape (2,)", "expected (3,)")
+    rows = torch.tensor([HALF] * 2)
+    refused(lambda: SPECULATIVE.accept(rows, rows, torch.tensor([0, 2])), "token 2", "expected 0 to 1")
+    refused(lambda: SPECULATIVE.accept(rows, rows, torch.tensor([0.0, 1.0])), "float32", "expected whole numbers")
+
+
+# Parameters ----------------------------------------------------------------------------------------------------
+
+
+def dynamic(**given: Any) -> Callable[[], Any]:
+    return lambda: make_rule("dynamic-grouped", **{"size": 2, **given})
+
+
+def grouped(labels: Any) -> Callable[[], Any]:
+    return lambda: make_rule("grouped", labels=labels)
+
+
+def reference(**given: Any) -> Callable[[], Any]:
+    return lambda: make_rule("gsd-reference", **given)
+
+
+def decoder(name: str, **given: Any) -> Callable[[], Any]:
+    return lambda: make_decoder(name, **given)
+
+
+FAR = {"max_distance": 1}
+BAD_PARAMETERS = [
+    (lambda: make_rule("specular"), "unknown rule 'specular'", "expected one of speculative, amplify"),
+    (lambda: make_rule(None), "unknown rule None", "expected one of"),
+    (lambda: make_rule("speculative", k=1), "no parameter 'k'", "expected no parameters"),
+    (lambda: make_rule("amplify", epsilon=1), "no parameter 'epsilon'", "expected k"),
+    (lambda: make_rule("amplify"), "'amplify'", "needs the parameter 'k'"),
+    (lambda: make_rule("dynamic-grouped"), "'dynamic-grouped'", "needs the parameter 'size'"),
+    *[(lambda k=k: make_rule("amplify", k=k), f"k is {k!r}", "expected") for k in (-1, NAN, INF, "2", None, True)],
+    *[
+        (lambda e=e: make_rule("addition", epsilon=e), f"epsilon is {e!r}", "expected a finite number >= 0")
+        for e in (-0.1, NAN, "0.1", [0.1])
+    ],
+    (lambda: grouped([0, 0, 1])().accept(HALF, HALF, 0), "3 tokens", "expected V = 2"),
+    (lambda: step_law(grouped([0, 1, 1])(), HALF, HALF), "3 tokens", "expected V = 2"),
+    (grouped([0, -1]), "labels[1] is -1", "expected a whole number >= 0"),
+    (grouped([0, 0.5]), "labels[1] is 0.5", "expected a whole number >= 0"),
+    (grouped([0, 1.0]), "labels[1] is 1.0", "expected a whole number >= 0"),
+    (grouped([True, 1]), "labels[0] is True", "expected a whole number >= 0"),
+    (grouped([[0, 1], [2]]), "labels[0] is [0, 1]", "so that every token is in exactly one group"),
+    (grouped(np.zeros((2, 2), dtype=int)), "labels[0] is [0, 0]", "every token is in exactly one group"),
+    (grouped(np.array([0.0, NAN])), "labels[0] is 0.0", "expected a whole number >= 0"),
+    (grouped([None, 0]), "labels[0] is None", "expected a whole number >= 0"),
+    *[(grouped(x), f"labels is {x!r}", "expected a sequence") for x in ([], "01", 3, None, {0, 1}, {0: 1})],
+    *[(dynamic(size=x), f"size is {x!r}", "expected a whole number >= 1") for x in (0, -2, 2.0, "2", None, True)],
+    *[(dynamic(max_gap=x), f"max_gap is {x!r}", "expected a finite number >= 0") for x in (-0.1, NAN, INF, "1", True)],
+    (dynamic(window="middle"), "window is 'middle'", "expected one of printed, clamped, centred"),
+    (dynamic(max_distance=-1, distances=[[0]]), "max_distance is -1", "expected a finite number >= 0"),
+    (dynamic(max_distance=NAN, distances=[[0]]), "max_distance is nan", "expected a finite number >= 0"),
+    (dynamic(**FAR), "distances is None", "expected a table"),
+    (dynamic(**FAR, distances=[0, 1]), "distances has shape [2]", "expected [V, V]"),
+    (dynamic(**FAR, distances=[[0, 1]]), "distances has shape [1, 2]", "expected [V, V]"),
+    (dynamic(**FAR, distances=[[0, -1], [1, 0]]), "distances holds -1.0", "expected distances >= 0"),
+    (dynamic(**FAR, distances=[[0, NAN], [1, 0]]), "distances holds nan", "expected distances >= 0"),
+    (dynamic(**FAR, distances=[[0, 1], [1]]), "distances is [[0, 1], [1]]", "expected a table of numbers"),
+    (dynamic(**FAR, distances="near"), "distances is 'near'", "expected a table of numbers"),
+    (lambda: dynamic(**FAR, distances=np.ones((3, 3)))().accept(HALF, HALF, 0), "distances has shape [3, 3]", "V = 2"),
+    (reference(below=-1), "below is -1", "expected a whole number >= 0"),
+    (reference(above=0.5), "above is 0.5", "expected a whole number >= 0"),
+    (reference(max_gap=NAN), "max_gap is nan", "expected a finite number >= 0"),
+    (reference(max_distance=0.5), "distances is None", "expected a table"),
+    (decoder("sdj", window=2), "unknown decoder 'sdj'", "expected one of autoregressive, speculative"),
+    (decoder("sjd"), "'sjd'", "needs the parameter 'window'"),
+    (decoder("sjd", window=2, size=2), "no parameter 'size'", "expected window, initial, bonus"),
+    *[(decoder("sjd", window=x), f"window is {x!r}", "whole number >= 1") for x in (0, -1, 1.0, "4", None, True)],
+    *[(decoder("sjd-unrefined", window=x), f"window is {x!r}", "whole number >= 1") for x in (0, 2.5, True)],
+    *[(decoder("jacobi", window=x), f"window is {x!r}", "whole number >= 1") for x in (0, 2.5, True)],
+    *[(decoder("sjd-reference", window=x), f"window is {x!r}", "whole number >= 2") for x in (1, 0, 2.5, True)],
+    *[(decoder("speculative", gamma=x), f"gamma is {x!r}", "whole number >= 1") for x in (0, -1, 1.5, "1", True)],
+    (decoder("sjd", window=2, initial="left"), "initial is 'left'", "random, repeat-left"),
+    (decoder("sjd", window=2, initial=None), "initial is None", "random, repeat-left"),
+    (decoder("sjd", window=2, bonus=1), "bonus is 1", "expected True or False"),
+    (decoder("jacobi", window=2, noise="frozen"), "noise is 'frozen'", "expected one of fresh, fixed"),
+    (lambda: expected_tokens(1.5, 2), "alpha is 1.5", "expected a probability"),
+    (lambda: expected_tokens(-0.5, 2), "alpha is -0.5", "expected"),
+    (lambda: expected_tokens(0.5, -1), "gamma is -1", "expected a whole number >= 0"),
+    (lambda: speedup(0.5, 1, NAN), "c is nan", "expected a finite number >= 0"),
+    (lambda: wasserstein1(HALF, HALF, np.zeros((3, 3))), "metric has shape [3, 3]", "expected [2, 2]"),
+    (lambda: wasserstein1(HALF, HALF, [[0], [1, 0]]), "metric is [[0], [1, 0]]", "expected a table of numbers"),
+    (lambda: wasserstein1(HALF, HALF, [[0, NAN], [1, 0]]), "metric holds nan", "expected distances >= 0"),
+]
+
+
+@pytest.mark.parametrize(("call", "named", "expected"), BAD_PARAMETERS, ids=[named for _, named, _ in BAD_PARAMETERS])
+def test_parameters(call: Callable[[], Any], named: str, expected: str) -> None:
+    refused(call, named, expected)
+
+
+# Processes -----------------------------------------------------------------------------------------------------
+
+
+def table(row: Any = tuple(HALF), vocabulary: Any = 2, length: Any = 4, **given: Any) -> TableProcess:
+    """A table with the same row after every prefix."""
+    return TableProcess(vocabulary, length, lambda prefix: row, **given)
+
+
+def exact_table(**given: Any) -> TableProcess:
+    return table(tuple(EXACT), **given)
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.0, "2", None, True])
+def test_sizes_of_tables(size: Any) -> None:
+    refused(lambda: table(vocabulary=size), f"vocabulary is {size!r}", "expected a whole number >= 1")
+    refused(lambda: table(length=size), f"length is {size!r}", "expected a whole number >= 1")
+
+
+BAD_SHAPES = {
+    (2, 3): "shape is (2, 3); expected (rows, columns) that hold 4 tokens",
+    (4,): "shape is (4,); expected (rows, columns)",
+    (2, 2, 1): "shape is (2, 2, 1); expected (rows, columns)",
+    4: "shape is 4; expected (rows, columns)",
+    "22": "shape is '22'; expected (rows, columns)",
+    (-1, -4): "shape is -1; expected a whole number >= 1",
+    (2.0, 2.0): "shape is 2.0; expected a whole number >= 1",
+    (0.5, 8): "shape is 0.5; expected a whole number >= 1",
+    (True, 4): "shape is True; expected a whole number >= 1",
+    (4, None): "shape is None; expected a whole number >= 1",
+}
+
+
+@pytest.mark.parametrize("shape", BAD_SHAPES, ids=repr)
+def test_shapes_of_tables(shape: Any) -> None:
+    named, _, expected = BAD_SHAPES[shape].partition("; ")
+    refused(lambda: table(shape=shape), named, expected)
+
+
+@pytest.mark.parametrize(
+    ("row", "named", "expected"),
+    [
+        ([0.5, 0.4], "the pmf after () sums to 0.9", "expected a pmf"),
+        ([F(1, 2), F(1, 3)], "the pmf after () sums to 5/6", "expected a pmf"),
+        ([1.5, -0.5], "the pmf after () holds -0.5", "expected probabilities >= 0"),
+        ([NAN, 1.0], "the pmf after () holds NaN", "expected probabilities"),
+        ([0.25, 0.25, 0.5], "the pmf after () has shape (3,)", "expected (2,), one number a token"),
+        ([[0.5, 0.5]], "the pmf after () has shape (1, 2)", "expected (2,), one number a token"),
+        (None, "the pmf after () has shape ()", "expected"),
+        ("ab", "the pmf after () is 'ab'", "expected"),
+    ],
+)
+def test_first_row_of_tables(row: Any, named: str, expected: str) -> None:
+    refused(lambda: table(row), named, expected)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_later_rows_of_tables_name_their_prefix(exact: bool) -> None:
+    good, bad = (EXACT, [F(1, 2), F(1, 4)]) if exact else (HALF, [0.5, 0.25])
+    process = TableProcess(2, 3, lambda prefix: bad if prefix == (1, 0) else good)
+    decoder = make_decoder("autoregressive")
+    refused(lambda: sequence_law(decoder, process, SPECULATIVE), "the pmf after (1, 0) sums to", "expected a pmf")
+
+
+# Drafts and tapes ----------------------------------------------------------------------------------------------
+
+LAWS = {
+    "sequence_law": sequence_law,
+    "block_law": block_law,
+    "transitions": lambda *given, **more: list(transitions(*given, **more)),
+    "run": lambda decoder, process, rule, draft=None: run(decoder, process, rule, Tape(0, 2), draft),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_draft_processes(law: str) -> None:
+    ask, needs, alone = LAWS[law], make_decoder("speculative", gamma=1), make_decoder("sjd", window=2)
+    refused(lambda: ask(needs, table(), SPECULATIVE), "draft is None", "expected a draft process")
+    refused(lambda: ask(alone, table(), SPECULATIVE, draft=table()), "a draft process was given", "expected none")
+    other = table((0.25, 0.25, 0.5), vocabulary=3)
+    refused(lambda: ask(needs, table(), SPECULATIVE, draft=other), "(3, 4)", "expected the target's (2, 4)")
+    shorter = table(length=3)
+    refused(lambda: ask(needs, table(), SPECULATIVE, draft=shorter), "(2, 3)", "expected the target's (2, 4)")
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_draft_in_another_arithmetic(law: str) -> None:
+    """A float draft would quietly turn an exact law into a rounded one."""
+    needs = make_decoder("speculative", gamma=1)
+    refused(lambda: LAWS[law](needs, exact_table(), SPECULATIVE, draft=table()), "exact", "expected")
+
+
+def test_exact_processes_are_enumerated_and_not_sampled() -> None:
+    refused(
+        lambda: run(make_decoder("sjd", window=2), exact_table(), SPECULATIVE, Tape(0, 2)),
+        "pmf is exact",
+        "expected floating-point rows",
+    )
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64, 1.0, "1", None, True])
+def test_seeds(seed: Any) -> None:
+    refused(lambda: Tape(seed, 1), f"seed is {seed!r}", "expected a whole number")
+
+
+@pytest.mark.parametrize(
+    "replicates", [0, -3, True, 2.0, None, "12", [], [1.5], [-1], [1 << 32], [1 << 64], [True], [[0, 1]]], ids=repr
+)
+def test_replicates(replicates: Any) -> None:
+    refused(lambda: Tape(0, replicates), "replicate", "expected")
+
+
+def test_replicates_may_be_numpy_numbers() -> None:
+    assert Tape(0, np.int64(3)).replicates.tolist() == [0, 1, 2]
+    assert Tape(0, np.array([7, 5])).replicates.tolist() == [7, 5]
+    assert Tape(0, [(1 << 32) - 1]).replicates.tolist() == [(1 << 32) - 1]
+
+
+@pytest.mark.parametrize("iteration", [-1, 0.5, True])
+def test_iterations(iteration: Any) -> None:
+    refused(lambda: Tape(0, 1, iteration), f"iteration is {iteration!r}", "expected a whole number >= 0")

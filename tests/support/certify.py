@@ -1,0 +1,62 @@
+"""What the tests of several contracts of ``simlab certify`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from simlab.certify.contracts.base import Case, Function
+from simlab.certify.engine.coins import outcomes
+from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed
+from simlab.certify.engine.tasks import Sample
+
+REACHABLE = 300_000  # calls of a case that a minute has room for
+LEVEL = FALSE_ALARMS / 100  # of a single test, of which a certificate has fewer
+TRIED = 2  # cases for which calls are counted
+
+
+def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
+    """The exact law of what a known verifier returns."""
+    return outcomes(partial(verify, *arguments))
+
+
+def told_apart(cases: Sequence[Case], name: str) -> float:
+    """The fewest calls, power 0.999, after which bets on a known bug raise the alarm; infinite where none do."""
+    laws = [(case, case.suspects[name]) for case in cases if name in case.suspects]
+    laws.sort(key=lambda found: -_divergence(found[1], found[0].events[0].law))
+    needed = [calls_needed(case, law, LEVEL, 0.999) for case, law in laws[:TRIED] if _off(case, law)]
+    return min((calls for calls in needed if calls is not None), default=np.inf)
+
+
+def found_in(case: Case, function: Function, calls: int) -> bool:
+    """Whether so many calls with the real generator raise the alarm in a case, of false ones 1e-6."""
+    evidence = Evidence([case])
+    evidence.add(Sample(0, 0, calls).run(case, function, 0))
+    return evidence.finding is not None
+
+
+class Stuck:
+    """Seeds a generator anew for every second call and gives it to both: each call is right, two in turn are alike."""
+
+    def __init__(self, function: Function) -> None:
+        self.function, self.calls, self.seed = function, 0, 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        *given, rng = arguments
+        if self.calls % 2 == 0:
+            self.seed = int(rng.integers(1 << 62))
+        self.calls += 1
+        return self.function(*given, np.random.default_rng(self.seed))
+
+
+def _off(case: Case, law: np.ndarray) -> bool:
+    return _divergence(law, case.events[0].law) > 1e-6
+
+
+def _divergence(law: np.ndarray, target: np.ndarray) -> float:
+    some = law > 1e-12
+    with np.errstate(divide="ignore"):
+        return float(law[some] @ np.log(law[some] / target[some]))

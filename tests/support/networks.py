@@ -1,0 +1,79 @@
+"""Tiny transformers in float64 with weights large enough that every token and every class matters."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import torch
+
+from simlab.decoders import Decoder, Run, run
+from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
+from simlab.models.architectures.transformer import Config, Transformer
+from simlab.models.process.cached import Cached
+from simlab.models.process.sampling import Sampling
+from simlab.models.process.uncached import Uncached
+from simlab.randomness import Tape
+from simlab.rules import Rule
+
+V, SHAPE, CLASSES = 5, (3, 3), 3
+SIZES = {"target": (2, 16, 2), "draft": (1, 8, 2)}  # layers, dim, heads
+SAMPLINGS = {
+    "plain": Sampling(),
+    "guided": Sampling(guidance=2.0, temperature=0.8, top_k=4, top_p=0.95),
+}
+
+
+def randomised(model: torch.nn.Module, seed: int, spread: float = 0.5) -> torch.nn.Module:
+    """Normal weights, gains 1, float64, nothing to train."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weights in model.parameters():
+            if weights.ndim > 1:
+                weights.normal_(0.0, spread, generator=generator)
+    return model.double().eval().requires_grad_(False)
+
+
+def config(which: str, condition: str = "class") -> Config:
+    layers, dim, heads = SIZES[which]
+    return Config(layers, dim, heads, V, SHAPE, condition, classes=CLASSES, text_tokens=4, text_dim=6, multiple=8)
+
+
+@cache
+def model(which: str) -> Transformer:
+    return randomised(Transformer(config(which)), seed=len(which))  # type: ignore[return-value]
+
+
+@cache
+def head() -> Head:
+    return randomised(Head(config("target")), seed=9)  # type: ignore[return-value]
+
+
+def classes(batch: int) -> torch.Tensor:
+    return torch.arange(batch) % CLASSES
+
+
+def decoded(
+    decoder: Decoder,
+    rule: Rule,
+    sampling: Sampling,
+    cached: bool,
+    tape: Tape,
+    eagle: bool = False,
+    engine: type[Cached] = Cached,
+) -> Run:
+    """Sequences of the tiny pair, one for each replicate and its class, by the engine or by the reference form."""
+    given = torch.from_numpy(tape.replicates) % CLASSES
+    target = engine(model("target"), given, sampling) if cached else Uncached(model("target"), given, sampling)
+    draft = None
+    if decoder.needs_draft and eagle:
+        draft = EagleDraft(head(), target) if isinstance(target, Cached) else EagleUncached(head(), target)
+    elif decoder.needs_draft:
+        small = model("draft")
+        draft = Cached(small, given, sampling, lag=1) if cached else Uncached(small, given, sampling)
+    found = run(decoder, target, rule, tape, draft)
+    return Run(found.tokens.numpy(), found.steps.numpy())
+
+
+def same(one: Run, other: Run) -> bool:
+    return np.array_equal(one.tokens, other.tokens) and np.array_equal(one.steps, other.steps)

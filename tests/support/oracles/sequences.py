@@ -1,0 +1,186 @@
+"""What recursions over sequences share, and the decoders without a window of pmfs: drafts, blocks, Jacobi iteration."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate, pairwise, product
+from math import prod
+from typing import Any
+
+from simlab.processes import TableProcess
+from tests.support.oracles.rules import NOUGHT, ONE, Row, SlowRule
+
+Tokens = tuple[int, ...]
+Laws = tuple[dict[Tokens, Fraction], dict[int, Fraction]]
+
+
+def row(world: TableProcess, prefix: Tokens) -> Row:
+    return tuple(world.row(prefix))
+
+
+def possible(pmf: Row) -> Iterator[tuple[int, Fraction]]:
+    return ((token, mass) for token, mass in enumerate(pmf) if mass > 0)
+
+
+def split(joint: dict[tuple[Tokens, int], Fraction]) -> Laws:
+    """The law of sequences and the law of steps of a joint law of both."""
+    law: dict[Tokens, Fraction] = defaultdict(Fraction)
+    steps: dict[int, Fraction] = defaultdict(Fraction)
+    for (sequence, count), weight in joint.items():
+        if weight > 0:
+            law[sequence] += weight
+            steps[count] += weight
+    return dict(law), dict(steps)
+
+
+def played_out(step: Callable[..., Iterator[tuple[Any, Fraction]]], length: int) -> Callable[..., dict]:
+    """The joint law of (sequence, steps) from a state on; a state is a tuple that begins with the prefix."""
+
+    @cache
+    def from_state(state: Any) -> dict[tuple[Tokens, int], Fraction]:
+        if len(state[0]) == length:
+            return {(state[0], 0): ONE}
+        joint: dict[tuple[Tokens, int], Fraction] = defaultdict(Fraction)
+        for after, weight in step(*state):
+            for (sequence, count), rest in from_state(after).items():
+                joint[sequence, count + 1] += weight * rest
+        return dict(joint)
+
+    return from_state
+
+
+def target(world: TableProcess) -> dict[Tokens, Fraction]:
+    """The autoregressive law: the product of the rows, sequence by sequence."""
+    sequences = product(range(world.vocabulary), repeat=world.length)
+    law = {s: prod((world.row(s[:i])[s[i]] for i in range(world.length)), start=ONE) for s in sequences}
+    return {s: mass for s, mass in law.items() if mass > 0}
+
+
+def speculative_law(world: TableProcess, draft: TableProcess, rule: SlowRule, gamma: int) -> Laws:
+    """Leviathan et al., Algorithm 1, block after block; a block does not draft past the end."""
+
+    def blocks(prefix: Tokens, drafts: Tokens) -> Iterator[tuple[Tokens, Fraction]]:
+        """Drafts after ``prefix``, one after the other."""
+        if len(drafts) == min(gamma, world.length - len(prefix)):
+            yield drafts, ONE
+            return
+        for x, mass in possible(row(draft, prefix + drafts)):
+            for rest, weight in blocks(prefix, (*drafts, x)):
+                yield rest, mass * weight
+
+    def step(prefix: Tokens) -> Iterator[tuple[Any, Fraction]]:
+        for drafts, drawn in blocks(prefix, ()):
+            reached = drawn
+            for j, x in enumerate(drafts):
+                before = prefix + drafts[:j]
+                p, q = row(world, before), row(draft, before)
+                kept = rule.accept(p, q, x)
+                for y, mass in possible(rule.after(p, q, x)):
+                    yield ((*before, y),), reached * (1 - kept) * mass
+                reached *= kept
+            whole = prefix + drafts
+            bonus = possible(row(world, whole)) if len(whole) < world.length else [(None, ONE)]
+            for y, mass in bonus:
+                yield (whole if y is None else (*whole, y),), reached * mass
+
+    return split(played_out(step, world.length)(((),)))
+
+
+def block_law(world: TableProcess, draft: TableProcess, rule: SlowRule, gamma: int) -> Laws:
+    """Sun et al., arXiv 2403.10444, Algorithm 2, block after block; a block does not draft past the end."""
+
+    def excess(weight: Fraction, prefix: Tokens) -> list[Fraction]:
+        return [max(weight * a - b, NOUGHT) for a, b in zip(row(world, prefix), row(draft, prefix), strict=True)]
+
+    def step(prefix: Tokens) -> Iterator[tuple[Any, Fraction]]:
+        size = min(gamma, world.length - len(prefix))
+        for drafts in product(range(world.vocabulary), repeat=size):
+            drawn, weights = ONE, [ONE]
+            for i, x in enumerate(drafts):
+                p, q = row(world, prefix + drafts[:i])[x], row(draft, prefix + drafts[:i])[x]
+                drawn *= q
+                weights.append(min(ONE, weights[-1] * p / q) if q else NOUGHT)
+            if not drawn:
+                continue
+            keeps = [ONE]
+            for i in range(1, size):
+                s = sum(excess(weights[i], prefix + drafts[:i]))
+                keeps.append(s / (s + 1 - weights[i]) if s + 1 - weights[i] else ONE)
+            keeps.append(weights[size])
+            for tau in range(size + 1):
+                longest = drawn * keeps[tau] * prod((1 - keep for keep in keeps[tau + 1 :]), start=ONE)
+                here = prefix + drafts[:tau]
+                if longest == 0:
+                    continue
+                if len(here) == world.length:
+                    yield (here,), longest
+                    continue
+                left = excess(weights[tau], here) if tau < size else row(world, here)
+                for y, mass in possible(tuple(mass / sum(left) for mass in left)):
+                    yield ((*here, y),), longest * mass
+
+    return split(played_out(step, world.length)(((),)))
+
+
+def jacobi_law(world: TableProcess, window: int) -> Laws:
+    """Jacobi iteration, every token drawn with new randomness at every iteration."""
+    size, length = world.vocabulary, world.length
+
+    def step(prefix: Tokens, drafts: Tokens) -> Iterator[tuple[Any, Fraction]]:
+        rows = [row(world, prefix + drafts[:j]) for j in range(len(drafts))]
+        for drawn in product(*(tuple(possible(r)) for r in rows)):
+            y = tuple(token for token, _ in drawn)
+            same = next((j for j, (a, b) in enumerate(zip(drafts, y, strict=True)) if a != b), len(y))
+            final = prefix + y[: same + 1]
+            added = min(len(final) + window, length) - (len(prefix) + len(y))
+            weight = prod((mass for _, mass in drawn), start=ONE) / size**added
+            for new in product(range(size), repeat=added):
+                yield (final, y[same + 1 :] + new), weight
+
+    from_state = played_out(step, length)
+    joint: dict[tuple[Tokens, int], Fraction] = defaultdict(Fraction)
+    first = min(window, length)
+    for drafts in product(range(size), repeat=first):
+        for outcome, rest in from_state(((), drafts)).items():
+            joint[outcome] += rest / size**first
+    return split(joint)
+
+
+def jacobi_fixed_law(world: TableProcess, window: int) -> Laws:
+    """Jacobi iteration with one uniform a position: every run of it, over all cells of the unit cube.
+
+    The uniform of a position matters only through the tokens it gives under the rows that position can have, so
+    it is enough to try one value between any two neighbouring edges of these rows.
+    """
+    size, length = world.vocabulary, world.length
+
+    def inverse_cdf(pmf: Row, u: Fraction) -> int:
+        return next(token for token, upto in enumerate(accumulate(pmf)) if u < upto)
+
+    def run(noise: Sequence[Fraction], start: Tokens) -> tuple[Tokens, int]:
+        tokens, n, steps = list(start), 0, 0
+        while n < length:
+            stop, steps = min(n + window, length), steps + 1
+            new = [inverse_cdf(row(world, tuple(tokens[:i])), noise[i]) for i in range(n, stop)]
+            old, tokens[n:stop] = tokens[n:stop], new
+            while n < stop:
+                n += 1
+                if old[n - 1 - stop] != tokens[n - 1]:
+                    break
+        return tuple(tokens), steps
+
+    cells = []
+    for i in range(length):
+        edges = {NOUGHT, ONE}
+        for prefix in product(range(size), repeat=i):
+            edges |= set(accumulate(row(world, prefix)))
+        cells.append([((low + high) / 2, high - low) for low, high in pairwise(sorted(edges))])
+    joint: dict[tuple[Tokens, int], Fraction] = defaultdict(Fraction)
+    for noise in product(*cells):
+        weight = prod((width for _, width in noise), start=ONE) / size**length
+        for start in product(range(size), repeat=length):
+            joint[run([u for u, _ in noise], start)] += weight
+    return split(joint)

@@ -1,0 +1,90 @@
+"""What property tests draw from: pmfs in rationals that binary can hold exactly, so floats hit the same ties."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.support.cases import BOUNDS, WINDOWS, line
+
+PARTS = 64  # every probability is a multiple of 1/64
+Row = tuple[Fraction, ...]
+
+
+@st.composite
+def rows(draw: st.DrawFn, size: int) -> Row:
+    """A pmf over ``size`` tokens, zeros and ties included."""
+    cuts = sorted(draw(st.lists(st.integers(0, PARTS), min_size=size - 1, max_size=size - 1)))
+    edges = [0, *cuts, PARTS]
+    return tuple(Fraction(high - low, PARTS) for low, high in pairwise(edges))
+
+
+@st.composite
+def rows_without_ties(draw: st.DrawFn, size: int) -> Row:
+    """A pmf over ``size`` tokens, all masses different: distinct weights, the rest on the largest."""
+    weights = draw(st.lists(st.integers(0, PARTS // size - 1), min_size=size, max_size=size, unique=True))
+    weights[weights.index(max(weights))] += PARTS - sum(weights)
+    return tuple(Fraction(weight, PARTS) for weight in weights)
+
+
+@st.composite
+def pairs(draw: st.DrawFn, least: int = 1, most: int = 7) -> tuple[Row, Row]:
+    """Two pmfs over one vocabulary; sometimes the same one."""
+    size = draw(st.integers(least, most))
+    p = draw(rows(size))
+    return p, draw(st.one_of(rows(size), st.just(p)))
+
+
+def filters(size: int) -> st.SearchStrategy[dict[str, Any]]:
+    """``max_gap`` and ``max_distance``, each on or off."""
+    gap = st.one_of(st.none(), st.integers(0, 32).map(lambda k: Fraction(k, PARTS)))
+    distance = st.one_of(st.none(), st.integers(0, size))
+    return st.fixed_dictionaries(
+        {"max_gap": gap, "max_distance": distance, "distances": st.just(line(size))},
+    )
+
+
+@st.composite
+def neighbours(draw: st.DrawFn, size: int) -> list[list[int]]:
+    """A list of other tokens for every token, in any order, of any length."""
+    lists = []
+    for token in range(size):
+        others = draw(st.permutations([y for y in range(size) if y != token]))
+        lists.append(others[: draw(st.integers(0, size - 1))])
+    return lists
+
+
+def lantern(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Parameters of LANTERN's rules; divergences meet a bound exactly only where floats are exact too."""
+    near = {"neighbours": neighbours(size)}
+    if name == "lantern-multiplicative":
+        return st.fixed_dictionaries({**near, "factor": st.integers(16, 64).map(lambda k: Fraction(k, 16))})
+    delta = st.integers(0, 20).map(lambda k: Fraction(k, 20))
+    return st.fixed_dictionaries({**near, "delta": delta, "bound": st.sampled_from(BOUNDS)})
+
+
+def parameters(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Parameters of the rule ``name`` over a vocabulary of ``size``."""
+    if name == "speculative":
+        return st.just({})
+    if name == "amplify":
+        return st.fixed_dictionaries({"k": st.integers(0, 64).map(lambda k: Fraction(k, 16))})
+    if name == "addition":
+        return st.fixed_dictionaries({"epsilon": st.integers(0, 32).map(lambda k: Fraction(k, PARTS))})
+    if name.startswith("grouped"):
+        return st.fixed_dictionaries({"labels": st.lists(st.integers(0, 3), min_size=size, max_size=size)})
+    if name.startswith("lantern"):
+        return lantern(name, size)
+    if name == "typical":
+        flat = st.sampled_from([0, Fraction(3, 10), Fraction(7, 10), Fraction(11, 10), 3])
+        return st.fixed_dictionaries({"epsilon": st.integers(0, 48).map(lambda k: Fraction(k, PARTS)), "delta": flat})
+    if name == "optimal-lossy":
+        return st.fixed_dictionaries({"tv": st.integers(0, 20).map(lambda k: Fraction(k, 20))})
+    if name == "dynamic-grouped":
+        own = st.fixed_dictionaries({"size": st.integers(1, 2 * size + 2), "window": st.sampled_from(WINDOWS)})
+    else:
+        own = st.fixed_dictionaries({"below": st.integers(0, size), "above": st.integers(0, size)})
+    return st.builds(lambda mine, others: {**mine, **others}, own, filters(size))

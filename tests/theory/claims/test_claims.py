@@ -1,0 +1,173 @@
+"""Claims: their counterexamples refute what they say they refute, and a check that cannot fail is an error.
+
+Every refutation by a rule at one pair of rows is computed again, from the numbers in its evidence alone, with the
+slow rules of :mod:`tests.support.oracles`. The helpers that make findings are seen to refuse a control that passes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction as F
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support import oracles
+from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding, combined, find
+from theory.claims.base import Claim, caught, needed, plain, require
+
+pytestmark = pytest.mark.exact
+
+Example = dict[str, Any]
+
+
+def slow_rule(example: Example) -> oracles.SlowRule:
+    """The rule an example names; decimals are taken as they are written."""
+    names = ("labels", "size", "max_gap", "max_distance", "distances", "window", "below", "above")
+    names += ("neighbours", "delta", "bound")
+    given = {name: example[name] for name in names if name in example}
+    for name in ("max_gap", "max_distance", "delta"):
+        if given.get(name) is not None:
+            given[name] = F(str(given[name]))
+    return oracles.RULES[example["rule"]](**given)
+
+
+def exact(example: Example, *names: str) -> list[Any]:
+    """The rationals behind the numbers of an example."""
+    values = [example["exact"][name] for name in names]
+    return [tuple(map(F, value)) if isinstance(value, list) else F(value) for value in values]
+
+
+def distance(one: Any, other: Any) -> F:
+    return sum((abs(a - b) for a, b in zip(one, other, strict=True)), F(0)) / 2
+
+
+def accepts_less(example: Example) -> bool:
+    p, q = exact(example, "p", "q")
+    return slow_rule(example).acceptance(p, q) < oracles.speculative().acceptance(p, q)
+
+
+def token_law_is_off(example: Example) -> bool:
+    p, q = exact(example, "p", "q")
+    return slow_rule(example).law(p, q) != p
+
+
+def group_law_is_off(example: Example) -> bool:
+    p, q = exact(example, "p", "q")
+    rows = (slow_rule(example).law(p, q), p)
+    groups = [[sum(m for m, g in zip(row, example["labels"], strict=True) if g == k) for k in range(9)] for row in rows]
+    return groups[0] != groups[1]
+
+
+def emits_what_the_target_excludes(example: Example) -> bool:
+    p, q = exact(example, "p", "q")
+    return any(m > 0 == x for m, x in zip(slow_rule(example).law(p, q), p, strict=True))
+
+
+def amplify_distorts_less_at_equal_acceptance(example: Example) -> bool:
+    p, q, k = exact(example, "p", "q", "k")
+    amplify, group = oracles.amplify(k), slow_rule(example)
+    less = distance(amplify.law(p, q), p) < distance(group.law(p, q), p)
+    return less and amplify.acceptance(p, q) == group.acceptance(p, q)
+
+
+def law_is_delta_away(example: Example) -> bool:
+    p, q = exact(example, "p", "q")
+    return distance(slow_rule(example).law(p, q), p) >= F(str(example["delta"]))
+
+
+def residual_is_not_the_papers(example: Example) -> bool:
+    p, q = exact(example, "p", "q")
+    x = q.index(1)
+    paper = oracles.RULES["lantern"](example["neighbours"], F(str(example["delta"])), example["bound"])
+    return q[x] == 1 and slow_rule(example).law(p, q) != paper.law(p, q)
+
+
+def more_would_fit(example: Example) -> bool:
+    """Tokens 2 and 3 move less than delta, and neither is in the neighbourhood that was built."""
+    (p, q), delta = exact(example, "p", "q"), F(str(example["delta"]))
+    return p[2] + p[3] < delta and slow_rule(example).accept(p, q, 0) == p[0]
+
+
+REFUTES: dict[str, Callable[[Example], bool]] = {
+    "gsd.dynamic.printed": accepts_less,
+    "gsd.dynamic.clamped": accepts_less,
+    "gsd.unbiased.token": token_law_is_off,
+    "gsd.unbiased.group": group_law_is_off,
+    "gsd.support.partition": emits_what_the_target_excludes,
+    "gsd.support.centred": emits_what_the_target_excludes,
+    "gsd.naive-lossy.tv": amplify_distorts_less_at_equal_acceptance,
+    "lantern.output-bound.step": law_is_delta_away,
+    "lantern.support": emits_what_the_target_excludes,
+    "lantern.largest": more_would_fit,
+    "lantern-reference.dynamic.residual": residual_is_not_the_papers,
+    "pac.relabel": token_law_is_off,
+    "gsd-reference.acceptance": accepts_less,
+    "gsd-reference.support": emits_what_the_target_excludes,
+}
+
+
+@pytest.mark.parametrize("id", REFUTES)
+def test_counterexamples_can_be_recomputed_and_refute(id: str) -> None:
+    decide = CLAIMS[id].decide
+    assert decide is not None
+    finding = decide(3)
+    examples = [e.numbers for e in finding.evidence if e.kind == "counterexample"]
+    assert finding.verdict == "refuted"
+    assert examples
+    for example in json.loads(json.dumps(examples)):
+        p, q, law, kept, lossless = exact(example, "p", "q", "law", "acceptance", "acceptance_speculative")
+        assert slow_rule(example).law(p, q) == law
+        assert slow_rule(example).acceptance(p, q) == kept
+        assert oracles.speculative().acceptance(p, q) == lossless
+        assert [float(mass) for mass in p] == example["p"]
+        assert REFUTES[id](example)
+
+
+def test_every_claim_can_be_decided_or_summed_up_from_its_parts() -> None:
+    for id, claim in CLAIMS.items():
+        assert claim.id == id
+        assert (claim.decide is None) == bool(claim.parts)
+        assert all(part in CLAIMS for part in claim.parts)
+        assert claim.parts or claim.proof
+
+
+def test_an_unknown_claim_is_named_with_its_neighbours() -> None:
+    assert find("gsd.support") is CLAIMS["gsd.support"]
+    with pytest.raises(ValueError, match=r"unknown claim 'gsd\.suport'.*gsd\.support"):
+        find("gsd.suport")
+
+
+def verdict_of(*parts: tuple[str, bool]) -> str:
+    """The verdict of a claim with parts of these verdicts, each stated by the paper or not."""
+    found = {
+        str(k): (Claim(str(k), "x", "x", "x", None, stated=stated), Finding(verdict, []))  # type: ignore[arg-type]
+        for k, (verdict, stated) in enumerate(parts)
+    }
+    return combined(found).verdict
+
+
+def test_a_claim_is_refuted_if_a_part_the_paper_states_is() -> None:
+    assert verdict_of(("holds", True), ("refuted", True)) == "refuted"
+    assert verdict_of(("holds", True), ("refuted", False)) == "holds"
+    assert verdict_of(("holds", True), ("not-decided", True)) == "not-decided"
+    assert verdict_of(("holds", True), ("holds-under-assumptions", True)) == "holds-under-assumptions"
+    assert set(VERDICTS) == {"holds", "holds-under-assumptions", "refuted", "not-refuted", "not-decided"}
+
+
+def test_a_control_that_passes_fails_the_check() -> None:
+    assert caught({"bug": 1}, float, "it").kind == "control"
+    with pytest.raises(CheckFailed, match="the check of it does not see: no bug"):
+        caught({"bug": 1, "no bug": 0}, float, "it")
+    with pytest.raises(CheckFailed, match="why"):
+        require(False, "why")
+    with pytest.raises(CheckFailed, match="nothing"):
+        needed(None, "nothing")
+
+
+def test_plain_values_are_json() -> None:
+    value = {(0, 1): F(1, 2), "rows": np.array([F(1, 4), 1]), "count": np.int64(3), "yes": np.True_, "none": None}
+    plain_value = {"0 1": 0.5, "rows": [0.25, 1], "count": 3, "yes": True, "none": None}
+    assert json.loads(json.dumps(plain(value))) == plain_value

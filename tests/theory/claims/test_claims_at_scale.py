@@ -1,0 +1,208 @@
+"""Claims over large vocabularies: their verdicts, and that each would be another if the facts were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from theory.claims import CLAIMS, CheckFailed, Finding
+from theory.claims.gsd import large_vocabulary as gsd_scale
+from theory.claims.lantern import large_vocabulary as lantern_scale
+from theory.claims.lantern import large_vocabulary_output as lantern_scale_output
+from theory.claims.leviathan import expected_tokens as leviathan_scale
+from theory.exact.sequence_tv import Distance
+from theory.exact.sparse_laws import amplify
+
+pytestmark = pytest.mark.exact
+
+SEED = 3
+
+
+def decided(id: str) -> Finding:
+    decide = CLAIMS[id].decide
+    assert decide is not None
+    return decide(SEED)
+
+
+def told(finding: Finding, kind: str) -> list[str]:
+    return [evidence.summary for evidence in finding.evidence if evidence.kind == kind]
+
+
+@pytest.fixture(autouse=True)
+def fewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fewer contexts and sequences, and no memory of other tests."""
+    caches = lantern_scale.table, lantern_scale.candidates, gsd_scale.pair_of
+    for cache in caches:
+        cache.cache_clear()
+    monkeypatch.setattr(gsd_scale, "CONTEXTS", 6)
+    for module in (gsd_scale, lantern_scale_output):
+        monkeypatch.setattr(module, "SEQUENCE", {**module.SEQUENCE, "vocabulary": 64, "length": 64, "clusters": 8})
+        monkeypatch.setattr(module, "LENGTHS", (1, 64))
+    monkeypatch.setattr(leviathan_scale, "SEQUENCES", 512)
+    monkeypatch.setattr(leviathan_scale, "GAMMAS", (4, 8))
+    monkeypatch.setattr(leviathan_scale, "LINE", {**leviathan_scale.LINE, "shape": (1, 40)})
+    monkeypatch.setattr(leviathan_scale, "IMAGE_LIKE", {**leviathan_scale.IMAGE_LIKE, "vocabulary": 128})
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+# Tokens per block -----------------------------------------------------------------------------------------------
+
+
+def test_blocks_that_differ_as_a_whole() -> None:
+    finding = decided("leviathan.expected-tokens.block")
+    assert finding.verdict == "holds-under-assumptions"
+    assert any("5/2 tokens; the formula says 15/8" in text for text in told(finding, "example"))
+
+
+def test_blocks_outside_of_the_bounds_would_refute(monkeypatch: pytest.MonkeyPatch) -> None:
+    mixed = leviathan_scale.mixed_blocks
+    monkeypatch.setattr(
+        leviathan_scale, "mixed_blocks", lambda *given: mixed(*given)._replace(tokens=mixed(*given).tokens * 2)
+    )
+    assert decided("leviathan.expected-tokens.block").verdict == "refuted"
+
+
+def test_regions_and_their_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("leviathan.expected-tokens.regions")
+    assert finding.verdict == "not-refuted"
+    assert "0 with another sign" in told(finding, "search")[0]
+    regions = leviathan_scale.two_regions
+    monkeypatch.setattr(leviathan_scale, "two_regions", lambda e, h, stay, gamma: regions(e, h, (1 - stay) / 2, gamma))
+    assert decided("leviathan.expected-tokens.regions").verdict == "refuted"
+
+
+def test_the_formula_is_refuted_by_uneven_processes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("leviathan.expected-tokens.empirical")
+    assert finding.verdict == "refuted"
+    assert "heterogeneity 2" in told(finding, "counterexample")[0]
+    assert "false alarms 3.3e-07" in told(finding, "simulation")[0]
+    even = {name: pair for name, pair in leviathan_scale.processes().items() if name in ("codebook", "markov")}
+    monkeypatch.setattr(leviathan_scale, "processes", lambda: even)
+    assert decided("leviathan.expected-tokens.empirical").verdict == "not-refuted"
+
+
+# GSD ------------------------------------------------------------------------------------------------------------
+
+
+def test_amplify_is_nearer_than_gsd_at_equal_acceptance(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("gsd.naive-lossy.empirical")
+    assert finding.verdict == "refuted"
+    counterexample = next(e.numbers for e in finding.evidence if e.kind == "counterexample")
+    assert counterexample is not None
+    assert counterexample["amplify_wasserstein"] < counterexample["gsd_wasserstein"]
+    assert counterexample["amplify_acceptance"] == pytest.approx(counterexample["gsd_acceptance"], abs=1e-9)
+
+    compared = gsd_scale.compared
+
+    def farther(*given: Any) -> gsd_scale.Compared:
+        found = compared(*given)
+        return found._replace(amplify=found.amplify._replace(wasserstein=found.rule.wasserstein + 0.01))
+
+    monkeypatch.setattr(gsd_scale, "compared", farther)
+    assert decided("gsd.naive-lossy.empirical").verdict == "not-refuted"
+
+
+def test_a_naive_rule_that_does_not_accept_as_much_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsd_scale, "amplify_to", lambda contexts, acceptance: 2.0)
+    with pytest.raises(CheckFailed, match="does not accept as much"):
+        decided("gsd.naive-lossy.empirical")
+
+
+def test_windows_accept_more_than_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert decided("gsd.dynamic.scale").verdict == "not-refuted"
+    monkeypatch.setattr(gsd_scale, "windows", lambda codebook, size: partial(amplify, k=0.99))
+    assert decided("gsd.dynamic.scale").verdict == "refuted"
+
+
+def test_printed_addends_keep_all_on_flat_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert decided("gsd.naive-lossy.explode.scale").verdict == "not-refuted"
+    monkeypatch.setattr(gsd_scale, "ADDENDS", (1e-6,))
+    assert decided("gsd.naive-lossy.explode.scale").verdict == "refuted"
+
+
+def test_sequences_are_off_by_less_than_the_sum_of_their_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("gsd.compounding")
+    assert finding.verdict == "refuted"
+    assert "surely" in told(finding, "simulation")[0]
+    apart = gsd_scale.distance
+
+    def summed(followed: Any, n: int, confidence: float) -> Distance:
+        found = apart(followed, n, confidence)
+        return found._replace(most=min(1.0, found.summed), least=0.0)
+
+    monkeypatch.setattr(gsd_scale, "distance", summed)
+    assert decided("gsd.compounding").verdict == "not-refuted"
+
+
+# LANTERN --------------------------------------------------------------------------------------------------------
+
+
+def exchanged(monkeypatch: pytest.MonkeyPatch, **other: str) -> None:
+    """Each measure's neighbours are those of another."""
+    near = dict(lantern_scale.neighbours())
+    monkeypatch.setattr(
+        lantern_scale, "neighbours", lambda: {measure: near[other.get(measure, measure)] for measure in near}
+    )
+    lantern_scale.table.cache_clear()
+
+
+def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("lantern.neighbours.empirical")
+    assert finding.verdict == "not-refuted"
+    assert "Not so in 0 of 6 cases" in told(finding, "search")[0]
+    exchanged(monkeypatch, l2="random", random="l2")
+    assert decided("lantern.neighbours.empirical").verdict == "refuted"
+
+
+def test_random_ones_are_ahead_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("lantern.neighbours.settings")
+    assert finding.verdict == "refuted"
+    numbers = next(e.numbers for e in finding.evidence if e.kind == "counterexample")
+    assert numbers is not None
+    assert numbers["random"] > numbers["nearest"]
+    exchanged(monkeypatch, random="l2")
+    assert decided("lantern.neighbours.settings").verdict == "not-refuted"
+
+
+def test_amplify_is_nearer_than_lantern_at_equal_acceptance(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("lantern.neighbours.naive")
+    assert finding.verdict == "refuted"
+    assert "surely farther on peaked and sharp" in told(finding, "counterexample")[0]
+    monkeypatch.setattr(lantern_scale, "wasserstein1_least", lambda *given: 0.0)
+    assert decided("lantern.neighbours.naive").verdict == "not-refuted"
+    monkeypatch.setattr(lantern_scale, "amplify_to", lambda contexts, acceptance: 1.0)
+    with pytest.raises(CheckFailed, match="do not move as much mass"):
+        decided("lantern.neighbours.naive")
+
+
+def test_acceptance_rises_with_k_and_delta(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert decided("lantern.monotone.scale").verdict == "not-refuted"
+    monkeypatch.setattr(lantern_scale, "shortest", lambda near, k: np.roll(near, k, axis=1)[:, :200])
+    assert decided("lantern.monotone.scale").verdict == "refuted"
+
+
+def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("lantern.output-bound.scale")
+    assert finding.verdict == "refuted"
+    both = lantern_scale.candidates
+
+    def sure(rows: str, seed: int) -> Any:
+        return dict.fromkeys(lantern_scale.CANDIDATES, both(rows, seed)["likeliest"])
+
+    monkeypatch.setattr(lantern_scale_output, "candidates", sure)
+    with pytest.raises(CheckFailed, match="does not see: sampled candidates"):
+        decided("lantern.output-bound.scale")
+
+
+def test_sequences_are_beyond_delta(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = decided("lantern.output-bound.long")
+    assert finding.verdict == "refuted"
+    assert "n = 1,000, false alarms" in told(finding, "counterexample")[0]
+    monkeypatch.setattr(lantern_scale_output, "_sure_laws", lambda near, delta, p, q: p)
+    assert decided("lantern.output-bound.long").verdict == "not-refuted"

@@ -1,0 +1,266 @@
+"""What CSpD emits: the verdicts, their numbers again by other means, and checks that fail when a rule is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from simlab.continuous import Fate, InPlace, Truncating, affine, make_pair
+from simlab.continuous.rules import LastStep, Marginal, Path, VarianceProduct
+from simlab.continuous.rules.base import Seen
+from simlab.randomness import Tape
+from theory.claims import CLAIMS, CheckFailed, Finding
+from theory.claims.cspd import alignment as cspd_alignment
+from theory.claims.cspd import residual as cspd_residual
+from theory.claims.cspd import tables as cspd_tables
+from theory.continuous import line
+from theory.continuous.example_processes import NOWHERE
+from theory.continuous.gaussian_overlap import kept_by_last_step
+from theory.continuous.line import target_law
+from theory.continuous.tables import even_pair, separation
+
+pytestmark = pytest.mark.exact
+
+VERDICTS = {
+    "cspd.output-law.algorithm-1": "refuted",
+    "cspd.output-law.fixed-variances": "holds-under-assumptions",
+    "cspd.output-law.two-path": "refuted",
+    "cspd.output-law.reference": "refuted",
+    "cspd.output-law.last-step": "holds-under-assumptions",
+    "cspd.output-law.marginal": "holds-under-assumptions",
+    "cspd.output-law.many-dimensions": "not-refuted",
+    "cspd.residual": "holds",
+    "cspd.corollary-1.paths": "refuted",
+    "cspd.corollary-1.one-step": "holds-under-assumptions",
+    "cspd.corollary-1.given-states": "holds",
+    "cspd.termination.printed": "refuted",
+    "cspd.termination.large-sigma": "holds-under-assumptions",
+    "cspd.termination.without-sigma": "holds",
+    "cspd.alignment-helps.always": "refuted",
+    "cspd.alignment-helps.opposite-slopes": "refuted",
+    "cspd.alignment-helps.centred": "holds-under-assumptions",
+    "cspd.alignment-helps.distance": "refuted",
+    "cspd.ratio-table.order": "refuted",
+    "cspd.ratio-table.shape": "holds-under-assumptions",
+    "cspd.ratio-table.means": "refuted",
+    "cspd.tables.one-deviation": "not-refuted",
+    "cspd.tables.own-deviation": "refuted",
+    "cspd.tables.ratios": "not-refuted",
+    "cspd.tables.draft-length": "refuted",
+    "cspd.tables.ddim": "refuted",
+}
+
+
+def decided(id: str, seed: int = 0) -> Finding:
+    decide = CLAIMS[id].decide
+    assert decide is not None
+    return decide(seed)
+
+
+def example(id: str, which: int = 0) -> dict[str, Any]:
+    found = [e.numbers for e in decided(id).evidence if e.kind == "counterexample"][which]
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("id", VERDICTS)
+def test_verdicts(id: str) -> None:
+    assert decided(id).verdict == VERDICTS[id]
+
+
+@pytest.mark.parametrize("id", ["cspd.alignment-helps.always", "cspd.ratio-table.order", "cspd.tables.draft-length"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_is_sampled_does_not_hang_on_the_seed(id: str, seed: int) -> None:
+    assert decided(id, seed).verdict == VERDICTS[id]
+
+
+# Numbers, by other means ---------------------------------------------------------------------------------------------
+
+
+def test_the_hand_example_of_algorithm_1() -> None:
+    """Sigma = 2, N(1, 1) against N(0, 1): by SciPy's integrals of the densities."""
+    found = example("cspd.output-law.algorithm-1")
+    kept = quad(lambda x: min(norm.pdf(x), 2 * norm.pdf(x, 1)), -9, 9, points=[found["edge"]])[0]
+    assert found["acceptance"] == pytest.approx(kept, abs=1e-7)
+    taken = quad(lambda x: max(norm.pdf(x, 1) - norm.pdf(x) / 2, 0), -9, 9, points=[found["edge"]])[0]
+    assert found["taken"] == pytest.approx(taken, abs=1e-7)
+    again = (1 - kept) / taken
+    off = quad(
+        lambda x: abs(
+            min(norm.pdf(x), 2 * norm.pdf(x, 1)) + again * max(norm.pdf(x, 1) - norm.pdf(x) / 2, 0) - norm.pdf(x, 1)
+        ),
+        -9,
+        9,
+        points=[found["edge"], 0.5],
+        limit=200,
+    )[0]
+    assert off / 2 >= found["tv_at_least"] > 0.1
+
+
+def test_the_residual_of_paths_is_not_what_the_threshold_takes() -> None:
+    """Corollary 1's second example: the mass of the residual, by SciPy and by where the densities cross."""
+    found = example("cspd.corollary-1.paths", 1)
+    assert found["tv"] > 0.3
+    z = quad(lambda s: max(norm.pdf(s) - norm.pdf(s, 0, 2), 0), -1.4, 1.4)[0]
+    assert z == pytest.approx(norm.cdf(1.3596) * 2 - 2 * norm.cdf(1.3596 / 2), abs=1e-3)
+
+
+def test_alignment_by_integrals() -> None:
+    found = example("cspd.alignment-helps.always")
+    own = quad(lambda g: 2 * norm.cdf(-abs(g) / 2) * norm.pdf(g, 8, np.sqrt(20)), -40, 60, points=[0, 8], limit=300)[0]
+    assert found["own"] == pytest.approx(own, abs=1e-7)
+    assert found["shared"] == pytest.approx(2 * norm.cdf(-4))
+
+
+def test_the_even_pair_has_what_it_is_asked_for() -> None:
+    """The separation of the two laws of trajectories of the process for Table 4, step by step."""
+    pair = even_pair(0.45, 0.8, 2.17)
+    apart = separation(pair)
+    by_hand = np.sqrt(99 * (pair.draft.chain.offset[1] / pair.draft.chain.factor[1]) ** 2 @ np.ones(16))
+    assert apart == pytest.approx(by_hand, rel=0.01)
+
+
+# Broken on purpose ---------------------------------------------------------------------------------------------------
+
+
+def _inflated(self: LastStep, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    return seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0]) + log(1.05)
+
+
+def _deflated(self: LastStep, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    return _inflated(self, seen, candidate) - 2 * log(1.05)
+
+
+def _without_sigma(self: VarianceProduct, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    return LastStep.log_ratio(self, seen, candidate)
+
+
+def _wider(self: Marginal, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    target, draft = (model.chain.marginal(model.condition) for model in seen)
+    return target.log_density(candidate[0]) - draft._replace(covariance=1.1 * draft.covariance).log_density(
+        candidate[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong", "id"),
+    [
+        (LastStep, _inflated, "cspd.output-law.last-step"),
+        (LastStep, _deflated, "cspd.termination.without-sigma"),
+        (VarianceProduct, _without_sigma, "cspd.output-law.algorithm-1"),
+        (Marginal, _wider, "cspd.output-law.marginal"),
+    ],
+)
+def test_a_broken_rule_is_no_verdict(rule: type, wrong: Callable, id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rule, "log_ratio", wrong)
+    with pytest.raises((CheckFailed, ValueError)):  # the second where the law does not even add up
+        decided(id)
+
+
+def test_an_acceptance_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cspd_alignment, "kept_by_last_step", lambda *given: 1.05 * kept_by_last_step(*given))
+    for id in ("cspd.alignment-helps.always", "cspd.alignment-helps.opposite-slopes", "cspd.alignment-helps.centred"):
+        with pytest.raises(CheckFailed):
+            decided(id)
+    monkeypatch.setattr(cspd_tables, "kept_by_last_step", lambda *given: 1.1 * kept_by_last_step(*given))
+    with pytest.raises(CheckFailed):
+        decided("cspd.tables.draft-length")
+
+
+def test_a_threshold_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = cspd_residual.take
+    monkeypatch.setattr(cspd_residual, "take", lambda ratio: 0.9 * right(ratio))
+    with pytest.raises(CheckFailed):
+        decided("cspd.residual")
+
+
+def test_a_target_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shifted(target: object, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return target_law(target, condition, x - 0.01)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(line, "target_law", shifted)
+    with pytest.raises(CheckFailed):
+        decided("cspd.output-law.fixed-variances")
+
+
+# Rules and their errors ----------------------------------------------------------------------------------------------
+
+
+def test_a_singular_last_step_has_no_ratio() -> None:
+    point, fine = affine(3, 0.8, [0.0, 0.5, 0.5]), affine(3, 0.8, 0.5)
+    for rule in (LastStep(), VarianceProduct(), Path()):
+        with pytest.raises(ValueError, match="kernel 1 of 3 has a singular covariance"):
+            rule.check(fine, point)
+    Marginal().check(fine, point)
+    between = affine(3, 0.8, [0.5, 0.0, 0.5])
+    LastStep().check(fine, between)
+    with pytest.raises(ValueError, match="kernel 2 of 3 has a singular covariance"):
+        VarianceProduct().check(fine, between)
+
+
+def test_a_noiseless_end_is_told() -> None:
+    pair = make_pair("ddpm", dimension=2, steps=4, noisy_end=False)
+    with pytest.raises(ValueError, match="the last step adds no noise; expected one that does"):
+        Truncating(2).run(*pair, LastStep(), Tape(0, 2))
+
+
+def test_sequences_that_do_not_go_together_are_told() -> None:
+    one, other = make_pair("affine", steps=2), make_pair("affine", steps=3)
+    with pytest.raises(ValueError, match="takes 3 denoising steps; expected the target's 2"):
+        Truncating(1).run(one.target, other.draft, LastStep(), Tape(0, 2))
+    longer = make_pair("affine", steps=2, length=5)
+    with pytest.raises(ValueError, match="the draft has length 5; expected the target's 1"):
+        Truncating(1).run(one.target, longer.draft, LastStep(), Tape(0, 2))
+    with pytest.raises(ValueError, match="gamma is 0; expected a whole number >= 1"):
+        Truncating(0)
+
+
+def test_proposals_that_run_out_are_a_result() -> None:
+    """Sigma = 1/2 and equal last kernels: half of all tokens are never made, and sequences end there."""
+    pair = make_pair("affine", steps=2, slope=[0.0, 1.0], sd=[1.0, 2.0], draft_sd=[1.0, 1.0], length=3)
+    decoded = Truncating(2, limit=20).run(*pair, VarianceProduct(), Tape(3, 4000))
+    lost = decoded.fate == Fate.EXHAUSTED
+    first = lost[:, 0].mean()
+    assert abs(first - 0.5) < 6 * 0.5 / np.sqrt(4000)
+    assert (decoded.trials[lost] == 20).all()
+    assert np.isnan(decoded.tokens[lost]).all()
+    assert np.isnan(decoded.tokens[lost[:, 0], 1:]).all()
+    assert not np.isnan(decoded.tokens[~lost.any(axis=1)]).any()
+    assert kept_by_last_step(pair.target.chain, pair.draft.chain, NOWHERE, True) == pytest.approx(1)
+
+
+def test_blocks_replaced_in_place_end_with_a_token_that_is_missing() -> None:
+    """As above; a block goes on after a missing token, a sequence ends with a block whose last one is missing."""
+    pair = make_pair("affine", steps=2, slope=[0.0, 1.0], sd=[1.0, 2.0], draft_sd=[1.0, 1.0], length=6)
+    decoded = InPlace(2, limit=5).run(*pair, VarianceProduct(), Tape(3, 400))
+    missing = np.isnan(decoded.tokens[:, :, 0])
+    over = missing[:, 1]
+    assert 0 < over.mean() < 1
+    assert missing[over, 2:].all()
+    assert (decoded.calls[over] == 1).all()
+    assert (decoded.fate[over, 2:] == Fate.MISSING).all()
+    on = ~over & ~missing[:, 3]
+    assert (decoded.calls[on] == 3).all()
+    assert (missing[on, 0]).any()
+
+
+def test_the_last_noise_must_not_be_what_the_target_walked_on() -> None:
+    """The proof's assumption: the target's x_1 is the draft's last noise, q = N(0, 1), p = N(x_1, 1): all is kept."""
+    e = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    ratio = norm.pdf(e, e, 1) / norm.pdf(e, 0, 1)
+    assert (ratio >= 1).all()
+    assert np.var(e) == pytest.approx(1, abs=1e-3)
+
+
+def test_models_with_the_rates_of_table_6_are_not_unique() -> None:
+    found = [e.numbers for e in decided("cspd.tables.ratios").evidence]
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0]["own"][0] > 0.4
+    assert found[1]["own"][1] < 0.145

@@ -1,0 +1,221 @@
+"""How far apart two trajectories are: every number again by enumerating noise of two values, or by quadrature.
+
+Second moments of what is affine in the noise are the same for noise that is +1 or -1, so they can be enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction as F
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.diffusion import ddpm, schedule
+from theory.claims import CheckFailed, Finding
+from theory.claims.cspd import paths as cspd_paths
+from theory.claims.cspd.paths import predicted
+from theory.continuous.joint_gaussian import joint_states
+from theory.continuous.paths import Quadratic, Walks, apart, mean_norm, on_the_line, quadratic, random_chains
+
+pytestmark = pytest.mark.exact
+
+VERDICTS = {
+    "cspd.theorem-1.commuting": "holds-under-assumptions",
+    "cspd.theorem-1.non-commuting": "refuted",
+    "cspd.theorem-1.any-root": "refuted",
+    "cspd.theorem-1.several-steps": "refuted",
+    "cspd.theorem-1.corrected": "holds-under-assumptions",
+    "cspd.trajectory-distance": "holds",
+}
+Patch = tuple[str, Callable[..., Any]]
+
+
+def decided(id: str, seed: int = 0) -> Finding:
+    decide = cspd_paths.CLAIMS[id].decide
+    assert decide is not None
+    return decide(seed)
+
+
+@pytest.mark.parametrize("id", VERDICTS)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_verdicts(id: str, seed: int) -> None:
+    assert decided(id, seed).verdict == VERDICTS[id]
+
+
+def half(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given: function(*given) / 2
+
+
+def changed(function: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda *given, **named: change(function(*given, **named))
+
+
+BREAKS: dict[str, Patch] = {
+    "cspd.theorem-1.commuting": ("reduction", half(cspd_paths.reduction)),
+    "cspd.theorem-1.non-commuting": ("reduction", changed(cspd_paths.reduction, lambda value: value * F(5, 4))),
+    "cspd.theorem-1.any-root": ("reduction", changed(cspd_paths.reduction, abs)),
+    "cspd.theorem-1.several-steps": ("_lowered", lambda *given: [2, 2, 0]),
+    "cspd.theorem-1.corrected": ("_lowered", changed(cspd_paths._lowered, lambda values: [1.01 * v for v in values])),
+    "cspd.trajectory-distance": ("mean_norm", changed(mean_norm, lambda value: 1.3 * value)),
+}
+
+
+@pytest.mark.parametrize("id", VERDICTS)
+def test_what_a_verdict_rests_on_can_fail(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, broken = BREAKS[id]
+    monkeypatch.setattr(cspd_paths, name, broken)
+    try:
+        found = decided(id).verdict
+    except CheckFailed:
+        return
+    assert found != VERDICTS[id]
+
+
+# Distances by enumeration --------------------------------------------------------------------------------------
+
+
+def signs(count: int) -> Iterator[np.ndarray]:
+    return (np.array(values, dtype=object) for values in product((-1, 1), repeat=count))
+
+
+def test_the_non_commuting_counterexample() -> None:
+    """From its numbers alone: distances over all signs of the noise in rationals, the root of the product by SciPy."""
+    example = next(e.numbers for e in decided("cspd.theorem-1.non-commuting").evidence if e.kind == "counterexample")
+    assert example is not None
+    a, b = (np.array([[F(v) for v in row] for row in example["exact"][name]]) for name in ("root_p", "root_q"))
+    assert (a @ a == np.array(example["Sp"])).all()
+    assert (b @ b == np.array(example["Sq"])).all()
+    own = sum(((b @ e - a @ f) ** 2).sum() for e in signs(2) for f in signs(2)) / F(16)
+    shared = sum(((b @ e - a @ e) ** 2).sum() for e in signs(2)) / F(4)
+    assert own - shared == F(example["exact"]["reduction"]) == 32
+    root = sqrtm(np.array(example["Sq"]) @ np.array(example["Sp"]))
+    assert 2 * np.trace(root) == pytest.approx(example["printed"], abs=1e-9)
+    assert example["printed"] == 40
+    assert np.allclose(root, example["root_of_product"])
+
+
+def test_the_counterexample_of_triangular_roots() -> None:
+    example = next(e.numbers for e in decided("cspd.theorem-1.any-root").evidence if e.kind == "counterexample")
+    assert example is not None
+    p, q = (np.array(example[name], int).astype(object) for name in ("Lp", "Lq"))
+    own = sum(((q @ e - p @ f) ** 2).sum() for e in signs(2) for f in signs(2)) / F(16)
+    shared = sum(((q @ e - p @ e) ** 2).sum() for e in signs(2)) / F(4)
+    assert (own, shared) == (12, 16)
+    assert example["reduction"] == own - shared
+    assert np.allclose(np.linalg.cholesky((p @ p.T).astype(float)), p.astype(float))  # what a library would take
+
+
+def test_the_counterexample_of_several_steps() -> None:
+    """x_1 = e_2, x_0 = 2 x_1 + e_1 or -2 x_1 + e_1, over all signs."""
+    own = sum((2 * a + b + 2 * c - d) ** 2 for a, b, c, d in product((-1, 1), repeat=4)) / F(16)
+    shared = sum((2 * a + 2 * a) ** 2 for a in (-1, 1)) / F(2)
+    assert own - shared == -6
+    p, q = on_the_line((2, 0), (1, 1)), on_the_line((-2, 0), (1, 1))
+    nowhere = (np.zeros(1), np.zeros(1))
+    assert joint_states(p, q, nowhere, False, True)[0].distance == own
+    assert joint_states(p, q, nowhere, True, True)[0].distance == shared
+
+
+def enumerated(walks: Walks) -> np.ndarray:
+    """E||x_t^q - x_t^p||^2 for each t, over all signs of the noise."""
+    seen = walks.seen(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
+    return ((seen.target.states - seen.draft.states) ** 2).sum(axis=2).mean(axis=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_reduction_over_several_steps(seed: int) -> None:
+    few = [case for case in random_chains(seed, 12) if apart(*case).size <= 12]
+    assert len(few) > 1
+    for case in few:
+        lowered = enumerated(apart(*case)) - enumerated(Walks(*case))
+        assert lowered == pytest.approx(predicted(*case[:2]), abs=1e-10)
+
+
+def test_diffusions_of_data_that_does_not_commute_are_driven_together() -> None:
+    abar = schedule("cosine", steps=2)
+    p, q = (ddpm(np.array(c), abar) for c in ([[1.0, 0.9], [0.9, 1.0]], [[1.0, -0.9], [-0.9, 1.0]]))
+    given = (np.zeros(2), np.zeros(2))
+    assert (enumerated(apart(p, q, given)) - enumerated(Walks(p, q, given)))[:2].min() > 0
+
+
+# The distance of trajectories ----------------------------------------------------------------------------------
+
+
+def hermite(size: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes ``[N, size]`` and weights ``[N]`` of a mean over standard normals."""
+    x, w = np.polynomial.hermite_e.hermegauss(nodes)
+    grid = np.stack(np.meshgrid(*[x] * size, indexing="ij"), axis=-1).reshape(-1, size)
+    weights = np.prod(np.stack(np.meshgrid(*[w / w.sum()] * size, indexing="ij"), axis=-1).reshape(-1, size), axis=1)
+    return grid, weights
+
+
+def test_mean_lengths() -> None:
+    assert mean_norm(np.zeros(1), np.ones((1, 1))) == pytest.approx(np.sqrt(2 / np.pi), abs=1e-10)
+    assert mean_norm(np.zeros(3), np.eye(3)) == pytest.approx(np.sqrt(8 / np.pi), abs=1e-10)
+    assert mean_norm(np.array([3.0, 4.0]), np.zeros((2, 2))) == pytest.approx(5, abs=1e-9)
+    assert mean_norm(np.zeros(2), np.zeros((2, 2))) == 0
+    mean, root = np.array([4.0, 1.0]), np.array([[1.0, 0.0], [0.5, 0.3]])  # far from the origin, where it is smooth
+    grid, weights = hermite(2, 60)
+    slow = weights @ np.linalg.norm(mean + grid @ root.T, axis=1)
+    assert mean_norm(mean, root @ root.T) == pytest.approx(slow, abs=1e-5)
+
+
+def test_the_distance_of_two_trajectories_on_the_line() -> None:
+    """T = 2, shared noise: Yp - Yq is 1/2 + e / 4 in x_1 alone, a folded normal."""
+    p, q = on_the_line((1, 0), (1, 1), (0, 0.5)), on_the_line((1, 0), (1, 0.75))
+    left, right = cspd_paths.distances(Walks(p, q, (np.zeros(1), np.zeros(1))), 1, True)
+    x = np.linspace(-8, 8, 200_001)
+    slow = np.sum(np.abs(0.5 + x / 4) * np.exp(-x * x / 2)) * (x[1] - x[0]) / np.sqrt(2 * np.pi)
+    assert left == pytest.approx(slow, abs=1e-8)
+    assert right == pytest.approx(np.sqrt(5 / 16), abs=1e-12)
+
+
+# The tools -----------------------------------------------------------------------------------------------------
+
+
+def test_a_quadratic_is_found_from_its_values() -> None:
+    random = np.random.default_rng(3)
+    c, b, m = 0.7, random.normal(size=3), random.normal(size=(3, 3)) / 6
+    m = m + m.T
+
+    def value(e: np.ndarray) -> np.ndarray:
+        return c + e @ b + np.einsum("bi,ij,bj->b", e, m, e) / 2
+
+    found = quadratic(value, 3)
+    assert found.constant == pytest.approx(c)
+    assert np.allclose(found.linear, b)
+    assert np.allclose(found.curvature, m)
+    grid, weights = hermite(3, 40)
+    assert found.mean == pytest.approx(weights @ value(grid), abs=1e-9)
+    assert found.mean_exp == pytest.approx(weights @ np.exp(value(grid)), rel=1e-5)
+    known = grid[:, 0] == grid[0, 0]
+    rest = hermite(2, 40)
+    fixed = found.given(0, grid[0, 0] / 4)
+    at = np.column_stack([np.full(len(rest[0]), grid[0, 0] / 4), rest[0]])
+    assert known.sum() == len(rest[1])
+    assert fixed.mean_exp == pytest.approx(rest[1] @ np.exp(value(at)), rel=1e-5)
+
+
+@pytest.mark.parametrize(("curvature", "finite"), [(0.999, True), (1.0, False), (1.5, False)])
+def test_a_mean_that_diverges_is_infinite(curvature: float, finite: bool) -> None:
+    mean = Quadratic(0.0, np.zeros(2), np.diag([curvature, -1.0])).mean_exp
+    assert np.isfinite(mean) == finite
+    if finite:
+        assert mean == pytest.approx(1 / np.sqrt((1 - curvature) * 2))
+
+
+def test_noise_of_its_own_is_laid_out_step_by_step() -> None:
+    """The second step alone is not shared: the noise of x_2 and the last step's move both trajectories alike."""
+    p = Chain(np.ones((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.ones(1))
+    walks = Walks(p, p, (np.zeros(1), np.zeros(1)), (2,))
+    assert walks.size == 4
+    seen = walks.seen(np.array([[1.0, 10.0, 100.0, 1000.0]]))
+    assert seen.draft.states[:, 0, 0].tolist() == [111, 101, 1]
+    assert seen.target.states[:, 0, 0].tolist() == [1011, 1001, 1]
+    assert list(apart(p, p, walks.given).own) == [1, 2]
+    assert list(apart(p, p, walks.given, start_shared=False).own) == [0, 1, 2]

@@ -1,0 +1,364 @@
+"""The ratio of two trajectories, its mean and that of its logarithm: all again from densities by SciPy and NumPy.
+
+Means of exponentials come from Gauss and Hermite's nodes or a grid; means of quadratics from noise that is +1 or -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from math import inf, log
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import multivariate_normal, norm
+
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.rules import LastStep, Path, TwoPath, VarianceProduct
+from simlab.continuous.rules.base import Model, Seen
+from tests.theory.claims.test_cspd_paths import changed, hermite
+from theory.claims import CLAIMS, CheckFailed, Finding
+from theory.claims.cspd import bias as cspd_bias
+from theory.claims.cspd import log_ratio as cspd_log_ratio
+from theory.claims.cspd import ratios as cspd_ratios
+from theory.claims.cspd.bias import bounds, first_order, near, shared_end, spread_root
+from theory.claims.cspd.log_ratio import Logs, logs
+from theory.claims.cspd.ratios import Late, mean_ratio
+from theory.continuous.joint_gaussian import log_sigma
+from theory.continuous.paths import Walks, apart, log_path, on_the_line, random_chains
+
+pytestmark = pytest.mark.exact
+
+VERDICTS = {
+    "cspd.ratio-collapse": "holds-under-assumptions",
+    "cspd.path-ratio.unbiased": "holds-under-assumptions",
+    "cspd.path-ratio.two-path": "holds-under-assumptions",
+    "cspd.path-ratio.alignment": "holds-under-assumptions",
+    "cspd.path-ratio.eq-15-first-order": "holds-under-assumptions",
+    "cspd.path-ratio.bound": "refuted",
+    "cspd.path-ratio.last-step": "holds-under-assumptions",
+    "cspd.log-ratio.identity": "refuted",
+    "cspd.log-ratio.sign": "refuted",
+    "cspd.log-ratio.higher-mean": "refuted",
+    "cspd.log-ratio.own-end": "holds",
+    "cspd.log-ratio.own-end-sign": "holds-under-assumptions",
+    "cspd.log-ratio.unassumed": "refuted",
+    "cspd.log-ratio.shared-end": "holds",
+}
+NOWHERE = (np.zeros(1), np.zeros(1))
+
+
+def decided(id: str, seed: int = 0) -> Finding:
+    decide = CLAIMS[id].decide
+    assert decide is not None
+    return decide(seed)
+
+
+def counterexamples(id: str) -> list[dict[str, Any]]:
+    found = [e.numbers for e in decided(id).evidence if e.kind == "counterexample"]
+    assert found
+    return [example for example in found if example is not None]
+
+
+@pytest.mark.parametrize("id", VERDICTS)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_verdicts(id: str, seed: int) -> None:
+    assert decided(id, seed).verdict == VERDICTS[id]
+
+
+def more(function: Callable[..., Any]) -> Callable[..., Any]:
+    return changed(function, lambda value: value + 0.01)
+
+
+BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "cspd.ratio-collapse": (TwoPath, "log_ratio", more(TwoPath.log_ratio)),
+    "cspd.path-ratio.unbiased": (Path, "log_ratio", more(Path.log_ratio)),
+    "cspd.path-ratio.two-path": (TwoPath, "log_ratio", more(TwoPath.log_ratio)),
+    "cspd.path-ratio.alignment": (cspd_ratios, "apart", Walks),
+    "cspd.path-ratio.eq-15-first-order": (
+        cspd_bias,
+        "first_order",
+        changed(cspd_bias.first_order, lambda value: 1.05 * value),
+    ),
+    "cspd.path-ratio.bound": (cspd_bias, "bounds", lambda *sds: (1.1, 1.1)),
+    "cspd.path-ratio.last-step": (LastStep, "log_ratio", more(LastStep.log_ratio)),
+    "cspd.log-ratio.identity": (
+        cspd_log_ratio,
+        "logs",
+        changed(logs, lambda found: found._replace(shared_end=found.printed)),
+    ),
+    "cspd.log-ratio.sign": (cspd_log_ratio, "logs", changed(logs, lambda found: found._replace(shared_end=0.1))),
+    "cspd.log-ratio.higher-mean": (TwoPath, "log_ratio", changed(TwoPath.log_ratio, lambda value: value + 1)),
+    "cspd.log-ratio.own-end": (
+        cspd_log_ratio,
+        "_log_volume",
+        changed(cspd_log_ratio._log_volume, lambda value: value * 1.01),
+    ),
+    "cspd.log-ratio.own-end-sign": (
+        cspd_log_ratio,
+        "logs",
+        changed(logs, lambda found: found._replace(own_end=found.own_end - 9)),
+    ),
+    "cspd.log-ratio.unassumed": (cspd_log_ratio, "logs", changed(logs, lambda found: found._replace(own_end=0.1))),
+    "cspd.log-ratio.shared-end": (cspd_log_ratio, "missed", more(cspd_log_ratio.missed)),
+}
+
+
+@pytest.mark.parametrize("id", VERDICTS)
+def test_what_a_verdict_rests_on_can_fail(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, name, broken = BREAKS[id]
+    monkeypatch.setattr(place, name, broken)
+    try:
+        found = decided(id).verdict
+    except CheckFailed:
+        return
+    assert found != VERDICTS[id]
+
+
+# Densities once more -------------------------------------------------------------------------------------------
+
+
+def slow_log_path(chain: Chain, condition: np.ndarray, states: np.ndarray, end: np.ndarray | None = None) -> float:
+    """The log density of one trajectory ``states[T + 1, d]``, by SciPy."""
+    dense = chain.layout.dense
+    start = dense(chain.start_factor)
+    value = multivariate_normal.logpdf(
+        states[-1], dense(chain.start_drive) @ condition + chain.start_mean, start @ start.T
+    )
+    for t in range(1, chain.steps + 1):
+        root = dense(chain.factor[t - 1])
+        mean = dense(chain.slope[t - 1]) @ states[t] + dense(chain.drive[t - 1]) @ condition + chain.offset[t - 1]
+        to = end if t == 1 and end is not None else states[t - 1]
+        value += multivariate_normal.logpdf(to, mean, root @ root.T)
+    return float(value)
+
+
+def slow_log_ratio(walks: Walks, seen: Seen, row: int) -> float:
+    """Eq. 4: each trajectory under its own model, x_0 that of the draft."""
+    end = seen.draft.states[0, row]
+    parts = [
+        slow_log_path(model.chain, condition, model.states[:, row], end)
+        for model, condition in zip(seen, walks.given, strict=True)
+    ]
+    return parts[0] - parts[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_two_path_ratio_is_eq_4_and_collapses(seed: int) -> None:
+    for case in random_chains(seed, 6):
+        for walks, collapses in ((Walks(*case), True), (apart(*case), False)):
+            seen = walks.seen(np.random.default_rng(seed).normal(size=(2, walks.size)))
+            slow = [slow_log_ratio(walks, seen, row) for row in range(2)]
+            assert TwoPath().log_kept(seen) == pytest.approx(slow, abs=1e-9)
+            short = VarianceProduct().log_kept(seen)
+            assert (np.abs(short - slow).max() < 1e-9) == (collapses or case[0].steps == 1)
+            volumes = [np.prod([abs(np.linalg.det(c.layout.dense(f))) for f in c.factor[1:]]) for c in case[:2]]
+            assert log_sigma(*case[:2]) == pytest.approx(log(volumes[1] / volumes[0]))
+
+
+def test_densities_of_trajectories() -> None:
+    for target, draft, given in random_chains(2, 6):
+        walks = Walks(target, draft, given)
+        seen = walks.seen(np.random.default_rng(0).normal(size=(1, walks.size)))
+        for model, condition in zip(seen, given, strict=True):
+            slow = slow_log_path(model.chain, condition, model.states[:, 0])
+            assert log_path(model)[0] == pytest.approx(slow, abs=1e-9)
+
+
+# Means of ratios -----------------------------------------------------------------------------------------------
+
+TARGET, DRAFT = on_the_line((0.5, 0.8), (1.0, 0.8), (0.2, 0.0)), on_the_line((0.6, 0.9), (0.95, 1.0), (0.0, 0.1))
+
+
+def test_means_of_ratios_by_quadrature() -> None:
+    """Over the three normals of the draft; for the path ratio 1, for the others Sigma and 1."""
+    grid, weights = hermite(3, 60)
+    walks = Walks(TARGET, DRAFT, NOWHERE)
+    seen = walks.seen(grid)
+    for rule, aim in ((Path(), 1.0), (TwoPath(aligned=True), 1.25), (LastStep(), 1.0), (VarianceProduct(), 1.25)):
+        slow = weights @ np.exp(rule.log_kept(seen))
+        assert slow == pytest.approx(aim, rel=2e-4)
+        assert mean_ratio(rule, walks) == pytest.approx(aim, rel=1e-10)
+
+
+@pytest.mark.parametrize("start_shared", [True, False])
+def test_without_shared_noise_the_mean_grows_with_the_noise_that_is_let_in(start_shared: bool) -> None:
+    """E over |e_2| <= r of the draft's noise is Sigma r / sqrt(pi), times 2 r / sqrt(2 pi) / sqrt(2) again for "
+    "x_2's."""
+    rule, walks = TwoPath(), apart(TARGET, DRAFT, NOWHERE, start_shared)
+    assert mean_ratio(rule, walks) == inf
+    ratio = walks.quadratic(rule.log_kept)
+
+    def inner(e: float) -> float:
+        rest = ratio.given(2, e)
+        if not start_shared:
+            rest = rest.given(0, 0.3)  # x_2's noise as well: every value of it adds the same
+        return rest.mean_exp * norm.pdf(e)
+
+    level = 1.25 / (2 * np.sqrt(np.pi))
+    level *= 1 if start_shared else np.exp(0.3**2 / 2) / np.sqrt(2)
+    for r in (1.0, 2.0, 4.0):
+        assert quad(inner, -r, r)[0] == pytest.approx(2 * r * level, rel=1e-8)
+
+
+def test_one_step_diverges_only_with_an_x_t_of_its_own() -> None:
+    p, q = on_the_line((0.5,), (1.0,)), on_the_line((0.6,), (1.1,))
+    for start_shared, aim in ((True, 1.0), (False, inf)):
+        assert mean_ratio(TwoPath(), apart(p, q, NOWHERE, start_shared)) == pytest.approx(aim)
+
+
+def test_equal_variances_leave_no_bias() -> None:
+    same = replace(DRAFT, factor=TARGET.factor)
+    assert mean_ratio(TwoPath(aligned=True), Walks(TARGET, same, NOWHERE)) == pytest.approx(1)
+    assert mean_ratio(TwoPath(aligned=True), apart(TARGET, same, NOWHERE)) == inf
+
+
+# The bounds of A.1.2 -------------------------------------------------------------------------------------------
+
+
+def test_the_bounds_from_their_definitions() -> None:
+    """Integrals over (x_2, x_1, x_0) of |grad p|, by differences, times the distance; q / q cancels. Here sp = 1, sq "
+    "= 3."""
+    sp, sq = 1.0, 3.0
+    x = np.linspace(-6, 6, 121)
+    x2, x1, x0 = np.meshgrid(x, x * sp, x, indexing="ij")
+    density = norm.pdf(x2) * norm.pdf(x1, scale=sp) * norm.pdf(x0)
+    gradient = np.gradient(density, x, x * sp, x)
+    length = np.sqrt(sum(part**2 for part in gradient))
+    cell = (x[1] - x[0]) ** 3 * sp
+    left = np.sum(length * (sq - sp) * np.abs(x1) / sq) * cell
+    right = np.sum(length) * (sq - sp) * cell
+    assert bounds(sp, sq) == pytest.approx((left, right), rel=5e-3)
+    assert left < sq / sp - 1  # eq. 15 fails here too
+    assert right > sq / sp - 1
+
+
+def test_mean_length_beside_a_height() -> None:
+    for height in (0.0, 0.5, 3.0, 40.0):
+        slow = quad(lambda r, h=height: np.sqrt(h * h + r * r) * r * np.exp(-r * r / 2), 0, 12)[0]
+        assert spread_root(height) == pytest.approx(slow, abs=1e-7)
+
+
+def test_the_counterexample_to_the_bounds() -> None:
+    aligned, own, nearby = counterexamples("cspd.path-ratio.bound")
+    assert aligned["bias_aligned"] == pytest.approx(1)
+    assert aligned["eq_15"] < 0.55
+    assert aligned["eq_21"] < 0.93
+    assert own["eq_20"] < 12
+    assert nearby["eq_21_over_bias"] == pytest.approx(aligned["eq_21"] / aligned["bias_aligned"])
+
+
+def test_the_first_order_by_quadrature() -> None:
+    """E_q[grad p' (Yp - Yq) / q] of a pair on the line: gradients by differences of SciPy's densities."""
+    close = near(TARGET, DRAFT, 0.05)
+    walks = Walks(TARGET, close, NOWHERE)
+    grid, weights = hermite(3, 10)
+    seen = walks.seen(grid)
+    states, away = seen.draft.states[..., 0], (seen.target.states - seen.draft.states)[..., 0]
+    slow, h = 0.0, 1e-5
+    for row, weight in enumerate(weights):
+        y, step = states[:, row], h * away[:, row] * [0, 1, 1]  # x_0 is shared
+        up, down = (slow_log_path(TARGET, NOWHERE[0], (y + sign * step)[:, None]) for sign in (1, -1))
+        ratio = np.exp(slow_log_path(TARGET, NOWHERE[0], y[:, None]) - slow_log_path(close, NOWHERE[1], y[:, None]))
+        slow += weight * ratio * (up - down) / (2 * h)
+    assert first_order(walks, shared_end) == pytest.approx(slow, rel=1e-3)
+    assert abs(slow) > 0.005
+
+
+def test_noise_shared_one_step_late_keeps_every_draft() -> None:
+    """By hand: x_1^p = x_0^q = e, so that rho is N(e; e, 1) / N(e; 0, 1)."""
+    p, q = on_the_line((1, 0), (1, 1)), on_the_line((0, 0), (1, 1))
+    noise = np.random.default_rng(1).normal(size=(50, 3))
+    seen = Late(p, q, NOWHERE).seen(noise)
+    assert (seen.target.states[1] == seen.draft.states[0]).all()
+    assert (seen.target.states[2] == seen.draft.states[2]).all()
+    e = seen.draft.states[0, :, 0]
+    assert LastStep().log_kept(seen) == pytest.approx(norm.logpdf(e, e) - norm.logpdf(e))
+    assert (LastStep().log_kept(seen) >= 0).all()
+    assert (LastStep().log_kept(Walks(p, q, NOWHERE).seen(noise)) < 0).any()
+
+
+# Log ratios ----------------------------------------------------------------------------------------------------
+
+
+def slow_logs(walks: Walks) -> Logs:
+    """Means over all signs of the noise, of densities by SciPy; KL and entropies from joint normal laws."""
+    seen = walks.seen(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
+    rows = range(seen.draft.states.shape[1])
+
+    def mean(chain: Chain, k: int, walked: Model, ends: np.ndarray) -> float:
+        values = [slow_log_path(chain, walks.given[k], walked.states[:, row], ends[row]) for row in rows]
+        return float(np.mean(values))
+
+    target, draft = seen.target, seen.draft
+    base = mean(walks.target, 0, draft, draft.states[0])
+    laws = [joint_law(chain, c) for chain, c in zip((walks.target, walks.draft), walks.given, strict=True)]
+    (m, s), (n, r) = laws
+    inverse, size = np.linalg.inv(s), len(m)
+    divergence = (
+        np.trace(inverse @ r) + (m - n) @ inverse @ (m - n) - size + log(np.linalg.det(s) / np.linalg.det(r))
+    ) / 2
+    entropies = [multivariate_normal(mean_, cov).entropy() for mean_, cov in laws]
+    return Logs(
+        mean(walks.target, 0, target, draft.states[0]) - base,
+        mean(walks.target, 0, target, target.states[0]) - base,
+        float(divergence),
+        float(entropies[1] - entropies[0]),
+    )
+
+
+def joint_law(chain: Chain, condition: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of (x_T, ..., x_0), step by step."""
+    dense, d = chain.layout.dense, chain.dimension
+    mean = dense(chain.start_drive) @ condition + chain.start_mean
+    covariance = dense(chain.start_factor) @ dense(chain.start_factor).T
+    for t in range(chain.steps, 0, -1):
+        slope, root = dense(chain.slope[t - 1]), dense(chain.factor[t - 1])
+        across = covariance[:, -d:] @ slope.T
+        last = slope @ covariance[-d:, -d:] @ slope.T + root @ root.T
+        mean = np.concatenate([mean, slope @ mean[-d:] + dense(chain.drive[t - 1]) @ condition + chain.offset[t - 1]])
+        covariance = np.block([[covariance, across], [across.T, last]])
+    return mean, covariance
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_log_ratios_by_enumeration(seed: int) -> None:
+    few = [case for case in random_chains(seed, 14) if apart(*case, start_shared=False).size <= 8]
+    assert few
+    for case in few:
+        for walks in (Walks(*case), apart(*case), apart(*case, start_shared=False)):
+            assert logs(walks) == pytest.approx(slow_logs(walks), abs=1e-8)
+
+
+def test_the_counterexamples_of_log_ratios() -> None:
+    one, two = counterexamples("cspd.log-ratio.identity")
+    p, q = on_the_line((0,), (1,), (one["mean_p"],)), on_the_line((0,), (1,), (one["mean_q"],))
+    found = slow_logs(Walks(p, q, NOWHERE))
+    assert (found.shared_end, found.printed) == pytest.approx((one["delta"], one["printed"]), abs=1e-9)
+    same = on_the_line(two["slopes"], two["deviations"])
+    found = slow_logs(apart(same, same, NOWHERE))
+    assert (found.shared_end, found.printed) == pytest.approx((-1, 0), abs=1e-9)
+
+    (sign,) = counterexamples("cspd.log-ratio.sign")
+    p, q = (on_the_line((sign["last_slope"], 0), (1, sign[sd])) for sd in ("sd_p", "sd_q"))
+    found = slow_logs(Walks(p, q, NOWHERE))
+    assert found.shared_end == pytest.approx(sign["delta_aligned"], abs=1e-9)
+    assert found.entropies == pytest.approx(log(2))
+    assert slow_logs(apart(p, q, NOWHERE)).shared_end == pytest.approx(sign["delta_own"], abs=1e-9)
+
+    (alone,) = counterexamples("cspd.log-ratio.unassumed")
+    p, q = (on_the_line((0,), (alone[sd],)) for sd in ("sd_p", "sd_q"))
+    assert slow_logs(Walks(p, q, NOWHERE)).own_end == pytest.approx(-3 / 8, abs=1e-9)
+
+
+def test_a_larger_mean_log_ratio_beside_a_smaller_mean() -> None:
+    """By hand: log p(x_1^p) - log p(x_1^q) = -e^2 / 2 + (2 + e)^2 / 8, and the ratio of the last step has mean 1."""
+    (example,) = counterexamples("cspd.log-ratio.higher-mean")
+    slow = np.mean([-(e**2) / 2 + (2 + e) ** 2 / 8 for e in (-1, 1)])
+    assert example["delta"] == slow == 1 / 8
+    last = quad(lambda x: norm.pdf(x, scale=4) * norm.pdf(x) / norm.pdf(x, scale=4), -12, 12)[0]
+    assert example["mean_two_path"] == pytest.approx(0.5 * last)
+    assert example["mean_path"] == 1

@@ -1,0 +1,115 @@
+"""Which samplers give trajectories a density: by hand, by quadrature, and by walking many small cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from simlab.continuous.models.diffusion import ddim, schedule
+from simlab.continuous.rules import LastStep, Marginal, Path, TwoPath, VarianceProduct
+from tests.theory.claims.test_cspd_paths import changed
+from theory.claims import CLAIMS, CheckFailed, Finding
+from theory.claims.cspd import samplers as cspd_samplers
+from theory.claims.cspd.samplers import flow, noisy, refused
+
+pytestmark = pytest.mark.exact
+
+VERDICTS = {
+    "cspd.samplers.stochastic": "holds-under-assumptions",
+    "cspd.samplers.deterministic": "refuted",
+    "cspd.samplers.marginal": "holds-under-assumptions",
+}
+
+
+def decided(id: str, seed: int = 0) -> Finding:
+    decide = CLAIMS[id].decide
+    assert decide is not None
+    return decide(seed)
+
+
+@pytest.mark.parametrize("id", VERDICTS)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_verdicts(id: str, seed: int) -> None:
+    assert decided(id, seed).verdict == VERDICTS[id]
+
+
+BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "cspd.samplers.stochastic": (Path, "log_ratio", changed(Path.log_ratio, lambda value: value + 0.01)),
+    "cspd.samplers.deterministic": (Path, "check", lambda *given: None),
+    "cspd.samplers.marginal": (Marginal, "log_ratio", changed(Marginal.log_ratio, lambda value: value + 0.01)),
+}
+
+
+@pytest.mark.parametrize("id", VERDICTS)
+def test_what_a_verdict_rests_on_can_fail(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, name, broken = BREAKS[id]
+    monkeypatch.setattr(place, name, broken)
+    try:
+        found = decided(id).verdict
+    except CheckFailed:
+        return
+    assert found != VERDICTS[id]
+
+
+def test_what_the_counterexamples_say_of_tokens() -> None:
+    """Acceptance of tokens is the integral of the smaller density, here on either side of where they cross."""
+    by_hand, steps = (e.numbers for e in decided("cspd.samplers.deterministic").evidence if e.kind == "counterexample")
+    assert by_hand is not None
+    assert steps is not None
+    slow = 2 * quad(lambda x: min(norm.pdf(x), norm.pdf(x, scale=2)), 0, 12, points=[1.3595559868])[0]
+    assert by_hand["acceptance_tokens"] == pytest.approx(slow, abs=1e-8)
+    assert by_hand["acceptance_paths"] == 0
+    abar = schedule("linear", steps=steps["steps"])
+    variances = steps["variance_p"], steps["variance_q"]
+    for name, chains in (
+        ("ddim", [ddim(np.array([v]), abar, 0.0) for v in variances]),
+        ("flow", [flow(v, steps["steps"]) for v in variances]),
+    ):
+        sds = [abs(np.prod(chain.slope)) for chain in chains]  # without noise x_0 is x_T times all slopes
+        laws = [norm(scale=sd) for sd in sds]
+        slow = quad(lambda x, laws=laws: min(law.pdf(x) for law in laws), -9, 9, limit=400)[0]
+        assert steps[name] == pytest.approx(slow, abs=1e-6)
+
+
+def test_rectified_flow_ends_near_the_data() -> None:
+    """Euler's method is of first order: with twice the steps the variance is about twice as near."""
+    errors = [abs(flow(0.5, n).marginal(np.zeros((1, 1))).covariance[0, 0] - 0.5) for n in (50, 100, 200)]
+    assert errors[0] < 0.05
+    assert errors[0] / errors[1] == pytest.approx(2, rel=0.1)
+    assert errors[1] / errors[2] == pytest.approx(2, rel=0.1)
+
+
+def test_ddim_without_noise_maps_volumes_as_its_marginal_says() -> None:
+    """Walks of a fine grid of x_T: what falls between two neighbours falls between where they end."""
+    chain = ddim(np.array([0.6]), schedule("linear", steps=5), 0.0)
+    edges = np.linspace(-4, 4, 2001)[:, None]
+    ends = chain.walk(np.full_like(edges, 0.3), lambda t: edges)[0]
+    density = np.diff(norm.cdf(edges[:, 0])) / np.diff(ends[:, 0])
+    middle = (ends[1:] + ends[:-1]) / 2
+    law = np.exp(chain.marginal(np.full_like(middle, 0.3)).log_density(middle))
+    assert np.abs(density - law).max() < 1e-5
+
+
+@pytest.mark.parametrize("rule", [Path(), TwoPath(), VarianceProduct(), LastStep()])
+@pytest.mark.parametrize("eta", [0.0, 0.5, 1.0])
+def test_steps_without_noise_are_refused(rule: Any, eta: float) -> None:
+    """DDIM's last step adds none, whatever eta is; the marginal rule does not mind."""
+    chain = ddim(np.array([0.6]), schedule("linear", steps=3), eta)
+    assert chain.factor[0, 0] == 0
+    assert refused(rule, chain, chain)
+    assert refused(rule, noisy(chain), noisy(chain)) == (eta == 0)
+    assert not refused(Marginal(), chain, chain)
+
+
+def test_another_error_is_not_taken_for_a_lack_of_density(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(*given: Any) -> None:
+        raise ValueError("something else")
+
+    monkeypatch.setattr(Path, "check", check)
+    with pytest.raises(CheckFailed, match="something else"):
+        cspd_samplers.refused(Path(), flow(1.0, 2), flow(1.0, 2))

@@ -1,0 +1,230 @@
+"""Laws of sequences in closed form, against what the trajectories do to each number they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import multivariate_normal, norm
+
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.diffusion import ddpm, learned_range, schedule
+from simlab.continuous.models.sequences import Tokens
+from theory.claims import CLAIMS
+from theory.continuous.gaussian_overlap import shares
+from theory.continuous.sequences import (
+    SequenceLaw,
+    affine_map,
+    autoregressive,
+    hellinger,
+    in_place,
+    kl,
+    tv_bounds,
+)
+
+pytestmark = pytest.mark.exact
+
+ABAR = schedule("linear", 1000, 3)
+FULL = np.array([[1.0, 0.5], [0.5, 0.8]])
+TURNED = np.array([[0.5, 0.3], [-0.2, 0.6]])
+
+
+def rough(covariance: np.ndarray) -> Chain:
+    """Started from N(0, I): its tokens are not quite normal around c with that covariance."""
+    return ddpm(covariance, ABAR)
+
+
+def exact(covariance: np.ndarray) -> Chain:
+    return ddpm(covariance, ABAR, exact_start=True)
+
+
+def tokens(build: Callable[[np.ndarray], Chain], length: int = 3) -> list[Tokens]:
+    return [
+        Tokens(build, np.array([0.7]), length, np.asarray(0.6), np.asarray(0.3), np.asarray(-1.0)),
+        Tokens(build, np.array([0.7, 1.1]), length, np.array([0.6, -0.4]), np.array([0.3, 0.0])),
+        Tokens(build, FULL, length, TURNED, np.array([0.3, 0.1]), np.array([1.0, 2.0])),
+    ]
+
+
+def impulses(model: Tokens, parents: list[int], links: list[tuple]) -> SequenceLaw:
+    """Mean and covariance from what sequences do without noise, and with a unit of each noise alone.
+
+    Token n is walked under the condition level + carry x_parent, for ``links[n]`` = (carry, level, chain).
+    """
+    size = model.dimension
+    kinds = [(n, t, k) for n in range(len(parents)) for t in range(model.chain.steps + 1) for k in range(size)]
+    rows = len(kinds) + 1  # the last row has no noise at all
+    made = np.zeros((rows, len(parents), size))
+    for n, (parent, (carry, level, chain)) in enumerate(zip(parents, links, strict=True)):
+        before = made[:, parent] if parent >= 0 else np.broadcast_to(model.first, (rows, size))
+        matrix = np.diag(carry) if carry.ndim == 1 else carry
+        noise = np.zeros((model.chain.steps + 1, rows, size))
+        for row, (m, t, k) in enumerate(kinds):
+            noise[t, row, k] = m == n
+        made[:, n] = chain.walk(before @ matrix.T + level, lambda t, noise=noise: noise[t])[0]
+    moved = (made[:-1] - made[-1]).reshape(len(kinds), -1)
+    return SequenceLaw(made[-1], moved.T @ moved)
+
+
+@pytest.mark.parametrize("build", [rough, exact])
+def test_the_models_own_law_is_what_its_noise_adds_up_to(build: Callable[[np.ndarray], Chain]) -> None:
+    for model in tokens(build):
+        law = autoregressive(model)
+        slow = impulses(model, [-1, 0, 1], [(model.carry, model.level, model.chain)] * 3)
+        np.testing.assert_allclose(law.mean, slow.mean, atol=1e-12)
+        np.testing.assert_allclose(law.covariance, slow.covariance, atol=1e-12)
+
+
+@pytest.mark.parametrize("build", [rough, exact])
+def test_the_law_in_place_is_that_of_tokens_that_share_the_one_before_their_block(
+    build: Callable[[np.ndarray], Chain],
+) -> None:
+    for model in tokens(build, 5):
+        one = (model.carry, model.level, model.chain)
+        ahead = model.ahead(3)
+        for gamma, prefill, parents, places in (
+            (3, 0, [-1, -1, -1, 2, 2], [0, 1, 2, 0, 1]),
+            (2, 1, [-1, 0, 0, 2, 2], [None, 0, 1, 0, 1]),
+            (1, 0, [-1, 0, 1, 2, 3], [0, 0, 0, 0, 0]),
+            (9, 7, [-1, 0, 1, 2, 3], [None] * 5),
+        ):
+            law = in_place(model, gamma, prefill)
+            slow = impulses(model, parents, [one if j is None else ahead[j] for j in places])
+            np.testing.assert_allclose(law.mean, slow.mean, atol=1e-12)
+            np.testing.assert_allclose(law.covariance, slow.covariance, atol=1e-12)
+
+
+def test_in_place_keeps_marginals_and_loses_what_is_within_a_block() -> None:
+    for model in tokens(exact, 6):
+        law, right = in_place(model, 3), autoregressive(model)
+        for n in range(6):
+            for mine, its in zip(law.token(n), right.token(n), strict=True):
+                np.testing.assert_allclose(mine, its, atol=1e-12)
+        carry = np.diag(model.carry) if model.carry.ndim == 1 else model.carry
+        after = [np.linalg.matrix_power(carry, j) for j in range(4)]
+        shared = law.between(2, 2)
+        np.testing.assert_allclose(law.between(1, 0), 0)  # the first block: what is before it is fixed
+        np.testing.assert_allclose(law.between(5, 4), after[3] @ shared @ after[2].T, atol=1e-12)
+        np.testing.assert_allclose(law.between(4, 2), right.between(4, 2), atol=1e-12)
+        assert np.abs(law.between(5, 4) - right.between(5, 4)).max() > 0.01
+
+
+def test_autocorrelations_are_the_correlations_a_lag_apart() -> None:
+    for model in tokens(exact, 4):
+        law = autoregressive(model)
+        spread = np.sqrt(np.diag(law.covariance))
+        correlation = law.covariance / np.outer(spread, spread)
+        size = model.dimension
+        for lag in (0, 1, 3):
+            found = law.autocorrelation(lag)
+            assert found.shape == (4 - lag, size)
+            for n in range(4 - lag):
+                for k in range(size):
+                    assert found[n, k] == pytest.approx(correlation[n * size + k, (n + lag) * size + k])
+
+
+def test_whitened_sequences_have_no_covariance_left() -> None:
+    law = autoregressive(tokens(exact)[2])
+    root = np.linalg.cholesky(law.covariance)
+    normals = np.eye(6)
+    made = (normals @ root.T).reshape(6, 3, 2) + law.mean
+    np.testing.assert_allclose(law.whitened(made), normals, atol=1e-12)
+
+
+def test_a_chains_map_is_affine_and_learned_ranges_are_refused() -> None:
+    chain = rough(FULL)
+    slope, offset, covariance = affine_map(chain)
+    c = np.array([[1.3, -0.4]])
+    np.testing.assert_allclose(chain.marginal(c).mean[0], slope @ c[0] + offset)
+    np.testing.assert_allclose(chain.marginal(c).covariance, covariance)
+    learned = Tokens(lambda v: learned_range(ddpm(v, ABAR), ABAR), np.ones(1), 2)
+    with pytest.raises(ValueError, match="learned range"):
+        autoregressive(learned)
+    with pytest.raises(ValueError, match="gamma is 0"):
+        in_place(tokens(exact)[0], 0)
+    with pytest.raises(ValueError, match="prefill is -1"):
+        in_place(tokens(exact)[0], 1, -1)
+
+
+# Distances ---------------------------------------------------------------------------------------------------------
+
+
+def line(mean: float, variance: float) -> SequenceLaw:
+    return SequenceLaw(np.array([[mean]]), np.array([[variance]]))
+
+
+PAIRS = [((0.0, 1.0), (0.0, 1.0)), ((0.0, 1.0), (1.5, 1.0)), ((0.3, 0.5), (-0.2, 2.0)), ((0.0, 3.0), (0.0, 0.1))]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_distances_on_the_line_are_integrals(one: tuple[float, float], other: tuple[float, float]) -> None:
+    p, q = (norm(mean, np.sqrt(variance)) for mean, variance in (one, other))
+    reach = np.linspace(-18, 18, 37)
+
+    def whole(function: Callable[[float], float]) -> float:
+        pieces = pairwise(reach)
+        return sum(quad(function, low, high)[0] for low, high in pieces)
+
+    divergence = whole(lambda x: p.pdf(x) * (p.logpdf(x) - q.logpdf(x)))
+    overlap = whole(lambda x: np.sqrt(p.pdf(x) * q.pdf(x)))
+    apart = whole(lambda x: abs(p.pdf(x) - q.pdf(x))) / 2
+    laws = line(*one), line(*other)
+    assert kl(*laws) == pytest.approx(divergence, abs=1e-8)
+    assert hellinger(*laws) ** 2 == pytest.approx(1 - overlap, abs=1e-8)
+    least, most = tv_bounds(*laws)
+    assert least - 1e-5 <= apart <= most + 1e-5
+    assert least == pytest.approx(apart, abs=1e-5)  # on a line the line says all
+
+
+def test_the_divergence_of_sequences_is_the_mean_log_ratio() -> None:
+    one, other = autoregressive(tokens(exact)[2]), in_place(tokens(exact)[2], 2)
+    other = SequenceLaw(other.mean + 0.1, other.covariance)
+    p, q = (multivariate_normal(law.mean.ravel(), law.covariance) for law in (one, other))
+    # the expectation of a quadratic form, from points that match mean and covariance exactly
+    root = np.linalg.cholesky(one.covariance) * np.sqrt(6)
+    points = one.mean.ravel() + np.concatenate([root.T, -root.T])
+    assert kl(one, other) == pytest.approx(float(np.mean(p.logpdf(points) - q.logpdf(points))))
+
+
+# The claims --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("id", "verdict"),
+    [("sequence", "refuted"), ("token", "holds-under-assumptions"), ("mend", "holds"), ("calls", "holds")],
+)
+def test_verdicts(id: str, verdict: str) -> None:
+    decide = CLAIMS[f"cspd.in-place.{id}"].decide
+    assert decide is not None
+    assert decide(11).verdict == verdict
+
+
+def test_the_smallest_case_by_hand() -> None:
+    decide = CLAIMS["cspd.in-place.sequence"].decide
+    assert decide is not None
+    [example] = [e.numbers for e in decide(5).evidence if e.kind == "counterexample"]
+    assert example is not None
+    np.testing.assert_allclose(example["covariance_target"], [[1, 0.5], [0.5, 1.25]])
+    np.testing.assert_allclose(example["covariance_in_place"], [[1, 0], [0, 1.25]], atol=1e-12)
+    assert example["kl_target_in_place"] == pytest.approx(0.5 * np.log(1.25))
+    assert example["kl_in_place_target"] == pytest.approx(0.5 * (0.5 - np.log(1.25)))
+    # total variation itself: x_0 has the same law in both, and given it they are normal
+    apart = quad(lambda x: norm.pdf(x) * float(shares(x / 2, 0.0, 1.0, np.sqrt(1.25)).taken), -12, 12)[0]
+    assert example["tv_at_least"] < apart < example["tv_at_most"]
+    assert example["tv_at_least"] == pytest.approx(np.arcsin(1 / np.sqrt(5)) / np.pi)
+
+
+def test_either_change_alone_by_hand() -> None:
+    decide = CLAIMS["cspd.in-place.mend"].decide
+    assert decide is not None
+    [example] = [e.numbers for e in decide(5).evidence if e.kind == "example"]
+    assert example is not None
+    # int over y < m / 2 of y^2 (phi(y) - phi(y - m)), by parts
+    m = example["draft_mean"]
+    second = norm.cdf(m / 2) - m / 2 * norm.pdf(m / 2)
+    shifted = (1 + m * m) * norm.cdf(-m / 2) - 1.5 * m * norm.pdf(m / 2)
+    assert example["covariance_not_seen"] == pytest.approx((second - shifted) / 2, abs=1e-9)
+    assert example["tv_not_cut_at_least"] == pytest.approx(norm.cdf(m / 2 / np.sqrt(1.25)) - 0.5)

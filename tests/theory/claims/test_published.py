@@ -1,0 +1,303 @@
+"""Published numbers: the arithmetic is right, verdicts stay, and altered numbers alter them.
+
+The headline numbers are computed again here from the file alone, with pandas and floats.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction as F
+from itertools import product
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theory.claims import CLAIMS, CheckFailed, Finding
+from theory.claims.base import plain
+from theory.claims.published.comparisons import Check, Comparison, judged
+from theory.claims.published.cspd import alpha_needed, best_cost, speedup, speedup_dependent, tokens
+from theory.claims.published.lengths import size, tree_length
+from theory.claims.published.repeated_rows import same
+from theory.claims.published.speedups import _quotients
+from theory.published.ledger import FILE, Interval, Ledger, published
+
+pytestmark = pytest.mark.exact
+
+VERDICTS = {
+    "published.steps": "holds",
+    "published.gsd-latency": "refuted",
+    "published.latency-bound": "holds",
+    "published.sjd-pac-overhead": "refuted",
+    "published.repeated": "holds",
+    "published.autoregressive": "refuted",
+    "published.sjd-pac-baselines.sjd": "refuted",
+    "published.sjd-pac-baselines.gsd": "refuted",
+    "published.sjd-pac-baselines.protocol": "refuted",
+    "published.cspd-walltime.printed-c": "refuted",
+    "published.cspd-walltime.any-c": "refuted",
+    "published.cspd-walltime.dependence": "refuted",
+    "published.full-blocks-harmon": "holds",
+    "published.full-blocks-mar": "refuted",
+    "published.full-blocks-xar": "refuted",
+    "published.cspd-alpha.ablations": "holds",
+    "published.cspd-alpha.main": "refuted",
+    "published.cspd-alpha.by-speed": "refuted",
+    "published.cspd-ratio": "refuted",
+    "published.cspd-residual-time": "refuted",
+    "published.cspd-scores": "holds",
+    "published.accepted-length.tree": "holds-under-assumptions",
+    "published.accepted-length.order": "holds",
+    "published.accepted-length.chain": "refuted",
+    "published.sjd-perplexity": "refuted",
+}
+
+
+def decide(id: str, seed: int = 0) -> Finding:
+    check = CLAIMS[id].decide
+    assert check is not None
+    return check(seed)
+
+
+# Arithmetic ----------------------------------------------------------------------------------------------------
+
+
+def kept(pattern: tuple[bool, ...]) -> int:
+    """Tokens of a block: the drafts before the first that is not kept, and one more."""
+    return (*pattern, False).index(False) + 1
+
+
+@pytest.mark.parametrize(("alpha", "gamma"), [(F(0), 3), (F(1, 5), 1), (F(3, 10), 4), (F(1), 5)])
+def test_equation_51_counts_the_tokens_of_a_block(alpha: F, gamma: int) -> None:
+    mean = F(0)
+    for pattern in product((False, True), repeat=gamma):
+        chance = F(1)
+        for keeps in pattern:
+            chance *= alpha if keeps else 1 - alpha
+        mean += chance * kept(pattern)
+    assert tokens(alpha, gamma) == mean
+    if alpha < 1:
+        assert mean == (1 - alpha ** (gamma + 1)) / (1 - alpha)
+    cost = Interval(F(3, 8), F(2, 5))
+    point = speedup(Interval(alpha, alpha), gamma, cost)
+    assert point == Interval(mean / (gamma * cost.high + 1), mean / (gamma * cost.low + 1))
+
+
+@given(st.lists(st.integers(0, 5), min_size=8, max_size=8).filter(any))
+def test_dependent_drafts_stay_below_their_bound(weights: list[int]) -> None:
+    """Any joint law of three acceptances: the bound is at its largest marginal rate."""
+    patterns, total = list(product((False, True), repeat=3)), sum(weights)
+    mean = sum(F(w * kept(p), total) for w, p in zip(weights, patterns, strict=True))
+    rate = max(sum(F(w, total) for w, p in zip(weights, patterns, strict=True) if p[k]) for k in range(3))
+    free = Interval(F(0), F(0))
+    assert mean <= speedup_dependent(Interval(rate, rate), 3, free).high
+    all_or_none = rate * kept((True,) * 3) + (1 - rate) * kept((False,) * 3)
+    assert speedup_dependent(Interval(rate, rate), 3, free) == Interval(all_or_none, all_or_none)
+
+
+@given(st.floats(0.01, 0.99), st.integers(1, 32), st.floats(0, 1))
+def test_the_rate_needed_gives_the_speedup(alpha: float, gamma: int, cost: float) -> None:
+    ratio = sum(alpha**k for k in range(gamma + 1)) / (gamma * cost + 1)
+    found = alpha_needed(ratio, gamma, cost)
+    assert found is not None
+    assert sum(found**k for k in range(gamma + 1)) == pytest.approx(ratio * (gamma * cost + 1))
+    assert alpha_needed(ratio + gamma + 1, gamma, cost) is None
+
+
+@given(st.floats(0.05, 1.5))
+def test_the_best_cost_is_found_where_there_is_one(cost: float) -> None:
+    gammas = (4, 8, 16, 32)
+    found, error = best_cost([(g / (g * cost + 1), g) for g in gammas], gammas)
+    assert found == pytest.approx(cost, abs=1e-4)
+    assert error < 1e-4
+    off, larger = best_cost([(2.0, g) for g in gammas], [1.0 for _ in gammas])
+    assert (off, larger) == pytest.approx((0.0, 0.5), abs=1e-4)
+
+
+def test_the_length_of_a_tree_is_that_of_its_enumeration() -> None:
+    """Two children to a depth of two: six candidates, each accepted or not."""
+    rate, mean = F(1, 3), F(0)
+    assert size(2, 2) == 6
+    for pattern in product((0, 1), repeat=6):
+        chance = rate ** sum(pattern) * (1 - rate) ** (6 - sum(pattern))
+        child = next((c for c in (0, 1) if pattern[c]), None)
+        deeper = child is not None and any(pattern[2 + 2 * child : 4 + 2 * child])
+        mean += chance * (1 + (child is not None) + deeper)
+    assert tree_length(rate, 2, 2) == mean
+    assert tree_length(rate, 1, 40) < 1 / (1 - rate)
+
+
+def test_a_number_is_the_same_to_the_digits_of_the_shorter() -> None:
+    ledger = published()
+    own = ledger.one(paper="gsd", dataset="MS-COCO-2017", method="ar", metric="CLIP")  # 31.308
+    quoted = ledger.one(paper="sjd-pac", dataset="MS-COCO-2017", target="Lumina-mGPT", method="ar", metric="CLIP")
+    assert same(own, quoted)
+    assert same(quoted, own)
+    assert not same(own, replace(quoted, value=Decimal("31.30")))
+
+
+# Verdicts ------------------------------------------------------------------------------------------------------
+
+
+def test_every_claim_has_a_verdict_here() -> None:
+    assert set(VERDICTS) == {id for id, claim in CLAIMS.items() if claim.paper == "published" and claim.decide}
+
+
+@pytest.mark.parametrize("id", VERDICTS)
+def test_verdicts_stay_and_do_not_depend_on_the_seed(id: str) -> None:
+    finding = decide(id)
+    assert finding.verdict == VERDICTS[id]
+    assert finding == decide(id, seed=7)
+    assert finding.evidence[-1].kind == "control"
+    first = finding.evidence[0]
+    assert first.kind == ("counterexample" if finding.verdict == "refuted" else "example")
+    assert first.numbers
+    lines = {row.line for row in published()}
+    for comparison in json.loads(json.dumps(plain(first.numbers))).values():
+        assert comparison["lines"]
+        assert set(comparison["lines"]) <= lines
+        assert all(isinstance(value, str) for name, value in comparison.items() if name != "lines")
+
+
+def agreeing(ledger: Ledger) -> list[Comparison]:
+    row = ledger.rows[0]
+    return [Comparison("one", [row], {"value": row.printed}, "says", row.value < 1)]
+
+
+WORDS = ("rows", "fit", "do not")
+
+
+def test_a_comparison_is_refuted_by_one_row_that_does_not_agree() -> None:
+    row = published().rows[0]
+    large = {"a large one": published().altered({row.line: 2})}
+    assert judged(agreeing, WORDS, large).verdict == "holds"
+    assert judged(agreeing, WORDS, large, agreed="holds-under-assumptions").verdict == "holds-under-assumptions"
+
+    def other(ledger: Ledger) -> list[Comparison]:
+        (only,) = agreeing(ledger)
+        return [only, replace(only, label="two", agrees=not only.agrees)]
+
+    with pytest.raises(CheckFailed, match="does not notice: a large one"):
+        judged(other, WORDS, large)
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_comparison_that_cannot_answer_otherwise_fails(answer: bool) -> None:
+    def stuck(ledger: Ledger) -> list[Comparison]:
+        return [replace(agreeing(ledger)[0], agrees=answer)]
+
+    with pytest.raises(CheckFailed, match="does not notice: a large one"):
+        judged(stuck, WORDS, {"a large one": published().altered({published().rows[0].line: 2})})
+
+
+@pytest.mark.parametrize(
+    ("check", "altered", "said"),
+    [
+        (agreeing, {}, "nothing altered"),
+        (lambda ledger: [], {"same": published()}, "no rows to compare"),
+        (lambda ledger: agreeing(ledger) * 2, {"same": published()}, "two comparisons have one name"),
+    ],
+)
+def test_an_empty_comparison_fails(check: Check, altered: dict[str, Ledger], said: str) -> None:
+    with pytest.raises(CheckFailed, match=said):
+        judged(check, WORDS, altered)
+
+
+@pytest.mark.parametrize("metric", ["latency_seconds", "nfe"])
+def test_any_altered_number_of_gsd_is_noticed(metric: str) -> None:
+    """Three percent more in any one row: the quotient printed beside it no longer follows."""
+    ledger = published()
+    for row in ledger.select(paper="gsd", table="1", metric=metric):
+        altered = ledger.altered({row.line: float(row.value) * 1.03})
+        off = [c for c in _quotients(altered) if not c.agrees]
+        assert off, row.setting
+        assert all(row.line in {other.line for other in c.rows} for c in off)
+
+
+# Headline numbers, from the file alone -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    frame = pd.read_csv(FILE, dtype={"table": str}, keep_default_na=False, na_values={"value": [], "std": [""]})
+    frame["given"] = frame["params"].map(lambda text: dict(item.split("=") for item in text.split(";") if "=" in item))
+    return frame
+
+
+def off(id: str) -> int:
+    """How many comparisons refute a claim."""
+    numbers = decide(id).evidence[0].numbers
+    assert numbers is not None
+    return len(numbers)
+
+
+def test_gsd_is_faster_than_its_steps_in_eight_rows(table: pd.DataFrame) -> None:
+    rows = table[(table["paper"] == "gsd") & (table["table"] == "1")]
+    wide = rows.pivot_table(index=["dataset", "method", "params"], columns="metric", values="value")
+    faster = wide[wide["speedup"] > wide["step_compression"] + 0.01]
+    assert len(faster) == off("published.gsd-latency") == 8
+    per_call = 1000 * wide["latency_seconds"] / wide["nfe"]
+    assert per_call["PartiPrompts", "gsd", "G=50"] == pytest.approx(37.9, abs=0.05)
+    assert per_call["PartiPrompts", "ar", ""] == pytest.approx(46.9, abs=0.05)
+
+
+def cspd(table: pd.DataFrame) -> pd.DataFrame:
+    """The speedups of Tables 1 and 2 with gamma, batch and alpha."""
+    rows = table[(table["paper"] == "cspd") & table["table"].isin(["1", "2"])].copy()
+    for name in ("gamma", "resolution", "batch"):
+        rows[name] = rows["given"].map(lambda given, name=name: int(given.get(name, 0)))
+    keys = ["target", "resolution", "gamma"]
+    rates = rows[rows["metric"] == "alpha"].set_index(keys)["value"].rename("alpha")
+    return rows[rows["metric"] == "speedup"].join(rates, on=keys)
+
+
+def test_eq_51_falls_short_of_the_printed_speedups(table: pd.DataFrame) -> None:
+    rows = cspd(table)
+    alpha, gamma = rows["alpha"] + 0.005, rows["gamma"]
+    most = (1 - alpha ** (gamma + 1)) / (1 - alpha)
+    assert len(rows) == 64
+    assert (rows["value"] - 0.005 > most).sum() == off("published.cspd-walltime.any-c") == 52
+    at = rows[(rows["target"] == "MAR-H") & (rows["batch"] == 128)].set_index("gamma")
+    follows = (1 - at["alpha"] ** (at.index + 1)) / ((1 - at["alpha"]) * (at.index * 0.38 + 1))
+    assert follows[32] == pytest.approx(0.0938, abs=1e-4)
+    assert (follows < 0.6).all()
+    assert (at["value"] > 1.5).all()
+
+
+def test_harmon_has_one_cost_for_each_column(table: pd.DataFrame) -> None:
+    rows = cspd(table)
+    rows["cost"] = 1 / rows["value"] - 1 / rows["gamma"]
+    spread = rows.groupby(["target", "resolution", "batch"])["cost"].agg(lambda costs: costs.max() - costs.min())
+    assert (spread["Harmon-1.5B"] < 0.006).all()
+    assert (spread["MAR-H"] > 0.01).all()
+
+
+def test_quotes_that_are_not_in_the_source(table: pd.DataFrame) -> None:
+    def value(paper: str, name: str, dataset: str, method: str, metric: str, params: str = "") -> float:
+        chosen = table[
+            (table["paper"] == paper) & (table["table"] == name) & (table["dataset"] == dataset)
+            & (table["target"] == "Lumina-mGPT") & (table["method"] == method)
+            & (table["metric"] == metric) & (table["params"] == params)
+        ]  # fmt: skip
+        return float(chosen["value"].item())
+
+    assert value("sjd-pac", "1", "PartiPrompts", "gsd", "CLIP", "G=50") == 31.25
+    assert value("gsd", "1", "PartiPrompts", "gsd", "CLIP", "G=50") == 32.075
+    assert value("gsd", "1", "MS-COCO-2017", "gsd", "CLIP", "G=10") == 31.25
+    coco = [value("sjd-pac", "1", "MS-COCO-2017", "sjd", metric) for metric in ("step_compression", "FID")]
+    assert coco == [
+        value("sjd", "1", "MS-COCO-2017", "sjd", "step_compression"),
+        value("sjd", "1", "MS-COCO-2017", "sjd-isp", "FID"),
+    ]
+
+
+def test_tables_1_and_5_of_cspd(table: pd.DataFrame) -> None:
+    rows = table[(table["paper"] == "cspd") & (table["target"] == "MAR-H") & table["table"].isin(["1", "5"])]
+    told = {(r.table, r.params, r.metric): r.value for r in rows.itertuples()}
+    for gamma in (4, 8, 16, 32):
+        fifth, first = f"gamma={gamma};prefill_percent=15", f"gamma={gamma};resolution=256"
+        assert told["5", fifth, "speedup"] == told["1", f"{first};batch=8", "speedup"]
+        assert told["5", fifth, "alpha"] > told["1", first, "alpha"] + 0.03

@@ -1,0 +1,173 @@
+"""Speeds on the image-like process: what is measured, how two are compared, and which verdict follows.
+
+Verdicts are tried on made-up speeds, so that each of them is seen: a claim that could only come out one way would be
+no claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb as choose
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from simlab.decoders import Jacobi, Sjd, SjdAc, SjdPac, SjdPd, run
+from simlab.randomness import Tape
+from simlab.rules import Speculative
+from theory import image_process as images
+from theory.claims import CLAIMS, CheckFailed
+from theory.claims.sjd import speed as sjd_scale
+from theory.claims.sjd_pac import readings as pac_readings
+from theory.claims.sjd_pac import speed as pac_scale
+from theory.claims.sjd_pac.speed import comb, printed_compression
+from theory.image_process import FALSE_ALARMS, Speed, compare, image, speed
+
+pytestmark = pytest.mark.statistical
+
+TOKENS = 576
+SMALL = {"shape": (2, 24), "vocabulary": 64, "entropy": 4.0}
+
+
+def made_up(ratio: float, count: int = 48, spread: float = 0.02, seed: int = 0) -> Speed:
+    """A speed of ``count`` images with that many tokens a call, more or less."""
+    calls = np.rint(TOKENS / (ratio * (1 + spread * np.random.default_rng(seed).standard_normal(count))))
+    return Speed(TOKENS, calls.astype(np.int64), np.array([0, 5, 3, 2, 0, 0, 0, 0, 1]))
+
+
+def test_speeds_are_those_of_the_reference_form() -> None:
+    found = speed(Sjd(4), 3, 2, **SMALL)
+    calls = [int(run(Sjd(4), image(k, **SMALL).target, Speculative(), Tape(3, [k])).steps[0]) for k in range(2)]
+    assert found.calls.tolist() == calls
+    assert found.lengths[0] == 0
+    assert found.lengths.sum() == sum(calls)
+    assert (found.lengths * np.arange(len(found.lengths))).sum() == 2 * found.tokens
+    assert found.pooled == pytest.approx(2 * found.tokens / sum(calls))
+    assert found.mean.mean == pytest.approx(np.mean([found.tokens / c for c in calls]))
+
+
+def test_images_differ_and_share_their_model() -> None:
+    one, other = (image(k, **SMALL) for k in range(2))
+    nothing, start = np.zeros((1, 48), np.int64), np.zeros(1, np.int64)
+    assert np.array_equal(one.codebook, other.codebook)  # type: ignore[arg-type]
+    assert not np.allclose(one.target.forward(nothing, start, 1), other.target.forward(nothing, start, 1))
+
+
+def test_a_comparison_is_sure_only_at_its_false_alarm_rate() -> None:
+    fast, slow = made_up(2.5), made_up(2.0, seed=1)
+    assert compare(fast, slow).sure == 1
+    assert compare(slow, fast).sure == -1
+    assert compare(fast, fast).sure == 0
+    assert compare(fast, fast).p_value == 1
+    assert compare(made_up(2.0, seed=2), slow).sure == 0
+    assert compare(made_up(2.5, 12), made_up(2.0, 12)).sure == 0, "twelve images cannot reach 1e-6"
+    one, other = np.array([10] * 40 + [20] * 8), np.full(48, 15)
+    mixed = compare(Speed(TOKENS, one, np.ones(2)), Speed(TOKENS, other, np.ones(2)))
+    assert (mixed.better, mixed.worse) == (40, 8)
+    assert mixed.p_value == pytest.approx(2 * sum(choose(48, k) for k in range(9)) / 2**48)
+    assert FALSE_ALARMS == 1e-6
+
+
+def test_the_printed_numbers_come_from_the_ledger() -> None:
+    assert printed_compression("2", "sjd", L=32) == 2.31
+    assert printed_compression("3", "sjd-pac", K=5, D=3, L=64) == 4.47
+
+
+def test_a_comb_fills_its_budget() -> None:
+    for budget in (32, 64):
+        for kind in (SjdPd, SjdPac):
+            made = comb(kind, budget)
+            assert made._tree().nodes == budget == made.budget
+
+
+# Verdicts --------------------------------------------------------------------------------------------------------
+
+
+def decided(monkeypatch: pytest.MonkeyPatch, module: Any, id: str, ratio: Callable[..., float]) -> str:
+    """The verdict on ``id`` where decoders commit as many tokens a call as ``ratio`` says."""
+
+    def fake(decoder: Any, seed: int, count: int = 48, *_: Any, **changes: Any) -> Speed:
+        return made_up(ratio(decoder, **changes), count, seed=crc32(str(decoder).encode()) + seed)
+
+    monkeypatch.setattr(module, "speed", fake)
+    decide = CLAIMS[id].decide
+    assert decide is not None
+    return decide(0).verdict
+
+
+def saturating(window: int) -> Callable[..., float]:
+    return lambda decoder, **_: 2.4 * (1 - 0.5 * 0.75 ** min(decoder.window, window))
+
+
+@pytest.mark.parametrize(("ends", "verdict"), [(16, "not-refuted"), (8, "not-decided"), (64, "not-refuted")])
+def test_where_the_window_saturates(ends: int, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert decided(monkeypatch, sjd_scale, "sjd.window", saturating(ends)) == verdict
+
+
+def test_a_window_that_does_not_saturate_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    rising = lambda decoder, **_: 1 + decoder.window**0.5 / 3  # noqa: E731
+    assert decided(monkeypatch, sjd_scale, "sjd.window", rising) == "refuted"
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.04, "not-refuted"), (1.1, "not-decided"), (1.3, "refuted")])
+def test_whether_jacobi_decoding_accelerates(ratio: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = lambda decoder, **_: ratio if isinstance(decoder, Jacobi) else 2.3  # noqa: E731
+    assert decided(monkeypatch, sjd_scale, "sjd.jacobi-sampling.fresh", of) == verdict
+
+
+def printed_order(decoder: Any, **_: Any) -> float:
+    if isinstance(decoder, SjdPac):
+        return 4.5 if decoder.budget == 64 else 3.5
+    return 2.7 if isinstance(decoder, SjdPd) else 2.3
+
+
+@pytest.mark.parametrize(("swap", "verdict"), [(False, "not-refuted"), (True, "refuted")])
+def test_the_order_of_the_components(swap: bool, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = (lambda decoder, **_: 7 - printed_order(decoder)) if swap else printed_order
+    if swap:  # the check that the order reversed is no order has then nothing to fail on
+        with pytest.raises(CheckFailed, match="the order reversed"):
+            decided(monkeypatch, pac_scale, "pac.ablation.components", of)
+    else:
+        assert decided(monkeypatch, pac_scale, "pac.ablation.components", of) == verdict
+
+
+@pytest.mark.parametrize(("drop", "verdict"), [(0.0, "not-decided"), (1.0, "not-refuted"), (-1.5, "refuted")])
+def test_an_optimum_inside(drop: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(decoder: Any, **_: Any) -> float:
+        beyond = isinstance(decoder, SjdPac) and (decoder.candidates > 4 or decoder.depth > 3)
+        return 4.5 - drop if beyond else 4.5 if isinstance(decoder, SjdPac) else 2.3
+
+    assert decided(monkeypatch, pac_scale, "pac.ablation.optimum", of) == verdict
+
+
+@pytest.mark.parametrize(("alone", "verdict"), [(3.0, "not-refuted"), (5.0, "refuted"), (4.0, "not-decided")])
+def test_continuation_alone(alone: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(decoder: Any, **_: Any) -> float:
+        if isinstance(decoder, SjdPac):
+            return 4.0
+        return alone if isinstance(decoder, SjdAc) else 2.3
+
+    assert decided(monkeypatch, pac_scale, "pac.ablation.continuation", of) == verdict
+
+
+@pytest.mark.parametrize(("local", "verdict"), [(7.0, "refuted"), (4.0, "not-decided"), (4.5, "not-refuted")])
+def test_whether_a_strictly_local_process_predicts(local: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = lambda decoder, **changes: local if changes.get("floor") == 0 else 4.4  # noqa: E731
+    assert decided(monkeypatch, pac_scale, "pac.ablation.strictly-local", of) == verdict
+
+
+@pytest.mark.parametrize(("pd", "verdict"), [(2.7, "not-refuted"), (3.2, "refuted")])
+def test_whether_a_reading_predicts(pd: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(decoder: Any, **_: Any) -> float:
+        if isinstance(decoder, SjdPac):
+            return 4.5
+        return pd if decoder.bonus else 2.3
+
+    assert decided(monkeypatch, pac_readings, "pac.readings.steps", of) == verdict
+
+
+def test_the_process_is_what_it_says() -> None:
+    assert images.IMAGE["shape"][1] == 48
+    assert set(images.IMAGE) >= {"vocabulary", "entropy", "heterogeneity", "coupling", "floor", "locality", "jitter"}

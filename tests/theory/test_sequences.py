@@ -1,0 +1,216 @@
+"""The law of finished sequences and of steps, for every decoder, in rationals.
+
+With the lossless rule it is the law of the target, whatever the decoder; that is checked on context-dependent
+random tables with and without zeros, in a line and on grids. The same law *and the same steps* come out of the slow
+recursions of :mod:`tests.support.oracles`, also for rules that are not lossless, where there is no target to be equal
+to.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from simlab.decoders import make_decoder
+from simlab.processes import TableProcess
+from simlab.rules import make_rule
+from tests.support import oracles
+from tests.support.cases import (
+    BLOCK,
+    DECODERS,
+    JACOBI,
+    LONG,
+    REFERENCE,
+    SJD,
+    SPECULATIVE,
+    TREES,
+    UNREFINED,
+    by_decoder,
+    nearest,
+    sized,
+)
+from tests.support.small_processes import WORLDS, drafts, world
+from theory.exact import block_law, complete, sequence_law, target_law
+from theory.example_processes import random_world
+
+pytestmark = pytest.mark.exact
+
+LOSSY = [
+    ("amplify", {"k": 2}),
+    ("grouped", {"labels": []}),
+    ("grouped-group-residual", {"labels": []}),
+    ("dynamic-grouped", {"size": 2, "window": "printed"}),
+    ("gsd-reference", {"below": 1, "above": 1}),
+    ("lantern", {"neighbours": nearest(3), "delta": F(1, 2)}),
+    ("typical", {}),
+]
+LOOPS = SPECULATIVE + BLOCK + SJD + UNREFINED + REFERENCE + TREES + LONG
+by_rule = pytest.mark.parametrize(("rule", "setting"), LOSSY, ids=[name for name, _ in LOSSY])
+
+
+def test_the_worlds_are_worth_it() -> None:
+    """Rows depend on the whole prefix, have zeros where they should, and reach every grid."""
+    for where, (vocabulary, length, _, zeros) in WORLDS.items():
+        some = world(where)
+        prefixes = [tokens[:n] for tokens in target_law(some) for n in range(length)]
+        rows = [tuple(some.row(prefix)) for prefix in prefixes]
+        assert len(set(rows)) > length, "rows do not depend on the context"
+        assert (min(map(min, rows)) == 0) == (zeros > 0)
+        assert len(target_law(some)) <= vocabulary**length
+
+
+def test_target_law_is_the_product_of_rows() -> None:
+    assert [target_law(world(where)) for where in WORLDS] == [oracles.target(world(where)) for where in WORLDS]
+
+
+@by_decoder(DECODERS)
+def test_the_lossless_rule_gives_the_target_law(name: str, parameters: dict[str, Any]) -> None:
+    decoder, rule = make_decoder(name, **parameters), make_rule("speculative")
+    most = parameters.get("window", parameters.get("gamma", 0)) + 1  # tokens a step, with a bonus
+    wrong = []
+    for where in WORLDS:
+        process = world(where)
+        law, steps = sequence_law(decoder, process, rule, **drafts(where, decoder))
+        assert {type(mass) for mass in (*law.values(), *steps.values())} == {F}
+        assert sum(law.values()) == sum(steps.values()) == 1
+        assert -(-process.length // most) <= min(steps)
+        assert max(steps) <= process.length
+        wrong += [where] * (law != oracles.target(process))
+    assert not wrong
+
+
+@by_decoder(LOOPS)
+def test_the_first_block_completed_by_the_target_is_the_target_law(name: str, parameters: dict[str, Any]) -> None:
+    decoder, rule = make_decoder(name, **parameters), make_rule("speculative")
+    wrong = []
+    for where in WORLDS:
+        process = world(where)
+        block = block_law(decoder, process, rule, **drafts(where, decoder))
+        assert min(map(len, block)) >= 1
+        wrong += [where] * (complete(block, process, process.length) != oracles.target(process))
+    assert not wrong
+
+
+# Against second opinions ---------------------------------------------------------------------------------------
+
+
+def differs(name: str, parameters: dict[str, Any], where: str, rule: str, setting: dict[str, Any]) -> bool:
+    """Whether the law of sequences or of steps is not what the slow recursion gives."""
+    decoder, fitting = make_decoder(name, **parameters), sized(setting, WORLDS[where][0])
+    draft = drafts(where, decoder)
+    found = sequence_law(decoder, world(where), make_rule(rule, **fitting), **draft)
+    return found != oracles.decoder_laws(name, parameters, world(where), oracles.RULES[rule](**fitting), **draft)
+
+
+@by_decoder(LOOPS)
+def test_law_and_steps_are_those_of_the_loop_as_printed(name: str, parameters: dict[str, Any]) -> None:
+    wrong = [where for where in WORLDS if differs(name, parameters, where, "speculative", {})]
+    assert not wrong
+
+
+@by_rule
+def test_so_they_are_for_lossy_rules(rule: str, setting: dict[str, Any]) -> None:
+    """Every initialisation, with and without bonus; kept tail tokens then follow the rule's law, not p."""
+    cases = [SPECULATIVE[1], *[case for case in SJD if case[1]["window"] == 2], REFERENCE[1]]
+    where = ["line with zeros", "grid with zeros"]
+    wrong = [(*case, place) for case in cases for place in where if differs(*case, place, rule, setting)]
+    assert not wrong
+
+
+@by_decoder(JACOBI)
+def test_jacobi_decoding_is_its_iteration(name: str, parameters: dict[str, Any]) -> None:
+    slow = {"fresh": oracles.jacobi_law, "fixed": oracles.jacobi_fixed_law}[parameters["noise"]]
+    decoder, rule = make_decoder(name, **parameters), make_rule("speculative")
+    wrong = []
+    for where in ("line", "line with zeros", "column"):
+        laws = sequence_law(decoder, world(where), rule)
+        wrong += [where] * (laws != slow(world(where), parameters["window"]))
+    assert not wrong
+
+
+def test_the_comparison_tells_decoders_apart() -> None:
+    """No two loops that should differ have the same steps on the wide grid, so a mix-up would be seen."""
+    cases = [case for case in SJD + UNREFINED if case[1]["window"] == 2] + [("sjd-reference", {"window": 3})]
+    laws = [oracles.decoder_laws(*case, world("wide grid"), oracles.speculative()) for case in cases]
+    assert len({tuple(sorted(steps.items())) for _, steps in laws}) == len(cases)
+
+
+# By hand -------------------------------------------------------------------------------------------------------
+
+THREE, ONE = F(3, 4), F(1, 4)
+
+
+def two_flips(length: int = 2) -> tuple[TableProcess, TableProcess]:
+    """p = (3/4, 1/4) and q = (1/4, 3/4) whatever the prefix: 0 is kept, 1 with probability 1/3."""
+    return TableProcess(2, length, lambda _: [THREE, ONE]), TableProcess(2, length, lambda _: [ONE, THREE])
+
+
+def test_one_block_by_hand() -> None:
+    """A draft is kept half of the time, equally often 0 and 1, and then a bonus token follows p."""
+    p, q = two_flips()
+    block = block_law(make_decoder("speculative", gamma=1), p, make_rule("speculative"), q)
+    assert block == {(0, 0): F(3, 16), (0, 1): F(1, 16), (0,): F(1, 2), (1, 0): F(3, 16), (1, 1): F(1, 16)}
+
+
+def test_steps_by_hand() -> None:
+    """Two tokens take one step if the first draft is kept. Five take 5 minus the number of bonus tokens."""
+    p, q = two_flips()
+    decoder = make_decoder("speculative", gamma=1)
+    assert sequence_law(decoder, p, make_rule("speculative"), q)[1] == {1: F(1, 2), 2: F(1, 2)}
+    assert sequence_law(decoder, *[make_rule("amplify", k=3) if i else p for i in (0, 1)], q) == (
+        {(0, 0): F(3, 16), (0, 1): F(1, 16), (1, 0): F(9, 16), (1, 1): F(3, 16)},
+        {1: F(1)},
+    )
+
+
+def test_sjd_by_hand() -> None:
+    """One uniform draft, p = (3/4, 1/4): kept with 1 or 1/2, so with probability 3/4, then a bonus token."""
+    p, _ = two_flips()
+    law, steps = sequence_law(make_decoder("sjd", window=1), p, make_rule("speculative"))
+    assert law == {(0, 0): F(9, 16), (0, 1): F(3, 16), (1, 0): F(3, 16), (1, 1): F(1, 16)}
+    assert steps == {1: THREE, 2: ONE}
+    assert sequence_law(make_decoder("sjd", window=1, bonus=False), p, make_rule("speculative"))[1] == {2: F(1)}
+
+
+# Floats, time, and what does not end ---------------------------------------------------------------------------
+
+
+@by_decoder([("autoregressive", {}), SPECULATIVE[1], JACOBI[4], SJD[1], UNREFINED[1], REFERENCE[1]])
+def test_float_tables_give_the_same_laws_in_floats(name: str, parameters: dict[str, Any]) -> None:
+    exact = world("grid")
+    process = TableProcess(2, 4, lambda prefix: [float(mass) for mass in exact.row(prefix)], (2, 2))
+    decoder, rule = make_decoder(name, **parameters), make_rule("speculative")
+    draft = {"draft": process} if decoder.needs_draft else {}
+    laws = sequence_law(decoder, process, rule, **draft)
+    expected = sequence_law(decoder, exact, rule, **({"draft": exact} if draft else {}))
+    for found, right in zip(laws, expected, strict=True):
+        assert all(isinstance(mass, float) for mass in found.values())
+        assert found == pytest.approx({key: float(mass) for key, mass in right.items()}, rel=0, abs=1e-13)
+
+
+@pytest.mark.parametrize("initial", ["random", "sample-left"])
+def test_sjd_of_five_tokens_takes_less_than_two_seconds(initial: str) -> None:
+    """The promised speed: V = 2, five tokens, window 4, on rows without zeros, which branch the most."""
+    process, decoder = random_world(1, 2, 5, zeros=0), make_decoder("sjd", window=4, initial=initial)
+    start = perf_counter()
+    sequence_law(decoder, process, make_rule("speculative"))
+    assert perf_counter() - start < 2
+
+
+def test_a_decoder_that_does_not_end_is_an_error() -> None:
+    class Stuck(type(make_decoder("autoregressive"))):  # type: ignore[misc]
+        def step(self, state: Any, *others: Any) -> Any:
+            return state, super().step(state, *others)[1]
+
+    with pytest.raises(ArithmeticError, match=r"Stuck has not finished sequences of 4 tokens after 20 steps"):
+        sequence_law(Stuck(), world("line"), make_rule("speculative"))
+
+
+def test_completing_by_hand() -> None:
+    p, _ = two_flips(3)
+    assert complete({(1,): F(1)}, p, 2) == {(1, 0): THREE, (1, 1): ONE}
+    assert complete({(1, 0): F(1, 2), (): F(1, 2)}, p, 1) == {(0,): F(3, 8), (1,): F(1, 8), (1, 0): F(1, 2)}
+    assert target_law(p, 1) == {(0,): THREE, (1,): ONE}

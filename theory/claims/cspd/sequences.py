@@ -1,0 +1,386 @@
+"""Claims about sequences of CSpD: what its published code does to a block, against Algorithm 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import asin, log, pi, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from simlab.continuous.decoders import InPlace, Truncating
+from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.diffusion import ddpm, tempered
+from simlab.continuous.models.sequences import Tokens
+from simlab.continuous.rules import LastStep, Marginal, Rule, VarianceProduct
+from simlab.randomness import Tape
+from simlab.statistics import GTest, ProportionTest
+from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from theory.continuous.sequences import Link, SequenceLaw, autoregressive, grown, hellinger, in_place, kl, tv_bounds
+
+CLAIMS = Claims("cspd")
+FALSE_ALARMS, SEQUENCES = 1e-6, 10_000
+ABAR = np.array([0.6, 0.1])  # two denoising steps
+LOSSLESS: tuple[Rule, ...] = (LastStep(), LastStep(aligned=False), Marginal())
+
+CLAIMS.summary(
+    "cspd.in-place",
+    "reference code",
+    "Verifying a block against the verified prefix only, and replacing rejected tokens in place, preserves the law of "
+    "sequences.",
+    ["cspd.in-place.sequence", "cspd.in-place.token", "cspd.in-place.mend", "cspd.in-place.calls"],
+)
+
+
+def exact(covariance: np.ndarray) -> Chain:
+    """A chain that ends in N(c, ``covariance``) exactly."""
+    return ddpm(covariance, ABAR, exact_start=True)
+
+
+def model(variances: list, length: int, carry: Any, level: float = 0.0, first: float = 0.0) -> Tokens:
+    """Tokens made by exact chains, of these variances or this covariance."""
+    return Tokens(exact, np.array(variances), length, np.asarray(carry), np.asarray(level), np.asarray(first))
+
+
+class World(NamedTuple):
+    """A target, a draft that misses its level and its first token, and gamma."""
+
+    target: Tokens
+    draft: Tokens
+    gamma: int
+
+
+def worlds() -> list[World]:
+    """One and two dimensions, diagonal and dense, whole blocks and a rest."""
+    full, wider = [[1.0, 0.5], [0.5, 0.8]], [[1.2, 0.6], [0.6, 1.0]]
+    turned = [[0.5, 0.3], [-0.2, 0.6]]
+    return [
+        World(model([1.0], 2, 0.5, 0.2, 0.5), model([1.2], 2, 0.5), 2),
+        World(model([1.0], 4, -0.9, 0.2, 0.5), model([1.2], 4, -0.8), 2),
+        World(model([0.3], 4, 0.8, 0.2, 0.5), model([0.4], 4, 0.8), 3),
+        World(model([1.0, 0.4], 2, 0.7, 0.2, 0.5), model([1.2, 0.5], 2, 0.7), 2),
+        World(model(full, 2, turned, 0.2, 0.5), model(wider, 2, turned), 2),
+    ]
+
+
+def smallest() -> World:
+    """Two tokens, one number each: x_0 = e_0, x_1 = x_0 / 2 + e_1, and a draft whose first token is 1/2 off."""
+    return World(model([1.0], 2, 0.5), model([1.0], 2, 0.5, first=1.0), 2)
+
+
+# Seen in runs ------------------------------------------------------------------------------------------------------
+
+
+def quarters(normals: np.ndarray) -> np.ndarray:
+    """``int64[4^k]``: how many of the points ``[B, k]`` are in each cell that the quartiles of N(0, 1) make."""
+    size = normals.shape[1]
+    places = np.searchsorted(norm.ppf([0.25, 0.5, 0.75]), normals)
+    return np.bincount(places @ 4 ** np.arange(size), minlength=4**size)
+
+
+def even(size: int) -> GTest:
+    """The test of ``size`` independent standard normals, in cells of the same mass."""
+    return GTest(np.full(4**size, 4.0**-size))
+
+
+def sequence_p(law: SequenceLaw, tokens: np.ndarray) -> float:
+    """How surprising the sequences are under the law."""
+    whitened = law.whitened(tokens)
+    return float(even(whitened.shape[1]).p_value(quarters(whitened)))
+
+
+def token_p(law: SequenceLaw, tokens: np.ndarray) -> float:
+    """How surprising the tokens are, each by itself: the least p-value, times how many there are."""
+    found = []
+    for n in range(tokens.shape[1]):
+        mean, covariance = law.token(n)
+        found.append(sequence_p(SequenceLaw(mean[None], covariance), tokens[:, n : n + 1]))
+    return min(1.0, min(found) * len(found))
+
+
+def beyond(p_value: float, tests: int) -> float:
+    """By how many powers of ten a p-value is below the level, all ``tests`` of them counted; 0 where it is not."""
+    return max(0.0, float(np.log10(FALSE_ALARMS / tests)) - float(np.log10(max(p_value, 1e-300))))
+
+
+def decoded(decoder: InPlace | Truncating, world: World, rule: Rule, seed: int) -> np.ndarray:
+    """Sequences ``[B, N, d]``, all of them finished."""
+    tokens = decoder.run(world.target, world.draft, rule, Tape(seed, SEQUENCES)).tokens
+    require(not np.isnan(tokens).any(), "a sequence was not finished: proposals ran out")
+    return tokens
+
+
+Judge = Callable[[SequenceLaw, np.ndarray], float]
+
+
+def alarms(judge: Judge, law: Callable[[World], SequenceLaw], seed: int, rules: tuple[Rule, ...] = LOSSLESS) -> float:
+    """The most any run of ``InPlace`` is beyond the level."""
+    runs = [(world, rule) for world in worlds() for rule in rules]
+    found = (judge(law(world), decoded(InPlace(world.gamma), world, rule, seed)) for world, rule in runs)
+    return max(beyond(p, len(worlds()) * len(LOSSLESS)) for p in found)
+
+
+def target_law(world: World) -> SequenceLaw:
+    return autoregressive(world.target)
+
+
+def block_law(world: World) -> SequenceLaw:
+    return in_place(world.target, world.gamma)
+
+
+# The claims --------------------------------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "cspd.in-place.sequence",
+    "reference code",
+    "With a lossless rule for tokens, verifying a block against the verified prefix only and replacing in place gives "
+    "sequences the target's law.",
+)
+def sequence(seed: int) -> Finding:
+    """Let x be the last verified token before a block. Given x, the target's trajectory at place j of the block is
+    walked on noise of that place alone, and the emitted token follows p(. | x_1^p), whatever the draft was
+    (last-step rule; for the marginal rule, p_j(. | x)). So given x the tokens of a block are independent of each
+    other, each with the law of the target at that distance: normal, of mean Phi^j x and a variance that has grown.
+    The target's own tokens carry on from one to the next.
+
+    Smallest case: x_0 = e_0, x_1 = x_0/2 + e_1 with standard normals, in one block of two. The target has
+    Var x_1 = 5/4 and Cov = 1/2, correlation 1/sqrt(5); in place the variances are the same and the covariance is 0.
+    So KL(target || in place) = -log(1 - 1/5)/2 = log(5/4)/2, and x_0 x_1 > 0 has probability
+    1/2 + arcsin(1/sqrt(5))/pi against 1/2: total variation is at least arcsin(1/sqrt(5))/pi. With gamma = 1 a block
+    sees the token before it, and nothing is lost.
+    """
+    world = smallest()
+    law, right = block_law(world), target_law(world)
+    least, most = tv_bounds(law, right)
+    off = asin(1 / sqrt(5)) / pi
+    require(abs(kl(right, law) - log(5 / 4) / 2) < 1e-12, "the divergence is not what it is by hand")
+    require(least <= most and off <= most, "the bounds of total variation contradict each other")
+
+    long = World(model([0.19], 16, 0.9), model([0.19], 16, 0.9), 4)
+    lags = {
+        lag: [float(found(long).autocorrelation(lag).mean()) for found in (target_law, block_law)] for lag in (1, 4)
+    }
+    away = {gamma: kl(autoregressive(long.target), in_place(long.target, gamma)) for gamma in (1, 2, 4, 8, 16)}
+    require(away[1] < 1e-9 < away[2] < away[16], "blocks of one lose nothing, and longer ones more")
+
+    tokens = decoded(InPlace(2), world, LastStep(), seed)
+    together = int((tokens[:, 0, 0] * tokens[:, 1, 0] > 0).sum())
+    same, other = ProportionTest(0.5), ProportionTest(0.5 + off)
+    fits = alarms(sequence_p, block_law, seed)
+    require(same.p_value(together, SEQUENCES) > FALSE_ALARMS and not fits, "runs do not follow the law of the proof")
+    refuting = float(other.p_value(together, SEQUENCES))
+    tests = len(worlds()) * len(LOSSLESS)
+    return Finding(
+        "refuted" if off > 0 and refuting < FALSE_ALARMS else "not-refuted",
+        [
+            Evidence(
+                "counterexample",
+                "x_0 = e_0, x_1 = x_0/2 + e_1, one block of gamma = 2: correlation 1/sqrt(5) = "
+                f"{shown(1 / sqrt(5))} in the target, {shown(law.autocorrelation(1)[0, 0])} in place; KL(target || in "
+                f"place) = log(5/4)/2 = {shown(kl(right, law))}; both signs agree with "
+                f"probability {shown(0.5 + off)} and 1/2, so that TV >= {shown(off)}, and TV <= {shown(most)}",
+                numbers(
+                    gamma=2,
+                    carry=0.5,
+                    covariance_target=right.covariance,
+                    covariance_in_place=law.covariance,
+                    kl_target_in_place=kl(right, law),
+                    kl_in_place_target=kl(law, right),
+                    hellinger=hellinger(law, right),
+                    tv_at_least=max(off, least),
+                    tv_at_most=most,
+                ),
+            ),
+            Evidence(
+                "exact-small-scale",
+                f"16 tokens of carry 0.9, gamma = 4: mean correlation at lag 1 {shown(lags[1][0])} in the target and "
+                f"{shown(lags[1][1])} in place, at lag 4 {shown(lags[4][0])} and {shown(lags[4][1])}; KL(target || in "
+                "place) "
+                + ", ".join(f"{shown(abs(value) if g > 1 else 0)} at gamma = {g}" for g, value in away.items()),
+            ),
+            Evidence(
+                "simulation",
+                f"the decoder itself, last-step rule: signs agree in {together:,} of {SEQUENCES:,} sequences, p = "
+                f"{refuting:.2g} for the target's rate ({other.stated(SEQUENCES, FALSE_ALARMS)}). Whole sequences, of "
+                f"one and two dimensions, follow the law of the proof in {tests} runs "
+                f"({even(4).stated(SEQUENCES, FALSE_ALARMS / tests)}, "
+                "of cells)",
+            ),
+            caught(
+                {"the target's own law": target_law, "blocks of gamma + 1": lambda w: in_place(w.target, w.gamma + 1)},
+                lambda law: alarms(sequence_p, law, seed, (LastStep(),)),
+                "sequences decoded in place",
+            ),
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "cspd.in-place.token",
+    "reference code",
+    "Each token by itself follows the target's marginal law.",
+    assumptions=[
+        "the rule is lossless for a token",
+        "what the target predicts for a token given the verified prefix alone is its law, with the tokens in between "
+        "integrated out",
+    ],
+    stated=False,
+)
+def token(seed: int) -> Finding:
+    """The token before a block has its marginal law, by induction. Given it, token j of the block follows the
+    target's conditional law j places on, which is the integral over the tokens in between. Averaged over the token
+    before the block, that is the marginal law of its own place.
+    """
+    tried = [(world, gamma) for world in worlds() for gamma in (1, 2, 3, 5)]
+
+    def deviation(made: Callable[[Tokens, int], SequenceLaw]) -> float:
+        """The largest difference between a mean or a covariance of a token and the target's."""
+        laws = [(autoregressive(world.target), made(world.target, gamma)) for world, gamma in tried]
+        return max(
+            float(np.abs(ours - right).max())
+            for target, law in laws
+            for n in range(len(target.mean))
+            for ours, right in zip(law.token(n), target.token(n), strict=True)
+        )
+
+    def forgetful(target: Tokens, gamma: int) -> SequenceLaw:
+        """Means are carried on within a block, but noise is that of one token."""
+        one, dense = autoregressive(target).token(0)[1], target.chain.layout.dense
+        ahead = [(dense(carry), level) for carry, level, _ in target.ahead(gamma)]
+        links = [Link(n - n % gamma - 1, *ahead[n % gamma], one) for n in range(target.length)]
+        return grown(links, target.first)
+
+    worst, seen = deviation(in_place), alarms(token_p, target_law, seed)
+    tests = len(worlds()) * len(LOSSLESS) * 4
+
+    def colder(rule: Rule) -> float:
+        """A draft of a lower temperature, so that the product of variances is not 1."""
+        base = smallest()
+        world = World(base.target, replace(base.draft, build=lambda c: tempered(exact(c), 0.8)), 2)
+        law = target_law(base)
+        return beyond(token_p(law, decoded(InPlace(2), world, rule, seed)), 1)
+
+    require(colder(LastStep()) == 0, "the last-step rule does not keep the law of a token")
+    return Finding(
+        "holds-under-assumptions" if worst < 1e-12 and not seen else "refuted",
+        [
+            Evidence(
+                "identity",
+                f"marginals of the law in place equal the target's in {len(tried)} cases of one and two dimensions, "
+                f"gamma = 1 to 5; largest difference {worst:.1g}",
+            ),
+            Evidence(
+                "simulation",
+                f"each token of {len(worlds()) * len(LOSSLESS)} runs, last-step rule aligned or not and marginal rule "
+                f"({even(2).stated(SEQUENCES, FALSE_ALARMS / tests)}, of cells)",
+            ),
+            caught({"variance of one token": forgetful}, deviation, "marginals in closed form"),
+            caught({"variance-product": VarianceProduct()}, colder, "tokens of runs"),
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "cspd.in-place.mend",
+    "derived here",
+    "It takes two changes, and no more: the target sees the drafts of the block, and the block is cut at the first "
+    "rejection. Either alone leaves the law wrong.",
+    stated=False,
+)
+def mend(seed: int) -> Finding:
+    """Both: every token is verified given the tokens that stay before it, and follows the target's conditional;
+    that is ``Truncating``, and sequences have the target's law by induction.
+
+    Seen but not cut: token 1 follows N(x/2, 1) for the draft x ~ N(m, 1) of token 0, kept or not. So its mean is
+    m/2 and not 0: even its marginal is off.
+
+    Cut but not seen: where token 0 is kept, token 1 follows N(0, 5/4) and does not depend on it; where it is replaced,
+    token 1 starts the next block and follows N(x_0/2, 1). So the mean of x_1 is half of int y [p - q]+,
+    which is not 0, and E x_0 x_1 half of int y^2 [p - q]+, less than 1/2.
+    """
+    world, shift = smallest(), 0.5  # m: the draft's first token is carried on by one half
+    after = abs(norm.cdf(0, 0, 1) - norm.cdf(0, shift / 2, sqrt(5) / 2))  # P(x_1 < 0), target and seen but not cut
+    below = quad(lambda y: y * y * max(0.0, norm.pdf(y) - norm.pdf(y, shift)), -12, 12, points=[shift / 2])[0]
+    covariance = below / 2
+    tests = len(worlds()) * len(LOSSLESS)
+    runs = [
+        beyond(sequence_p(target_law(w), decoded(Truncating(w.gamma), w, rule, seed)), tests)
+        for w in worlds()
+        for rule in LOSSLESS
+    ]
+    return Finding(
+        "holds" if not any(runs) and after > 0 and covariance < 0.5 else "refuted",
+        [
+            Evidence(
+                "simulation",
+                f"both changes: whole sequences of the decoder that cuts follow the target's law in {tests} runs "
+                f"({even(4).stated(SEQUENCES, FALSE_ALARMS / tests)}, of cells)",
+            ),
+            Evidence(
+                "example",
+                "two tokens of carry 1/2, and a draft of mean 1/2 for the first: seen but not cut, the second has "
+                f"mean {shown(shift / 2)} for 0, so that TV >= {shown(after)}; cut but not seen, the covariance is "
+                f"{shown(covariance)} for 1/2",
+                numbers(
+                    carry=0.5,
+                    draft_mean=shift,
+                    mean_not_cut=shift / 2,
+                    tv_not_cut_at_least=after,
+                    covariance_not_seen=covariance,
+                ),
+            ),
+            caught(
+                {"in place": InPlace(2)},
+                lambda decoder: beyond(sequence_p(target_law(world), decoded(decoder, world, LastStep(), seed)), 1),
+                "sequences that are cut",
+            ),
+        ],
+    )
+
+
+@CLAIMS.claim(
+    "cspd.in-place.calls",
+    "reference code",
+    "The number of target calls depends on the length and on gamma alone, not on how many drafts are kept.",
+    stated=False,
+)
+def calls(seed: int) -> Finding:
+    """Every block moves on by gamma tokens whatever is kept of it, so N tokens take ceil(N / gamma) calls. That holds
+    for a draft that is never kept: what is saved is not saved by the draft, but by tokens of one block that do not
+    wait for each other, which is what the law of sequences pays for.
+    """
+    target = model([1.0], 10, 0.5)
+    drafts = {shift: model([1.0], 10, 0.5, first=2 * shift, level=shift) for shift in (0.0, 0.5, 1.5, 4.0)}
+    gammas, count = (1, 2, 3, 4, 16), 100
+
+    def run(decoder: InPlace | Truncating, draft: Tokens) -> tuple[np.ndarray, float]:
+        made = decoder.run(target, draft, Marginal(), Tape(seed, count))
+        return made.calls, made.acceptance
+
+    def spread(kind: type[InPlace] | type[Truncating]) -> int:
+        """By how much calls differ from the number that is claimed, over all drafts."""
+        return max(
+            int(np.abs(run(kind(gamma), draft)[0] + target.length // -gamma).max())
+            for gamma in gammas
+            for draft in drafts.values()
+        )
+
+    rates = {shift: run(InPlace(4), draft)[1] for shift, draft in drafts.items()}
+    require(rates[0.0] > 0.75 and rates[4.0] < 0.05, "the drafts are not kept as differently as they should be")
+    off = spread(InPlace)
+    return Finding(
+        "holds" if off == 0 else "refuted",
+        [
+            Evidence(
+                "simulation",
+                f"{target.length} tokens, gamma = {', '.join(map(str, gammas))}, {count} sequences for each of "
+                f"{len(drafts)} drafts, which are kept at rates of "
+                f"{', '.join(f'{rate:.2f}' for rate in rates.values())}: every run takes ceil(N / gamma) calls",
+            ),
+            caught({"cut at the first rejection": Truncating}, spread, "calls"),
+        ],
+    )

@@ -1,0 +1,79 @@
+"""How claims about printed numbers are judged: comparisons row by row, and the same on altered copies of the ledger.
+
+A comparison is of intervals (:class:`theory.published.ledger.Interval`), so numbers differ only where no rounding can
+make them agree. The arithmetic is the evidence: every row concerned, what is printed there, and what follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from theory.claims.base import Evidence, Finding, Verdict, numbers, require
+from theory.published.ledger import Ledger, Row, published
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison: of which rows, the numbers it is made of, what they say in words, and whether they agree."""
+
+    label: str
+    rows: Sequence[Row]
+    numbers: Mapping[str, str]
+    says: str
+    agrees: bool
+
+
+Check = Callable[[Ledger], list[Comparison]]
+Words = tuple[str, str, str]  # what is compared, what those that agree do, what the others do
+
+
+def judged(
+    check: Check,
+    words: Words,
+    altered: Mapping[str, Ledger],
+    more: Sequence[Evidence] = (),
+    agreed: Verdict = "holds",
+) -> Finding:
+    """``refuted`` if some comparison does not agree, else ``agreed``; with the rows and the numbers of each.
+
+    Raises ``CheckFailed`` if there is nothing to compare, or if ``check`` answers the same on a copy of the ledger
+    that was altered so that the answer is another.
+    """
+    what, fit, miss = words
+    compared = check(published())
+    require(bool(compared), f"there are no {what} to compare")
+    off = _off(compared)
+    shown = off or compared
+    summary = f"{len(shown)} of {len(compared)} {what} {miss if off else fit}. {shown[0].says}"
+    if off:
+        summary += f". If digits were cut off, not rounded, it would be {len(_off(check(published().cut())))}"
+    evidence = [_told(summary, shown, "counterexample" if off else "example")]
+    if off and len(off) < len(compared):
+        rest = [comparison for comparison in compared if comparison.agrees]
+        evidence.append(_told(f"{len(rest)} of {len(compared)} {what} {fit}", rest, "example"))
+    return Finding("refuted" if off else agreed, [*evidence, *more, turned(check, altered)])
+
+
+def turned(check: Check, altered: Mapping[str, Ledger]) -> Evidence:
+    """The check run on altered copies of the ledger: on each it must give the other answer."""
+    answer = bool(_off(check(published())))
+    missed = [name for name, ledger in altered.items() if bool(_off(check(ledger))) == answer]
+    require(bool(altered) and not missed, f"the comparison does not notice: {', '.join(missed) or 'nothing altered'}")
+    return Evidence(
+        "control",
+        "the same comparison, on copies of the ledger that are altered, gives the other answer for each: "
+        + "; ".join(altered),
+    )
+
+
+def _told(summary: str, compared: Sequence[Comparison], kind: Literal["counterexample", "example"]) -> Evidence:
+    """The comparisons as evidence: a row of numbers for each, and the lines of the file it is about."""
+    require(len({c.label for c in compared}) == len(compared), "two comparisons have one name")
+    rows = {c.label: {**c.numbers, "lines": sorted({row.line for row in c.rows})} for c in compared}
+    return Evidence(kind, summary, numbers(parameters=rows))
+
+
+def _off(compared: Sequence[Comparison]) -> list[Comparison]:
+    return [comparison for comparison in compared if not comparison.agrees]

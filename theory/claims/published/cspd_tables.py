@@ -1,0 +1,316 @@
+"""Claims about CSpD's printed numbers between its tables: acceptance rates, likelihood ratios, times and scores."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from theory.claims.base import Claims, Finding
+from theory.claims.published.comparisons import Comparison, judged
+from theory.claims.published.cspd import tokens
+from theory.claims.published.repeated_rows import same, twice
+from theory.published.ledger import Interval, Ledger, Row, published
+
+CLAIMS = Claims("published")
+
+GAMMAS = ("4", "8", "16", "32")
+PREFILLS = ("0", "5", "15")  # percent
+PAIR = {"paper": "cspd", "target": "MAR-H", "draft": "MAR-B"}
+
+
+def _rate(ledger: Ledger, table: str, gamma: str, **params: str) -> Row:
+    """An acceptance rate of MAR-B for MAR-H."""
+    return ledger.one({"gamma": gamma, **params}, **PAIR, table=table, method="cspd", metric="alpha")
+
+
+# Acceptance rates ----------------------------------------------------------------------------------------------
+
+CLAIMS.summary(
+    "published.cspd-alpha",
+    "CSpD Tables 1, 4, 5",
+    "alpha of the same configuration agrees between Tables 1, 4, 5.",
+    ["published.cspd-alpha.ablations", "published.cspd-alpha.main", "published.cspd-alpha.by-speed"],
+)
+
+
+@CLAIMS.claim(
+    "published.cspd-alpha.ablations",
+    "CSpD Tables 4 to 6",
+    "The ablations agree: Table 4 with alignment is Table 5 at 5 % pre-filling, and Table 6 is Table 4 at gamma = 4.",
+)
+def ablations(seed: int) -> Finding:
+    """Six rates that are printed twice, and are the same both times."""
+    ledger = published()
+    row = _rate(ledger, "5", "8", prefill_percent="5")
+    return judged(
+        _ablations,
+        ("rates printed twice", "are the same both times", "are not the same both times"),
+        {"Table 5 with 0.33 for 0.31 at gamma = 8": ledger.altered({row.line: 0.33})},
+    )
+
+
+def _ablations(ledger: Ledger) -> list[Comparison]:
+    found = [
+        twice(
+            f"MAR-B for MAR-H, gamma {gamma}, aligned",
+            _rate(ledger, "4", gamma, align="yes"),
+            _rate(ledger, "5", gamma, prefill_percent="5"),
+        )
+        for gamma in GAMMAS
+    ]
+    for align, method in (("no", "two_path_unaligned"), ("yes", "two_path_aligned")):
+        ratio = ledger.one(**PAIR, table="6", method=method, metric="alpha")
+        found.append(
+            twice(f"MAR-B for MAR-H, gamma 4, {method.replace('_', ' ')}", _rate(ledger, "4", "4", align=align), ratio)
+        )
+    return found
+
+
+@CLAIMS.claim(
+    "published.cspd-alpha.main",
+    "CSpD Tables 1, 4, 5",
+    "The rates of Table 1 are those of Table 5 (and 4) at some share of pre-filled tokens.",
+)
+def main_rates(seed: int) -> Finding:
+    """Both tables are about MAR-B for MAR-H at gamma = 4 to 32. Table 1 has 0.30, 0.27, 0.26, 0.19: less than every
+    rate of Table 5 at the same gamma, with or without pre-filling. The paper's Fig. 10 shows that alpha depends on the
+    guidance scale and on the temperature, and neither table says which it used: other settings, or other images,
+    would explain the difference.
+    """
+    ledger = published()
+    fifth = {_rate(ledger, "1", g).line: _rate(ledger, "5", g, prefill_percent="5").value for g in GAMMAS}
+    return judged(
+        _main_rates,
+        ("rates of Table 1", "are in Table 5", "are not in Table 5"),
+        {"the rates of Table 5 at 5 % in Table 1": ledger.altered({line: Fraction(v) for line, v in fifth.items()})},
+    )
+
+
+def _main_rates(ledger: Ledger) -> list[Comparison]:
+    found = []
+    for gamma in GAMMAS:
+        rate = _rate(ledger, "1", gamma)
+        others = {share: _rate(ledger, "5", gamma, prefill_percent=share) for share in PREFILLS}
+        told = {f"Table 5, {share} %": row.printed for share, row in others.items()}
+        found.append(
+            Comparison(
+                f"MAR-B for MAR-H, gamma {gamma}",
+                (rate, *others.values()),
+                {"Table 1": rate.printed, **told},
+                f"gamma {gamma}: {rate.printed} in Table 1; "
+                + ", ".join(f"{value} in {where}" for where, value in told.items()),
+                any(same(rate, row) for row in others.values()),
+            )
+        )
+    return found
+
+
+@CLAIMS.claim(
+    "published.cspd-alpha.by-speed",
+    "CSpD Tables 1, 5",
+    "Where Tables 1 and 5 print the same speedup for the same gamma, they print the same alpha.",
+    stated=False,
+)
+def by_speed(seed: int) -> Finding:
+    """At every gamma one speedup of Table 5 is also in Table 1: that of 15 % pre-filling, which is Table 1's at batch
+    8. If these are the same runs, Table 1 has an alpha of 0.19 to 0.30 where Table 5 has 0.33 or 0.34. Table 5 does not
+    say which batch size it is for, and the two columns of a table may be from different runs: either would explain it,
+    and so would chance.
+    """
+    ledger = published()
+    rates = {row.line: other.value for row, other, _, _ in _same_speed(ledger)}
+    return judged(
+        _by_speed,
+        ("pairs of rows with one speedup", "have one alpha", "do not have one alpha"),
+        {"the rates of Table 5 at 15 % in Table 1": ledger.altered({line: Fraction(v) for line, v in rates.items()})},
+    )
+
+
+def _same_speed(ledger: Ledger) -> list[tuple[Row, Row, Row, Row]]:
+    """Rates of Tables 1 and 5 whose speedups, also given, are the same."""
+    found = []
+    for fast in ledger.select(**PAIR, table="1", metric="speedup"):
+        for other in ledger.select({"gamma": fast.params["gamma"]}, **PAIR, table="5", metric="speedup"):
+            if fast.value == other.value:
+                gamma = fast.params["gamma"]
+                rate = _rate(ledger, "5", gamma, prefill_percent=other.params["prefill_percent"])
+                found.append((_rate(ledger, "1", gamma), rate, fast, other))
+    return found
+
+
+def _by_speed(ledger: Ledger) -> list[Comparison]:
+    found = []
+    for rate, other_rate, fast, other in _same_speed(ledger):
+        gamma, batch, share = fast.params["gamma"], fast.params["batch"], other.params["prefill_percent"]
+        found.append(
+            Comparison(
+                f"gamma {gamma}, Table 1 at batch {batch}, Table 5 at {share} %",
+                (rate, other_rate, fast, other),
+                {
+                    "speedup in Table 1": fast.printed,
+                    "speedup in Table 5": other.printed,
+                    "alpha in Table 1": rate.printed,
+                    "alpha in Table 5": other_rate.printed,
+                },
+                f"gamma {gamma}: {fast.printed} in Table 1 (batch {batch}) and in Table 5 ({share} %), with alpha "
+                f"{rate.printed} and {other_rate.printed}",
+                same(rate, other_rate),
+            )
+        )
+    return found
+
+
+@CLAIMS.claim(
+    "published.cspd-ratio",
+    "CSpD Table 6",
+    "The acceptance rates of Table 6 do not exceed the mean likelihood ratios beside them.",
+    stated=False,
+)
+def ratio(seed: int) -> Finding:
+    """A draft is kept with probability min(1, R), R its likelihood ratio, and min(1, R) is at most R: over one set of
+    drafts the mean acceptance is at most the mean ratio. The row without alignment has a mean ratio of 0.067 and an
+    acceptance of 14 %. Means over different drafts would explain it: acceptance over those that were looked at, which
+    end with the first rejection, and the ratio over all of a block.
+    """
+    ledger = published()
+    row = ledger.one(**PAIR, table="6", method="two_path_unaligned", metric="alpha")
+    return judged(
+        _ratios,
+        ("rates", "are at most the mean ratio", "exceed the mean ratio beyond rounding"),
+        {"an acceptance of 6 % without alignment": ledger.altered({row.line: 0.06})},
+    )
+
+
+def _ratios(ledger: Ledger) -> list[Comparison]:
+    found = []
+    for mean in ledger.select(**PAIR, table="6", metric="mean_likelihood_ratio"):
+        rate = ledger.one(**PAIR, table="6", method=mean.method, metric="alpha")
+        name = mean.method.replace("_", " ")
+        found.append(
+            Comparison(
+                name,
+                (mean, rate),
+                {"mean ratio": mean.printed, "acceptance": rate.printed},
+                f"{name}: mean ratio {mean.printed}, acceptance {rate.printed}",
+                not rate.interval.exceeds(mean.interval),
+            )
+        )
+    return found
+
+
+# Times and scores ----------------------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "published.cspd-residual-time",
+    "CSpD Tables 1, 8 (eq. 51)",
+    "The time of resampling in Table 8 changes with gamma as the number of blocks that eq. 51 gives at the alpha of "
+    "Table 1, where each block but those that keep all drafts resamples once.",
+    stated=False,
+)
+def residual_time(seed: int) -> Finding:
+    """An image of N tokens takes N / tokens(alpha, gamma) blocks, and a block resamples with probability
+    1 - alpha^gamma. With Table 1's alpha this rises a little with gamma, since alpha falls. The printed times halve
+    whenever gamma doubles: times gamma they are 0.151 s in every row, as if the number of blocks were N / gamma (see
+    published.full-blocks-harmon). The time of one resampling may depend on gamma, but would have to fall by eight from
+    gamma = 4 to 32; or the times are means over tokens, not of an image.
+    """
+    ledger = published()
+    base, *times = _times(ledger)
+    follows = {row.line: Fraction(base.value) * _resamplings(ledger, row) / _resamplings(ledger, base) for row in times}
+    return judged(
+        _residual_times,
+        ("times", "change as the number of blocks", "do not change as the number of blocks, beyond rounding"),
+        {"times that follow from the first and eq. 51": ledger.altered(follows)},
+    )
+
+
+def _times(ledger: Ledger) -> list[Row]:
+    return ledger.select(**PAIR, table="8", metric="residual_sampling_seconds")
+
+
+def _resamplings(ledger: Ledger, row: Row) -> Fraction:
+    """Resamplings a token, for the printed alpha."""
+    gamma = row.params["gamma"]
+    return _per_token(Fraction(_rate(ledger, "1", gamma).value), int(gamma))
+
+
+def _per_token(alpha: Fraction, gamma: int) -> Fraction:
+    return (1 - alpha**gamma) / tokens(alpha, gamma)
+
+
+def _residual_times(ledger: Ledger) -> list[Comparison]:
+    base, *times = _times(ledger)
+    found = []
+    for row in times:
+        rates = [_rate(ledger, "1", r.params["gamma"]) for r in (base, row)]
+        few, many = (_between(rate.interval, int(rate.params["gamma"])) for rate in rates)
+        follows, printed = many / few, row.interval / base.interval
+        gamma, first = row.params["gamma"], base.params["gamma"]
+        found.append(
+            Comparison(
+                f"gamma {gamma} against {first}",
+                (base, row, *rates),
+                {
+                    f"seconds at gamma {first}": base.printed,
+                    "seconds": row.printed,
+                    "seconds times gamma": f"{float(row.value) * int(gamma):.4f}",
+                    "ratio printed": str(printed),
+                    "ratio of blocks": str(follows),
+                },
+                f"gamma {gamma}: {row.printed} s / {base.printed} s = {printed}, where the number of blocks that "
+                f"resample changes by {follows}",
+                follows.meets(printed),
+            )
+        )
+    return found
+
+
+def _between(alpha: Interval, gamma: int) -> Interval:
+    """Resamplings a token: they fall with alpha."""
+    return Interval(_per_token(alpha.high, gamma), _per_token(alpha.low, gamma))
+
+
+@CLAIMS.claim(
+    "published.cspd-scores",
+    "CSpD Table 3",
+    "FID and IS of Table 3 lie within two printed standard deviations of the target's.",
+    stated=False,
+)
+def scores(seed: int) -> Finding:
+    """The paper calls the scores "within a reasonable interval". All twelve are within two of the deviations printed
+    with them; IS of MAR-L with guidance is furthest (303.7 with deviation 4.3, the target has 296.0: 1.8). If the
+    deviation is that of one run of the ten the paper averages, their mean is known three times better than that; the
+    target's own value has no deviation. What is emitted is not decided by this.
+    """
+    ledger = published()
+    row = ledger.one({"cfg": "yes"}, paper="cspd", table="3", target="MAR-L", draft="MAR-B", metric="IS")
+    return judged(
+        _scores,
+        ("scores", "are within two deviations", "are not within two deviations"),
+        {"IS of MAR-L with guidance 306.7": ledger.altered({row.line: 306.7})},
+    )
+
+
+def _scores(ledger: Ledger) -> list[Comparison]:
+    found = []
+    for row in ledger.select(paper="cspd", table="3", method="cspd"):
+        base = ledger.one(row.params, paper="cspd", table="3", method="ar", target=row.target, metric=row.metric)
+        if row.std is None:
+            raise ValueError(f"line {row.line} has no std; expected one")
+        away = (row.value - base.value) / row.std
+        name = f"{row.draft} for {row.target}, guidance {row.params['cfg']}, {row.metric}"
+        found.append(
+            Comparison(
+                name,
+                (row, base),
+                {
+                    "target": base.printed,
+                    "printed": row.printed,
+                    "deviation": str(row.std),
+                    "deviations": f"{away:.2f}",
+                },
+                f"{name}: {row.printed} with deviation {row.std}, the target {base.printed}: {away:.2f} deviations",
+                abs(away) <= 2,
+            )
+        )
+    return found

@@ -1,0 +1,319 @@
+"""Claims about settings that are printed more than once: within a paper, and quoted by another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
+
+from theory.claims.base import Claims, Evidence, Finding, numbers
+from theory.claims.published.comparisons import Comparison, judged
+from theory.published.ledger import Ledger, Row, published
+
+CLAIMS = Claims("published")
+
+Setting = tuple[Mapping[str, str], Mapping[str, str]]  # parameters and columns that select the rows of one setting
+COCO, PARTI, LUMINA = "MS-COCO-2017", "PartiPrompts", "Lumina-mGPT"
+
+
+def setting(paper: str, table: str, method: str, params: Mapping[str, str] | None = None, **columns: str) -> Setting:
+    """Where a setting is printed."""
+    return params or {}, {"paper": paper, "table": table, "method": method, **columns}
+
+
+def metrics(ledger: Ledger, where: Setting) -> dict[str, Row]:
+    """The numbers of a setting by metric."""
+    params, columns = where
+    return {row.metric: row for row in ledger.select(params, **columns)}
+
+
+def same(one: Row, other: Row) -> bool:
+    """Whether both print one number, to the digits of the one that has fewer."""
+    return abs(one.value - other.value) <= max(one.width, other.width)
+
+
+def shared(label: str, ledger: Ledger, one: Setting, other: Setting) -> list[Comparison]:
+    """The metrics that are printed for both settings, compared one by one."""
+    here, there = metrics(ledger, one), metrics(ledger, other)
+    return [twice(f"{label}: {metric}", row, there[metric]) for metric, row in here.items() if metric in there]
+
+
+def twice(label: str, one: Row, other: Row) -> Comparison:
+    """One number that is printed in two places."""
+    return Comparison(
+        label,
+        (one, other),
+        {"printed": one.printed, "place": one.place, "printed again": other.printed, "place again": other.place},
+        f"{label}: {one.printed} in {one.place}, {other.printed} in {other.place}",
+        same(one, other),
+    )
+
+
+# Within a paper ------------------------------------------------------------------------------------------------
+
+REPEATED: dict[str, tuple[Setting, Setting]] = {
+    "GSD, G = 50 on PartiPrompts": (
+        setting("gsd", "1", "gsd", {"G": "50"}, dataset=PARTI),
+        setting("gsd", "2", "gsd clustering=target+filters"),
+    ),
+    "SJD in GSD, on PartiPrompts": (setting("gsd", "1", "sjd", dataset=PARTI), setting("gsd", "2", "sjd")),
+    "SJD-PAC, L = 64": (
+        setting("sjd-pac", "1", "sjd-pac", dataset=COCO, target=LUMINA),
+        setting("sjd-pac", "2", "sjd+pd+ac", {"L": "64"}),
+    ),
+    "SJD-PAC, K = 4, D = 3": (
+        setting("sjd-pac", "2", "sjd+pd+ac", {"L": "64"}),
+        setting("sjd-pac", "3", "sjd-pac", {"K": "4", "D": "3"}),
+    ),
+    "SJD, window 16, top-k 2000": (
+        setting("sjd", "7", "sjd", {"top_k": "2000"}),
+        setting("sjd", "9", "sjd", {"window": "16"}),
+    ),
+    "autoregressive, in SJD": (
+        setting("sjd", "7", "ar", {"top_k": "2000"}),
+        setting("sjd", "9", "sjd", {"window": "1"}),
+    ),
+    "LANTERN, L2, TV below 0.2": (
+        setting("lantern", "4", "lantern", {"metric": "l2", "delta": "0.2"}),
+        setting("lantern", "4", "lantern", {"bound": "tvd", "delta": "0.2"}),
+    ),
+}
+
+
+@CLAIMS.claim(
+    "published.repeated",
+    "GSD Tables 1, 2; SJD Tables 7, 9; SJD-PAC Tables 1 to 3; LANTERN Tables 3, 4",
+    "A setting that one paper prints in two tables, or twice in one, has the same numbers in both.",
+    stated=False,
+)
+def repeated(seed: int) -> Finding:
+    """Printed twice, a number is the same to the digits of the place that has fewer. LANTERN's text gives the rise of
+    FID at the largest delta, and Tables 3 and 4 the two values it is the difference of. CSpD's acceptance rates are
+    a claim of their own (published.cspd-alpha).
+    """
+    ledger = published()
+    rank = ledger.one({"K": "4", "D": "3"}, paper="sjd-pac", table="3")
+    filtered = ledger.one(paper="gsd", table="2", method="gsd clustering=target+filters", metric="nfe")
+    return judged(
+        _repeated,
+        ("numbers printed twice", "are the same both times", "are not the same both times"),
+        {
+            "SJD-PAC's Table 3 with 4.49 for 4.51": ledger.altered({rank.line: 4.49}),
+            "GSD's Table 2 with 636.24 calls for 636.75": ledger.altered({filtered.line: 636.24}),
+        },
+    )
+
+
+def _repeated(ledger: Ledger) -> list[Comparison]:
+    found = [c for label, (one, other) in REPEATED.items() for c in shared(label, ledger, one, other)]
+    rise = ledger.one(paper="lantern", metric="FID_increase")
+    base = ledger.one({"temperature": "1"}, paper="lantern", table="3", method="ar", metric="FID")
+    high = ledger.one({"bound": "tvd", "delta": "0.4"}, paper="lantern", table="4", metric="FID")
+    difference = high.interval - base.interval
+    return [
+        *found,
+        Comparison(
+            "LANTERN, rise of FID at delta = 0.4",
+            (rise, base, high),
+            {high.place: high.printed, base.place: base.printed, "difference": str(difference), "text": rise.printed},
+            f"{high.printed} - {base.printed} = {difference}, printed {rise.printed}",
+            difference.meets(rise.interval),
+        ),
+    ]
+
+
+# Between papers ------------------------------------------------------------------------------------------------
+
+AUTOREGRESSIVE: dict[str, tuple[Setting, ...]] = {
+    COCO: tuple(setting(paper, "1", "ar", dataset=COCO, target=LUMINA) for paper in ("sjd", "gsd", "sjd-pac")),
+    PARTI: tuple(
+        setting(paper, table, "ar", dataset=PARTI, target=LUMINA)
+        for paper, table in (("sjd", "2"), ("gsd", "1"), ("sjd-pac", "1"))
+    ),
+}
+
+
+@CLAIMS.claim(
+    "published.autoregressive",
+    "SJD Tables 1, 2; GSD Table 1; SJD-PAC Table 1",
+    "The papers that print FID and CLIP score of autoregressive Lumina-mGPT print the same.",
+    stated=False,
+)
+def autoregressive(seed: int) -> Finding:
+    """All three name the 7B model at 768 x 768 and top-k 2000, and what else they name (guidance 3, temperature 1) does
+    not differ. Their images are drawn separately, so that scores may differ by sampling, and evaluation code may
+    differ. On MS-COCO the scores of GSD and SJD-PAC are one number to two digits. How far the papers are apart is a
+    scale for differences between methods: these tables have no standard errors of scores.
+    """
+    ledger = published()
+    scores = {row.line for _, rows in _papers(ledger) for row in rows}
+    first: dict[tuple[str, str], float] = {}
+    agreed = {
+        row.line: first.setdefault((row.dataset, row.metric), float(row.value)) for row in ledger if row.line in scores
+    }
+    grouped = metrics(ledger, setting("gsd", "1", "gsd", {"G": "3"}, dataset=PARTI))["CLIP"]
+    alone = [metrics(ledger, where)["CLIP"] for where in AUTOREGRESSIVE[PARTI]]
+    gain = grouped.value - alone[1].value
+    spread = max(row.value for row in alone) - min(row.value for row in alone)
+    return judged(
+        _autoregressive,
+        ("scores, by pairs of papers,", "are the same", "are not the same"),
+        {"every score the one SJD prints": ledger.altered(agreed)},
+        [
+            Evidence(
+                "example",
+                f"the scale it sets: on PartiPrompts GSD's G = 3 has CLIP {grouped.printed}, {gain} more than the "
+                f"autoregressive row beside it, and the papers' autoregressive rows differ by up to {spread}",
+                numbers(
+                    gsd=grouped.printed,
+                    autoregressive={row.place: row.printed for row in alone},
+                    gain=str(gain),
+                    spread=str(spread),
+                ),
+            )
+        ],
+    )
+
+
+def _papers(ledger: Ledger) -> list[tuple[str, list[Row]]]:
+    """For each dataset and score, its rows in the papers."""
+    found = []
+    for dataset, places in AUTOREGRESSIVE.items():
+        printed = [metrics(ledger, where) for where in places]
+        for score in ("FID", "CLIP"):
+            found.append((f"{dataset}, {score}", [rows[score] for rows in printed if score in rows]))
+    return found
+
+
+def _autoregressive(ledger: Ledger) -> list[Comparison]:
+    return [
+        twice(f"{label}: {one.place}, {other.place}", one, other)
+        for label, rows in _papers(ledger)
+        for one, other in combinations(rows, 2)
+    ]
+
+
+# Quoted baselines ----------------------------------------------------------------------------------------------
+
+CLAIMS.summary(
+    "published.sjd-pac-baselines",
+    "SJD-PAC Table 1",
+    "Baseline rows quoted by SJD-PAC equal the source papers' rows.",
+    ["published.sjd-pac-baselines.sjd", "published.sjd-pac-baselines.gsd", "published.sjd-pac-baselines.protocol"],
+)
+
+SOURCES: dict[str, tuple[Setting, ...]] = {  # first the row as SJD-PAC prints it, then those it can be taken from
+    "SJD on MS-COCO": (
+        setting("sjd-pac", "1", "sjd", dataset=COCO, target=LUMINA),
+        setting("sjd", "1", "sjd", dataset=COCO, target=LUMINA),
+        setting("sjd", "1", "sjd-isp", dataset=COCO, target=LUMINA),
+    ),
+    "SJD on PartiPrompts": (
+        setting("sjd-pac", "1", "sjd", dataset=PARTI, target=LUMINA),
+        setting("sjd", "2", "sjd", dataset=PARTI, target=LUMINA),
+        setting("sjd", "2", "sjd-isp", dataset=PARTI, target=LUMINA),
+    ),
+    "GSD, G = 10 on MS-COCO": (
+        setting("sjd-pac", "1", "gsd", {"G": "10"}, dataset=COCO),
+        setting("gsd", "1", "gsd", {"G": "10"}, dataset=COCO),
+    ),
+    "GSD, G = 50 on PartiPrompts": (
+        setting("sjd-pac", "1", "gsd", {"G": "50"}, dataset=PARTI),
+        setting("gsd", "1", "gsd", {"G": "50"}, dataset=PARTI),
+    ),
+}
+RISING = ("step_compression", "speedup", "CLIP")  # metrics of which more is better
+
+
+@CLAIMS.claim(
+    "published.sjd-pac-baselines.sjd",
+    "SJD-PAC Table 1; SJD Tables 1, 2",
+    "The rows of SJD on Lumina-mGPT equal rows of the SJD paper.",
+)
+def quoted_sjd(seed: int) -> Finding:
+    """SJD prints two rows a model, without and with initialisation from neighbours (ISP). On PartiPrompts SJD-PAC has
+    the row with ISP. On MS-COCO its speedup, FID and CLIP are those with ISP, and its step compression the one
+    without: the difference is 0.01. SJD-PAC says that it reproduced baselines and prints the published value where
+    its own is worse; a row put together from both can come of that (published.sjd-pac-baselines.protocol). SJD
+    prints no numbers of Emu3.
+    """
+    ledger = published()
+    row = metrics(ledger, SOURCES["SJD on MS-COCO"][0])["step_compression"]
+    return judged(
+        lambda table: [_sourced(label, table, _equal) for label in ("SJD on MS-COCO", "SJD on PartiPrompts")],
+        ("rows", "equal a row of the source", "equal no row of the source"),
+        {"a step compression of 2.23 for 2.22": ledger.altered({row.line: 2.23})},
+    )
+
+
+@CLAIMS.claim(
+    "published.sjd-pac-baselines.gsd",
+    "SJD-PAC Table 1; GSD Table 1",
+    "The rows of GSD equal rows of the GSD paper.",
+)
+def quoted_gsd(seed: int) -> Finding:
+    """Six of the seven numbers are those of GSD's Table 1. The CLIP score on PartiPrompts is 31.25 where GSD has 32.075
+    at G = 50; 31.25 is GSD's score of G = 10 on MS-COCO, the other row that is quoted. SJD-PAC's comparison of quality
+    on PartiPrompts ("our 32.07 vs. GSD's 31.25") rests on it. Rows of EAGLE, LANTERN++ and SJD2 cannot be compared:
+    the papers they are from are not in the ledger.
+    """
+    ledger = published()
+    row = metrics(ledger, SOURCES["GSD, G = 50 on PartiPrompts"][0])["CLIP"]
+    return judged(
+        lambda table: [
+            comparison
+            for label in ("GSD, G = 10 on MS-COCO", "GSD, G = 50 on PartiPrompts")
+            for comparison in shared(label, table, SOURCES[label][0], SOURCES[label][1])
+        ],
+        ("numbers", "are those of the source", "are not those of the source"),
+        {"a CLIP score of 32.08 on PartiPrompts": ledger.altered({row.line: 32.08})},
+    )
+
+
+@CLAIMS.claim(
+    "published.sjd-pac-baselines.protocol",
+    "SJD-PAC 5.1",
+    "If a reproduced metric of a baseline falls below its reported score, the published value is printed.",
+)
+def protocol(seed: int) -> Finding:
+    """Under this rule no step compression, speedup or CLIP score of a baseline is below the published one; FID, of
+    which less is better, is left out. SJD's row on MS-COCO is below in CLIP score (31.33, published 31.35) if it is
+    the row without initialisation from neighbours, and in step compression (2.22, published 2.23) if it is the row
+    with it: by one or two units of the last digit. GSD's CLIP score on PartiPrompts is below by 0.8. Misprints would
+    explain both.
+    """
+    ledger = published()
+    steps = metrics(ledger, SOURCES["SJD on MS-COCO"][0])["step_compression"]
+    clip = metrics(ledger, SOURCES["GSD, G = 50 on PartiPrompts"][0])["CLIP"]
+    return judged(
+        lambda table: [_sourced(label, table, _at_least) for label in SOURCES],
+        ("rows", "are nowhere below the published row", "are somewhere below every published row"),
+        {"2.23 and 32.08 in place of 2.22 and 31.25": ledger.altered({steps.line: 2.23, clip.line: 32.08})},
+    )
+
+
+Rows = Mapping[str, Row]
+
+
+def _equal(quote: Rows, source: Rows) -> bool:
+    return all(same(row, source[metric]) for metric, row in quote.items())
+
+
+def _at_least(quote: Rows, source: Rows) -> bool:
+    return all(quote[m].value > source[m].value or same(quote[m], source[m]) for m in RISING)
+
+
+def _sourced(label: str, ledger: Ledger, fits: Callable[[Rows, Rows], bool]) -> Comparison:
+    """A quoted row beside those it can be taken from: it agrees if it ``fits`` one of them."""
+    quote, *sources = (metrics(ledger, where) for where in SOURCES[label])
+    named = {"quoted": quote} | {f"source: {source['speedup'].method}": source for source in sources}
+    told = {
+        name: ", ".join(f"{metric.replace('_', ' ')} {rows[metric].printed}" for metric in quote)
+        for name, rows in named.items()
+    }
+    return Comparison(
+        label,
+        [row for rows in (quote, *sources) for row in rows.values()],
+        told,
+        f"{label}: " + "; ".join(f"{where}: {numbers}" for where, numbers in told.items()),
+        any(fits(quote, source) for source in sources),
+    )

@@ -1,0 +1,159 @@
+"""Claims about SJD as its published reference code runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from simlab.decoders import Sjd, make_decoder
+from simlab.mutants import decoders as controls
+from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown, shown_row
+from theory.claims.sjd.losslessness import LOSSLESS, deviation, two_tokens, worlds
+from theory.claims.sjd.speed import steps_of
+from theory.distances import tv
+from theory.exact import sequence_law, step_law, target_law
+from theory.example_processes import random_world
+from theory.search import Pmf, pairs, searched, smallest_violation
+
+CLAIMS = Claims("sjd")
+
+
+@CLAIMS.claim(
+    "sjd-reference.lossless",
+    "reference code",
+    "The reference loop (one committed token and W - 1 drafts, a bonus token, new drafts uniform and scored as "
+    "point masses) has the autoregressive law.",
+)
+def reference_lossless(seed: int) -> Finding:
+    """A token that was drawn before anything to its left of this call is a known value: a point mass describes it
+    given that value, as the uniform row does before it is known. The proof of sjd.theorem-1 goes through for
+    either. It costs speed: a new draft is kept with p(x), not min(1, V p(x)).
+    """
+    tried = [(make_decoder("sjd-reference", window=w), world) for world in worlds(seed) for w in (2, 3)]
+    worst = max(deviation(*case) for case in tried)
+    processes = [random_world(seed + k, 3, 4, zeros=0) for k in range(3)]
+    found = steps_of({"uniform q": Sjd(3), "point mass": make_decoder("sjd-reference", window=4)}, processes)
+    some = worlds(seed, small=True)
+    return Finding(
+        "holds" if worst == 0 else "refuted",
+        [
+            Evidence(
+                "enumeration",
+                f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
+                f"decoder; largest TV {shown(worst)}",
+            ),
+            caught(
+                {"tail drawn again, q stale": controls.ReferenceTailStale(2)},
+                lambda d: max(deviation(d, world) for world in some),
+                "the reference loop",
+            ),
+            Evidence("exact-small-scale", f"exact mean steps for 4 tokens, V = 3, three drafts and a bonus: {found}"),
+        ],
+    )
+
+
+K = 2  # of top-k, at vocabularies of 2 to 5 tokens
+
+
+@CLAIMS.claim(
+    "sjd-reference.residual",
+    "reference code",
+    "Passing the residual through the logits processors again does no harm.",
+    assumptions=["temperature 1, no top-p", "no tie at the k-th place of the target's row"],
+)
+def reference_residual(seed: int) -> Finding:
+    """At temperature 1 a residual of a top-k filtered row has no mass outside the filter. Without a tie at the k-th
+    place the filter leaves at most k tokens, so the k largest of the residual are all of it. With a tie it leaves
+    more, and filtering the residual drops the least of them. At another temperature the residual is sharpened a
+    second time. In both cases the output law is not p.
+    """
+
+    def changed(again: int) -> Callable[[tuple[Pmf, Pmf]], bool]:
+        return lambda e: not _tied(e[0], K) and _changed_by_topk(e, K, again)
+
+    untied = smallest_violation(pairs, changed(K), seed)
+    needed(smallest_violation(pairs, changed(K - 1), seed), "the search does not find that a smaller k drops tokens")
+    tied = needed(
+        smallest_violation(pairs, lambda e: _changed_by_topk(e, K, K), seed), "the search does not find what a tie does"
+    )
+    p, q = needed(
+        smallest_violation(pairs, lambda e: tv(step_law(controls.ResidualTempered(), *e), e[0]) > 0, seed),
+        "squaring the residual does not change the law",
+    )
+    law = step_law(controls.ResidualTempered(), p, q)
+    return Finding(
+        "holds-under-assumptions" if untied is None else "refuted",
+        [
+            Evidence("search", f"top-{K} of the residual of a top-{K} filtered row changes nothing: {searched()}"),
+            Evidence("control", f"the same search finds that top-{K - 1} of that residual changes it"),
+            Evidence(
+                "example",
+                f"with a tie at place {K}, p = {shown_row(tied[0])} and q = {shown_row(tied[1])} before the filter: "
+                f"top-{K} of the residual changes it",
+                numbers(p=tied[0], q=tied[1], k=K),
+            ),
+            Evidence(
+                "example",
+                f"at temperature 1/2, applied to p, to q and again to the residual, {len(p)} tokens: law "
+                f"{shown_row(law)} where the target has {shown_row(p)}",
+                numbers(p=p, q=q, temperature=0.5, law=law, tv=tv(law, p)),
+            ),
+        ],
+    )
+
+
+def _tied(row: Pmf, k: int) -> bool:
+    """Whether tokens tie for the k-th place."""
+    falling = sorted(row, reverse=True)
+    return len(row) > k and falling[k - 1] == falling[k]
+
+
+def _changed_by_topk(e: tuple[Pmf, Pmf], k: int, again: int) -> bool:
+    """Whether top-``again`` of the residual of top-k filtered rows differs from that residual."""
+    p, q = (_top(np.array(row, dtype=object), k) for row in e)
+    residual = LOSSLESS.residual(p, q, np.int64(0))
+    return bool((_top(residual, again) != residual).any())
+
+
+def _top(row: np.ndarray, k: int) -> np.ndarray:
+    """The k largest entries (ties kept), renormalised."""
+    kept = row * (row >= np.sort(row)[-min(k, len(row))])
+    return kept / kept.sum()
+
+
+@CLAIMS.claim(
+    "sjd-reference.greedy",
+    "reference code",
+    "Drafting by argmax while scoring with the softmax row leaves the sampled law unchanged.",
+)
+def reference_greedy(seed: int) -> Finding:
+    """The draft is a point mass, so keeping it with min(1, p(x)/q(x)) instead of p(x) keeps it too often whenever
+    q(x) < 1.
+    """
+    broken = controls.GreedyDrafts(2)
+    found = smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4)))
+    if found is None:
+        return Finding("not-refuted", [Evidence("search", searched(((2, 1), (2, 4))))])
+    world = two_tokens(*found)
+    right = deviation(Sjd(2), world)
+    require(right == 0, "SJD itself deviates on the counterexample")
+    law = sequence_law(broken, world, LOSSLESS)[0]
+    return Finding(
+        "refuted",
+        [
+            Evidence(
+                "counterexample",
+                f"two tokens, window 2: the law of the sequence is off by TV {shown(deviation(broken, world))}; "
+                f"SJD with drawn drafts is exact there",
+                numbers(
+                    p={"": found[0], "0": found[1], "1": found[1][::-1]},
+                    q={"new draft": (Fraction(1, 2),) * 2, "0": found[1], "1": found[1][::-1]},
+                    window=2,
+                    law=law,
+                    target=target_law(world),
+                ),
+            )
+        ],
+    )

@@ -1,0 +1,57 @@
+"""Samples of tokens in many dimensions against a law that is known, or against the target's own tokens.
+
+* Along a direction a normal law is normal: Kolmogorov's test on projections, whose p-value is exact, over several
+  directions by Bonferroni. By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality a distance of the projected
+  laws is surely seen once it exceeds the threshold by sqrt(log(2 / 0.001) / 2n).
+* The sliced Wasserstein-1 distance, the mean over directions of that of the projections: how far, in units of tokens.
+* Where no law is known, MMD between two samples (:class:`simlab.statistics.ConcentrationTest`).
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import kstwo, norm
+
+from simlab.continuous.models.gaussians import Normal
+from simlab.statistics import POWER
+
+DIRECTIONS = 24
+
+
+class Projected(NamedTuple):
+    """What projections say of a sample."""
+
+    p_value: float  # of the most surprising direction, for all of them together
+    distance: float  # the largest Kolmogorov distance
+    detectable: float  # the Kolmogorov distance along a direction that is seen with probability 0.999 at 1e-6
+    sliced: float  # the sliced Wasserstein-1 distance from the law
+
+
+def directions(size: int, count: int = DIRECTIONS) -> np.ndarray:
+    """``[count, size]``: the axes first, as many as half of them, then unit vectors spread evenly at random, always the
+    same ones."""
+    spread = np.random.default_rng(size).standard_normal((count, size))
+    spread[: min(size, count // 2)] = np.eye(size)[: count // 2]
+    return spread / np.linalg.norm(spread, axis=1, keepdims=True)
+
+
+def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected:
+    """``tokens[N, d]`` against one normal law, along :data:`DIRECTIONS` directions."""
+    along = directions(tokens.shape[1])
+    n = len(tokens)
+    shadow = np.sort((tokens - law.mean[0]) @ along.T, axis=0)
+    sds = np.sqrt(np.einsum("kd,de,ke->k", along, law.covariance, along))
+    grown = norm.cdf(shadow / sds)
+    steps = np.arange(n + 1)[:, None] / n
+    distance = float(np.maximum(steps[1:] - grown, grown - steps[:-1]).max())
+    quantiles = norm.ppf((np.arange(n) + 0.5) / n)[:, None] * sds
+    seen = float(kstwo.isf(level / len(along), n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))
+    return Projected(
+        min(1.0, len(along) * float(kstwo.sf(distance, n))),
+        distance,
+        seen,
+        float(np.abs(shadow - quantiles).mean()),
+    )

@@ -1,0 +1,229 @@
+"""Exact laws, by enumeration.
+
+``step_law`` and ``acceptance``
+    what a rule emits for one target row and one draft row.
+``block_law``
+    what one step of a decoder emits, as a joint law of tokens.
+``sequence_law``
+    the joint law of finished sequences and the law of the number of steps.
+
+Rational tables give rational answers. Nothing here samples.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array, Number, indices, is_exact, namespace, number
+from simlab.checks import as_pair
+from simlab.decoders import Decoder
+from simlab.decoders.run import check_draft
+from simlab.processes import Process
+from simlab.randomness import Enumerator, Path, explore
+from simlab.rules import Rule
+from theory.distances import aligned, tv
+
+Law = dict[tuple[int, ...], Number]
+Outcomes = tuple[Any, list[Path]]  # a batch of states, and the path that led to each of its rows
+
+__all__ = [
+    "Law",
+    "acceptance",
+    "block_law",
+    "complete",
+    "deviation",
+    "mean",
+    "merged_unfinished",
+    "sequence_law",
+    "step_law",
+    "target_law",
+    "transitions",
+]
+
+
+def acceptance(rule: Rule, p: Any, q: Any) -> Any:
+    """The probability that a draft from q is kept, ``sum_x q(x) a(x)``; ``[...]`` for rows ``[..., V]``.
+
+    Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    """
+    p, q = as_pair(p, q)
+    kept = namespace(p).sum(q * _each_accept(rule, p, q), axis=-1)
+    return kept if p.ndim > 1 else _scalar(kept)
+
+
+def step_law(rule: Rule, p: Any, q: Any) -> Array:
+    """The law of the token emitted: ``law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y)``, ``[..., V]``.
+
+    Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    """
+    p, q = as_pair(p, q)
+    law = rule.law_rows(p, q)
+    return np.vectorize(Fraction, otypes=[object])(law) if is_exact(p) else law
+
+
+def _each(rows: Array) -> Array:
+    """``[..., V, V]``: the row once for every token that could have been drafted."""
+    return namespace(rows).broadcast_to(rows[..., None, :], (*rows.shape, rows.shape[-1]))
+
+
+def _tokens(p: Array) -> Array:
+    """``[..., V]``: every token that could have been drafted."""
+    tokens = indices(p.shape[-1], p)
+    return namespace(tokens).broadcast_to(tokens, tuple(p.shape))
+
+
+def _each_accept(rule: Rule, p: Array, q: Array) -> Array:
+    return rule.accept_rows(_each(p), _each(q), _tokens(p))
+
+
+def _scalar(value: Any) -> Number:
+    return value if isinstance(value, Fraction) else float(value)
+
+
+# Sequences ---------------------------------------------------------------------------------------------------
+
+
+def sequence_law(
+    decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None
+) -> tuple[Law, dict[int, Number]]:
+    """The joint law of finished sequences, and the law of the number of steps they take.
+
+    States that are equal in every respect (prefix, drafts and the q declared for each) are merged between
+    steps. Raises ``ValueError`` if the decoder needs a draft process and has none, or the other way round, and
+    ``ArithmeticError`` if the decoder does not get to the end.
+    """
+    check_draft(decoder, process, draft)
+    law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
+    steps: defaultdict[int, Number] = defaultdict(_zero(process))
+    for taken, outcomes in enumerate(transitions(decoder, process, rule, draft)):
+        for states, paths in outcomes:
+            for tokens, length, path in zip(states.tokens.tolist(), states.length.tolist(), paths, strict=True):
+                if length == process.length:
+                    law[tuple(tokens[:length])] += path.weight
+                    steps[taken] += path.weight
+    return dict(sorted(law.items())), dict(steps)
+
+
+def deviation(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Number:
+    """TV between the law of finished sequences and the target's."""
+    law, _ = sequence_law(decoder, process, rule, draft)
+    return tv(*aligned(law, target_law(process)))
+
+
+def mean(law: Mapping[int, Number]) -> Number:
+    """The mean of a law of numbers, such as the number of steps."""
+    return sum(value * weight for value, weight in law.items())
+
+
+def transitions(
+    decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None
+) -> Iterator[list[Outcomes]]:
+    """Everything that can happen, first at the start and then step by step.
+
+    Each time a list of batches of states, with the path that led to each of their rows: its ``row`` numbers the
+    merged states before the step, its ``weight`` is the probability of the whole history. Raises
+    ``ArithmeticError`` if the decoder does not get to the end.
+    """
+    check_draft(decoder, process, draft)
+    outcomes = list(_at_start(decoder, process))
+    yield outcomes
+    for _ in range(4 * process.length + 4):
+        states, weights = _merged(_unfinished(batch, process.length) for batch in outcomes)
+        if not weights:
+            return
+        outcomes = list(_after_step(decoder, process, rule, draft, states, weights))
+        yield outcomes
+    raise ArithmeticError(
+        f"{type(decoder).__name__} has not finished sequences of {process.length} tokens after "
+        f"{4 * process.length + 4} steps; expected a token a step"
+    )
+
+
+def merged_unfinished(outcomes: Iterable[Outcomes], length: int) -> Any:
+    """The distinct states of ``outcomes`` that are not over: those whose numbers the next step's paths bear."""
+    return _merged(_unfinished(batch, length) for batch in outcomes)[0]
+
+
+def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Law:
+    """The joint law of what the first step emits: tuples of one or more tokens, cut at the end."""
+    check_draft(decoder, process, draft)
+    law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
+    states, weights = _merged(_at_start(decoder, process))
+    states, weights = _merged(_after_step(decoder, process, rule, draft, states, weights))
+    for sequence, length, weight in zip(states.tokens.tolist(), states.length.tolist(), weights, strict=True):
+        law[tuple(sequence[:length])] += weight
+    return dict(sorted(law.items()))
+
+
+def complete(law: Law, process: Process, length: int) -> Law:
+    """``law`` of tuples of at most ``length`` tokens, each drawn out to ``length`` tokens by the process."""
+    full: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
+    waiting = list(law.items())
+    while waiting:
+        tokens, weight = waiting.pop()
+        if len(tokens) >= length:
+            full[tokens] += weight
+            continue
+        row = process.forward(np.array([tokens], dtype=np.int64).reshape(1, -1), np.array([len(tokens)]), 1)[0, 0]
+        waiting += [((*tokens, token), weight * mass) for token, mass in enumerate(row) if mass > 0]
+    return dict(sorted(full.items()))
+
+
+def target_law(process: Process, length: int | None = None) -> Law:
+    """The law of the first ``length`` tokens of the process itself; of whole sequences by default."""
+    return complete({(): number(1, process.uniform)}, process, process.length if length is None else length)
+
+
+def _at_start(decoder: Decoder, process: Process) -> Iterator[Outcomes]:
+    return explore(lambda rows, chance: decoder.init(process, chance, len(rows)), [number(1, process.uniform)])
+
+
+def _after_step(
+    decoder: Decoder, process: Process, rule: Rule, draft: Process | None, states: Any, weights: list[Number]
+) -> Iterable[Outcomes]:
+    def step(rows: np.ndarray, chance: Enumerator) -> Any:
+        batch = type(states)(*(field[rows] for field in states))
+        return decoder.step(batch, process, rule, chance, draft)[0]
+
+    return explore(step, weights)
+
+
+def _unfinished(batch: Outcomes, length: int) -> Outcomes:
+    states, paths = batch
+    going = states.length < length
+    kept = [path for path, goes in zip(paths, going, strict=True) if goes]
+    return type(states)(*(field[going] for field in states)), kept
+
+
+def _merged(outcomes: Iterable[Outcomes]) -> tuple[Any, list[Number]]:
+    """The distinct states among ``outcomes``, with the total weight of each."""
+    place: dict[Any, int] = {}
+    weights: list[Number] = []
+    kept = []
+    for states, paths in outcomes:
+        first = []
+        for row, (key, path) in enumerate(zip(_keys(states), paths, strict=True)):
+            if key in place:
+                weights[place[key]] += path.weight
+            else:
+                place[key] = len(weights)
+                weights.append(path.weight)
+                first.append(row)
+        kept.append(type(states)(*(field[first] for field in states)))
+    return type(kept[0])(*(np.concatenate(fields) for fields in zip(*kept, strict=True))), weights
+
+
+def _keys(states: Any) -> Iterable[tuple]:
+    """A hashable identity for each row of a batch of states."""
+    flat = [field.reshape(len(states.length), prod(field.shape[1:])) for field in states]
+    return zip(*(map(tuple, field.tolist()) for field in flat), strict=True)
+
+
+def _zero(process: Process) -> Callable[[], Number]:
+    return lambda: number(0, process.uniform)

@@ -1,0 +1,90 @@
+"""How what a lossy rule does to each token adds up over whole sequences.
+
+Let every token of a sequence be a verified draft: it follows the rule's one-step law l given those before it, where the
+target has p. With a bonus token after each block, which follows p, there would be fewer such tokens. Both laws of
+sequences are products, so along a sequence that the rule emits everything is known:
+
+    TV of the first n tokens = 1 - E min(1, R_n),    R_n = prod_{t <= n} p_t/l_t,
+
+the mean being over the rule's own sequences. The numbers averaged lie between 0 and 1, so the mean has an interval of
+guaranteed coverage, and nothing is assumed. Beside it stand two bounds from above that take less to compute: the
+survival of a coupling that draws both tokens as alike as it can step by step, 1 - E prod_t min(1, p_t/l_t), and the
+sum of the steps' own TV. From below: any event bounds TV by the difference of its probabilities, and one that needs no
+knowledge of the rule is that the target finds the sequence unlikely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.processes import Process
+from simlab.randomness import Purpose, Tape
+from simlab.statistics import mean_interval, proportion_interval
+
+Laws = Callable[[np.ndarray, np.ndarray], np.ndarray]  # from rows p, q [B, V] to the laws of the next tokens [B, V]
+
+
+class Followed(NamedTuple):
+    """What is known along sequences that a rule emits, ``float64[B, N]`` each, up to and with each token."""
+
+    log_ratio: np.ndarray  # log of R_n
+    log_coupled: np.ndarray  # log of prod min(1, p/l)
+    spent: np.ndarray  # the sum of the TV of the steps
+    log_target: np.ndarray  # log of the target's probability
+
+
+def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> Followed:
+    """Draw a sequence a replicate of ``tape`` by ``laws``, and watch it."""
+    batch = len(tape.replicates)
+    tokens = np.zeros((batch, target.length), np.int64)
+    seen = []
+    for position in range(target.length):
+        start = np.full(batch, position)
+        p, q = (process.forward(tokens, start, 1)[:, 0] for process in (target, draft))
+        law = laws(p, q)
+        token = tape.at(position).draw(law[:, None], start, Purpose.TARGET)
+        tokens[:, position] = token[:, 0]
+        under_p, under_law = (np.take_along_axis(rows, token, axis=1)[:, 0] for rows in (p, law))
+        with np.errstate(divide="ignore"):  # what the target excludes has log 0
+            likely = np.log(under_p)
+        ratio = likely - np.log(under_law)
+        seen.append((ratio, np.minimum(ratio, 0.0), abs(law - p).sum(axis=1) / 2, likely))
+    return Followed(*np.cumsum(np.array(seen), axis=0).transpose(1, 2, 0))
+
+
+class Distance(NamedTuple):
+    """TV between the laws of sequences of n tokens, with its bounds: each holds with the confidence asked for."""
+
+    least: float
+    estimate: float
+    most: float
+    coupled: float  # a bound from above
+    summed: float  # a weaker one, not cut at 1
+    spent: float  # the estimate of what it bounds
+
+
+def distance(followed: Followed, n: int, confidence: float) -> Distance:
+    """Between the laws of the first ``n`` tokens."""
+    values = -np.expm1(np.minimum(followed.log_ratio[:, n - 1], 0.0))
+    least, most = mean_interval(values, confidence, 0, 1)
+    coupled = -np.expm1(followed.log_coupled[:, n - 1])
+    upto = mean_interval(coupled, confidence, 0, 1)[1]
+    spent = followed.spent[:, n - 1]
+    summed = mean_interval(spent, confidence, 0, n)[1]
+    return Distance(least, float(values.mean()), most, upto, summed, float(spent.mean()))
+
+
+def directed(honest: Followed, lossy: Followed, n: int, confidence: float) -> float:
+    """A lower bound for TV over ``n`` tokens from how likely the target finds them.
+
+    Sequences are told apart by the median of the first half of ``honest``, those of the target itself; the second half
+    and all of ``lossy`` are counted. Two proportions, each with half of what ``confidence`` leaves.
+    """
+    pilot, rest = np.split(honest.log_target[:, n - 1], [len(honest.log_target) // 2])
+    edge, each = np.median(pilot), (1 + confidence) / 2
+    below = [proportion_interval(int((x < edge).sum()), len(x), each) for x in (rest, lossy.log_target[:, n - 1])]
+    (low, high), (other_low, other_high) = below
+    return max(0.0, other_low - high, low - other_high)

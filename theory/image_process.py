@@ -1,0 +1,136 @@
+"""The image-like process that statements on speed are judged on, and how fast decoders are on it.
+
+A statement such as "step compression saturates at a window of 16" is about a model, and cannot be settled without it.
+What can be settled is whether it holds on a process that has the properties which are printed of the model. That is
+:mod:`simlab.processes.local` with these parameters:
+
+fixed beforehand
+    rows of 48 tokens, as an image of 768 x 768 pixels has; log token probabilities of mean -4.9 and standard deviation
+    2.35 (SJD, Table 11), by ``entropy`` and ``heterogeneity``; nearly half of SJD's calls commit one token (SJD-PAC,
+    Fig. 1), by ``coupling``.
+fitted
+    ``locality`` to the step compression 2.31 of SJD with a window of 32, ``jitter`` to the 4.51 of SJD-PAC with a
+    budget of 64 (SJD-PAC, Table 2).
+
+Everything else that comes out is a prediction. The vocabulary is 1,024, a compromise with the time it takes, and an
+image has 12 rows. Images are independent, and all decoders see the same ones, with the same chance: so differences are
+taken image by image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from simlab.decoders import Decoder
+from simlab.decoders.compiled import simulate
+from simlab.processes import Pair, make_process
+from simlab.randomness import Tape
+from simlab.rules import Rule, Speculative
+from simlab.statistics import Estimate, ProportionTest, estimate, paired
+
+IMAGE: dict[str, Any] = {
+    "vocabulary": 1024,
+    "shape": (12, 48),
+    "entropy": 7.0,
+    "heterogeneity": 1.0,
+    "coupling": 0.75,
+    "floor": 0.3,
+    "locality": 0.3,
+    "jitter": 0.12,
+}
+IMAGES = 48
+FALSE_ALARMS = 1e-6
+LOSSLESS = Speculative()
+
+
+@dataclass(frozen=True, eq=False)
+class Speed:
+    """What one decoder took for n images of N tokens: ``calls[n]``; ``lengths[k]`` of them committed k tokens."""
+
+    tokens: int
+    calls: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def ratios(self) -> np.ndarray:
+        """Tokens a call, image by image."""
+        return self.tokens / self.calls
+
+    @property
+    def mean(self) -> Estimate:
+        """The mean of the ratios."""
+        return estimate(self.ratios)
+
+    @property
+    def pooled(self) -> float:
+        """All tokens over all calls."""
+        return float(self.tokens * len(self.calls) / self.calls.sum())
+
+    @property
+    def single(self) -> float:
+        """The share of calls that committed one token."""
+        return float(self.lengths[1] / self.lengths.sum())
+
+    def __str__(self) -> str:
+        return f"{self.mean.mean:.3f} ± {self.mean.error:.3f} (pooled {self.pooled:.3f})"
+
+
+@lru_cache(maxsize=256)
+def image(number: int, **changes: Any) -> Pair:
+    """One image of the model: its process, a draft of it, and the codebook."""
+    return make_process("local", image=number, **(IMAGE | changes))
+
+
+@lru_cache(maxsize=64)
+def speed(decoder: Decoder, seed: int, images: int = IMAGES, rule: Rule = LOSSLESS, **changes: Any) -> Speed:
+    """How fast ``decoder`` is; every image has a replicate of the tape of its own."""
+    calls, committed = [], []
+    for number in range(images):
+        pair = image(number, **changes)
+        draft = pair.draft if decoder.needs_draft else None
+        done = simulate(decoder, pair.target, rule, Tape(seed, [number]), draft)
+        calls.append(int(done.steps[0]))
+        committed.append(done.committed.ravel())
+    lengths = np.bincount(np.concatenate(committed))
+    lengths[0] = 0  # calls there were not
+    return Speed(pair.target.length, np.array(calls), lengths)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One decoder against another, image by image."""
+
+    gain: Estimate  # of tokens a call
+    better: int  # images on which the first takes fewer calls
+    worse: int
+
+    @property
+    def p_value(self) -> float:
+        """Of the sign test: exact, whatever the law of the gains; images that tie say nothing."""
+        decided = self.better + self.worse
+        return float(ProportionTest(0.5).p_value(self.better, decided)) if decided else 1.0
+
+    @property
+    def sure(self) -> int:
+        """1 or -1 where the first surely takes fewer or more calls than the other, 0 where the images cannot tell."""
+        return int(np.sign(self.better - self.worse)) if self.p_value <= FALSE_ALARMS else 0
+
+    def __str__(self) -> str:
+        told = f"{self.gain.mean:+.3f} ± {self.gain.error:.3f}"
+        return f"{told} ({self.better} images faster, {self.worse} slower)"
+
+
+def compare(one: Speed, other: Speed) -> Comparison:
+    """``one`` against ``other``."""
+    return Comparison(
+        paired(one.ratios, other.ratios), int((one.calls < other.calls).sum()), int((one.calls > other.calls).sum())
+    )
+
+
+def stated(images: int = IMAGES) -> str:
+    """What a sign test over that many images is worth."""
+    return str(ProportionTest(0.5).stated(images, FALSE_ALARMS)).replace("rate", "a share of faster images off 1/2 by")
