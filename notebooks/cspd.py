@@ -49,7 +49,7 @@ import pandas as pd
 import seaborn as sns
 from scipy.stats import norm
 
-from simlab.continuous import Fate, InPlace, Truncating, affine, make_pair, make_rule
+from simlab.continuous import InPlace, Outcome, Truncating, affine, make_pair, make_rule
 from simlab.continuous.compiled import simulate
 from simlab.continuous.models.diffusion import noiseless_end
 from simlab.randomness import Tape
@@ -107,7 +107,7 @@ COUNT = 20_000
 pair = make_pair("affine", steps=2, slope=0.0, sd=[1, 1], draft_sd=[1, 2], gap=[-1, 0])  # all of it 1 to the left
 algorithm_1 = make_rule("variance-product")
 done = Truncating(1).run(pair.target, pair.draft, algorithm_1, Tape(SEED, replicates=COUNT))
-below, kept_drafts = int((done.tokens + 1 < hand["edge"]).sum()), int((done.fate == Fate.KEPT).sum())
+below, kept_drafts = int((done.tokens + 1 < hand["edge"]).sum()), int((done.outcome == Outcome.KEPT).sum())
 for seen, expected in ((below, hand["below_edge"]), (kept_drafts, hand["acceptance"])):
     test = ProportionTest(expected)
     assert test.p_value(seen, COUNT) > LEVEL

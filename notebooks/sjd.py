@@ -234,7 +234,7 @@ assert all(deviation(decoder, w) == 0 for decoder, w in tried)
 def draft_error(decoder, world, rule=speculative):
     """Largest difference between a declared q and the law of its draft given all that stands to its left."""
     worst = F(0)
-    start = explore(lambda rows, chance: decoder.init(world, chance, len(rows)), [F(1)])
+    start = explore(lambda rows, randomness: decoder.init(world, randomness, len(rows)), [F(1)])
     for outcomes in (start, *transitions(decoder, world, rule)):
         laws = defaultdict(Counter)
         for states, paths in outcomes:
@@ -248,7 +248,7 @@ def draft_error(decoder, world, rule=speculative):
 
 assert all(draft_error(sjd(3, initial=initial), w) == 0 for initial in INITIALS for w in worlds)
 
-one_uniform = controls.WithChance(sjd(3), controls.OneUniform)
+one_uniform = controls.WithRandomness(sjd(3), controls.OneUniform)
 assert all(draft_error(one_uniform, w) > 0 for w in worlds)
 
 # %% [markdown]
@@ -267,8 +267,8 @@ assert all(draft_error(one_uniform, w) > 0 for w in worlds)
 # effect.
 
 # %%
-one_uniform = controls.WithChance(sjd(2), controls.OneUniform)
-start = explore(lambda rows, chance: one_uniform.init(two, chance, len(rows)), [F(1)])
+one_uniform = controls.WithRandomness(sjd(2), controls.OneUniform)
+start = explore(lambda rows, randomness: one_uniform.init(two, randomness, len(rows)), [F(1)])
 drafts = [
     (tokens[:2], path.weight) for s, paths in start for tokens, path in zip(s.tokens.tolist(), paths, strict=True)
 ]

@@ -1,6 +1,6 @@
 """``simlab certify --self-test``: the certifier held against every bug it must see, and every trap it must not fall in.
 
-A bug is certified as it is, and again with its randomness hidden, so that nothing but sampling can find it; that at
+A bug is certified as it is, and again with its chance hidden, so that nothing but sampling can find it; that at
 budgets of 1, 10 and 60 seconds until it is found. Where its law is known, the power of the case that shows it best is
 computed, and confirmed over many seeds. Correct implementations are run shortly, many times: none may be rejected.
 """
@@ -119,7 +119,7 @@ def _hidden_run(bug: Implementation, seed: int, budgets: Sequence[float]) -> tup
 
 
 class Hidden:
-    """A callable whose randomness cannot be given: it asks for a whole number first, which no uniform answers."""
+    """A callable whose chance cannot be given: it asks for a whole number first, which no uniform answers."""
 
     def __init__(self, function: Function) -> None:
         self.function = function

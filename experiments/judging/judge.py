@@ -24,7 +24,7 @@ from hypothesis.configuration import set_hypothesis_home_dir
 
 from experiments.judging.measures import VOCABULARY, Placed, placed, several
 from experiments.results import versions, write_json, write_table
-from theory.claims.base import numbers, shown, shown_row
+from theory.claims.base import fmt, fmt_row, numbers
 from theory.judge.contract import SMALL, Check, Fault, Pair, contract, families, floats, reason
 from theory.judge.rule_matching import Likeness, likeness
 from theory.judge.searches import NARROW, WIDE, Judged, Searched, Step, step_tolerance
@@ -193,7 +193,7 @@ def _late(broken: Broken) -> Check:
 def _at(fault: Fault) -> str:
     if len(fault.p) > max(SMALL):
         return f"V = {len(fault.p)}" + ("" if fault.x is None else f", x = {fault.x}")
-    return f"p = {shown_row(fault.p)}, q = {shown_row(fault.q)}" + ("" if fault.x is None else f", x = {fault.x}")
+    return f"p = {fmt_row(fault.p)}, q = {fmt_row(fault.q)}" + ("" if fault.x is None else f", x = {fault.x}")
 
 
 def _line(check: Check) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def _lossy(example: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else shown(value)
+    return value if isinstance(value, str) else fmt(value)
 
 
 def _lossless(judged: Judged, steps: list[Step], tries: int) -> str:

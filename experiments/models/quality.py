@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
-from experiments.models.likelihood import Likelihood, Seen
+from experiments.models.likelihood import Likelihood, TrajectoryPair
 from simlab.statistics import GTest, Stated, TwoSampleG, estimate
 
 FALSE_ALARMS = 1e-6
@@ -35,7 +35,7 @@ class Sample(NamedTuple):
     """Images of one method, as the target and the classifier see them."""
 
     likelihood: Likelihood
-    seen: Seen
+    seen: TrajectoryPair
 
     @property
     def bits(self) -> np.ndarray:

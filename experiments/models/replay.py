@@ -34,7 +34,7 @@ from experiments.sweeps.one_step_law import wasserstein1
 from experiments.sweeps.tables import GroupTable
 from simlab.checks import check_at_least
 from simlab.rules import RULES, DynamicGrouped, Grouped, Lantern, Rule, make_rule
-from simlab.rules.lantern import Relaxed
+from simlab.rules.lantern import NeighbourhoodRule
 from theory.exact.sparse_laws import Step, dynamic_grouped, grouped, lantern, nearest
 from theory.wasserstein import wasserstein1_exact
 
@@ -130,9 +130,9 @@ def enumerated(rule: Rule, p: np.ndarray, q: np.ndarray) -> Step:
         law[own] += kept
         rejected[own] = q[own] - kept
         lost = own[rejected[own] > 0]
-        if isinstance(rule, Relaxed) and len(lost):  # only these have another residual for every draft
+        if isinstance(rule, NeighbourhoodRule) and len(lost):  # only these have another residual for every draft
             law += rejected[lost] @ rule.residual_rows(p[None], q[None], lost)
-    if not isinstance(rule, Relaxed) and rejected.any():
+    if not isinstance(rule, NeighbourhoodRule) and rejected.any():
         law += rejected.sum() * rule.residual_rows(p, q, drafts[0])
     return Step(accepted, law)
 

@@ -65,7 +65,7 @@ def _doublings(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["size", "gain", "gain_error"])
 
 
-def randomness(table: pd.DataFrame, ledger: Ledger) -> Figure:
+def chance(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """SJD, Fig. 6: tokens a call over top-k, for Jacobi decoding and SJD.
 
     ``table`` has ``process.processors.top_k``, ``decoder``, ``decoder.label`` and ``compression``.

@@ -20,7 +20,7 @@ from reports.figures.gsd import accumulation, gained, pareto
 from reports.figures.image_process import calibration, kept, locality, told_apart
 from reports.figures.lantern import lantern, relaxations
 from reports.figures.rules import pairs
-from reports.figures.sjd import randomness, refinement, window
+from reports.figures.sjd import chance, refinement, window
 from reports.figures.sjd_pac import ablation, committed, readings, tree
 from reports.pages import study_tables
 from reports.pages.study import Content, Picture, Sheet
@@ -44,7 +44,7 @@ class Study:
 
 STUDIES: dict[str, Study] = {
     "window": Study([window]),
-    "randomness": Study([randomness]),
+    "chance": Study([chance]),
     "refinement": Study([refinement]),
     "lengths": Study([committed, kept], [study_tables.likelihoods]),
     "locality": Study([locality]),

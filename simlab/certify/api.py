@@ -2,7 +2,7 @@
 
 1. Each case of the contract's battery is called a few times: does it answer, and validly? Are arguments changed, is
    there hidden state?
-2. Where its randomness is uniforms that can be given, coins are put at their ends, and small cases are enumerated. A
+2. Where its chance is uniforms that can be given, coins are put at their ends, and small cases are enumerated. A
    fault that only shows at the end of a coin ends nothing: the rest goes on, to tell whether that is all.
 3. All cases are called again and again with the real generator, evenly, and sequential tests look at the counts after
    every batch, until one of them fails or the time is up.
@@ -251,7 +251,7 @@ class _Run:
         return None
 
     def _enumerated(self, bench: Bench) -> Fault | Exact | None:
-        """The exact law of small cases, where randomness can be given; the one that is farthest from the target."""
+        """The exact law of small cases, where chance can be given; the one that is farthest from the target."""
         self._tell("enumerating")
         tasks = (Enumerate(i, self._part(0.1)) for i in self._small)
         for found in bench.run(self._until(0.5, tasks)):
@@ -275,7 +275,7 @@ class _Run:
         return max(off, key=self._off, default=None)
 
     def _forced(self, bench: Bench) -> Fault | None:
-        """Coins at their ends, where randomness can be given."""
+        """Coins at their ends, where chance can be given."""
         self._tell("coins at their ends")
         tasks = (Edges(i, self._part(0.1)) for i in self._small)
         for before, found in enumerate(bench.run(self._until(0.3, tasks))):

@@ -6,7 +6,7 @@ propose; a decoder (:mod:`~simlab.continuous.decoders`) drafts, verifies and com
 deals normals.
 """
 
-from simlab.continuous.decoders import Decoded, Fate, InPlace, Truncating
+from simlab.continuous.decoders import Decoded, InPlace, Outcome, Truncating
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.pairs import PAIRS, affine, make_pair
 from simlab.continuous.models.sequences import Pair, Tokens
@@ -17,8 +17,8 @@ __all__ = [
     "RULES",
     "Chain",
     "Decoded",
-    "Fate",
     "InPlace",
+    "Outcome",
     "Pair",
     "Tokens",
     "Truncating",

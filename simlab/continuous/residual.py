@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.continuous.rules.base import Model, Rule, Seen, take
+from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, proposal_acceptance
 from simlab.continuous.tape import coins
 from simlab.randomness import Purpose, Tape
 
@@ -26,7 +26,7 @@ class Resampled(NamedTuple):
     found: np.ndarray
 
 
-def resample(rule: Rule, seen: Seen, tape: Tape, position: np.ndarray, limit: int = LIMIT) -> Resampled:
+def resample(rule: Rule, seen: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int = LIMIT) -> Resampled:
     """Propose until one is taken, at most ``limit`` times, for the rejected tokens at ``position[B]``."""
     count, size = seen.target.condition.shape
     tokens = np.full((count, size), np.nan)
@@ -37,13 +37,15 @@ def resample(rule: Rule, seen: Seen, tape: Tape, position: np.ndarray, limit: in
             break
         here, own = only(seen, waiting), tape.among(waiting)
         candidate = rule.propose(here, own, position[waiting], trial)
-        taken = coins(own, position[waiting], Purpose.TRIAL, trial) < take(rule.log_ratio(here, candidate))
+        taken = coins(own, position[waiting], Purpose.TRIAL, trial) < proposal_acceptance(
+            rule.log_ratio(here, candidate)
+        )
         trials[waiting] = trial
         tokens[waiting[taken]] = candidate[0][taken]
         waiting = waiting[~taken]
     return Resampled(tokens, trials, ~np.isin(np.arange(count), waiting))
 
 
-def only(seen: Seen, rows: np.ndarray) -> Seen:
+def only(seen: TrajectoryPair, rows: np.ndarray) -> TrajectoryPair:
     """What is seen of the tokens ``rows``."""
-    return Seen(*(Model(model.chain, model.condition[rows], model.states[:, rows]) for model in seen))
+    return TrajectoryPair(*(Trajectory(model.chain, model.condition[rows], model.states[:, rows]) for model in seen))

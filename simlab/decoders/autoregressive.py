@@ -8,7 +8,7 @@ from typing import NamedTuple
 from simlab.arrays import Array, splice
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
-from simlab.randomness import Chance, Purpose
+from simlab.randomness import Purpose, Randomness
 from simlab.rules import Rule
 
 
@@ -21,7 +21,7 @@ class AutoregressiveState(NamedTuple):
 class Autoregressive(Decoder[AutoregressiveState]):
     """Draw each token from p given all before it. The rule is not used."""
 
-    def init(self, process: Process, chance: Chance, batch: int) -> AutoregressiveState:
+    def init(self, process: Process, randomness: Randomness, batch: int) -> AutoregressiveState:
         tokens = process.buffer(batch, process.length + 1)
         return AutoregressiveState(tokens, tokens[:, 0])
 
@@ -30,11 +30,11 @@ class Autoregressive(Decoder[AutoregressiveState]):
         state: AutoregressiveState,
         process: Process,
         rule: Rule,
-        chance: Chance,
+        randomness: Randomness,
         draft: Process | None = None,
     ) -> tuple[AutoregressiveState, Info]:
         tokens, length = state
         p = process.forward(tokens, length, 1)
-        tokens = splice(tokens, length, chance.draw(p, length, Purpose.TARGET))
+        tokens = splice(tokens, length, randomness.draw(p, length, Purpose.TARGET))
         length, info = advance(process, length, length * 0)
         return AutoregressiveState(tokens, length), info

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from simlab.arrays import Array, namespace, number, slot
 from simlab.processes import Process
-from simlab.randomness import Chance
+from simlab.randomness import Randomness
 from simlab.rules import Rule
 
 State = TypeVar("State", bound=Any)  # a NamedTuple of arrays with the batch first, `tokens` and `length` among them
@@ -32,12 +32,12 @@ class Decoder(ABC, Generic[State]):
     needs_draft: ClassVar[bool] = False
 
     @abstractmethod
-    def init(self, process: Process, chance: Chance, batch: int) -> State:
+    def init(self, process: Process, randomness: Randomness, batch: int) -> State:
         """The state before the first step; calls no model."""
 
     @abstractmethod
     def step(
-        self, state: State, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+        self, state: State, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[State, Info]:
         """One call of the target; commits at least one token to every sequence that is not over."""
 
@@ -47,7 +47,7 @@ class Decoder(ABC, Generic[State]):
         p: Array,
         q: Array,
         x: Array,
-        chance: Chance,
+        randomness: Randomness,
         position: Array,
         among: Array | None = None,
     ) -> tuple[Array, Array]:
@@ -62,7 +62,7 @@ class Decoder(ABC, Generic[State]):
         probability = rule.accept_rows(p[:, :width], q, x)
         if among is not None:
             probability = xp.where(among[:, None], probability, number(0, p))
-        count = chance.accept_prefix(probability, position)
+        count = randomness.accept_prefix(probability, position)
         last = xp.clip(count, 0, width - 1)
         residual = rule.weights_rows(slot(p, last), slot(q, last), slot(x, last))
         return count, xp.where((count < width)[:, None], residual, p[:, width])

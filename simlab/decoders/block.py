@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from simlab.arrays import Array, at, full, indices, namespace, nonempty, number, slot, total, wide
 from simlab.decoders.speculative import SpeculativeDecoder
-from simlab.randomness import Chance
+from simlab.randomness import Randomness
 from simlab.rules import Rule
 
 
@@ -26,7 +26,7 @@ class Block(SpeculativeDecoder):
         p: Array,
         q: Array,
         x: Array,
-        chance: Chance,
+        randomness: Randomness,
         position: Array,
         among: Array | None = None,
     ) -> tuple[Array, Array]:
@@ -51,7 +51,7 @@ class Block(SpeculativeDecoder):
         s = total(excess)[:, 1:]
         spread = s + one - w[:, 1:width]
         inner = xp.where(spread > zero, s / xp.where(spread > zero, spread, one), one)
-        heads = chance.accept(xp.concat([inner, w[:, width:]], axis=1), position)
+        heads = randomness.accept(xp.concat([inner, w[:, width:]], axis=1), position)
 
         longest = xp.where(heads, indices(width, x) + 1, 0)
         count = xp.max(longest, axis=1)

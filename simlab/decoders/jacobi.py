@@ -20,7 +20,7 @@ from simlab.arrays import Array, full, grid, indices, namespace, one_hot, slots,
 from simlab.checks import check_at_least, check_choice
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
-from simlab.randomness import Chance, Purpose
+from simlab.randomness import Purpose, Randomness
 from simlab.rules import Rule
 
 Noise = Literal["fresh", "fixed"]
@@ -43,42 +43,42 @@ class Jacobi(Decoder[JacobiState]):
         check_at_least("window", self.window, 1)
         check_choice("noise", self.noise, get_args(Noise))
 
-    def init(self, process: Process, chance: Chance, batch: int) -> JacobiState:
+    def init(self, process: Process, randomness: Randomness, batch: int) -> JacobiState:
         tokens = process.buffer(batch, process.length + self.window + 1)
         length = tokens[:, 0]
-        tokens = self._start(process, chance, tokens, length, length + self.window)
+        tokens = self._start(process, randomness, tokens, length, length + self.window)
         return JacobiState(tokens, length, self._nothing_known(process, batch))
 
     def step(
-        self, state: JacobiState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+        self, state: JacobiState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[JacobiState, Info]:
         tokens, length, known = state
         xp, width = namespace(tokens), self.window
         p = process.forward(tokens, length, width)
         x = slots(tokens, grid(length, width))
         if self.noise == "fixed":
-            y, known = chance.draw_again(p, length, known)
+            y, known = randomness.draw_again(p, length, known)
         else:
-            y = chance.draw(p, length, Purpose.TARGET)
+            y = randomness.draw(p, length, Purpose.TARGET)
 
         # unchanged tokens are final, and so is the first that changed
         same = xp.sum(xp.cumulative_prod(xp.astype(x == y, length.dtype), axis=1), axis=1)
         count = xp.clip(same, 0, width - 1)
         start = length + count + 1
-        tokens = self._start(process, chance, splice(tokens, length, y), length + width, start + width)
+        tokens = self._start(process, randomness, splice(tokens, length, y), length + width, start + width)
 
         known = xp.concat([known, self._nothing_known(process, len(tokens))], axis=1)
         known = slots(known, grid(count + 1, width))
         length, info = advance(process, length, count)
         return JacobiState(tokens, length, known), info
 
-    def _start(self, process: Process, chance: Chance, tokens: Array, first: Array, end: Array) -> Array:
+    def _start(self, process: Process, randomness: Randomness, tokens: Array, first: Array, end: Array) -> Array:
         """Uniform tokens from position ``first`` to ``end``."""
         position = grid(first, self.window)
         inside = (position < end[:, None]) & (position < process.length)
         nothing = one_hot(indices(1, position), process.uniform)
         rows = namespace(nothing).where(inside[..., None], process.uniform, nothing)
-        return splice(tokens, first, chance.draw(rows, first, Purpose.DRAFT))
+        return splice(tokens, first, randomness.draw(rows, first, Purpose.DRAFT))
 
     def _nothing_known(self, process: Process, batch: int) -> Array:
         """The interval (0, 1) for every position of the window."""

@@ -29,7 +29,7 @@ from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.decoders.initial import INITIALS, Initial, source
 from simlab.processes import Process
-from simlab.randomness import Chance, Purpose
+from simlab.randomness import Purpose, Randomness
 from simlab.rules import Rule
 
 
@@ -86,7 +86,7 @@ class Sjd(Decoder[SjdState]):
         check_choice("initial", self.initial, INITIALS)
         check_flag("bonus", self.bonus)
 
-    def init(self, process: Process, chance: Chance, batch: int) -> SjdState:
+    def init(self, process: Process, randomness: Randomness, batch: int) -> SjdState:
         tokens = process.buffer(batch, process.length + self.window + 1)
         length = tokens[:, 0]
         # before the first call every position is new, and no row is known
@@ -95,40 +95,42 @@ class Sjd(Decoder[SjdState]):
         )
         known = Known(uniform, length)
         tokens, q = self._fill(
-            process, chance, tokens, length, length, length, known, Tail(known, known), uniform[:, 0]
+            process, randomness, tokens, length, length, length, known, Tail(known, known), uniform[:, 0]
         )
         return SjdState(tokens, length, q[:, : self.window], uniform[:, 1:])
 
     def step(
-        self, state: SjdState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+        self, state: SjdState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[SjdState, Info]:
         length, memory = state.length, state.past.shape[1]
         xp = namespace(state.q)
 
         # one call of the target for the whole window, and the scan to the first rejection
-        seen = self._look(state, process, rule, chance)
+        seen = self._look(state, process, rule, randomness)
         drawn = xp.astype(~seen.spare | self.bonus, length.dtype)
         start, fresh = length + seen.count + drawn, self._fresh(length, seen.count, drawn)
 
         # the token after the kept drafts, then the rest of the window again from this call's rows
         known = Known(xp.concat([state.past, seen.p], axis=1), length - memory)
-        tail = self._tail(state, seen, rule, chance, start)
-        tokens, q = self._fill(process, chance, seen.tokens, length + seen.count, start, fresh, known, tail, seen.after)
+        tail = self._tail(state, seen, rule, randomness, start)
+        tokens, q = self._fill(
+            process, randomness, seen.tokens, length + seen.count, start, fresh, known, tail, seen.after
+        )
 
         past = known.at(grid(start - memory, memory))
         q = slots(q, grid(drawn, self.window))
         length, info = advance(process, length, seen.count, drawn)
         return SjdState(tokens, length, q, past), info
 
-    def _look(self, state: SjdState, process: Process, rule: Rule, chance: Chance) -> Verified:
+    def _look(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> Verified:
         """Verify the window: one chain of drafts."""
         tokens, length, q, _ = state
         p = process.forward(tokens, length, self.window + 1)
         x = slots(tokens, grid(length, self.window))
-        count, after = self.verify(rule, p, q, x, chance, length)
+        count, after = self.verify(rule, p, q, x, randomness, length)
         return Verified(tokens, p, count, after, count == self.window)
 
-    def _tail(self, state: SjdState, seen: Verified, rule: Rule, chance: Chance, start: Array) -> Tail:
+    def _tail(self, state: SjdState, seen: Verified, rule: Rule, randomness: Randomness, start: Array) -> Tail:
         """Where the window's tokens from position ``start[B]`` on come from: drawn from this call's rows."""
         rows = Known(seen.p, state.length)
         return Tail(rows, rows)
@@ -141,7 +143,7 @@ class Sjd(Decoder[SjdState]):
     def _fill(
         self,
         process: Process,
-        chance: Chance,
+        randomness: Randomness,
         tokens: Array,
         first: Array,
         start: Array,
@@ -173,7 +175,7 @@ class Sjd(Decoder[SjdState]):
             found = xp.where(sampled[..., None], known.at(origin), found)
             return xp.where((inside & ~copied)[..., None], found, nothing)
 
-        drawn = chance.draw(self._drawn_from(rows(tail.drawn), new), first, Purpose.TARGET)
+        drawn = randomness.draw(self._drawn_from(rows(tail.drawn), new), first, Purpose.TARGET)
         tokens = splice(tokens, first, drawn)
         values = slots(tokens, xp.clip(xp.where(copied, origin, position), 0, tokens.shape[1] - 1))
         declared = self._declared(process, rows(tail.declared), values, new, copied)

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from simlab.arrays import Array, full, grid, namespace, one_hot, slots
 from simlab.checks import check_choice
 from simlab.decoders.sjd import Known, Sjd, SjdState, Tail, Verified
-from simlab.randomness import Chance
+from simlab.randomness import Randomness
 from simlab.rules import Rule
 
 Relabel = Literal["target", "law"]
@@ -34,7 +34,7 @@ class SjdAc(Sjd):
         super().__post_init__()
         check_choice("relabel", self.relabel, get_args(Relabel))
 
-    def _tail(self, state: SjdState, seen: Verified, rule: Rule, chance: Chance, start: Array) -> Tail:
+    def _tail(self, state: SjdState, seen: Verified, rule: Rule, randomness: Randomness, start: Array) -> Tail:
         xp, width = namespace(seen.p), self.window
         p, q, position = seen.p[:, :width], state.q, grid(state.length, width)
         x = slots(state.tokens, position)
@@ -42,7 +42,7 @@ class SjdAc(Sjd):
 
         # the coin of a position is the one that a scan to the first rejection has left untossed
         probability = rule.accept_rows(p, q, x)
-        kept = chance.accept(xp.where(continued, probability, full((1,), 1, p)), state.length)
+        kept = randomness.accept(xp.where(continued, probability, full((1,), 1, p)), state.length)
         drawn = xp.where(kept[..., None], one_hot(x, p), rule.weights_rows(p, q, x))
         drawn = xp.where(continued[..., None], drawn, p)
         declared = p

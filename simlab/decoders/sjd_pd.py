@@ -38,7 +38,7 @@ from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.sjd import Sjd, SjdState, Verified
 from simlab.decoders.tree import NONE, SHAPES, Shape, Tree, count_nodes, tree
 from simlab.processes import Process
-from simlab.randomness import Chance, Purpose
+from simlab.randomness import Purpose, Randomness
 from simlab.rules import Rule
 
 
@@ -73,14 +73,14 @@ class SjdPd(Sjd):
     def _tree(self) -> Tree:
         return tree(self.tree, self.window, self.candidates, self.depth)
 
-    def _look(self, state: SjdState, process: Process, rule: Rule, chance: Chance) -> Verified:
+    def _look(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> Verified:
         """Verify the tree: down its nodes while a candidate is kept, then along the chain."""
         tokens, length, q, _ = state
         shape, xp = self._tree(), namespace(q)
         depth, width = shape.depth, self.window
 
         # draw the tree, and see all of it in one call
-        nodes = self._grow(shape, state, chance)
+        nodes = self._grow(shape, state, randomness)
         rows = process.forward_tree(tokens, length, xp.clip(nodes, 0, None), shape.paths.beside(nodes))
         p, x = rows[:, : width + 1], slots(tokens, grid(length, width))
 
@@ -91,7 +91,7 @@ class SjdPd(Sjd):
             children = shape.children.beside(nodes)[row]
             candidates = xp.where(children == NONE, NONE, slots(nodes, xp.clip(children, 0, None)))
             candidates = xp.where(walking[:, None], candidates, NONE)
-            picked, left = self._pick(rule, slot(rows, row), q[:, j], candidates, chance, length + j)
+            picked, left = self._pick(rule, slot(rows, row), q[:, j], candidates, randomness, length + j)
             kept = picked != NONE
             path.append(xp.where(kept, at(candidates, xp.clip(picked, 0, None)), x[:, j]))
             after = xp.where((walking & ~kept)[:, None], left, after)
@@ -104,14 +104,14 @@ class SjdPd(Sjd):
         # the chain goes on below the tree
         if depth < width:
             chain = walking & (row == depth)
-            more, last = self.verify(rule, p[:, depth:], q[:, depth:], x[:, depth:], chance, length + depth, chain)
+            more, last = self.verify(rule, p[:, depth:], q[:, depth:], x[:, depth:], randomness, length + depth, chain)
             after = xp.where(chain[:, None], last, after)
             spare = spare & (~chain | (more == width - depth))
             count = count + more
         kept_path = xp.concat([xp.stack(path, axis=1), x[:, depth:]], axis=1)
         return Verified(splice(tokens, length, kept_path), p, count, after, spare)
 
-    def _grow(self, shape: Tree, state: SjdState, chance: Chance) -> Array:
+    def _grow(self, shape: Tree, state: SjdState, randomness: Randomness) -> Array:
         """``int[B, M]``: the token of every node, NONE where a row has no more tokens to draw."""
         tokens, length, q, _ = state
         xp = namespace(q)
@@ -124,7 +124,7 @@ class SjdPd(Sjd):
             for k in range(self.candidates):
                 group = [int(shape.children.values[row, k]) for row in drawn_for]
                 known = [nodes[node] for node in group if node < self.window]
-                drawn = self._draw(left, place, chance, shape.lanes[j][k].beside(place)[: len(group)])
+                drawn = self._draw(left, place, randomness, shape.lanes[j][k].beside(place)[: len(group)])
                 drawn = xp.concat([*(token[:, None] for token in known), drawn[:, len(known) :]], axis=1)
                 nodes |= {node: drawn[:, g] for g, node in enumerate(group)}
                 left = self._left(left, drawn, k)
@@ -132,7 +132,7 @@ class SjdPd(Sjd):
                 nodes |= {int(n): nodes[int(c)] for n, c in zip(*shape.children.values[[row, parents[0]]], strict=True)}
         return xp.stack([nodes[node] for node in range(shape.nodes)], axis=1)
 
-    def _draw(self, left: Array, place: Array, chance: Chance, lane: Array) -> Array:
+    def _draw(self, left: Array, place: Array, randomness: Randomness, lane: Array) -> Array:
         """``int[B, G]``: the next candidate of each of G nodes from what is ``left[B, G, V]`` of its row, or NONE.
 
         The chain's own token is known and not drawn. ``lane[G]`` is the number of each node.
@@ -141,11 +141,11 @@ class SjdPd(Sjd):
         nothing = one_hot(indices(1, place), left)
         there = xp.any(left > 0, axis=2)
         wanted = there & (lane >= self.window)
-        drawn = chance.draw(xp.where(wanted[..., None], left, nothing), place, Purpose.DRAFT, lane)
+        drawn = randomness.draw(xp.where(wanted[..., None], left, nothing), place, Purpose.DRAFT, lane)
         return xp.where(there, drawn, NONE)
 
     def _pick(
-        self, rule: Rule, p: Array, q: Array, candidates: Array, chance: Chance, position: Array
+        self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
         """Verify the ``candidates[B, K]`` of a node in turn.
 
@@ -157,7 +157,7 @@ class SjdPd(Sjd):
             x = xp.clip(candidates[:, k], 0, None)
             asked = (picked == NONE) & (candidates[:, k] != NONE)
             probability = xp.where(asked, rule.accept_rows(p, q, x), number(0, p))
-            kept = chance.accept(probability[:, None], position, lane=k)[:, 0]
+            kept = randomness.accept(probability[:, None], position, lane=k)[:, 0]
             picked = xp.where(kept, k, picked)
             rejected = (asked & ~kept)[:, None]
             p = xp.where(rejected, rule.residual_rows(p, q, x), p)

@@ -12,7 +12,7 @@ from simlab.arrays import Array, grid, namespace, slots, splice
 from simlab.checks import check_at_least
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
-from simlab.randomness import Chance, Purpose
+from simlab.randomness import Purpose, Randomness
 from simlab.rules import Rule
 
 
@@ -31,7 +31,7 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
     def __post_init__(self) -> None:
         check_at_least("gamma", self.gamma, 1)
 
-    def init(self, process: Process, chance: Chance, batch: int) -> SpeculativeState:
+    def init(self, process: Process, randomness: Randomness, batch: int) -> SpeculativeState:
         tokens = process.buffer(batch, process.length + self.gamma + 1)
         return SpeculativeState(tokens, tokens[:, 0])
 
@@ -40,7 +40,7 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         state: SpeculativeState,
         process: Process,
         rule: Rule,
-        chance: Chance,
+        randomness: Randomness,
         draft: Process | None = None,
     ) -> tuple[SpeculativeState, Info]:
         if draft is None:
@@ -52,17 +52,17 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         for j in range(self.gamma):
             row = draft.forward(tokens, length + j, 1)
             rows.append(self._declared(row, tokens, length + j))
-            tokens = splice(tokens, length + j, chance.draw(row, length + j, Purpose.DRAFT))
+            tokens = splice(tokens, length + j, randomness.draw(row, length + j, Purpose.DRAFT))
         xp = namespace(rows[0])
         q = xp.concat(rows, axis=1)
 
         # verify them in one call of the target
         x = slots(tokens, grid(length, self.gamma))
         p = process.forward(tokens, length, self.gamma + 1)
-        count, after = self.verify(rule, p, q, x, chance, length)
+        count, after = self.verify(rule, p, q, x, randomness, length)
 
         # commit what was kept and the token after it
-        last = chance.draw(after[:, None], length + count, Purpose.TARGET)
+        last = randomness.draw(after[:, None], length + count, Purpose.TARGET)
         tokens = splice(tokens, length + count, last)
         length, info = advance(process, length, count)
         return SpeculativeState(tokens, length), info

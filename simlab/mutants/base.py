@@ -13,7 +13,7 @@ Code = TypeVar("Code")
 
 
 @dataclass(frozen=True)
-class Suspect(Generic[Code]):
+class Mutant(Generic[Code]):
     """A known bug. ``name`` completes the sentence "it looks like: ..."; ``mutant`` is its number in the docs."""
 
     name: str

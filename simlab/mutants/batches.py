@@ -20,7 +20,7 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.coins import Coins
 from simlab.mutants import random_numbers as generators
 from simlab.mutants import verifiers as verifying
-from simlab.mutants.base import Suspect
+from simlab.mutants.base import Mutant
 from simlab.mutants.verifiers import Verify, excess, ratio
 
 Rows = tuple[Tokens, ...]
@@ -186,7 +186,7 @@ def _shared(coins_shared: bool, draws_shared: bool) -> VerifyBatch:
     return verify
 
 
-def _suspects() -> dict[str, Suspect[VerifyBatch]]:
+def _suspects() -> dict[str, Mutant[VerifyBatch]]:
     table: list[tuple[str, str, VerifyBatch]] = [
         ("9", "rows of p of another sequence", _seen(_target_rolled)),
         ("9", "rows of q of another sequence", _seen(_draft_rolled)),
@@ -201,8 +201,8 @@ def _suspects() -> dict[str, Suspect[VerifyBatch]]:
         ("28", "rows share the uniform of the last token", _shared(False, True)),
         ("29", "the generator seeded anew for every row", _shared(True, True)),
     ]
-    return {name: Suspect(name, number, verify) for number, name, verify in table} | {
-        name: Suspect(name, suspect.mutant, each(suspect.run)) for name, suspect in verifying.SUSPECTS.items()
+    return {name: Mutant(name, number, verify) for number, name, verify in table} | {
+        name: Mutant(name, suspect.mutant, each(suspect.run)) for name, suspect in verifying.MUTANTS.items()
     }
 
 
@@ -210,5 +210,5 @@ def _where_first_ends(p: Array, b: int, gamma: int) -> Array:
     return np.asarray(p[b, int(np.flatnonzero(p[0].any(axis=-1))[-1])])
 
 
-SUSPECTS: dict[str, Suspect[VerifyBatch]] = _suspects()
-OF_BATCHES = tuple(name for name in SUSPECTS if name not in verifying.SUSPECTS)
+MUTANTS: dict[str, Mutant[VerifyBatch]] = _suspects()
+OF_BATCHES = tuple(name for name in MUTANTS if name not in verifying.MUTANTS)

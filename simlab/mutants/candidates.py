@@ -17,7 +17,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import scaled
 from simlab.certify.engine.coins import Coins
-from simlab.mutants.base import Suspect, single_draw
+from simlab.mutants.base import Mutant, single_draw
 from simlab.mutants.verifiers import ratio
 
 VerifyCandidates = Callable[[Array, Array, Array, Coins], tuple[int, ...]]
@@ -209,7 +209,7 @@ def _argmax(p: Array, q: Array, candidates: Array, coins: Coins) -> tuple[int, .
     return (int(p.argmax()),)
 
 
-def _suspects() -> dict[str, Suspect[VerifyCandidates]]:
+def _suspects() -> dict[str, Mutant[VerifyCandidates]]:
     table: list[tuple[str, str, VerifyCandidates]] = [
         ("7", "verified by argmax", _argmax),
         ("10", "ratio inverted", verifier(accept=_inverted)),
@@ -231,11 +231,11 @@ def _suspects() -> dict[str, Suspect[VerifyCandidates]]:
         ("33", "siblings scored as if they did not exclude the first", verifier(left=_first_not_excluded)),
         ("35", "siblings share one coin", _one_coin),
     ]
-    return {name: Suspect(name, number, verify) for number, name, verify in table}
+    return {name: Mutant(name, number, verify) for number, name, verify in table}
 
 
 def _last_step_only(p: Array, rest: Array, before: Array, q: Array) -> Array:
     return excess(p, q)
 
 
-SUSPECTS: dict[str, Suspect[VerifyCandidates]] = _suspects()
+MUTANTS: dict[str, Mutant[VerifyCandidates]] = _suspects()

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from simlab.certify.contracts.base import Function
-from simlab.certify.engine.coins import Thrown
+from simlab.certify.engine.coins import SampledCoins
 from simlab.mutants import batches, candidates
 from simlab.mutants import drafters as drafting
 from simlab.mutants import generation as decoding
@@ -33,24 +33,24 @@ class Implementation(NamedTuple):
 
 def thrown(run: Callable[..., Any]) -> Function:
     """What asks for coins as its last argument, as a callable that takes a generator there."""
-    return lambda *arguments: run(*arguments[:-1], Thrown(arguments[-1]))
+    return lambda *arguments: run(*arguments[:-1], SampledCoins(arguments[-1]))
 
 
 def bugs() -> tuple[Implementation, ...]:
     """Every bug of every contract."""
-    found = [Implementation("verify", bug.name, bug.mutant, _of(bug.run)) for bug in verifying.SUSPECTS.values()]
+    found = [Implementation("verify", bug.name, bug.mutant, _of(bug.run)) for bug in verifying.MUTANTS.values()]
     found += [Implementation("verify", bug.name, bug.mutant, bug.run) for bug in generators.BUGS.values()]
     found += [
         Implementation("verify_batch", name, bug.mutant, _of(batches.padded(bug.run)))
-        for name, bug in batches.SUSPECTS.items()
+        for name, bug in batches.MUTANTS.items()
         if name in batches.OF_BATCHES
     ]
     found += [
-        Implementation("verify_candidates", bug.name, bug.mutant, _of(bug.run)) for bug in candidates.SUSPECTS.values()
+        Implementation("verify_candidates", bug.name, bug.mutant, _of(bug.run)) for bug in candidates.MUTANTS.values()
     ]
-    found += [Implementation("draft", bug.name, bug.mutant, _of(bug.run)) for bug in drafting.SUSPECTS.values()]
+    found += [Implementation("draft", bug.name, bug.mutant, _of(bug.run)) for bug in drafting.MUTANTS.values()]
     found += [
-        Implementation("decode", bug.name, bug.mutant, partial(playing, bug.run)) for bug in decoding.SUSPECTS.values()
+        Implementation("decode", bug.name, bug.mutant, partial(playing, bug.run)) for bug in decoding.MUTANTS.values()
     ]
     found += [
         Implementation("decode", bug.name, bug.mutant, _always(bug.run)) for bug in decoding.NOISY_SUSPECTS.values()
@@ -60,7 +60,7 @@ def bugs() -> tuple[Implementation, ...]:
 
 def correct() -> tuple[Implementation, ...]:
     """Correct implementations of every contract, of many kinds."""
-    found = [Implementation("verify", name, "", _always(trap)) for name, trap in generators.TRAPS.items()]
+    found = [Implementation("verify", name, "", _always(trap)) for name, trap in generators.CORRECT.items()]
     found += [
         Implementation("verify_batch", name, "", _of(batches.padded(batches.each(verify))))
         for name, verify in (("row by row", verifying.lossless), ("row by row, sampler match", verifying.own_draw))
@@ -80,7 +80,7 @@ def correct() -> tuple[Implementation, ...]:
         Implementation("draft", "single precision", "", _always(drafting.in_single_precision)),
         Implementation("draft", "Gumbel noise", "", _always(drafting.with_gumbel_noise)),
     ]
-    found += [Implementation("decode", name, "", partial(playing, loop)) for name, loop in decoding.TRAPS.items()]
+    found += [Implementation("decode", name, "", partial(playing, loop)) for name, loop in decoding.CORRECT.items()]
     found += [Implementation("decode", name, "", _always(decode)) for name, decode in decoding.NOISY_TRAPS.items()]
     return tuple(found)
 

@@ -30,7 +30,7 @@ from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.speculative import SpeculativeState
 from simlab.processes import Process
-from simlab.randomness import Chance, Purpose
+from simlab.randomness import Purpose, Randomness
 from simlab.rules import Amplify, Rule, Speculative
 
 # Accept and residual ------------------------------------------------------------------------------------------
@@ -100,23 +100,23 @@ RULES: dict[str, Rule] = {
 # Chance --------------------------------------------------------------------------------------------------------
 
 
-class Twisted(Chance):
+class Twisted(Randomness):
     """Passes every question on; a control changes one of them."""
 
-    def __init__(self, chance: Chance) -> None:
-        self.chance = chance
+    def __init__(self, randomness: Randomness) -> None:
+        self.randomness = randomness
 
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
-        return self.chance.accept(probability, position, lane)
+        return self.randomness.accept(probability, position, lane)
 
     def accept_prefix(self, probability: Array, position: Array) -> Array:
-        return self.chance.accept_prefix(probability, position)
+        return self.randomness.accept_prefix(probability, position)
 
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
-        return self.chance.draw(pmf, position, purpose, lane)
+        return self.randomness.draw(pmf, position, purpose, lane)
 
     def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
-        return self.chance.draw_again(pmf, position, known)
+        return self.randomness.draw_again(pmf, position, known)
 
 
 class FirstUnverified(Twisted):
@@ -125,14 +125,14 @@ class FirstUnverified(Twisted):
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         sure = full((len(probability), 1), 1, probability)
         every = namespace(probability).concat([sure, probability[:, 1:]], axis=1)
-        return self.chance.accept_prefix(every, position)
+        return self.randomness.accept_prefix(every, position)
 
 
 class CountOffByOne(Twisted):
     """Commits one draft more than were kept."""
 
     def accept_prefix(self, probability: Array, position: Array) -> Array:
-        count = self.chance.accept_prefix(probability, position)
+        count = self.randomness.accept_prefix(probability, position)
         return namespace(count).clip(count + 1, 0, probability.shape[1])
 
 
@@ -145,7 +145,7 @@ class OneCoin(Twisted):
             lower = xp.where(probability[:, j] < lowest, probability[:, j], lowest)
             columns.append(xp.where(lowest > 0, lower / xp.where(lowest > 0, lowest, number(1, lower)), lower))
             lowest = lower
-        return self.chance.accept_prefix(xp.stack(columns, axis=1), position)
+        return self.randomness.accept_prefix(xp.stack(columns, axis=1), position)
 
 
 class OneUniform(Twisted):
@@ -156,13 +156,13 @@ class OneUniform(Twisted):
         upto = xp.cumulative_sum(normalised(pmf, pmf), axis=2)
         edges = xp.sort(xp.reshape(upto, (len(pmf), -1)), axis=1)
         pieces = xp.concat([edges[:, :1], edges[:, 1:] - edges[:, :-1]], axis=1)
-        piece = self.chance.draw(pieces[:, None], position, purpose, lane)
+        piece = self.randomness.draw(pieces[:, None], position, purpose, lane)
         upper = slots(edges, piece)[:, None]
         return xp.sum(xp.astype(upto < upper, position.dtype), axis=2)
 
 
 @dataclass(frozen=True)
-class WithChance(Decoder[Any]):
+class WithRandomness(Decoder[Any]):
     """A decoder whose verification, or all of it, sees twisted chance."""
 
     decoder: Decoder
@@ -172,13 +172,13 @@ class WithChance(Decoder[Any]):
     def needs_draft(self) -> bool:  # type: ignore[override]
         return self.decoder.needs_draft
 
-    def init(self, process: Process, chance: Chance, batch: int) -> Any:
-        return self.decoder.init(process, self.twist(chance), batch)
+    def init(self, process: Process, randomness: Randomness, batch: int) -> Any:
+        return self.decoder.init(process, self.twist(randomness), batch)
 
     def step(
-        self, state: Any, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+        self, state: Any, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[Any, Info]:
-        return self.decoder.step(state, process, rule, self.twist(chance), draft)
+        return self.decoder.step(state, process, rule, self.twist(randomness), draft)
 
 
 # The bonus token -----------------------------------------------------------------------------------------------
@@ -193,11 +193,11 @@ class BonusFromResidual(SpeculativeDecoder):
         p: Array,
         q: Array,
         x: Array,
-        chance: Chance,
+        randomness: Randomness,
         position: Array,
         among: Array | None = None,
     ) -> tuple[Array, Array]:
-        count, _ = super().verify(rule, p, q, x, chance, position, among)
+        count, _ = super().verify(rule, p, q, x, randomness, position, among)
         last = namespace(count).clip(count, 0, x.shape[1] - 1)
         return count, rule.residual(slot(p, last), slot(q, last), slot(x, last))
 
@@ -206,9 +206,14 @@ class BonusOmitted(SpeculativeDecoder):
     """Commits no bonus token: as lossless as with it, but not what the formulas count."""
 
     def step(
-        self, state: SpeculativeState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+        self,
+        state: SpeculativeState,
+        process: Process,
+        rule: Rule,
+        randomness: Randomness,
+        draft: Process | None = None,
     ) -> tuple[SpeculativeState, Info]:
-        (tokens, length), info = super().step(state, process, rule, chance, draft)
+        (tokens, length), info = super().step(state, process, rule, randomness, draft)
         shorter = length - namespace(length).astype(info.committed == self.gamma + 1, length.dtype)
         return SpeculativeState(splice(tokens, shorter, tokens[:, :1] * 0), shorter), info
 
@@ -217,9 +222,14 @@ class BonusTwice(SpeculativeDecoder):
     """Commits the bonus token twice."""
 
     def step(
-        self, state: SpeculativeState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+        self,
+        state: SpeculativeState,
+        process: Process,
+        rule: Rule,
+        randomness: Randomness,
+        draft: Process | None = None,
     ) -> tuple[SpeculativeState, Info]:
-        (tokens, length), info = super().step(state, process, rule, chance, draft)
+        (tokens, length), info = super().step(state, process, rule, randomness, draft)
         xp = namespace(length)
         again = (info.committed == self.gamma + 1) & (length < process.length)
         doubled = splice(tokens, length, slots(tokens, xp.clip(length[:, None] - 1, 0, None)))
@@ -234,9 +244,9 @@ class TailRelabelled(Sjd):
     """Keeps the tokens behind a rejection but declares the rows of this call for them."""
 
     def step(
-        self, state: SjdState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+        self, state: SjdState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[SjdState, Info]:
-        new, info = super().step(state, process, rule, chance, draft)
+        new, info = super().step(state, process, rule, randomness, draft)
         position, old = _window(self.window, state.length, new.length)
         values = namespace(old).where(old, slots(state.tokens, position), slots(new.tokens, position))
         return new._replace(tokens=splice(new.tokens, new.length, values)), info
@@ -246,9 +256,9 @@ class TailStale(Sjd):
     """Draws the tokens behind a rejection anew but goes on declaring the rows of the call before."""
 
     def step(
-        self, state: SjdState, process: Process, rule: Rule, chance: Chance, draft: Process | None = None
+        self, state: SjdState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[SjdState, Info]:
-        new, info = super().step(state, process, rule, chance, draft)
+        new, info = super().step(state, process, rule, randomness, draft)
         position, old = _window(self.window, state.length, new.length)
         xp = namespace(position)
         stale = slots(state.q, xp.clip(position - state.length[:, None], 0, self.window - 1))
@@ -305,9 +315,9 @@ def speculative_decoders(gamma: int) -> dict[str, Decoder]:
     """Wrong variants of the speculative decoder."""
     right = SpeculativeDecoder(gamma)
     return {
-        "first draft committed unverified": WithChance(right, FirstUnverified),
-        "accepted count off by one": WithChance(right, CountOffByOne),
-        "one uniform for all coins": WithChance(right, OneCoin),
+        "first draft committed unverified": WithRandomness(right, FirstUnverified),
+        "accepted count off by one": WithRandomness(right, CountOffByOne),
+        "one uniform for all coins": WithRandomness(right, OneCoin),
         "bonus drawn from the residual": BonusFromResidual(gamma),
         "bonus duplicated": BonusTwice(gamma),
     }
@@ -317,10 +327,10 @@ def sjd_decoders(window: int) -> dict[str, Decoder]:
     """Wrong variants of speculative Jacobi decoding."""
     right = Sjd(window)
     return {
-        "first draft committed unverified": WithChance(right, FirstUnverified),
-        "accepted count off by one": WithChance(right, CountOffByOne),
-        "one uniform for all coins": WithChance(right, OneCoin),
-        "one uniform for all draws": WithChance(right, OneUniform),
+        "first draft committed unverified": WithRandomness(right, FirstUnverified),
+        "accepted count off by one": WithRandomness(right, CountOffByOne),
+        "one uniform for all coins": WithRandomness(right, OneCoin),
+        "one uniform for all draws": WithRandomness(right, OneUniform),
         "tail kept, q relabelled": TailRelabelled(window),
         "tail drawn again, q stale": TailStale(window),
     }

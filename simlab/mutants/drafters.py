@@ -28,7 +28,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Block, Events, scaled
 from simlab.certify.engine.coins import Coins
-from simlab.mutants.base import Suspect, single_draw
+from simlab.mutants.base import Mutant, single_draw
 from simlab.mutants.verifiers import tempered, topped
 
 
@@ -204,7 +204,7 @@ def _one_uniform(q: Array) -> tuple[Array, Array]:
     return np.stack([np.searchsorted(row, middles, side="right") for row in upto], axis=1), np.diff(edges)
 
 
-def _suspects() -> dict[str, Suspect[Draft]]:
+def _suspects() -> dict[str, Mutant[Draft]]:
     table: list[tuple[str, str, Draft]] = [
         ("1", "greedy", Drawn(greedy)),
         ("2", "temperature 1/2 that q does not have", Drawn(lambda rows: tempered(rows, 2))),
@@ -223,7 +223,7 @@ def _suspects() -> dict[str, Suspect[Draft]]:
         ("8", "all positions drawn from the first row", Drawn(_first_row)),
         ("28", "one uniform for all positions", Together(_one_uniform)),
     ]
-    return {name: Suspect(name, number, draft) for number, name, draft in table}
+    return {name: Mutant(name, number, draft) for number, name, draft in table}
 
 
-SUSPECTS: dict[str, Suspect[Draft]] = _suspects()
+MUTANTS: dict[str, Mutant[Draft]] = _suspects()

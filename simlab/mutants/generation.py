@@ -15,7 +15,7 @@ from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.coins import Coins
 from simlab.mutants import loops
-from simlab.mutants.base import Suspect, single_draw
+from simlab.mutants.base import Mutant, single_draw
 from simlab.mutants.loops import Asked, Decode, Kept, Loop, Model, State, Step, drafted, emit, speculative
 from simlab.mutants.verifiers import Residual, excess, ratio, tempered, topped
 
@@ -237,7 +237,7 @@ def _without_draft(p: Array, q: Array, x: int) -> Array:
     return weights if weights.any() else p
 
 
-def _suspects() -> dict[str, Suspect[Loop]]:
+def _suspects() -> dict[str, Mutant[Loop]]:
     table: list[tuple[str, str, Loop | Step]] = [
         ("1", "drafts drawn at temperature 1/2, scored with q as it is", speculative(drawn=lambda q: tempered(q, 2))),
         ("2", "q scored at temperature 1/2, drafts drawn as it is", speculative(scored=lambda q: tempered(q, 2))),
@@ -278,7 +278,7 @@ def _suspects() -> dict[str, Suspect[Loop]]:
         ("34", "tree: on down the first chain after the second was kept", tree(chain=_first)),
         ("35", "tree: one coin for both candidates", tree(coin=_the_same)),
     ]
-    return {name: Suspect(name, number, _loop(step)) for number, name, step in table}
+    return {name: Mutant(name, number, _loop(step)) for number, name, step in table}
 
 
 def _traps() -> dict[str, Loop]:
@@ -306,10 +306,10 @@ def _loop(step: Loop | Step) -> Loop:
     return step if isinstance(step, Loop) else Loop(step)
 
 
-SUSPECTS: dict[str, Suspect[Loop]] = _suspects()
-TRAPS: dict[str, Loop] = _traps()
-NOISY_SUSPECTS: dict[str, Suspect[Decode]] = {
-    "proposal and recovery share Gumbel noise": Suspect(
+MUTANTS: dict[str, Mutant[Loop]] = _suspects()
+CORRECT: dict[str, Loop] = _traps()
+NOISY_SUSPECTS: dict[str, Mutant[Decode]] = {
+    "proposal and recovery share Gumbel noise": Mutant(
         "proposal and recovery share Gumbel noise", "27", _noisy(_noise_shared)
     )
 }

@@ -1,7 +1,7 @@
 """Verifiers of a block written for a generator, as engines write them: correct ones of many kinds, and bugs that a law
 of one call does not hold: of streams, and of coins at their edges.
 
-``TRAPS`` are correct, and must be certified so. ``BUGS`` must not.
+``CORRECT`` are correct, and must be certified so. ``BUGS`` must not.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import Array
-from simlab.certify.engine.coins import Thrown
-from simlab.mutants.base import Suspect, single_draw
+from simlab.certify.engine.coins import SampledCoins
+from simlab.mutants.base import Mutant, single_draw
 from simlab.mutants.verifiers import Verify, excess, lossless, own_draw, ratio, topped, verifier
 
 Generator = np.random.Generator
@@ -22,7 +22,7 @@ Plain = Callable[[Array, Array, Array, Generator], Sequence[int]]
 
 def plain(verify: Verify) -> Plain:
     """A verifier that asks for coins, as one that takes a generator."""
-    return lambda p, q, drafts, rng: verify(p, q, drafts, Thrown(rng))
+    return lambda p, q, drafts, rng: verify(p, q, drafts, SampledCoins(rng))
 
 
 # Correct ones --------------------------------------------------------------------------------------------------
@@ -46,16 +46,16 @@ def point_masses(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]
         if rng.random() >= p[i, x]:
             rest = p[i].copy()
             rest[x] = 0
-            return [*drafts[:i].tolist(), Thrown(rng).draw(rest if rest.any() else p[i])]
-    return [*drafts.tolist(), Thrown(rng).draw(p[-1])]
+            return [*drafts[:i].tolist(), SampledCoins(rng).draw(rest if rest.any() else p[i])]
+    return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
 
 
 def not_above(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """``coin <= ratio``, but never for a token that p excludes."""
     for i, x in enumerate(drafts.tolist()):
         if not (p[i, x] > 0 and rng.random() <= p[i, x] / q[i, x]):
-            return [*drafts[:i].tolist(), Thrown(rng).draw(excess(p[i], q[i], x))]
-    return [*drafts.tolist(), Thrown(rng).draw(p[-1])]
+            return [*drafts[:i].tolist(), SampledCoins(rng).draw(excess(p[i], q[i], x))]
+    return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
 
 
 def in_logarithms(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
@@ -72,7 +72,7 @@ def in_logarithms(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int
 def padded(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """Pads the vocabulary to a multiple of eight with tokens without mass."""
     more = ((0, 0), (0, -p.shape[1] % 8))
-    return list(lossless(np.pad(p, more), np.pad(q, more), drafts, Thrown(rng)))
+    return list(lossless(np.pad(p, more), np.pad(q, more), drafts, SampledCoins(rng)))
 
 
 def filtered_again(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
@@ -81,12 +81,12 @@ def filtered_again(p: Array, q: Array, drafts: Array, rng: Generator) -> list[in
     def residual(p: Array, q: Array, x: int) -> Array:
         return topped(excess(p, q, x), int((p > 0).sum()))
 
-    return list(verifier(residual=residual)(p, q, drafts, Thrown(rng)))
+    return list(verifier(residual=residual)(p, q, drafts, SampledCoins(rng)))
 
 
 def block_verification(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """Sun et al., "Block verification accelerates speculative decoding", Algorithm 2: another lossless coupling."""
-    coins, weight, kept, rest = Thrown(rng), 1.0, 0, p[0]
+    coins, weight, kept, rest = SampledCoins(rng), 1.0, 0, p[0]
     gamma = len(drafts)
     for i in range(gamma + 1):
         over = np.maximum(weight * p[i] - q[i], 0) if i < gamma else p[i]
@@ -171,7 +171,7 @@ class Buffered:
         return int(np.searchsorted(upto, self.left.pop() * upto[-1], side="right"))
 
 
-TRAPS: dict[str, Plain] = {
+CORRECT: dict[str, Plain] = {
     "the loop of the papers": plain(lossless),
     "sampler match": plain(own_draw),
     "all coins and residuals at once": all_coins_at_once,
@@ -194,7 +194,7 @@ class SeedReset:
     """A generator made anew from a seed inside the call."""
 
     def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
-        return lossless(p, q, drafts, Thrown(np.random.default_rng(1234)))
+        return lossless(p, q, drafts, SampledCoins(np.random.default_rng(1234)))
 
 
 class UniformKept:
@@ -207,7 +207,7 @@ class UniformKept:
         if self.calls % 2 == 0:
             self.seed = int(rng.integers(1 << 62))
         self.calls += 1
-        return lossless(p, q, drafts, Thrown(np.random.default_rng(self.seed)))
+        return lossless(p, q, drafts, SampledCoins(np.random.default_rng(self.seed)))
 
 
 class RowsKept:
@@ -218,15 +218,15 @@ class RowsKept:
 
     def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         last, self.last = self.last, p.copy()
-        return lossless(last if last is not None and last.shape == p.shape else p, q, drafts, Thrown(rng))
+        return lossless(last if last is not None and last.shape == p.shape else p, q, drafts, SampledCoins(rng))
 
 
 def not_above_zero(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """``coin <= ratio``, also where the ratio is 0."""
     for i, x in enumerate(drafts.tolist()):
         if not rng.random() <= ratio(p[i], q[i], x):
-            return [*drafts[:i].tolist(), Thrown(rng).draw(excess(p[i], q[i], x))]
-    return [*drafts.tolist(), Thrown(rng).draw(p[-1])]
+            return [*drafts[:i].tolist(), SampledCoins(rng).draw(excess(p[i], q[i], x))]
+    return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
 
 
 def small_ratio_lost(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
@@ -235,8 +235,8 @@ def small_ratio_lost(p: Array, q: Array, drafts: Array, rng: Generator) -> list[
         with np.errstate(divide="ignore"):
             rejected = np.log(rng.random()) < np.log(np.float32(1) - np.float32(ratio(p[i], q[i], x)))
         if rejected:
-            return [*drafts[:i].tolist(), Thrown(rng).draw(excess(p[i], q[i], x))]
-    return [*drafts.tolist(), Thrown(rng).draw(p[-1])]
+            return [*drafts[:i].tolist(), SampledCoins(rng).draw(excess(p[i], q[i], x))]
+    return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
 
 
 def uniform_for_nothing(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
@@ -246,7 +246,7 @@ def uniform_for_nothing(p: Array, q: Array, drafts: Array, rng: Generator) -> li
         over = np.maximum(p - q, 0)
         return over if over.any() else np.ones(len(p))
 
-    return list(verifier(residual=residual)(p, q, drafts, Thrown(rng)))
+    return list(verifier(residual=residual)(p, q, drafts, SampledCoins(rng)))
 
 
 def edge_on_the_left(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
@@ -275,4 +275,4 @@ _BUGS: list[tuple[str, str, Callable[[], Plain]]] = [
     ("28", "uniforms used in two calls", UniformKept),
     ("29", "seed reset in every call", SeedReset),
 ]
-BUGS = {name: Suspect(name, mutant, make) for mutant, name, make in _BUGS}
+BUGS = {name: Mutant(name, mutant, make) for mutant, name, make in _BUGS}

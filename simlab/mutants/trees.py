@@ -11,8 +11,8 @@ from simlab.arrays import Array, at, namespace, number, slots
 from simlab.decoders import Decoder, SjdAc, SjdPac
 from simlab.decoders.sjd import Known, SjdState, Tail, Verified
 from simlab.decoders.tree import NONE, Shape
-from simlab.mutants.decoders import TailRelabelled, Twisted, WithChance
-from simlab.randomness import Chance
+from simlab.mutants.decoders import TailRelabelled, Twisted, WithRandomness
+from simlab.randomness import Randomness
 from simlab.rules import Rule
 
 # Siblings ------------------------------------------------------------------------------------------------------
@@ -36,9 +36,9 @@ class TargetNotUpdated(SjdPac):
     """Verifies every sibling against p itself; after the last the residual of that one follows."""
 
     def _pick(
-        self, rule: Rule, p: Array, q: Array, candidates: Array, chance: Chance, position: Array
+        self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
-        return super()._pick(_Forgetful(rule, p), p, q, candidates, chance, position)
+        return super()._pick(_Forgetful(rule, p), p, q, candidates, randomness, position)
 
 
 class _Forgetful(Rule):
@@ -58,11 +58,11 @@ class SiblingsReordered(SjdPac):
     """Verifies the candidates of a node in another order than they were drawn in."""
 
     def _pick(
-        self, rule: Rule, p: Array, q: Array, candidates: Array, chance: Chance, position: Array
+        self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
         xp = namespace(p)
         order = self._order(q, candidates)
-        picked, left = super()._pick(rule, p, q, slots(candidates, order), chance, position)
+        picked, left = super()._pick(rule, p, q, slots(candidates, order), randomness, position)
         return xp.where(picked == NONE, NONE, at(order, xp.clip(picked, 0, None))), left
 
     def _order(self, q: Array, candidates: Array) -> Array:
@@ -109,7 +109,7 @@ class SharedCoin(Twisted):
         xp, one = namespace(probability), number(1, probability)
         above = probability > self.highest
         room = xp.where(self.highest < one, one - self.highest, one)
-        found = self.chance.accept(
+        found = self.randomness.accept(
             xp.where(above, (probability - self.highest) / room, number(0, probability)), position, lane
         )
         self.highest = xp.where(above, probability, self.highest)
@@ -122,8 +122,8 @@ class SharedCoin(Twisted):
 class ContinuedUndeclared(SjdAc):
     """Verifies on, but goes on declaring the rows of the call before."""
 
-    def _tail(self, state: SjdState, seen: Verified, rule: Rule, chance: Chance, start: Array) -> Tail:
-        tail = super()._tail(state, seen, rule, chance, start)
+    def _tail(self, state: SjdState, seen: Verified, rule: Rule, randomness: Randomness, start: Array) -> Tail:
+        tail = super()._tail(state, seen, rule, randomness, start)
         rows = namespace(seen.p).concat([state.q, seen.p[:, self.window :]], axis=1)
         return Tail(tail.drawn, Known(rows, state.length))
 
@@ -135,8 +135,8 @@ class ContinuedUnverified(TailRelabelled, SjdAc):
 class ContinuedFromTarget(SjdAc):
     """Replaces a rejected token of the tail by a draw from p."""
 
-    def _tail(self, state: SjdState, seen: Verified, rule: Rule, chance: Chance, start: Array) -> Tail:
-        return super()._tail(state, seen, _FromTarget(rule), chance, start)
+    def _tail(self, state: SjdState, seen: Verified, rule: Rule, randomness: Randomness, start: Array) -> Tail:
+        return super()._tail(state, seen, _FromTarget(rule), randomness, start)
 
 
 class _FromTarget(Rule):
@@ -169,6 +169,6 @@ def tree_decoders(window: int, candidates: int, depth: int, tree: Shape) -> dict
         "kept token verified last": KeptLast(window, **shape),
         "siblings may repeat the kept token": SiblingsRepeat(window, **shape),
         "first candidate's branch after another": WrongBranch(window, **shape),
-        "siblings share one coin": WithChance(SjdPac(window, **shape), SharedCoin),
+        "siblings share one coin": WithRandomness(SjdPac(window, **shape), SharedCoin),
     }
     return wrong

@@ -13,12 +13,12 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import scaled
 from simlab.certify.engine.coins import Coins
-from simlab.mutants.base import Suspect
+from simlab.mutants.base import Mutant
 
 Accept = Callable[[Array, Array, int], float]
 Residual = Callable[[Array, Array, int], Array]
 Bonus = Callable[[Array, Array, Array], Array]
-Seen = Callable[[Array, Array, Array], tuple[Array, Array]]
+TrajectoryPair = Callable[[Array, Array, Array], tuple[Array, Array]]
 Verify = Callable[[Array, Array, Array, Coins], tuple[int, ...]]
 
 # The pieces ----------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def as_given(p: Array, q: Array, drafts: Array) -> tuple[Array, Array]:
 
 
 def verifier(
-    accept: Accept = ratio, residual: Residual = excess, bonus: Bonus = last_row, seen: Seen = as_given
+    accept: Accept = ratio, residual: Residual = excess, bonus: Bonus = last_row, seen: TrajectoryPair = as_given
 ) -> Verify:
     """Keep drafts in turn; after the first rejection one token of the residual, after none the bonus."""
 
@@ -90,11 +90,11 @@ def topped(rows: Array, k: int) -> Array:
 # Drafts that are not drawn from the declared q -----------------------------------------------------------------
 
 
-def _of_target(change: Callable[[Array], Array]) -> Seen:
+def _of_target(change: Callable[[Array], Array]) -> TrajectoryPair:
     return lambda p, q, drafts: (change(p), q)
 
 
-def _of_draft(change: Callable[[Array], Array]) -> Seen:
+def _of_draft(change: Callable[[Array], Array]) -> TrajectoryPair:
     return lambda p, q, drafts: (p, change(q))
 
 
@@ -256,7 +256,7 @@ def _typical(p: Array, q: Array, x: int) -> float:
     return float(p[x] > min(0.3, 0.09 * np.exp(-entropy)))
 
 
-def _suspects() -> dict[str, Suspect[Verify]]:
+def _suspects() -> dict[str, Mutant[Verify]]:
     table: list[tuple[str, str, Verify]] = [
         ("2", "q lacks the temperature 1/2 the drafts were drawn at", verifier(seen=_of_draft(_flattened))),
         ("2", "q has a temperature of 1/2 the drafts were not drawn at", verifier(seen=_of_draft(_sharpened))),
@@ -295,7 +295,7 @@ def _suspects() -> dict[str, Suspect[Verify]]:
         ("39", "0.05 added to the ratio", verifier(accept=_plus(0.05))),
         ("39", "ratio times 1.2", verifier(accept=_times(1.2))),
     ]
-    return {name: Suspect(name, number, verify) for number, name, verify in table}
+    return {name: Mutant(name, number, verify) for number, name, verify in table}
 
 
 def _flattened(rows: Array) -> Array:
@@ -318,4 +318,4 @@ def _again(change: Callable[[Array], Array]) -> Residual:
     return lambda p, q, x: change(excess(p, q, x))
 
 
-SUSPECTS: dict[str, Suspect[Verify]] = _suspects()
+MUTANTS: dict[str, Mutant[Verify]] = _suspects()

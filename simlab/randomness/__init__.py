@@ -1,7 +1,7 @@
-"""Chance: a tape for running, an enumerator for proving."""
+"""Randomness: sampled from a tape, or enumerated with exact probabilities."""
 
-from simlab.randomness.base import Chance, Purpose
+from simlab.randomness.base import Purpose, Randomness
 from simlab.randomness.enumerator import Enumerator, Path, explore
 from simlab.randomness.tape import Tape
 
-__all__ = ["Chance", "Enumerator", "Path", "Purpose", "Tape", "explore"]
+__all__ = ["Enumerator", "Path", "Purpose", "Randomness", "Tape", "explore"]

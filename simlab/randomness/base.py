@@ -28,7 +28,7 @@ class Purpose(IntEnum):
     TRIAL = 5  # whether that one is taken
 
 
-class Chance(ABC):
+class Randomness(ABC):
     """Batched decisions. Probabilities and pmfs are float or exact, as the process gives them."""
 
     @abstractmethod

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from simlab.arrays import Array, Number
-from simlab.randomness.base import Chance, Purpose
+from simlab.randomness.base import Purpose, Randomness
 
 Result = TypeVar("Result")
 Outcome = tuple[Any, Number]  # an answer and its probability
@@ -35,7 +35,7 @@ class Path:
     weight: Number
 
 
-class Enumerator(Chance):
+class Enumerator(Randomness):
     """Chance for one round: one batch row a path. After the run, ``done`` and ``untried`` hold the outcome."""
 
     def __init__(self, paths: list[Path]) -> None:
@@ -120,7 +120,7 @@ def explore(
     """
     waiting = [Path(row, (), weight) for row, weight in enumerate(weights)]
     while waiting:
-        chance = Enumerator(waiting)
-        result = run(np.array([path.row for path in waiting]), chance)
-        yield result, chance.done
-        waiting = chance.untried
+        randomness = Enumerator(waiting)
+        result = run(np.array([path.row for path in waiting]), randomness)
+        yield result, randomness.done
+        waiting = randomness.untried

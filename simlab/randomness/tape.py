@@ -14,12 +14,12 @@ import numpy as np
 
 from simlab.arrays import Array, Constant, grid, namespace
 from simlab.checks import check_at_least
-from simlab.randomness.base import Chance, Purpose
+from simlab.randomness.base import Purpose, Randomness
 from simlab.randomness.inverse_cdf import inverse_cdf
 from simlab.randomness.philox import MASK, philox4x32, unit
 
 
-class Tape(Chance):
+class Tape(Randomness):
     """The random numbers of one iteration of a batch.
 
     Parameters
@@ -55,10 +55,10 @@ class Tape(Chance):
 
     def uniform(self, position: Array, purpose: Purpose, lane: int | Array = 0, iteration: int | None = None) -> Array:
         """``float64[B, M]`` in [0, 1) for the positions ``[B, M]``; ``lane`` is one number, or ``[M]``."""
-        nought = position * 0
-        replicate = nought + self._words.beside(position)[:, None]
-        step = nought + (self.iteration if iteration is None else iteration)
-        kind = nought + ((int(purpose) << 24) | lane)
+        zeros = position * 0
+        replicate = zeros + self._words.beside(position)[:, None]
+        step = zeros + (self.iteration if iteration is None else iteration)
+        kind = zeros + ((int(purpose) << 24) | lane)
         high, low, _, _ = philox4x32(replicate, step, position & MASK, kind, self.seed & MASK, self.seed >> 32)
         return unit(high, low)
 

@@ -19,7 +19,7 @@ from simlab import rules
 from simlab.arrays import BLOCK, Constant
 from simlab.arrays_compiled import block_sum, inverse_cdf, inverse_excess, total
 from simlab.rules.lantern import BOUNDS
-from simlab.rules.neighbourhood import NOBODY
+from simlab.rules.neighbourhood import NO_NEIGHBOUR
 
 (
     SPECULATIVE,
@@ -309,7 +309,7 @@ def _joined_masses(rule: CompiledRule, p: np.ndarray, x: int) -> np.ndarray:
     near = rule.table[x]
     masses, moved, own = np.zeros(len(near)), 0.0, np.float64(p[x])
     for k in range(len(near)):
-        if near[k] == NOBODY:
+        if near[k] == NO_NEIGHBOUR:
             break
         moved += np.float64(p[near[k]])
         if _joins(rule, moved, own):
@@ -358,7 +358,7 @@ def _members(rule: CompiledRule, p: np.ndarray, x: int) -> np.ndarray:
     near, moved, count = rule.table[x], 0.0, 0
     members = np.empty(len(near), np.int64)
     for k in range(len(near)):
-        if near[k] == NOBODY:
+        if near[k] == NO_NEIGHBOUR:
             break
         moved += np.float64(p[near[k]])
         if _joins(rule, moved, np.float64(p[x])):
@@ -380,7 +380,7 @@ def _reference_residual(rule: CompiledRule, p: np.ndarray, x: int) -> np.ndarray
     row[x] = 0.0
     if len(_members(rule, p, x)) > 0:
         for y in rule.table[x]:
-            if y != NOBODY:
+            if y != NO_NEIGHBOUR:
                 row[y] = 0.0
     return row
 

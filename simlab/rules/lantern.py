@@ -26,7 +26,7 @@ import numpy as np
 from simlab.arrays import Array, Number, is_exact, marked, namespace, number, one_hot, positive_part, total, wide
 from simlab.checks import check_choice, check_number
 from simlab.rules.base import RatioRule, mass
-from simlab.rules.neighbourhood import NOBODY, Neighbours
+from simlab.rules.neighbourhood import NO_NEIGHBOUR, Neighbours
 
 
 def moved_tv(moved: Array, own: Array) -> Array:
@@ -71,7 +71,7 @@ BOUNDS: dict[str, Callable[[Array, Array], Array]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxed(RatioRule):
+class NeighbourhoodRule(RatioRule):
     """What LANTERN's rules share: a neighbourhood, its mass, and the conditional target it makes."""
 
     neighbours: Any
@@ -97,8 +97,8 @@ class Relaxed(RatioRule):
     def joined_rows(self, p: Array, x: Array) -> tuple[Array, Array]:
         """Which neighbours ``[..., K]`` join x, and the mass p has on each."""
         xp, near = namespace(p), self._near.of(p, x)
-        masses = xp.where(near == NOBODY, number(0, p), _at_each(p, near))
-        return (near != NOBODY) & self._within(xp.cumulative_sum(masses, axis=-1), mass(p, x)[..., None]), masses
+        masses = xp.where(near == NO_NEIGHBOUR, number(0, p), _at_each(p, near))
+        return (near != NO_NEIGHBOUR) & self._within(xp.cumulative_sum(masses, axis=-1), mass(p, x)[..., None]), masses
 
     def _member(self, p: Array, x: Array, joined: Array) -> Array:
         """``bool[..., V]``: the tokens that joined."""
@@ -110,7 +110,7 @@ class Relaxed(RatioRule):
 
 
 @dataclass(frozen=True, eq=False)
-class Lantern(Relaxed):
+class Lantern(NeighbourhoodRule):
     """LANTERN's rule: neighbours join while ``bound`` stays strictly below ``delta``, 0 <= delta <= 1.
 
     ``neighbours[x]`` lists the nearest tokens of x, nearest first, without x. ``bound`` is ``tv``, ``jsd`` (in nats),
@@ -130,7 +130,7 @@ class Lantern(Relaxed):
 
 
 @dataclass(frozen=True, eq=False)
-class LanternMultiplicative(Relaxed):
+class LanternMultiplicative(NeighbourhoodRule):
     """LANTERN++'s rule: neighbours join while they add at most (``factor`` - 1) p(x) to p(x); factor >= 1.
 
     The reference code of LANTERN, where a bound above 1 is read this way. With factor = 1 it is lossless.
@@ -147,6 +147,6 @@ class LanternMultiplicative(Relaxed):
 
 
 def _at_each(p: Array, near: Array) -> Array:
-    """``p[..., near[..., k]]``; any entry where ``near`` is ``NOBODY``."""
+    """``p[..., near[..., k]]``; any entry where ``near`` is ``NO_NEIGHBOUR``."""
     xp = namespace(p)
     return wide(xp.take_along_axis(p, xp.clip(near, 0, None), axis=-1))

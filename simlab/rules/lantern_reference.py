@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from simlab.arrays import Array, namespace, nonempty, number, one_hot, wide
 from simlab.rules.lantern import Lantern
-from simlab.rules.neighbourhood import NOBODY
+from simlab.rules.neighbourhood import NO_NEIGHBOUR
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,6 @@ class LanternReference(Lantern):
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         p = wide(p)
         joined, _ = self.joined_rows(p, x)
-        near = (self._near.of(p, x) != NOBODY) & namespace(joined).any(joined, axis=-1, keepdims=True)
+        near = (self._near.of(p, x) != NO_NEIGHBOUR) & namespace(joined).any(joined, axis=-1, keepdims=True)
         gone = self._member(p, x, near) | (one_hot(x, p) > 0)
         return nonempty(namespace(p).where(gone, number(0, p), p), p)

@@ -17,7 +17,7 @@ from simlab.arrays import Array, Constant
 from simlab.checks import check_at_least, check_choice
 
 Measure = Literal["l2", "cosine", "random"]
-NOBODY = -1  # fills up the lists that are shorter than the longest
+NO_NEIGHBOUR = -1  # fills up the lists that are shorter than the longest
 
 
 class Neighbours:
@@ -32,13 +32,13 @@ class Neighbours:
         if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
             raise ValueError(f"neighbours is {lists!r}; expected a list of nearest tokens for every token")
         self.lists = tuple(_checked(token, row, len(rows)) for token, row in enumerate(rows))
-        table = np.full((len(rows), max(1, max(map(len, self.lists)))), NOBODY, dtype=np.int64)
+        table = np.full((len(rows), max(1, max(map(len, self.lists)))), NO_NEIGHBOUR, dtype=np.int64)
         for token, row in enumerate(self.lists):
             table[token, : len(row)] = row
         self.table = Constant(table)
 
     def of(self, p: Array, x: Array) -> Array:
-        """``int[..., K]``: the neighbours of ``x[...]``, nearest first, then ``NOBODY``.
+        """``int[..., K]``: the neighbours of ``x[...]``, nearest first, then ``NO_NEIGHBOUR``.
 
         Raises ``ValueError`` where ``p[..., V]`` has another vocabulary.
         """

@@ -19,8 +19,8 @@ from experiments.cli.certify import Asked, _document, _save, subject
 from experiments.cli.main import _parser
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
-from simlab.certify.engine.coins import Thrown
-from simlab.mutants.verifiers import SUSPECTS, lossless
+from simlab.certify.engine.coins import SampledCoins
+from simlab.mutants.verifiers import MUTANTS, lossless
 
 pytestmark = pytest.mark.cli
 
@@ -30,12 +30,12 @@ HERE = "tests.reports.test_certify_page:right"
 
 def right(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
     rng.integers(2)  # keeps its laws from being enumerated, and saves the time
-    return lossless(p, q, drafts, Thrown(rng))
+    return lossless(p, q, drafts, SampledCoins(rng))
 
 
 def wrong(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
     rng.integers(2)
-    return SUSPECTS["residual drawn from p"].run(p, q, drafts, Thrown(rng))
+    return MUTANTS["residual drawn from p"].run(p, q, drafts, SampledCoins(rng))
 
 
 def failing(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:

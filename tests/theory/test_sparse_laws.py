@@ -12,7 +12,7 @@ import pytest
 
 from simlab.processes import make_process
 from simlab.rules import Addition, Amplify, DynamicGrouped, Grouped, Lantern, Rule, codebook_distances
-from simlab.rules.neighbourhood import NOBODY, codebook_neighbours
+from simlab.rules.neighbourhood import NO_NEIGHBOUR, codebook_neighbours
 from tests.support import oracles
 from theory.contexts import Contexts, addition_to, amplify_to, likeliest, means, visited
 from theory.distances import tv
@@ -106,7 +106,7 @@ def steps(contexts: Contexts) -> dict[str, tuple[Callable[[Any, Any], Step], Rul
     assert codebook is not None
     away = codebook_distances(codebook)
     near = codebook_neighbours(codebook, 20)
-    some = np.where(np.arange(20) < 5, near, NOBODY)  # lists may be shorter than the table
+    some = np.where(np.arange(20) < 5, near, NO_NEIGHBOUR)  # lists may be shorter than the table
     return {
         "amplify": (lambda p, q: amplify(p, q, 1.7), Amplify(1.7)),
         "addition": (lambda p, q: addition(p, q, 0.003), Addition(0.003)),

@@ -144,14 +144,14 @@ def require(condition: bool, message: str) -> None:
         raise CheckFailed(message)
 
 
-def needed(found: Found | None, message: str) -> Found:
+def require_found(found: Found | None, message: str) -> Found:
     """``found``; raise :class:`CheckFailed` with ``message`` if a search came back without it."""
     if found is None:
         raise CheckFailed(message)
     return found
 
 
-def caught(controls: Mapping[str, Any], differs: Callable[[Any], Any], what: str) -> Evidence:
+def rejects_mutants(controls: Mapping[str, Any], differs: Callable[[Any], Any], what: str) -> Evidence:
     """The check run on wrong variants: each must be told apart. ``differs`` gives the deviation found, or 0."""
     sizes = {name: differs(control) for name, control in controls.items()}
     missed = [name for name, size in sizes.items() if not size > 0]
@@ -159,7 +159,7 @@ def caught(controls: Mapping[str, Any], differs: Callable[[Any], Any], what: str
     return Evidence(
         "control",
         "the same check, on deliberately wrong variants, deviates for each: "
-        + ", ".join(f"{name} ({shown(size)})" for name, size in sizes.items()),
+        + ", ".join(f"{name} ({fmt(size)})" for name, size in sizes.items()),
     )
 
 
@@ -168,12 +168,12 @@ def first(values: Iterable[Any]) -> Any:
     return next((value for value in values if value > 0), 0)
 
 
-def shown_row(row: Iterable[Any]) -> str:
+def fmt_row(row: Iterable[Any]) -> str:
     """A row of numbers to read."""
-    return f"({', '.join(map(shown, row))})"
+    return f"({', '.join(map(fmt, row))})"
 
 
-def shown(value: Any) -> str:
+def fmt(value: Any) -> str:
     """A number to read: short rationals as they are, everything else with four digits."""
     if isinstance(value, Fraction) and value.denominator < 1000:
         return str(value)

@@ -22,7 +22,7 @@ from scipy.stats import norm
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, TwoPath
-from simlab.continuous.rules.base import Model, Rule, Seen, log_keep, take
+from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
 from theory.continuous.joint_gaussian import Joint, last_means, last_sd
 from theory.continuous.rejection_cost import LEAST, bounded
 
@@ -149,8 +149,10 @@ def _pointwise(
         y = x - (between.mu_q(node) + between.left * spread[:, None])
         seen = _seen(target, draft, given, np.full(y.size, node))
         ratio = rule.log_ratio(seen, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
-        kept = norm.pdf(y, 0, last_sd(draft)) * np.exp(log_keep(ratio))
-        density += weight * (chances @ (kept + trials * norm.pdf(y, node, last_sd(target)) * take(ratio)))
+        kept = norm.pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(ratio))
+        density += weight * (
+            chances @ (kept + trials * norm.pdf(y, node, last_sd(target)) * proposal_acceptance(ratio))
+        )
     return density
 
 
@@ -170,8 +172,8 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
         drafted = np.zeros_like(p)
         drafted[:, -1] = 1
         log_kept = np.repeat(rule.log_kept(_seen(target, draft, given, gaps))[:, None], p.shape[1], 1)
-    keep = drafted * np.exp(log_keep(log_kept))
-    taken = p * take(log_ratio)
+    keep = drafted * np.exp(log_acceptance(log_kept))
+    taken = p * proposal_acceptance(log_ratio)
     alpha, z = keep.sum(axis=1), taken.sum(axis=1)
     lost = np.where(1 - alpha > LEAST, 1 - alpha, 0)
     cost = bounded(z, limit)  # a mass that is out of reach counts as none
@@ -189,7 +191,9 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
     def log_ratio(x: np.ndarray) -> np.ndarray:
         states = x.reshape(1, -1, 1)
         conditions = (np.broadcast_to(c, (states.shape[1], 1)) for c in given)
-        seen = Seen(*(Model(chain, c, states) for chain, c in zip((target, draft), conditions, strict=True)))
+        seen = TrajectoryPair(
+            *(Trajectory(chain, c, states) for chain, c in zip((target, draft), conditions, strict=True))
+        )
         return rule.log_ratio(seen, states)
 
     gap = np.array([means[0] - means[1]])
@@ -197,7 +201,7 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
     place, weight = _panels(gap, sds, _roots(log_ratio(means[1] + unit * np.array([-1.0, 0, 1]))[None], unit))
     ratio = log_ratio(means[1] + place[0])
     p, q = norm.pdf(place[0], gap[0], sds[0]) * weight[0], norm.pdf(place[0], 0, sds[1]) * weight[0]
-    keep, taken = q * np.exp(log_keep(ratio)), p * take(ratio)
+    keep, taken = q * np.exp(log_acceptance(ratio)), p * proposal_acceptance(ratio)
     alpha, z = float(keep.sum()), float(taken.sum())
     emitted = keep + ((1 - alpha) / z * taken if z > LEAST else 0)
     return 0.5 * float(np.abs(emitted - p).sum()), alpha
@@ -322,7 +326,7 @@ def _zero(draft: Chain, given: Given) -> float:
     return float(draft.mean(1, np.zeros((1, 1)), given[1][None])[0, 0])
 
 
-def _seen(target: Chain, draft: Chain, given: Given, gaps: np.ndarray) -> Seen:
+def _seen(target: Chain, draft: Chain, given: Given, gaps: np.ndarray) -> TrajectoryPair:
     """Two trajectories whose last kernels are ``gaps[B]`` apart: the draft's from x_1 = 0."""
     own = np.broadcast_to(given[0], (len(gaps), 1)), np.broadcast_to(given[1], (len(gaps), 1))
     zero = np.zeros((len(gaps), 1))
@@ -335,4 +339,4 @@ def _seen(target: Chain, draft: Chain, given: Given, gaps: np.ndarray) -> Seen:
     walked = states.copy()
     walked[1] = (goal - rest) / (slope or 1.0)
     states[0] = _zero(draft, given)
-    return Seen(Model(target, own[0], walked), Model(draft, own[1], states))
+    return TrajectoryPair(Trajectory(target, own[0], walked), Trajectory(draft, own[1], states))

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from simlab.continuous.models.mixtures import Chosen, Densities, Mixture, Ratio
-from simlab.continuous.rules.base import log_keep, take
+from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 
 REACH = 9.5  # standard deviations around every component
 NONE = 1e-13  # a Z below this is 0, up to rounding
@@ -56,7 +56,7 @@ def emitted(target: Mixture, draft: Mixture, ratio: Ratio) -> MixedLaw:
     for mass, chosen in pairs:
         log_ratio = ratio.log_ratio(target, draft, _many(chosen, len(x)), x[:, None])
         p, q = _own(target, draft, ratio, chosen, x)
-        keep, taken = q * np.exp(log_keep(log_ratio)), p * take(log_ratio)
+        keep, taken = q * np.exp(log_acceptance(log_ratio)), p * proposal_acceptance(log_ratio)
         alpha, z = float(weight @ keep), float(weight @ taken)
         density += mass * keep
         kept += mass * alpha

@@ -17,7 +17,7 @@ from scipy.integrate import quad
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import HALF_LOG_TURN
-from simlab.continuous.rules.base import Model, Seen
+from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 
 _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
 
@@ -39,7 +39,7 @@ class Walks(NamedTuple):
         """n, how many normals the two trajectories take."""
         return self.target.dimension * (self.target.steps + 1 + len(self.own))
 
-    def seen(self, noise: np.ndarray) -> Seen:
+    def seen(self, noise: np.ndarray) -> TrajectoryPair:
         """The two trajectories for each row of ``noise[B, n]``."""
         d, steps = self.target.dimension, self.target.steps
         parts = noise.reshape(len(noise), -1, d)
@@ -47,13 +47,15 @@ class Walks(NamedTuple):
         conditions = [np.broadcast_to(c, (len(noise), d)) for c in self.given]
         target = self.target.walk(conditions[0], lambda t: parts[:, order.get(t, t)])
         draft = self.draft.walk(conditions[1], lambda t: parts[:, t])
-        return Seen(Model(self.target, conditions[0], target), Model(self.draft, conditions[1], draft))
+        return TrajectoryPair(
+            Trajectory(self.target, conditions[0], target), Trajectory(self.draft, conditions[1], draft)
+        )
 
-    def quadratic(self, value: Callable[[Seen], np.ndarray]) -> Quadratic:
+    def quadratic(self, value: Callable[[TrajectoryPair], np.ndarray]) -> Quadratic:
         """``value`` of what is seen, ``[B]``, as a quadratic in the noise."""
         return quadratic(lambda noise: value(self.seen(noise)), self.size)
 
-    def affine(self, value: Callable[[Seen], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def affine(self, value: Callable[[TrajectoryPair], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """``value`` of what is seen, ``[B, m]``, as ``(constant [m], matrix [m, n])`` in the noise."""
         at = value(self.seen(np.vstack([np.zeros(self.size), np.eye(self.size)])))
         return at[0], (at[1:] - at[0]).T
@@ -112,7 +114,7 @@ def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic
     return Quadratic(float(constant), (plus - minus) / 2, curvature)
 
 
-def log_path(model: Model, end: np.ndarray | None = None) -> np.ndarray:
+def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
     """``[B]``: the log density of a trajectory under its own model, its x_0 replaced by ``end`` if that is given."""
     chain = model.chain
     value = chain.log_start(model.states[-1], model.condition) + model.log_step(1, end)
@@ -122,7 +124,7 @@ def log_path(model: Model, end: np.ndarray | None = None) -> np.ndarray:
 
 def under(chain: Chain, condition: np.ndarray, states: np.ndarray) -> np.ndarray:
     """``[B]``: the log density of the trajectory ``states`` under ``chain``, whoever walked it."""
-    return log_path(Model(chain, np.broadcast_to(condition, states.shape[1:]), states))
+    return log_path(Trajectory(chain, np.broadcast_to(condition, states.shape[1:]), states))
 
 
 def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:

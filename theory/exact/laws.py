@@ -181,15 +181,15 @@ def target_law(process: Process, length: int | None = None) -> Law:
 
 
 def _at_start(decoder: Decoder, process: Process) -> Iterator[Outcomes]:
-    return explore(lambda rows, chance: decoder.init(process, chance, len(rows)), [number(1, process.uniform)])
+    return explore(lambda rows, randomness: decoder.init(process, randomness, len(rows)), [number(1, process.uniform)])
 
 
 def _after_step(
     decoder: Decoder, process: Process, rule: Rule, draft: Process | None, states: Any, weights: list[Number]
 ) -> Iterable[Outcomes]:
-    def step(rows: np.ndarray, chance: Enumerator) -> Any:
+    def step(rows: np.ndarray, randomness: Enumerator) -> Any:
         batch = type(states)(*(field[rows] for field in states))
-        return decoder.step(batch, process, rule, chance, draft)[0]
+        return decoder.step(batch, process, rule, randomness, draft)[0]
 
     return explore(step, weights)
 

@@ -27,7 +27,7 @@ from simlab.statistics import mean_interval, proportion_interval
 Laws = Callable[[np.ndarray, np.ndarray], np.ndarray]  # from rows p, q [B, V] to the laws of the next tokens [B, V]
 
 
-class Followed(NamedTuple):
+class EnumeratedCoins(NamedTuple):
     """What is known along sequences that a rule emits, ``float64[B, N]`` each, up to and with each token."""
 
     log_ratio: np.ndarray  # log of R_n
@@ -36,7 +36,7 @@ class Followed(NamedTuple):
     log_target: np.ndarray  # log of the target's probability
 
 
-def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> Followed:
+def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> EnumeratedCoins:
     """Draw a sequence a replicate of ``tape`` by ``laws``, and watch it."""
     batch = len(tape.replicates)
     tokens = np.zeros((batch, target.length), np.int64)
@@ -52,7 +52,7 @@ def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> Followed:
             likely = np.log(under_p)
         ratio = likely - np.log(under_law)
         seen.append((ratio, np.minimum(ratio, 0.0), abs(law - p).sum(axis=1) / 2, likely))
-    return Followed(*np.cumsum(np.array(seen), axis=0).transpose(1, 2, 0))
+    return EnumeratedCoins(*np.cumsum(np.array(seen), axis=0).transpose(1, 2, 0))
 
 
 class Distance(NamedTuple):
@@ -66,7 +66,7 @@ class Distance(NamedTuple):
     spent: float  # the estimate of what it bounds
 
 
-def distance(followed: Followed, n: int, confidence: float) -> Distance:
+def distance(followed: EnumeratedCoins, n: int, confidence: float) -> Distance:
     """Between the laws of the first ``n`` tokens."""
     values = -np.expm1(np.minimum(followed.log_ratio[:, n - 1], 0.0))
     least, most = mean_interval(values, confidence, 0, 1)
@@ -77,7 +77,7 @@ def distance(followed: Followed, n: int, confidence: float) -> Distance:
     return Distance(least, float(values.mean()), most, upto, summed, float(spent.mean()))
 
 
-def directed(honest: Followed, lossy: Followed, n: int, confidence: float) -> float:
+def directed(honest: EnumeratedCoins, lossy: EnumeratedCoins, n: int, confidence: float) -> float:
     """A lower bound for TV over ``n`` tokens from how likely the target finds them.
 
     Sequences are told apart by the median of the first half of ``honest``, those of the target itself; the second half

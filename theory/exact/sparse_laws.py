@@ -31,7 +31,7 @@ from scipy.spatial.distance import cdist
 
 from simlab.arrays import Array, Number, namespace, normalised, number, positive_part, total
 from simlab.checks import check_at_least, check_choice
-from simlab.rules.neighbourhood import NOBODY
+from simlab.rules.neighbourhood import NO_NEIGHBOUR
 
 Distances = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of tokens x and y, broadcast against each other
 
@@ -131,7 +131,7 @@ def _lantern(p: np.ndarray, q: np.ndarray, near: np.ndarray, delta: Number, law:
     for x in range(size):
         # the neighbourhood; nothing more is asked of it once x is kept surely
         mass, moved, joined = p[x], law[0] * 0, 0
-        while joined < count and near[x, joined] != NOBODY and mass < q[x]:
+        while joined < count and near[x, joined] != NO_NEIGHBOUR and mass < q[x]:
             more = moved + p[near[x, joined]]
             if not more < delta:
                 break

@@ -14,7 +14,7 @@ import numpy as np
 from simlab.arrays import Array, Number, full, is_exact, number
 from simlab.mutants import decoders as controls
 from simlab.rules import Addition, Amplify, OptimalLossy, Rule, Speculative, make_rule
-from theory.claims.base import shown
+from theory.claims.base import fmt
 from theory.distances import tv
 from theory.judge.user_rule import NEGLIGIBLE, Brought
 
@@ -129,7 +129,7 @@ def _fitted(answers: Sequence[_Answers]) -> dict[str, Rule]:
                 "optimal-lossy": (OptimalLossy, "tv", share * tv(p, q)),
             }
             return {
-                f"{name}, {parameter} = {shown(value)}": make(_round(value))
+                f"{name}, {parameter} = {fmt(value)}": make(_round(value))
                 for name, (make, parameter, value) in fitted.items()
                 if value > 0 and (name != "optimal-lossy" or value < 1)
             }

@@ -24,7 +24,7 @@ from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.coins import Coins, outcomes
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.batches import OF_BATCHES, SUSPECTS, Rows, VerifyBatch
+from simlab.mutants.batches import MUTANTS, OF_BATCHES, Rows, VerifyBatch
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class BatchCase(Case):
     small: bool = False
     enumerated: bool = False
     both_ends: bool = False
-    bugs = tuple(SUSPECTS)
+    bugs = tuple(MUTANTS)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -154,7 +154,7 @@ class BatchCase(Case):
             return reduce(np.multiply.outer, found).ravel() if len(found) == len(laws) else None
         law = np.zeros(self.blocks[0].vocabulary ** self.length)
         for drafts, probability in self.every_draft.items():
-            emitted = outcomes(partial(_emitted, SUSPECTS[known].run, *self.arguments(self._padded(drafts))))
+            emitted = outcomes(partial(_emitted, MUTANTS[known].run, *self.arguments(self._padded(drafts))))
             if any(len(row) > width for rows in emitted for row, width in zip(rows, self.widths, strict=True)):
                 return None  # no outcome
             law += probability * self.law_of({self._flat(rows): chance for rows, chance in emitted.items()})

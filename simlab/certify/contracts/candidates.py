@@ -20,7 +20,7 @@ from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.coins import outcomes
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.candidates import SUSPECTS, chain
+from simlab.mutants.candidates import MUTANTS, chain
 
 BRANCHES = 24  # draws of the candidates up to which somebody's code is enumerated
 
@@ -37,7 +37,7 @@ class CandidatesCase(Case):
     small: bool = False
     both_ends: bool = False
     length: int = 1
-    bugs = tuple(SUSPECTS)
+    bugs = tuple(MUTANTS)
 
     def __post_init__(self) -> None:
         support = int((self.q > 0).sum())
@@ -88,7 +88,7 @@ class CandidatesCase(Case):
     def law_under(self, known: str) -> Array | None:
         if not self.small:
             return None
-        verify = SUSPECTS[known].run
+        verify = MUTANTS[known].run
         law = np.zeros(len(self.p))
         for drawn, probability in self.every_draw.items():
             law += probability * self.law_of(outcomes(partial(verify, self.p, self.q, np.array(drawn))))

@@ -20,7 +20,7 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Branch, Broken, Case, Counted, Function, as_emitted, in_turn, short
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled, windows
 from simlab.certify.contracts.verifying import OfBlock
-from simlab.mutants.generation import SUSPECTS
+from simlab.mutants.generation import MUTANTS
 from simlab.mutants.loops import Asked, Loop
 
 SHOWN = 40  # rows of a model that are shown
@@ -117,7 +117,7 @@ class DecodeCase(Case):
     known: bool = False
     few: bool = False
     both_ends: bool = False
-    bugs = tuple(SUSPECTS)
+    bugs = tuple(MUTANTS)
 
     @property
     def length(self) -> int:  # type: ignore[override]
@@ -151,7 +151,7 @@ class DecodeCase(Case):
         return self.model.law.law_of(emitted)
 
     def law_under(self, known: str) -> Array | None:
-        return self.law_by(SUSPECTS[known].run) if self.known else None
+        return self.law_by(MUTANTS[known].run) if self.known else None
 
     def law_by(self, loop: Loop) -> Array | None:
         """The law of what a loop emits; ``None`` where some of it is no sequence."""

@@ -21,7 +21,7 @@ from simlab.certify.contracts.battery import SIZES, lagged
 from simlab.certify.contracts.blocks import Events, Tokens, joint, windows
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.drafters import SUSPECTS, positions
+from simlab.mutants.drafters import MUTANTS, positions
 
 SHORT = 243  # outcomes up to which somebody's code is enumerated
 EXPLAINED = 5000  # tokens up to which the laws of known bugs are worked out
@@ -37,7 +37,7 @@ class DraftCase(Case):
     events: tuple[Counted, ...]
     small: bool = False
     both_ends: bool = False
-    bugs = tuple(SUSPECTS)
+    bugs = tuple(MUTANTS)
 
     @property
     def length(self) -> int:  # type: ignore[override]
@@ -62,7 +62,7 @@ class DraftCase(Case):
     def law_under(self, known: str) -> Array | None:
         if self.detail is None or self.q.shape[1] > EXPLAINED:
             return None
-        return SUSPECTS[known].run.law(self.q, self.detail)
+        return MUTANTS[known].run.law(self.q, self.detail)
 
     def shown(self, inputs: None, i: int) -> dict[str, Any]:
         return {"q": self.q}

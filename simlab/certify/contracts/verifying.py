@@ -19,7 +19,7 @@ from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, s
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.engine.coins import Coins, outcomes
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.verifiers import SUSPECTS, Verify
+from simlab.mutants.verifiers import MUTANTS, Verify
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class VerifyCase(Case):
     events: tuple[Counted, ...]
     small: bool = False
     both_ends: bool = False
-    bugs = tuple(SUSPECTS)
+    bugs = tuple(MUTANTS)
 
     @property
     def length(self) -> int:  # type: ignore[override]
@@ -97,7 +97,7 @@ class VerifyCase(Case):
     def law_under(self, known: str) -> Array | None:
         if not self.small:
             return None
-        verify = SUSPECTS[known].run
+        verify = MUTANTS[known].run
         law = np.zeros(self.block.vocabulary**self.length)
         for probability, inputs, _ in self.branches:
             emitted = outcomes(partial(_emitted, verify, *self.arguments(inputs[0])))

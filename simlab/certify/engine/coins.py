@@ -1,8 +1,8 @@
 """Randomness for verifiers that are written down here: thrown, or followed along every branch.
 
 A verifier asks for uniforms, and does two things with one: compares it, or inverts a CDF with it. It may do several
-with the same one, which is what some bugs are. :class:`Thrown` answers from a generator; :class:`Followed` knows of a
-uniform only the interval it lies in, takes every branch, and so yields the exact law of what comes out.
+with the same one, which is what some bugs are. :class:`SampledCoins` answers from a generator; :class:`EnumeratedCoins`
+knows of a uniform only the interval it lies in, takes every branch, and so yields the exact law of what comes out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Coins(ABC):
         return self.invert(self.uniform(), weights)
 
 
-class Thrown(Coins):
+class SampledCoins(Coins):
     """Uniforms from a generator."""
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -60,7 +60,7 @@ class Thrown(Coins):
         return int(min(np.searchsorted(upto, uniform * upto[-1], side="right"), np.searchsorted(upto, upto[-1])))
 
 
-class Followed(Coins):
+class EnumeratedCoins(Coins):
     """One branch: answers are repeated as they were given; where they end, the first possible one is taken."""
 
     def __init__(self, answers: tuple[Any, ...]) -> None:
@@ -102,7 +102,7 @@ def outcomes(run: Callable[[Coins], Outcome]) -> dict[Outcome, float]:
     law: dict[Outcome, float] = {}
     waiting: list[tuple[Any, ...]] = [()]
     while waiting:
-        coins = Followed(waiting.pop())
+        coins = EnumeratedCoins(waiting.pop())
         outcome = run(coins)
         law[outcome] = law.get(outcome, 0.0) + coins.weight
         waiting += coins.untried

@@ -1,6 +1,6 @@
 """What somebody's code emits exactly, and what it does where a coin falls on its edge.
 
-Both need its randomness to be uniforms that can be given (:mod:`simlab.certify.engine.scripted`).
+Both need its chance to be uniforms that can be given (:mod:`simlab.certify.engine.scripted`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The exact output law of somebody's verifier, where all its randomness is uniforms of a generator.
+"""The exact output law of somebody's verifier, where all its chance is uniforms of a generator.
 
 :class:`Scripted` is a ``numpy.random.Generator`` that answers ``random``, ``uniform`` and ``choice`` from a list. What
 comes out is then a function of the list, constant between edges: the acceptance ratios, the steps of the CDFs that are
@@ -191,7 +191,7 @@ class _Followed:
 def exact_law(call: Call, edges: Sequence[float]) -> Piece | Tokens:
     """The tree of what ``call(generator)`` returns, cut at ``edges`` and wherever else it changes.
 
-    Raises :class:`NotScripted` where the code asks for other randomness than uniforms and choices, or branches too
+    Raises :class:`NotScripted` where the code asks for other chance than uniforms and choices, or branches too
     often.
     """
     return _Followed(call, edges).tree(())

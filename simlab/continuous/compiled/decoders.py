@@ -46,7 +46,7 @@ class Sequences(NamedTuple):
 
     replicate: np.ndarray
     tokens: np.ndarray
-    fate: np.ndarray
+    outcome: np.ndarray
     trials: np.ndarray
     calls: np.ndarray
 
@@ -109,7 +109,7 @@ def truncating(problem: Problem, sequences: Sequences, room: Room) -> None:
                     b = among[start + w]
                     _write(sequences, b, at[b], room.verdicts, w)
                     at[b] += 1
-                    if room.verdicts.fate[w] != KEPT:
+                    if room.verdicts.outcome[w] != KEPT:
                         length[b] = _ended(sequences, b, at[b])
                     elif at[b] == end:
                         length[b] = end
@@ -203,7 +203,7 @@ def _draw(
 @njit(nogil=True, cache=True, error_model="numpy")
 def _write(sequences: Sequences, b: int, at: int, verdicts: Verdicts, w: int) -> None:
     """What became of the token in lane w, to position ``at`` of sequence b."""
-    sequences.fate[b, at] = verdicts.fate[w]
+    sequences.outcome[b, at] = verdicts.outcome[w]
     sequences.trials[b, at] = verdicts.trials[w]
     for i in range(verdicts.token.shape[0]):
         sequences.tokens[b, at, i] = verdicts.token[i, w]
@@ -219,7 +219,7 @@ def _ended(sequences: Sequences, b: int, length: int) -> int:
     if not np.isnan(tokens[b, length - 1, 0]):
         return length
     for k in range(length, tokens.shape[1]):
-        sequences.fate[b, k] = MISSING
+        sequences.outcome[b, k] = MISSING
         for i in range(tokens.shape[2]):
             tokens[b, k, i] = np.nan
     return tokens.shape[1]

@@ -11,7 +11,7 @@ from simlab.continuous.compiled.constants import MARGINAL
 from simlab.continuous.compiled.decoders import Problem, Sequences, in_place, make_room, truncating
 from simlab.continuous.compiled.models import compiled_model
 from simlab.continuous.compiled.rules import compiled
-from simlab.continuous.decoders import Decoded, Fate, InPlace, Truncating
+from simlab.continuous.decoders import Decoded, InPlace, Outcome, Truncating
 from simlab.continuous.decoders.base import check_given
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import Rule
@@ -54,7 +54,7 @@ def simulate(
         shape = len(replicates), target.length
         found = Decoded(
             np.zeros((*shape, target.dimension)),
-            np.full(shape, Fate.TARGET, np.int8),
+            np.full(shape, Outcome.TARGET, np.int8),
             np.zeros(shape, np.int64),
             np.zeros(len(replicates), np.int64),
         )

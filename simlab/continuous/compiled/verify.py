@@ -14,9 +14,14 @@ from simlab.continuous.compiled.draws import Places, fill_coins, fill_normals
 from simlab.continuous.compiled.models import CompiledModel
 from simlab.continuous.compiled.rules import INVERSE_PRODUCT, LAST_STEP, ONE_PATH, TWO_PATH, CompiledRule
 from simlab.continuous.compiled.trajectories import Work, copy, walk, walk_under_both
-from simlab.continuous.decoders.base import Fate
+from simlab.continuous.decoders.base import Outcome
 
-KEPT, REPLACED, EXHAUSTED, MISSING = int(Fate.KEPT), int(Fate.REPLACED), int(Fate.EXHAUSTED), int(Fate.MISSING)
+KEPT, REPLACED, EXHAUSTED, MISSING = (
+    int(Outcome.KEPT),
+    int(Outcome.REPLACED),
+    int(Outcome.EXHAUSTED),
+    int(Outcome.MISSING),
+)
 
 
 class Lanes(NamedTuple):
@@ -39,7 +44,7 @@ class Verdicts(NamedTuple):
     """What became of W tokens."""
 
     token: np.ndarray  # [d, W]
-    fate: np.ndarray  # int64[W]
+    outcome: np.ndarray  # int64[W]
     trials: np.ndarray  # int64[W]
     waiting: np.ndarray  # int64[W]: the lanes of those that still need a proposal
 
@@ -84,7 +89,7 @@ def verify(
     for w in range(count):
         verdicts.trials[w] = 0
         if not isnan(ratio[w]) and lanes.coins[w] < exp(min(ratio[w], 0.0)):
-            verdicts.fate[w] = KEPT
+            verdicts.outcome[w] = KEPT
             for i in range(lanes.x.shape[0]):
                 verdicts.token[i, w] = lanes.x[i, w]
         else:
@@ -156,14 +161,14 @@ def _resample(
                 waiting[still] = w
                 still += 1
                 continue
-            verdicts.fate[w], verdicts.trials[w] = REPLACED, done + 1 + k - first
+            verdicts.outcome[w], verdicts.trials[w] = REPLACED, done + 1 + k - first
             for i in range(lanes.x.shape[0]):
                 verdicts.token[i, w] = proposals.x[i, k]
         left = still
         done += each
     for k in range(left):
         w = waiting[k]
-        verdicts.fate[w], verdicts.trials[w] = EXHAUSTED, limit
+        verdicts.outcome[w], verdicts.trials[w] = EXHAUSTED, limit
         for i in range(lanes.x.shape[0]):
             verdicts.token[i, w] = rule.unfinished
 
@@ -212,5 +217,5 @@ def _propose(
 
 @njit(inline="always", error_model="numpy")
 def _take(log_ratio: float) -> float:
-    """max(0, 1 - 1 / rho), as :func:`simlab.continuous.rules.base.take`."""
+    """max(0, 1 - 1 / rho), as :func:`simlab.continuous.rules.base.proposal_acceptance`."""
     return -expm1(-log_ratio) if log_ratio > 0.0 else 0.0

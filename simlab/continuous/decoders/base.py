@@ -13,12 +13,12 @@ from simlab.checks import check_at_least
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.sequences import Tokens, check_pair
 from simlab.continuous.residual import LIMIT, resample
-from simlab.continuous.rules.base import Model, Rule, Seen, log_keep
+from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, log_acceptance
 from simlab.continuous.tape import check_tape, coins, normals
 from simlab.randomness import Purpose, Tape
 
 
-class Fate(IntEnum):
+class Outcome(IntEnum):
     """What became of a position."""
 
     TARGET = 0  # drawn by the target without a draft: prefill, or the bonus
@@ -38,19 +38,19 @@ class Decoded(NamedTuple):
     """
 
     tokens: np.ndarray  # float64[B, N, d]
-    fate: np.ndarray  # int8[B, N], of Fate
+    outcome: np.ndarray  # int8[B, N], of Fate
     trials: np.ndarray  # int64[B, N]: proposals
     calls: np.ndarray  # int64[B]: of the target
 
     @property
     def verified(self) -> np.ndarray:
         """``bool[B, N]``: where a draft was judged."""
-        return (self.fate != Fate.TARGET) & (self.fate != Fate.MISSING)
+        return (self.outcome != Outcome.TARGET) & (self.outcome != Outcome.MISSING)
 
     @property
     def acceptance(self) -> float:
         """The share of drafts kept among those that were verified."""
-        return float((self.fate == Fate.KEPT).sum() / max(self.verified.sum(), 1))
+        return float((self.outcome == Outcome.KEPT).sum() / max(self.verified.sum(), 1))
 
 
 def check_given(target: Any, draft: Any, rule: Any, tape: Any) -> None:
@@ -82,10 +82,10 @@ class Decoder(ABC):
         """
 
 
-def walked(chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose) -> Model:
+def walked(chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose) -> Trajectory:
     """A trajectory for each token at ``position[B]``, on the noise for ``purpose``."""
     size = chain.dimension
-    return Model(chain, condition, chain.walk(condition, lambda t: normals(tape, position, purpose, t, 0, size)))
+    return Trajectory(chain, condition, chain.walk(condition, lambda t: normals(tape, position, purpose, t, 0, size)))
 
 
 def target_noise(rule: Rule) -> Purpose:
@@ -93,15 +93,15 @@ def target_noise(rule: Rule) -> Purpose:
     return Purpose.DRAFT if rule.aligned else Purpose.TARGET
 
 
-def kept(rule: Rule, seen: Seen, tape: Tape, position: np.ndarray) -> np.ndarray:
+def kept(rule: Rule, seen: TrajectoryPair, tape: Tape, position: np.ndarray) -> np.ndarray:
     """``bool[B]``: which drafts are kept."""
-    return coins(tape, position, Purpose.ACCEPT) < np.exp(log_keep(rule.log_kept(seen)))
+    return coins(tape, position, Purpose.ACCEPT) < np.exp(log_acceptance(rule.log_kept(seen)))
 
 
 def replaced(
-    rule: Rule, seen: Seen, tape: Tape, position: np.ndarray, limit: int
+    rule: Rule, seen: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tokens ``[B, d]`` in place of rejected ones, the fate of each, and the proposals it took."""
     found = resample(rule, seen, tape, position, limit)
     tokens = np.where(found.found[:, None], found.tokens, rule.unfinished)
-    return tokens, np.where(found.found, Fate.REPLACED, Fate.EXHAUSTED), found.trials
+    return tokens, np.where(found.found, Outcome.REPLACED, Outcome.EXHAUSTED), found.trials

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.decoders.base import Decoded, Decoder, Fate, check_given, kept, replaced, target_noise, walked
+from simlab.continuous.decoders.base import Decoded, Decoder, Outcome, check_given, kept, replaced, target_noise, walked
 from simlab.continuous.models.gaussians import DENSE, DIAGONAL
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.residual import only
-from simlab.continuous.rules.base import Rule, Seen
+from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
 
@@ -37,7 +37,7 @@ class InPlace(Decoder):
         check_room(target.chain.steps, target.dimension, target.length, self.limit)
         count, end, size = len(tape.replicates), target.length, target.dimension
         tokens = np.zeros((count, end, size))
-        fate = np.full((count, end), Fate.TARGET, np.int8)
+        outcome = np.full((count, end), Outcome.TARGET, np.int8)
         trials, calls = np.zeros((count, end), np.int64), np.zeros(count, np.int64)
         times = (DIAGONAL if target.carry.ndim == 1 else DENSE).times
         rows = np.arange(count)  # the sequences that go on
@@ -59,18 +59,20 @@ class InPlace(Decoder):
                 drafts.append(walked(draft.chain, condition, own, at + j, Purpose.DRAFT))
                 tokens[rows, start + j] = drafts[j].states[0]
             for j, (carry, level, chain) in enumerate(ahead[:width]):
-                seen = Seen(walked(chain, level + times(carry, known), own, at + j, target_noise(rule)), drafts[j])
+                seen = TrajectoryPair(
+                    walked(chain, level + times(carry, known), own, at + j, target_noise(rule)), drafts[j]
+                )
                 accepted = kept(rule, seen, own, at + j)
-                fate[rows[accepted], start + j] = Fate.KEPT
+                outcome[rows[accepted], start + j] = Outcome.KEPT
                 lost = np.flatnonzero(~accepted)
                 where = rows[lost], start + j
-                tokens[where], fate[where], trials[where] = replaced(
+                tokens[where], outcome[where], trials[where] = replaced(
                     rule, only(seen, lost), own.among(lost), at[lost] + j, self.limit
                 )
             start += width
 
             # a sequence without a token to go on from is over
             over = np.isnan(tokens[rows, start - 1, 0])
-            tokens[rows[over], start:], fate[rows[over], start:] = np.nan, Fate.MISSING
+            tokens[rows[over], start:], outcome[rows[over], start:] = np.nan, Outcome.MISSING
             rows = rows[~over]
-        return Decoded(tokens, fate, trials, calls)
+        return Decoded(tokens, outcome, trials, calls)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.decoders.base import Decoded, Decoder, Fate, check_given, kept, replaced, target_noise, walked
+from simlab.continuous.decoders.base import Decoded, Decoder, Outcome, check_given, kept, replaced, target_noise, walked
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.residual import only
-from simlab.continuous.rules.base import Rule, Seen
+from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
 
@@ -28,7 +28,7 @@ class Truncating(Decoder):
         check_room(target.chain.steps, target.dimension, target.length, self.limit)
         count, end, gamma = len(tape.replicates), target.length, self.gamma
         tokens = np.zeros((count, end + gamma + 1, target.dimension))
-        fate = np.full((count, end + gamma + 1), Fate.TARGET, np.int8)
+        outcome = np.full((count, end + gamma + 1), Outcome.TARGET, np.int8)
         trials = np.zeros((count, end + gamma + 1), np.int64)
         length, calls = np.zeros(count, np.int64), np.zeros(count, np.int64)
         iteration = 0
@@ -59,23 +59,23 @@ class Truncating(Decoder):
             # keep drafts up to the first rejection
             among = np.ones(len(rows), bool)
             for j in range(gamma):
-                seen = Seen(targets[j], drafts[j])
+                seen = TrajectoryPair(targets[j], drafts[j])
                 accepted = kept(rule, seen, own, at + j)
-                fate[rows[among & accepted], at[among & accepted] + j] = Fate.KEPT
+                outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.KEPT
                 lost = np.flatnonzero(among & ~accepted)
                 where = rows[lost], at[lost] + j
-                tokens[where], fate[where], trials[where] = replaced(
+                tokens[where], outcome[where], trials[where] = replaced(
                     rule, only(seen, lost), own.among(lost), at[lost] + j, self.limit
                 )
                 among &= accepted
                 length[rows[lost]] += j + 1
             tokens[rows[among], at[among] + gamma] = targets[gamma].states[0][among]
-            fate[rows[among], at[among] + gamma] = Fate.TARGET
+            outcome[rows[among], at[among] + gamma] = Outcome.TARGET
             length[rows[among]] += gamma + 1
 
             # a sequence without a token to go on from is over
             lost = rows[np.isnan(tokens[rows, length[rows] - 1, 0])]
             for row in lost:
-                tokens[row, length[row] : end], fate[row, length[row] : end] = np.nan, Fate.MISSING
+                tokens[row, length[row] : end], outcome[row, length[row] : end] = np.nan, Outcome.MISSING
             length[lost] = end
-        return Decoded(tokens[:, :end], fate[:, :end], trials[:, :end], calls)
+        return Decoded(tokens[:, :end], outcome[:, :end], trials[:, :end], calls)

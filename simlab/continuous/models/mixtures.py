@@ -28,7 +28,7 @@ import numpy as np
 from simlab.checks import check_at_least, check_pmf
 from simlab.continuous.models.gaussians import HALF_LOG_TURN, as_numbers
 from simlab.continuous.residual import LIMIT
-from simlab.continuous.rules.base import log_keep, take
+from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from simlab.continuous.tape import check_positions, check_room, coins, normals
 from simlab.randomness import Purpose, Tape
 from simlab.randomness.inverse_cdf import inverse_cdf
@@ -201,7 +201,7 @@ def speculate(
     chosen = Chosen(target.choose(coin), draft.choose(coin))
     tokens = draft.place(chosen.draft, normals(tape, position, Purpose.DRAFT, 1, 0, draft.dimension))
     log_ratio = ratio.log_ratio(target, draft, chosen, tokens)
-    kept = coins(tape, position, Purpose.ACCEPT) < np.exp(log_keep(log_ratio))
+    kept = coins(tape, position, Purpose.ACCEPT) < np.exp(log_acceptance(log_ratio))
     trials, waiting = np.zeros(len(position), np.int64), np.flatnonzero(~kept)
     tokens[waiting] = np.nan
     for trial in range(1, limit + 1):
@@ -209,7 +209,7 @@ def speculate(
             break
         own, at, here = tape.among(waiting), position[waiting], Chosen(*(part[waiting] for part in chosen))
         candidate = ratio.propose(target, here, own, at, trial)
-        odds = take(ratio.log_ratio(target, draft, here, candidate))
+        odds = proposal_acceptance(ratio.log_ratio(target, draft, here, candidate))
         taken = coins(own, at, Purpose.TRIAL, trial) < odds
         trials[waiting] = trial
         tokens[waiting[taken]] = candidate[taken]

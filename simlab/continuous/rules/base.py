@@ -21,7 +21,7 @@ from simlab.continuous.tape import normals
 from simlab.randomness import Purpose, Tape
 
 
-class Model(NamedTuple):
+class Trajectory(NamedTuple):
     """A chain, the conditions of its tokens, ``[B, d]``, and the trajectories it has walked, ``[T + 1, B, d]``."""
 
     chain: Chain
@@ -44,26 +44,26 @@ class Model(NamedTuple):
         return sum((self.chain.log_volume(t, self.states[t]) for t in steps), np.zeros(len(self.condition)))
 
 
-class Seen(NamedTuple):
+class TrajectoryPair(NamedTuple):
     """What verification sees of one token a row: the draft's trajectory, which ends in the draft, and the target's.
 
     Of the target's trajectory, x_0 is what the target would have drawn with that noise.
     """
 
-    target: Model
-    draft: Model
+    target: Trajectory
+    draft: Trajectory
 
     def log_sigma(self) -> np.ndarray:
         """``[B]``: log Sigma, the product of variances; CSpD, eq. 8."""
         return self.draft.log_volumes() - self.target.log_volumes()
 
 
-def log_keep(log_ratio: np.ndarray) -> np.ndarray:
+def log_acceptance(log_ratio: np.ndarray) -> np.ndarray:
     """log min(1, rho); CSpD, section 3.1. NaN is not kept."""
     return np.where(np.isnan(log_ratio), -np.inf, np.minimum(log_ratio, 0.0))
 
 
-def take(log_ratio: np.ndarray) -> np.ndarray:
+def proposal_acceptance(log_ratio: np.ndarray) -> np.ndarray:
     """max(0, 1 - 1 / rho), the threshold of acceptance-rejection sampling; CSpD, eq. 12."""
     return -np.expm1(-np.maximum(np.where(np.isnan(log_ratio), 0.0, log_ratio), 0.0))
 
@@ -86,14 +86,14 @@ class Rule(ABC):
         """Raise ``ValueError`` where the ratio does not exist for these chains."""
 
     @abstractmethod
-    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         """``[B]``: log rho of the candidate."""
 
-    def log_kept(self, seen: Seen) -> np.ndarray:
+    def log_kept(self, seen: TrajectoryPair) -> np.ndarray:
         """``[B]``: log rho of the draft."""
         return self.log_ratio(seen, seen.draft.states)
 
-    def propose(self, seen: Seen, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, seen: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         """``[S, B, d]``: a candidate from the target; here its last step once more, from the same x_1."""
         chain, condition, states = seen.target
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, chain.dimension)

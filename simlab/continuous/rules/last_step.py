@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.rules.base import Rule, Seen
+from simlab.continuous.rules.base import Rule, TrajectoryPair
 
 
 @dataclass(frozen=True)
@@ -38,5 +38,5 @@ class LastStep(Rule):
             chain.check_density(1, 1)
             chain.check_noisy_end()
 
-    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.rules.base import Rule, Seen
+from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.tape import normals
 from simlab.randomness import Purpose, Tape
 
@@ -28,11 +28,11 @@ class Marginal(Rule):
         for chain in (target, draft):
             chain.marginal(np.zeros((1, chain.dimension))).checked()
 
-    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         target, draft = (model.chain.marginal(model.condition) for model in seen)
         return target.log_density(candidate[0]) - draft.log_density(candidate[0])
 
-    def propose(self, seen: Seen, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, seen: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         law = seen.target.chain.marginal(seen.target.condition)
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, seen.target.chain.dimension)
         return (law.mean + noise @ law.root().T)[None]

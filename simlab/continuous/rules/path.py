@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.rules.base import Model, Rule, Seen
+from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair
 from simlab.continuous.tape import normals
 from simlab.randomness import Purpose, Tape
 
@@ -31,17 +31,17 @@ class Path(Rule):
             chain.check_start()
             chain.check_noisy_end()
 
-    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return _log_density(seen.target._replace(states=candidate)) - _log_density(
             seen.draft._replace(states=candidate)
         )
 
-    def propose(self, seen: Seen, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, seen: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         chain = seen.target.chain
         size = chain.dimension
         return chain.walk(seen.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size))
 
 
-def _log_density(model: Model) -> np.ndarray:
+def _log_density(model: Trajectory) -> np.ndarray:
     """``[B]``: the log density of a whole trajectory."""
     return model.log_upper() + model.log_step(1)

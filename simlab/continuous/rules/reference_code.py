@@ -17,7 +17,7 @@ import numpy as np
 
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.rules.base import Model, Seen
+from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 from simlab.continuous.rules.variance_product import VarianceProduct
 
 PROPOSALS = 100  # at most, for a rejected token: the ``limit`` of a decoder
@@ -39,16 +39,16 @@ class ReferenceCode(VarianceProduct):
         for chain in (target, draft):
             chain.check_density(1, chain.steps)
 
-    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return -seen.log_sigma() + seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])
 
-    def log_kept(self, seen: Seen) -> np.ndarray:
+    def log_kept(self, seen: TrajectoryPair) -> np.ndarray:
         x = seen.draft.states[0]
         distances = [self.sharpness * _half_distance(model, x) for model in seen]
         volumes = [model.chain.log_volume(1, model.states[1]) for model in seen]
         return -seen.log_sigma() - (distances[0] + volumes[0]) + (distances[1] + volumes[1])
 
 
-def _half_distance(model: Model, x: np.ndarray) -> np.ndarray:
+def _half_distance(model: Trajectory, x: np.ndarray) -> np.ndarray:
     """``[B]``: half the squared Mahalanobis distance of x from the mean of the last step."""
     return -model.log_step(1, x) - model.chain.log_volume(1, model.states[1])

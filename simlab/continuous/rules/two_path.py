@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.rules.base import Seen
+from simlab.continuous.rules.base import TrajectoryPair
 from simlab.continuous.rules.last_step import LastStep
 
 
@@ -30,5 +30,5 @@ class TwoPath(LastStep):
             chain.check_density(2, chain.steps)
             chain.check_start()
 
-    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return seen.target.log_upper() - seen.draft.log_upper() + super().log_ratio(seen, candidate)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.rules.base import Seen
+from simlab.continuous.rules.base import TrajectoryPair
 from simlab.continuous.rules.last_step import LastStep
 
 
@@ -29,5 +29,5 @@ class VarianceProduct(LastStep):
         for chain in (target, draft):
             chain.check_density(2, chain.steps)
 
-    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return seen.log_sigma() + super().log_ratio(seen, candidate)

@@ -100,11 +100,11 @@ def test_every_verdict_is_told_with_its_exit_status() -> None:
 
 def test_every_bug_has_a_row_and_its_contracts_know_it() -> None:
     known = {
-        "draft": {bug.mutant for bug in drafting.SUSPECTS.values()},
-        "verify": {bug.mutant for bug in (*verifying.SUSPECTS.values(), *generators.BUGS.values())},
-        "verify_batch": {bug.mutant for bug in batches.SUSPECTS.values()},
-        "verify_candidates": {bug.mutant for bug in candidates.SUSPECTS.values()},
-        "decode": {bug.mutant for bug in decoding.SUSPECTS.values()},
+        "draft": {bug.mutant for bug in drafting.MUTANTS.values()},
+        "verify": {bug.mutant for bug in (*verifying.MUTANTS.values(), *generators.BUGS.values())},
+        "verify_batch": {bug.mutant for bug in batches.MUTANTS.values()},
+        "verify_candidates": {bug.mutant for bug in candidates.MUTANTS.values()},
+        "decode": {bug.mutant for bug in decoding.MUTANTS.values()},
     }
     assert [int(number) for number, _, _ in ROWS] == list(range(1, 40))
     for number, contracts, seen in ROWS:

@@ -67,7 +67,7 @@ def test_the_model(tour: dict[str, Any]) -> None:
 
 def test_the_continuous_tokens(tour: dict[str, Any]) -> None:
     assert tour["decoded"].tokens.shape == (64, 16, 4)
-    assert (tour["decoded"].fate[:, :2] == 0).all()
+    assert (tour["decoded"].outcome[:, :2] == 0).all()
     biased = tour["distances"](
         tour["target"], tour["draft"], tour["NOWHERE"], tour["continuous"].make_rule("variance-product")
     )

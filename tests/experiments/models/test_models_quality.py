@@ -18,7 +18,7 @@ from scipy.linalg import sqrtm
 
 from experiments.models.compare import labels_for
 from experiments.models.distortion import Heard, distortion
-from experiments.models.likelihood import Likelihood, Seen, likelihood
+from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood
 from experiments.models.locality import locality
 from experiments.models.methods import Method, make_method
 from experiments.models.quality import FALSE_ALARMS, Sample, cells, checks, frechet, in_cells, in_clusters, measures
@@ -59,7 +59,7 @@ def sample(models: Models, method: Method, first: int = 0, sampling: Sampling = 
     """Images as the target sees them; what the classifier says is left out, for it has learned nothing."""
     labels = labels_for(0, first + IMAGES)[first:]
     drawn = draw(models, method, labels, 0, sampling, IMAGES, first)
-    nothing = Seen(np.random.default_rng(first).normal(size=(IMAGES, 3)), np.arange(IMAGES) % 2 == 0)
+    nothing = TrajectoryPair(np.random.default_rng(first).normal(size=(IMAGES, 3)), np.arange(IMAGES) % 2 == 0)
     return Sample(likelihood(models, labels, drawn.tokens, PLAIN, IMAGES), nothing)
 
 
@@ -104,7 +104,7 @@ def test_sharper_rows_are(models: Models, reference: Sample) -> None:
 
 def test_other_pictures_are(reference: Sample) -> None:
     same = checks(reference, reference, LEVEL, 0)
-    moved = Seen(reference.seen.features + 1.5, np.arange(IMAGES) % 8 == 0)
+    moved = TrajectoryPair(reference.seen.features + 1.5, np.arange(IMAGES) % 8 == 0)
     found = checks(reference._replace(seen=moved), reference, LEVEL, 0)
     for name in ("features", "accuracy"):
         assert same[name]["passes"]
@@ -123,7 +123,7 @@ def test_what_is_surely_seen_is_seen() -> None:
     """The TV that is stated is detected: ranks off by that much, and none by as little as nothing."""
     rng, tokens = np.random.default_rng(0), 20_000
     flat = Likelihood(np.ones((200, 100)), np.zeros((200, 100)), np.ones((200, 100)))
-    blank = Seen(rng.normal(size=(200, 2)), np.arange(200) % 2 == 0)
+    blank = TrajectoryPair(rng.normal(size=(200, 2)), np.arange(200) % 2 == 0)
     even = checks(Sample(flat, blank), Sample(flat, blank), LEVEL, 0)["ranks"]
     assert even["passes"]
     assert even["n"] == tokens
@@ -137,7 +137,7 @@ def test_an_impossible_token_has_no_bits(models: Models, reference: Sample) -> N
     labels = labels_for(0, 20)
     drawn = draw(models, made(models, "ar"), labels, 0, PLAIN, 20)
     found = likelihood(models, labels, drawn.tokens, Sampling(top_k=3), 20)
-    told = measures(Sample(found, Seen(*(part[:20] for part in reference.seen))), reference, None)
+    told = measures(Sample(found, TrajectoryPair(*(part[:20] for part in reference.seen))), reference, None)
     assert told["bits_per_token"] is None
     assert told["impossible_tokens"] == np.isinf(found.bits).sum() > 0
 

@@ -29,7 +29,7 @@ NAMES = {
     "lengths",
     "locality",
     "pairs",
-    "randomness",
+    "chance",
     "readings",
     "refinement",
     "relabel",

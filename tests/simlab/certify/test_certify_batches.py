@@ -12,9 +12,9 @@ import pytest
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.batches import as_rows, both_ends, cases, simplest
-from simlab.certify.engine.coins import Thrown
+from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.shrink import tv
-from simlab.mutants.batches import OF_BATCHES, SUSPECTS, each, lossless, padded
+from simlab.mutants.batches import MUTANTS, OF_BATCHES, each, lossless, padded
 from simlab.mutants.verifiers import excess, verifier
 from tests.support.certify import REACHABLE, Stuck, exact_law, found_in, told_apart
 
@@ -26,7 +26,7 @@ WRONG = verifier(residual=lambda p, q, x: p)
 
 
 def ours(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
-    return padded(lossless)(p, q, drafts, Thrown(rng))
+    return padded(lossless)(p, q, drafts, SampledCoins(rng))
 
 
 def vectorised(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
@@ -73,14 +73,17 @@ def test_laws_of_sequences_multiply():
     assert tv(wrong, case.events[0].law) > 0.1
 
 
-@pytest.mark.parametrize("name", [name for name in SUSPECTS if name != BREAKS])
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name != BREAKS])
 def test_every_bug_is_seen_within_a_minute(name):
     assert told_apart(cases(), name) <= REACHABLE
 
 
 def test_a_token_too_many_breaks():
     found = certify(
-        lambda p, q, d, rng: padded(SUSPECTS[BREAKS].run)(p, q, d, Thrown(rng)), "verify_batch", calls=64, processes=0
+        lambda p, q, d, rng: padded(MUTANTS[BREAKS].run)(p, q, d, SampledCoins(rng)),
+        "verify_batch",
+        calls=64,
+        processes=0,
     )
     assert found.verdict == "breaks"
 
@@ -99,7 +102,7 @@ def test_right_ones_pass(verify):
 @pytest.mark.parametrize("name", [OF_BATCHES[0], "rows share the uniforms of their coins", "residual drawn from p"])
 def test_wrong_ones_are_found_exactly_and_recognised(name):
     found = certify(
-        lambda p, q, d, rng: SUSPECTS[name].run(p, q, d, Thrown(rng)), "verify_batch", calls=64, processes=0
+        lambda p, q, d, rng: MUTANTS[name].run(p, q, d, SampledCoins(rng)), "verify_batch", calls=64, processes=0
     )
     assert found.verdict == "lossy"
     assert found.failure is not None
@@ -116,7 +119,7 @@ def test_padding_taken_for_a_token_breaks():
             while kept < len(row) and rng.random() * q[b, kept, row[kept]] <= p[b, kept, row[kept]]:
                 kept += 1
             end = p[b, kept] if kept == len(row) else excess(p[b, kept], q[b, kept], row[kept])
-            rows.append([*row[:kept], Thrown(rng).draw(end)])
+            rows.append([*row[:kept], SampledCoins(rng).draw(end)])
         return rows
 
     found = certify(verify, "verify_batch", calls=64, processes=0)

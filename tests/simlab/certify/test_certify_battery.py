@@ -14,10 +14,10 @@ import pytest
 from simlab.arrays import Array
 from simlab.certify.contracts import batches, drafting, verifying
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.engine.coins import Thrown
+from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants.random_numbers import TRAPS
+from simlab.mutants.random_numbers import CORRECT
 from simlab.mutants.verifiers import excess, lossless, ratio
 
 pytestmark = pytest.mark.statistical
@@ -63,7 +63,7 @@ def kept_at(place: int) -> Function:
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         if place < len(drafts):
             p[place] = q[place]
-        return lossless(p, q, drafts, Thrown(rng))
+        return lossless(p, q, drafts, SampledCoins(rng))
 
     return verify
 
@@ -73,8 +73,8 @@ def kept_of(gamma: int) -> Function:
 
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
         if len(drafts) == gamma:
-            return [*drafts.tolist(), Thrown(rng).draw(p[-1])]
-        return lossless(p, q, drafts, Thrown(rng))
+            return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
+        return lossless(p, q, drafts, SampledCoins(rng))
 
     return verify
 
@@ -90,7 +90,7 @@ class Swapped:
             self.seeds[self.calls % 2] = int(rng.integers(1 << 62))
         seed = self.seeds[self.calls % 2]
         self.calls += 1
-        return lossless(p, q, drafts, Thrown(np.random.default_rng(seed)))
+        return lossless(p, q, drafts, SampledCoins(np.random.default_rng(seed)))
 
 
 def drafted_with(uniforms: Callable[[Generator, int], Array]) -> Function:
@@ -124,7 +124,10 @@ def every_second(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Sequ
     seeds = rng.integers(1 << 62, size=(len(drafts), 2))
     return [
         lossless(
-            p[b, : gamma + 1], q[b, :gamma], drafts[b, :gamma], Thrown(np.random.default_rng(seeds[b // 4, b % 2]))
+            p[b, : gamma + 1],
+            q[b, :gamma],
+            drafts[b, :gamma],
+            SampledCoins(np.random.default_rng(seeds[b // 4, b % 2])),
         )
         for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist())
     ]
@@ -155,7 +158,7 @@ def test_found_by_sampling(name: str) -> None:
 
 RIGHT: list[tuple[Sequence[Case], Function]] = [
     (V, with_uniforms(lambda rng, count: rng.random(count))),
-    (V, TRAPS["sampler match in single precision"]),
+    (V, CORRECT["sampler match in single precision"]),
     (B, shared_from(16)),
     (D, drafted_with(lambda rng, count: rng.random(count))),
 ]

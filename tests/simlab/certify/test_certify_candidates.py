@@ -11,10 +11,10 @@ import pytest
 
 from simlab.certify import certify
 from simlab.certify.contracts.candidates import both_ends, cases, simplest
-from simlab.certify.engine.coins import Thrown
+from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.evidence import calls_needed
 from simlab.certify.engine.shrink import tv
-from simlab.mutants.candidates import SUSPECTS, lossless, verifier
+from simlab.mutants.candidates import MUTANTS, lossless, verifier
 from simlab.rules import Speculative
 from tests.support.certify import LEVEL, REACHABLE, Stuck, exact_law, found_in, told_apart
 from theory.candidates import candidates_law
@@ -25,7 +25,7 @@ SMALL = [case for case in cases() if case.small]
 
 
 def ours(p: Any, q: Any, candidates: Any, rng: np.random.Generator) -> tuple[int, ...]:
-    return lossless(p, q, candidates, Thrown(rng))
+    return lossless(p, q, candidates, SampledCoins(rng))
 
 
 @pytest.mark.parametrize("case", [*SMALL, *both_ends()], ids=lambda case: case.name)
@@ -45,7 +45,7 @@ def test_the_law_of_unconditional_scores_is_that_of_the_theory():
     np.testing.assert_allclose(case.law_under("siblings scored with the unconditional q"), law, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", SUSPECTS)
+@pytest.mark.parametrize("name", MUTANTS)
 def test_every_bug_is_seen_within_a_minute(name):
     assert told_apart(cases(), name) <= REACHABLE
 
@@ -89,7 +89,7 @@ def test_a_right_one_passes():
 @pytest.mark.parametrize("name", ["siblings share one coin", "residual not carried to the next sibling"])
 def test_wrong_ones_are_found_exactly_and_recognised(name):
     found = certify(
-        lambda p, q, c, rng: SUSPECTS[name].run(p, q, c, Thrown(rng)), "verify_candidates", calls=64, processes=0
+        lambda p, q, c, rng: MUTANTS[name].run(p, q, c, SampledCoins(rng)), "verify_candidates", calls=64, processes=0
     )
     assert found.verdict == "lossy"
     assert found.failure is not None

@@ -22,7 +22,7 @@ from simlab.certify.engine.coins import outcomes
 from simlab.certify.engine.evidence import FALSE_ALARMS, calls_needed
 from simlab.certify.engine.exact import AtTheEdge, check_edges, exactly
 from simlab.certify.engine.shrink import tv
-from simlab.mutants.generation import NOISY_SUSPECTS, NOISY_TRAPS, SUSPECTS, TRAPS
+from simlab.mutants.generation import CORRECT, MUTANTS, NOISY_SUSPECTS, NOISY_TRAPS
 from simlab.mutants.loops import Asked, playing
 from simlab.statistics import Sequential
 
@@ -154,15 +154,15 @@ def test_eos_is_given_only_where_there_is_one() -> None:
 # Decoders that are known -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@pytest.mark.parametrize("name", CORRECT)
 def test_correct_decoders_have_exactly_the_law(name: str) -> None:
     for case in KNOWN:
-        law = case.law_by(TRAPS[name])
+        law = case.law_by(CORRECT[name])
         assert law is not None
         assert tv(law, case.events[0].law) < 1e-14
 
 
-@pytest.mark.parametrize("name", [name for name in SUSPECTS if name != BROKEN])
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name != BROKEN])
 def test_every_bug_is_seen_in_some_case(name: str) -> None:
     """By a bet on it, surely (power 0.999), with 40000 calls of the case where it is farthest from the target."""
     case = max((case for case in KNOWN if name in case.suspects), key=partial(divergence, name))
@@ -189,7 +189,7 @@ def test_the_bug_without_a_law_emits_no_sequences() -> None:
 
 
 def test_numbers_of_bugs() -> None:
-    numbers = {bug.mutant for bug in SUSPECTS.values()} | {bug.mutant for bug in NOISY_SUSPECTS.values()}
+    numbers = {bug.mutant for bug in MUTANTS.values()} | {bug.mutant for bug in NOISY_SUSPECTS.values()}
     assert numbers == set(map(str, [1, 2, *range(4, 10), 11, 12, 13, 15, 16, 17, *range(20, 36)]))
 
 
@@ -197,8 +197,8 @@ def test_numbers_of_bugs() -> None:
 def test_merging_states_does_not_change_a_law(name: str) -> None:
     model = named("an end among three tokens of two").model
     asked = Asked(model, 3, model.eos)
-    whole = outcomes(partial(TRAPS[name].run, asked))
-    assert TRAPS[name].law(asked) == pytest.approx(whole)
+    whole = outcomes(partial(CORRECT[name].run, asked))
+    assert CORRECT[name].law(asked) == pytest.approx(whole)
 
 
 # Enumeration of somebody's code, and what is said of it ------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_merging_states_does_not_change_a_law(name: str) -> None:
 @pytest.mark.parametrize("name", ["drafts, ratio and residual", "two distinct candidates"])
 def test_a_correct_decoder_is_enumerated(name: str) -> None:
     case = named("two tokens of two")
-    found = exactly(0, case, playing(TRAPS[name]), np.random.default_rng(0))
+    found = exactly(0, case, playing(CORRECT[name]), np.random.default_rng(0))
     assert found is not None
     assert not found.deviates
     assert tv(found.law, case.events[0].law) < 1e-9
@@ -216,7 +216,7 @@ def test_a_correct_decoder_is_enumerated(name: str) -> None:
 @pytest.mark.parametrize("name", ["residual drawn from p", "rejected token kept in the cache"])
 def test_a_wrong_decoder_is_enumerated(name: str) -> None:
     case = named("two tokens of two")
-    found = exactly(0, case, playing(SUSPECTS[name].run), np.random.default_rng(0))
+    found = exactly(0, case, playing(MUTANTS[name].run), np.random.default_rng(0))
     assert found is not None
     assert found.deviates
     assert tv(found.law, case.suspects[name]) < 1e-9
@@ -282,4 +282,4 @@ def test_large_cases_have_no_script() -> None:
 
 
 def test_noisy_decoders_are_named() -> None:
-    assert not (NOISY_SUSPECTS.keys() | NOISY_TRAPS.keys()) & (SUSPECTS.keys() | TRAPS.keys())
+    assert not (NOISY_SUSPECTS.keys() | NOISY_TRAPS.keys()) & (MUTANTS.keys() | CORRECT.keys())

@@ -20,7 +20,7 @@ from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding, call
 from simlab.certify.engine.tasks import Sample
 from simlab.decoders import Decoder, make_decoder, run
 from simlab.mutants.decoders import TailRelabelled
-from simlab.mutants.generation import NOISY_SUSPECTS, NOISY_TRAPS, SUSPECTS, TRAPS
+from simlab.mutants.generation import CORRECT, MUTANTS, NOISY_SUSPECTS, NOISY_TRAPS
 from simlab.mutants.loops import playing
 from simlab.processes import Process, TableProcess
 from simlab.randomness import Tape
@@ -62,9 +62,9 @@ def of_simlab(decoder: Decoder[Any], drafts: bool = False) -> Function:
     return decode
 
 
-@pytest.mark.parametrize("name", [*TRAPS, *NOISY_TRAPS])
+@pytest.mark.parametrize("name", [*CORRECT, *NOISY_TRAPS])
 def test_correct_decoders_pass(name: str) -> None:
-    function = playing(TRAPS[name]) if name in TRAPS else NOISY_TRAPS[name]
+    function = playing(CORRECT[name]) if name in CORRECT else NOISY_TRAPS[name]
     assert found(function, 150) is None
 
 
@@ -91,7 +91,7 @@ def test_most_bugs_are_easy() -> None:
 def test_bugs_are_found(name: str) -> None:
     """As soon as planned."""
     case, calls = EASY[name]
-    assert found(playing(SUSPECTS[name].run), calls, [case]) is not None
+    assert found(playing(MUTANTS[name].run), calls, [case]) is not None
 
 
 @pytest.mark.parametrize("name", NOISY_SUSPECTS)
@@ -123,7 +123,7 @@ def test_a_control_is_found() -> None:
 
 
 def test_a_wrong_decoder_gets_a_certificate_that_says_so() -> None:
-    certificate = certify(playing(SUSPECTS["rejected token kept in the cache"].run), "decode", budget=4, processes=1)
+    certificate = certify(playing(MUTANTS["rejected token kept in the cache"].run), "decode", budget=4, processes=1)
     assert certificate.verdict == "lossy"
     assert certificate.failure is not None
     assert "rejected token kept in the cache" in certificate.failure.known
@@ -135,7 +135,7 @@ def test_a_wrong_decoder_gets_a_certificate_that_says_so() -> None:
 @pytest.mark.parametrize(
     ("decode", "told"),
     [
-        (playing(SUSPECTS["end of the sequence inside a block missed"].run), "tokens behind eos"),
+        (playing(MUTANTS["end of the sequence inside a block missed"].run), "tokens behind eos"),
         (lambda model, length, rng, eos=None: [0] * (length - 1), "expected"),
         (lambda model, length, rng, eos=None: [int(model((7,)).argmax())] * length, "token 7; expected 0 to"),
     ],

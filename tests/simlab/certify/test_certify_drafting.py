@@ -11,10 +11,10 @@ import pytest
 
 from simlab.certify import certify
 from simlab.certify.contracts.drafting import both_ends, cases, simplest
-from simlab.certify.engine.coins import Thrown
+from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.shrink import tv
 from simlab.mutants.drafters import (
-    SUSPECTS,
+    MUTANTS,
     bfloat16,
     lossless,
     of_accumulated_cdf,
@@ -29,7 +29,7 @@ SMALL = [case for case in cases() if case.small]
 
 
 def ours(q: Any, rng: np.random.Generator) -> tuple[int, ...]:
-    return lossless(q, Thrown(rng))
+    return lossless(q, SampledCoins(rng))
 
 
 @pytest.mark.parametrize("case", [*SMALL, *both_ends()], ids=lambda case: case.name)
@@ -40,12 +40,12 @@ def test_the_right_one_draws_what_is_declared(case):
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
 def test_laws_of_bugs_are_what_the_code_draws(case):
     """The law that is worked out for any vocabulary, against the code along all its branches."""
-    for name, suspect in SUSPECTS.items():
+    for name, suspect in MUTANTS.items():
         followed = case.law_of(exact_law(suspect.run, case.q))
         np.testing.assert_allclose(case.law_under(name), followed, atol=1e-12, err_msg=name)
 
 
-@pytest.mark.parametrize("name", SUSPECTS)
+@pytest.mark.parametrize("name", MUTANTS)
 def test_every_bug_is_seen_within_a_minute(name):
     assert told_apart(cases(), name) <= REACHABLE
 
@@ -90,7 +90,7 @@ def test_a_right_one_passes():
 
 @pytest.mark.parametrize("name", ["one uniform for all positions", "rows of q one position too late"])
 def test_wrong_ones_are_found_exactly_and_recognised(name):
-    found = certify(lambda q, rng: SUSPECTS[name].run(q, Thrown(rng)), "draft", calls=64, processes=0)
+    found = certify(lambda q, rng: MUTANTS[name].run(q, SampledCoins(rng)), "draft", calls=64, processes=0)
     assert found.verdict == "lossy"
     assert found.failure is not None
     assert name in found.failure.known

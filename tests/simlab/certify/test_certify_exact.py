@@ -15,7 +15,7 @@ from simlab.certify.contracts.base import Broken, Function, Successive, as_emitt
 from simlab.certify.contracts.battery import large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, joint, windows
 from simlab.certify.contracts.registry import CONTRACTS
-from simlab.certify.engine.coins import Coins, Followed, Thrown, outcomes
+from simlab.certify.engine.coins import Coins, EnumeratedCoins, SampledCoins, outcomes
 from simlab.certify.engine.evidence import Evidence, calls_needed, divergence, recognised
 from simlab.certify.engine.exact import AtTheEdge, check_edges, exactly
 from simlab.certify.engine.scripted import (
@@ -29,8 +29,8 @@ from simlab.certify.engine.scripted import (
     possible_edges,
 )
 from simlab.mutants.catalogue import Implementation, bugs, correct
-from simlab.mutants.random_numbers import BUGS, TRAPS, Buffered, plain
-from simlab.mutants.verifiers import SUSPECTS, excess, lossless
+from simlab.mutants.random_numbers import BUGS, CORRECT, Buffered, plain
+from simlab.mutants.verifiers import MUTANTS, excess, lossless
 
 pytestmark = pytest.mark.exact
 
@@ -121,11 +121,11 @@ def test_thrown_and_followed_coins_agree() -> None:
     """A uniform goes to the piece in which it lies."""
     rng = np.random.default_rng(0)
     for weights in (np.array([0.2, 0.0, 0.8]), np.array([0.0, 1.0, 3.0]), np.array([1.0, 0.0])):
-        coins = Followed(())
+        coins = EnumeratedCoins(())
         coins.invert(coins.uniform(), weights)
         possible = {coins.answers[0], *(answers[0] for answers in coins.untried)}
         assert possible == set(np.flatnonzero(weights).tolist())
-        assert {Thrown(rng).invert(u, weights) for u in (0.0, HIGHEST, *rng.random(50))} == possible
+        assert {SampledCoins(rng).invert(u, weights) for u in (0.0, HIGHEST, *rng.random(50))} == possible
 
 
 # Somebody's code, enumerated -----------------------------------------------------------------------------------
@@ -221,15 +221,15 @@ def check_all_edges(verify: Function) -> None:
 NOT_ENUMERATED = ("exponential coins and Gumbel noise", "uniforms kept for later calls")
 
 
-@pytest.mark.parametrize("name", [name for name in TRAPS if name not in NOT_ENUMERATED])
+@pytest.mark.parametrize("name", [name for name in CORRECT if name not in NOT_ENUMERATED])
 def test_correct_verifiers_have_exactly_the_target_law(name: str) -> None:
     rng = np.random.default_rng(0)
     for number, case in enumerate(verifying.cases()[:12]):
-        found = exactly(number, case, TRAPS[name], rng)
+        found = exactly(number, case, CORRECT[name], rng)
         assert found is not None, f"{case.name}: an enumeration that predicts what it does"
         assert not found.deviates
         assert abs(found.law - case.events[0].law).sum() / 2 < (1e-6 if "single precision" in name else 1e-12)
-    check_all_edges(TRAPS[name])
+    check_all_edges(CORRECT[name])
 
 
 @pytest.mark.parametrize("filled", [False, True])
@@ -244,15 +244,15 @@ def test_uniforms_kept_for_later_calls_are_no_law(filled: bool) -> None:
         assert exactly(number, edge, Buffered(40), np.random.default_rng(0)) is None
 
 
-@pytest.mark.parametrize("name", SUSPECTS)
+@pytest.mark.parametrize("name", MUTANTS)
 def test_enumeration_recognises_every_bug_of_one_law(name: str) -> None:
     """Those whose law it is: what is enumerated is what was computed for the bug itself."""
     rng, cases = np.random.default_rng(0), verifying.cases()
     if name == "bonus token written twice":  # no valid output
         with pytest.raises(AtTheEdge, match="returns 3 tokens"):
-            exactly(0, cases[0], plain(SUSPECTS[name].run), rng)
+            exactly(0, cases[0], plain(MUTANTS[name].run), rng)
         return
-    found = [exactly(number, cases[number], plain(SUSPECTS[name].run), rng) for number in (0, 3, 4, 6, 8, 11)]
+    found = [exactly(number, cases[number], plain(MUTANTS[name].run), rng) for number in (0, 3, 4, 6, 8, 11)]
     if name == "verified by argmax":  # no coin is asked for, so that nothing is enumerated
         assert found == [None] * len(found)
         return
@@ -330,7 +330,7 @@ def test_the_lossless_verifier_has_the_target_law_in_every_small_case() -> None:
         assert law == pytest.approx(joint(block).law(block), abs=1e-14)
 
 
-@pytest.mark.parametrize("name", [name for name in SUSPECTS if name != "bonus token written twice"])
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name != "bonus token written twice"])
 def test_every_bug_of_one_law_is_seen_in_time(name: str) -> None:
     """With power 0.999 by at most 60,000 calls of one case, which a minute holds."""
     cases = verifying.cases()

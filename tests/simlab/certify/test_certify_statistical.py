@@ -21,19 +21,19 @@ from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.shrink import smallest_wrong
 from simlab.mutants.catalogue import Implementation, bugs, correct
-from simlab.mutants.random_numbers import BUGS, TRAPS, plain
-from simlab.mutants.verifiers import SUSPECTS
+from simlab.mutants.random_numbers import BUGS, CORRECT, plain
+from simlab.mutants.verifiers import MUTANTS
 
 pytestmark = pytest.mark.statistical
 
-LOSSLESS = TRAPS["all coins and residuals at once"]
+LOSSLESS = CORRECT["all coins and residuals at once"]
 SAMPLED = Hidden(LOSSLESS)  # nothing is enumerated, which takes seconds
 NOT_ABOVE = "coin <= ratio where the ratio is 0"
 CALLS = 200  # of each case
 
 
 def wrong(name: str) -> Any:
-    return plain(SUSPECTS[name].run)
+    return plain(MUTANTS[name].run)
 
 
 def quick(function: Any, **options: Any) -> Certificate:

@@ -19,7 +19,7 @@ from simlab.continuous import residual
 from simlab.continuous import tape as tape_of_tokens
 from simlab.continuous.compiled import rules as compiled_rules
 from simlab.continuous.compiled import run, simulate
-from simlab.continuous.decoders import Decoded, Fate, InPlace, Truncating
+from simlab.continuous.decoders import Decoded, InPlace, Outcome, Truncating
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim, ddpm, learned_range, noiseless_end, schedule
 from simlab.continuous.models.sequences import Tokens
@@ -153,19 +153,19 @@ def test_every_fate_is_met(decoder: Truncating | InPlace) -> None:
     rule = TwoPath(aligned=False)
     found = simulate(decoder, *pair("exact"), rule, Tape(SEED, 400))
     met = set(np.unique(found.fate))
-    assert met == set(Fate) - ({Fate.TARGET} if isinstance(decoder, InPlace) and not decoder.prefill else set())
+    assert met == set(Outcome) - ({Outcome.TARGET} if isinstance(decoder, InPlace) and not decoder.prefill else set())
     assert found.trials.max() == 30
     assert np.isnan(found.tokens).any()
     assert same(found, decoder.run(*pair("exact"), rule, Tape(SEED, 400)))
 
-    missing = found.fate == Fate.MISSING
+    missing = found.fate == Outcome.MISSING
     assert np.isnan(found.tokens[missing]).all()
-    assert (np.isnan(found.tokens).all(axis=2) == missing | (found.fate == Fate.EXHAUSTED)).all()
+    assert (np.isnan(found.tokens).all(axis=2) == missing | (found.fate == Outcome.EXHAUSTED)).all()
     assert (found.trials[missing] == 0).all()
     first = missing.argmax(axis=1)[missing.any(axis=1)]
-    assert (found.fate[missing.any(axis=1), first - 1] == Fate.EXHAUSTED).all()
+    assert (found.fate[missing.any(axis=1), first - 1] == Outcome.EXHAUSTED).all()
     assert (np.diff(missing.astype(int), axis=1) >= 0).all(), "once a sequence has ended nothing is made"
-    judged = [(found.fate == fate).sum() for fate in (Fate.KEPT, Fate.REPLACED, Fate.EXHAUSTED)]
+    judged = [(found.fate == fate).sum() for fate in (Outcome.KEPT, Outcome.REPLACED, Outcome.EXHAUSTED)]
     assert found.acceptance == pytest.approx(judged[0] / sum(judged))
 
 

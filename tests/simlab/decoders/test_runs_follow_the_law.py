@@ -65,8 +65,8 @@ def test_every_pair_of_decoder_and_rule_follows_its_exact_law() -> None:
 
 
 WRONG = {
-    "one coin for all positions": (controls.WithChance(Sjd(2), controls.OneCoin), Speculative(), Sjd(2)),
-    "one uniform for all draws": (controls.WithChance(Sjd(2), controls.OneUniform), Speculative(), Sjd(2)),
+    "one coin for all positions": (controls.WithRandomness(Sjd(2), controls.OneCoin), Speculative(), Sjd(2)),
+    "one uniform for all draws": (controls.WithRandomness(Sjd(2), controls.OneUniform), Speculative(), Sjd(2)),
     "tail drawn again, q stale": (controls.TailStale(2), Speculative(), Sjd(2)),
     "residual = p": (Sjd(2), controls.ResidualIsTarget(), Sjd(2)),
     "bonus from the residual": (controls.BonusFromResidual(2), Speculative(), make_decoder("speculative", gamma=2)),

@@ -119,24 +119,24 @@ def test_twisted_chance_is_seen_at_every_window(bug: type[controls.Twisted]) -> 
     """Except where it is no bug: with a single coin there is nothing to share."""
     for window in (1, 2, 3):
         harmless = bug is controls.OneCoin and window == 1
-        assert (deviation(controls.WithChance(make_decoder("sjd", window=window), bug)) == 0) == harmless
+        assert (deviation(controls.WithRandomness(make_decoder("sjd", window=window), bug)) == 0) == harmless
 
 
 def test_one_coin_by_hand() -> None:
     """Ratios 1/2, 1/4, 1 under one coin: kept 0, 1, 3 with 1/2, 1/4, 1/4; with a coin each 1/2, 3/8, 1/8."""
-    chance = Recording()
-    controls.OneCoin(chance).accept_prefix(np.array([[F(1, 2), F(1, 4), F(1)]]), np.array([0]))
-    assert chance.probability == [F(1, 2), F(1, 2), F(1)]
+    randomness = Recording()
+    controls.OneCoin(randomness).accept_prefix(np.array([[F(1, 2), F(1, 4), F(1)]]), np.array([0]))
+    assert randomness.probability == [F(1, 2), F(1, 2), F(1)]
 
 
 def test_one_uniform_by_hand() -> None:
     """(1/2, 1/2) and (1/4, 3/4) from one uniform: 00 below 1/4, 01 below 1/2, 11 above."""
-    chance = Recording()
+    randomness = Recording()
     pairs = [(F(1, 2), F(1, 2)), (F(1, 4), F(3, 4))]
     drawn = []
-    for chance.piece in range(4):
-        drawn.append(controls.OneUniform(chance).draw(np.array([pairs]), np.array([0]), None).tolist()[0])
-    assert chance.pmf == [F(1, 4), F(1, 4), F(1, 2), 0]
+    for randomness.piece in range(4):
+        drawn.append(controls.OneUniform(randomness).draw(np.array([pairs]), np.array([0]), None).tolist()[0])
+    assert randomness.pmf == [F(1, 4), F(1, 4), F(1, 2), 0]
     assert drawn[:3] == [[0, 0], [0, 1], [1, 1]]
 
 

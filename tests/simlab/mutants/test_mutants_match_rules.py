@@ -61,7 +61,7 @@ def test_acceptance_and_residual_are_those_of_the_rule() -> None:
 
 @pytest.mark.parametrize("control", SAME)
 def test_bugs_have_the_laws_of_the_controls(control: str) -> None:
-    verify = verifying.SUSPECTS[SAME[control]].run
+    verify = verifying.MUTANTS[SAME[control]].run
     differing = 0
     for p, q in pairs():
         law = first_token(verify, p, q)

@@ -61,7 +61,7 @@ def caught(right: dict[Any, Any], wrong: dict[Any, Any], seen: dict[Any, int]) -
 
 def test_a_tape_that_forgets_the_position() -> None:
     """One coin for a scan, and one uniform for all draws of a call."""
-    broken = controls.WithChance(controls.WithChance(Sjd(2), controls.OneCoin), controls.OneUniform)
+    broken = controls.WithRandomness(controls.WithRandomness(Sjd(2), controls.OneCoin), controls.OneUniform)
     seen = observed(Sjd(2), LOSSLESS, PositionForgotten)
     caught(laws(Sjd(2), LOSSLESS)["sequences"], laws(broken, LOSSLESS)["sequences"], seen["sequences"])
     assert GTest(laws(broken, LOSSLESS)["steps"]).p_value(seen["steps"]) > FALSE_ALARMS
@@ -97,12 +97,12 @@ class OneCoinForSiblings(controls.Twisted):
     def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
         lowest = self.lowest if lane else probability * 0
         self.lowest = np.maximum(lowest, probability)
-        return self.chance.accept((self.lowest - lowest) / np.where(lowest < 1, 1 - lowest, 1), position, lane)
+        return self.randomness.accept((self.lowest - lowest) / np.where(lowest < 1, 1 - lowest, 1), position, lane)
 
 
 def test_a_tape_that_forgets_the_lane() -> None:
     right = SjdPd(2, initial="sample-left", candidates=2, depth=2)
-    broken = controls.WithChance(right, OneCoinForSiblings)
+    broken = controls.WithRandomness(right, OneCoinForSiblings)
     seen = observed(right, LOSSLESS, LaneForgotten)["sequences"]
     caught(laws(right, LOSSLESS)["sequences"], laws(broken, LOSSLESS)["sequences"], seen)
 

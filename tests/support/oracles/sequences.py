@@ -126,7 +126,7 @@ def block_law(world: TableProcess, draft: TableProcess, rule: SlowRule, gamma: i
 
 
 def jacobi_law(world: TableProcess, window: int) -> Laws:
-    """Jacobi iteration, every token drawn with new randomness at every iteration."""
+    """Jacobi iteration, every token drawn with new chance at every iteration."""
     size, length = world.vocabulary, world.length
 
     def step(prefix: Tokens, drafts: Tokens) -> Iterator[tuple[Any, Fraction]]:

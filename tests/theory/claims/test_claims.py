@@ -16,7 +16,7 @@ import pytest
 
 from tests.support import oracles
 from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding, combined, find
-from theory.claims.base import Claim, caught, needed, plain, require
+from theory.claims.base import Claim, plain, rejects_mutants, require, require_found
 
 pytestmark = pytest.mark.exact
 
@@ -158,13 +158,13 @@ def test_a_claim_is_refuted_if_a_part_the_paper_states_is() -> None:
 
 
 def test_a_control_that_passes_fails_the_check() -> None:
-    assert caught({"bug": 1}, float, "it").kind == "control"
+    assert rejects_mutants({"bug": 1}, float, "it").kind == "control"
     with pytest.raises(CheckFailed, match="the check of it does not see: no bug"):
-        caught({"bug": 1, "no bug": 0}, float, "it")
+        rejects_mutants({"bug": 1, "no bug": 0}, float, "it")
     with pytest.raises(CheckFailed, match="why"):
         require(False, "why")
     with pytest.raises(CheckFailed, match="nothing"):
-        needed(None, "nothing")
+        require_found(None, "nothing")
 
 
 def test_plain_values_are_json() -> None:

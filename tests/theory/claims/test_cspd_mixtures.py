@@ -126,7 +126,7 @@ def ratio_of(name: str, i: int, j: int, x: Any) -> Any:
 def test_speculation_token_by_token(ratio: Ratio) -> None:
     count, limit = 60, 4
     made = speculate(TARGET, DRAFT, ratio, Tape(8, count), np.full(count, 5), limit)
-    fates = set()
+    outcomes = set()
     for row in range(count):
         tape, at = Tape(8, [row]), np.array([5])
 
@@ -152,8 +152,8 @@ def test_speculation_token_by_token(ratio: Ratio) -> None:
         assert made.trials[row] == trials
         assert made.found[row] == (token == token)
         np.testing.assert_allclose(made.tokens[row, 0], token, rtol=1e-12)
-        fates.add((bool(kept), token == token))
-    assert fates == {(True, True), (False, True), (False, False)}
+        outcomes.add((bool(kept), token == token))
+    assert outcomes == {(True, True), (False, True), (False, False)}
 
 
 # The law -----------------------------------------------------------------------------------------------------------

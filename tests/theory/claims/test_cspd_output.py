@@ -11,9 +11,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from simlab.continuous import Fate, InPlace, Truncating, affine, make_pair
+from simlab.continuous import InPlace, Outcome, Truncating, affine, make_pair
 from simlab.continuous.rules import LastStep, Marginal, Path, VarianceProduct
-from simlab.continuous.rules.base import Seen
+from simlab.continuous.rules.base import TrajectoryPair
 from simlab.randomness import Tape
 from theory.claims import CLAIMS, CheckFailed, Finding
 from theory.claims.cspd import alignment as cspd_alignment
@@ -129,19 +129,19 @@ def test_the_even_pair_has_what_it_is_asked_for() -> None:
 # Broken on purpose ---------------------------------------------------------------------------------------------------
 
 
-def _inflated(self: LastStep, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+def _inflated(self: LastStep, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
     return seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0]) + log(1.05)
 
 
-def _deflated(self: LastStep, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+def _deflated(self: LastStep, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
     return _inflated(self, seen, candidate) - 2 * log(1.05)
 
 
-def _without_sigma(self: VarianceProduct, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+def _without_sigma(self: VarianceProduct, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
     return LastStep.log_ratio(self, seen, candidate)
 
 
-def _wider(self: Marginal, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+def _wider(self: Marginal, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
     target, draft = (model.chain.marginal(model.condition) for model in seen)
     return target.log_density(candidate[0]) - draft._replace(covariance=1.1 * draft.covariance).log_density(
         candidate[0]
@@ -225,7 +225,7 @@ def test_proposals_that_run_out_are_a_result() -> None:
     """Sigma = 1/2 and equal last kernels: half of all tokens are never made, and sequences end there."""
     pair = make_pair("affine", steps=2, slope=[0.0, 1.0], sd=[1.0, 2.0], draft_sd=[1.0, 1.0], length=3)
     decoded = Truncating(2, limit=20).run(*pair, VarianceProduct(), Tape(3, 4000))
-    lost = decoded.fate == Fate.EXHAUSTED
+    lost = decoded.outcome == Outcome.EXHAUSTED
     first = lost[:, 0].mean()
     assert abs(first - 0.5) < 6 * 0.5 / np.sqrt(4000)
     assert (decoded.trials[lost] == 20).all()
@@ -244,7 +244,7 @@ def test_blocks_replaced_in_place_end_with_a_token_that_is_missing() -> None:
     assert 0 < over.mean() < 1
     assert missing[over, 2:].all()
     assert (decoded.calls[over] == 1).all()
-    assert (decoded.fate[over, 2:] == Fate.MISSING).all()
+    assert (decoded.outcome[over, 2:] == Outcome.MISSING).all()
     on = ~over & ~missing[:, 3]
     assert (decoded.calls[on] == 3).all()
     assert (missing[on, 0]).any()

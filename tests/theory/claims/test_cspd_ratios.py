@@ -18,7 +18,7 @@ from scipy.stats import multivariate_normal, norm
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, Path, TwoPath, VarianceProduct
-from simlab.continuous.rules.base import Model, Seen
+from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 from tests.theory.claims.test_cspd_paths import changed, hermite
 from theory.claims import CLAIMS, CheckFailed, Finding
 from theory.claims.cspd import bias as cspd_bias
@@ -136,7 +136,7 @@ def slow_log_path(chain: Chain, condition: np.ndarray, states: np.ndarray, end: 
     return float(value)
 
 
-def slow_log_ratio(walks: Walks, seen: Seen, row: int) -> float:
+def slow_log_ratio(walks: Walks, seen: TrajectoryPair, row: int) -> float:
     """Eq. 4: each trajectory under its own model, x_0 that of the draft."""
     end = seen.draft.states[0, row]
     parts = [
@@ -289,7 +289,7 @@ def slow_logs(walks: Walks) -> Logs:
     seen = walks.seen(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
     rows = range(seen.draft.states.shape[1])
 
-    def mean(chain: Chain, k: int, walked: Model, ends: np.ndarray) -> float:
+    def mean(chain: Chain, k: int, walked: Trajectory, ends: np.ndarray) -> float:
         values = [slow_log_path(chain, walks.given[k], walked.states[:, row], ends[row]) for row in rows]
         return float(np.mean(values))
 

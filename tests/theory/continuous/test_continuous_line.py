@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from simlab.continuous import Chain, Fate, Truncating, affine, make_pair
+from simlab.continuous import Chain, Outcome, Truncating, affine, make_pair
 from simlab.continuous.models.diffusion import noiseless_end
 from simlab.continuous.rules import LastStep, Marginal, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
 from simlab.randomness import Tape
@@ -94,7 +94,7 @@ def simulated(rule: Rule, target: Chain, draft: Chain, count: int, limit: int) -
     pair = make_pair("affine", steps=4)
     models = [_Fixed(model, chain) for model, chain in zip(pair, (target, draft), strict=True)]
     found = Truncating(1, limit=limit).run(*models, rule, Tape(11, count))
-    return found.tokens[:, 0, 0], found.fate[:, 0]
+    return found.tokens[:, 0, 0], found.outcome[:, 0]
 
 
 def _Fixed(model: object, chain: Chain) -> object:
@@ -122,12 +122,12 @@ def test_decoders_follow_the_laws(name: str) -> None:
         if isinstance(rule, TwoPath)
         else emitted(target, draft, NOWHERE, rule, limit)
     )
-    tokens, fate = simulated(rule, target, draft, 60_000, limit)
-    low, high = proportion_interval(int((fate == Fate.KEPT).sum()), len(fate), 1 - LEVEL)
+    tokens, outcome = simulated(rule, target, draft, 60_000, limit)
+    low, high = proportion_interval(int((outcome == Outcome.KEPT).sum()), len(outcome), 1 - LEVEL)
     assert low <= law.kept <= high
-    low, high = proportion_interval(int((fate == Fate.EXHAUSTED).sum()), len(fate), 1 - LEVEL)
+    low, high = proportion_interval(int((outcome == Outcome.EXHAUSTED).sum()), len(outcome), 1 - LEVEL)
     assert low <= law.unfinished <= high
-    done = tokens[fate != Fate.EXHAUSTED]
+    done = tokens[outcome != Outcome.EXHAUSTED]
     counts = np.bincount(np.searchsorted(cut_points(law), done), minlength=16)
     test = GTest(np.full(16, 1 / 16))
     assert test.detectable(len(done), LEVEL, 0.999) < 0.03

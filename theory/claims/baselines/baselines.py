@@ -22,7 +22,18 @@ from theory.candidates import (
     optimal_acceptance,
     optimal_transport,
 )
-from theory.claims.base import Claims, Evidence, Finding, caught, first, needed, numbers, require, shown, shown_row
+from theory.claims.base import (
+    Claims,
+    Evidence,
+    Finding,
+    first,
+    fmt,
+    fmt_row,
+    numbers,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, deviation, mean, sequence_law, step_law, target_law
@@ -77,7 +88,9 @@ def block_lossless(seed: int) -> Finding:
             Evidence(
                 "enumeration", f"sequence law of the target in rationals for {len(tried)} cases (largest TV {worst})"
             ),
-            caught({"count off by one": lambda g: controls.WithChance(Block(g), _OneMore)}, gap, "the law of blocks"),
+            rejects_mutants(
+                {"count off by one": lambda g: controls.WithRandomness(Block(g), _OneMore)}, gap, "the law of blocks"
+            ),
         ],
     )
 
@@ -86,7 +99,7 @@ class _OneMore(controls.Twisted):
     """Reports the coin of a prefix for the next longer one."""
 
     def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
-        heads = self.chance.accept(probability, position, lane)
+        heads = self.randomness.accept(probability, position, lane)
         moved = heads.copy()
         moved[:, 1:] = heads[:, :-1] | heads[:, 1:]
         return moved
@@ -128,7 +141,7 @@ def block_tokens(seed: int) -> Finding:
                 f"{float(max(ahead)):.4f}; p = (1/3, 2/3), q = (2/3, 1/3), two drafts: 10/9 kept by token, 11/9 by "
                 "block",
             ),
-            caught(
+            rejects_mutants(
                 {"drafts after a coin that fails are dropped": _Shortest},
                 lambda m: -min(lead(m)),
                 "the number of tokens",
@@ -140,13 +153,13 @@ def block_tokens(seed: int) -> Finding:
 class _Shortest(Block):
     """Keeps drafts only up to the first prefix whose coin fails."""
 
-    def verify(self, rule: Any, p: Any, q: Any, x: Any, chance: Any, position: Any, among: Any = None) -> Any:
-        return super().verify(rule, p, q, x, _UpToFirst(chance), position, among)
+    def verify(self, rule: Any, p: Any, q: Any, x: Any, randomness: Any, position: Any, among: Any = None) -> Any:
+        return super().verify(rule, p, q, x, _UpToFirst(randomness), position, among)
 
 
 class _UpToFirst(controls.Twisted):
     def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
-        return np.logical_and.accumulate(self.chance.accept(probability, position, lane), axis=1)
+        return np.logical_and.accumulate(self.randomness.accept(probability, position, lane), axis=1)
 
 
 def _iid(row: tuple[Fraction, ...]) -> TableProcess:
@@ -203,7 +216,7 @@ def optimal_candidates(seed: int) -> Finding:
                 f"{len(tried)} cases, V = 2 to 5, K = 1 to 3: equal to the linear program (largest difference "
                 f"{linear:.1e}) and, for K = 1, to 1 - TV; verification in turn keeps at most that",
             ),
-            caught({"ratio times 1.01": controls.inflated_ratio()}, beyond, "the optimum"),
+            rejects_mutants({"ratio times 1.01": controls.inflated_ratio()}, beyond, "the optimum"),
         ],
     )
 
@@ -248,7 +261,7 @@ def frontier_candidates(seed: int) -> Finding:
                 "a law moved by 1/10 as in the proof has an optimum larger by 1/10 (largest difference "
                 f"{reached:.1e})",
             ),
-            caught(
+            rejects_mutants(
                 {"optimum + TV/2": Fraction(1, 2)},
                 lambda share: max(beyond(rule, share) for rule in rules),
                 "the frontier",
@@ -287,7 +300,7 @@ def frontier_naive(seed: int) -> Finding:
     """Verification in turn is not the best lossless method (pac.optimal). A method that is gains acceptance over it and
     spends nothing.
     """
-    found = needed(
+    found = require_found(
         smallest_violation(pairs, lambda e: shortfall(*e) > 0, seed, ((3, 1), (3, 2), (3, 4))),
         "verification in turn is optimal on every pair tried",
     )
@@ -297,8 +310,7 @@ def frontier_naive(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"p = {shown_row(p)}, q = {shown_row(q)}, K = 2: optimal transport gains "
-                f"{shown(shortfall(p, q))} at TV 0",
+                f"p = {fmt_row(p)}, q = {fmt_row(q)}, K = 2: optimal transport gains {fmt(shortfall(p, q))} at TV 0",
                 numbers("speculative", {"candidates": 2}, p=p, q=q, gained=shortfall(p, q), tv=Fraction(0)),
             )
         ],
@@ -331,7 +343,7 @@ def optimal_lossy(seed: int) -> Finding:
         "holds" if worst == 0 else "refuted",
         [
             Evidence("identity", f"TV and acceptance as stated, in rationals, on {len(tried)} pairs and four budgets"),
-            caught({"amplify by 1 + s": lambda s: controls.Amplify(1 + s)}, gap, "TV and acceptance"),
+            rejects_mutants({"amplify by 1 + s": lambda s: controls.Amplify(1 + s)}, gap, "TV and acceptance"),
         ],
     )
 
@@ -372,10 +384,12 @@ def processors(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 "sequence law of the processed target in rationals (guidance 2, temperature 1/2, top-3, top-p 4/5; "
-                f"largest TV {shown(right)}), also for drafts that are greedy and say so, drafts with other "
+                f"largest TV {fmt(right)}), also for drafts that are greedy and say so, drafts with other "
                 "processors, and top-k on the residual",
             ),
-            caught(wrong, lambda make: first(_misses(make(a, b, u), a, u) for a, b, u in found), "the sequence law"),
+            rejects_mutants(
+                wrong, lambda make: first(_misses(make(a, b, u), a, u) for a, b, u in found), "the sequence law"
+            ),
         ],
     )
 

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from simlab.continuous import Decoded, Fate, Pair, Truncating, affine, make_pair
+from simlab.continuous import Decoded, Outcome, Pair, Truncating, affine, make_pair
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, Path, Rule, TwoPath
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require
+from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.gaussian_overlap import kept_by_last_step, kept_over
 from theory.continuous.joint_gaussian import last_means, log_sigma
@@ -82,7 +82,7 @@ def always(seed: int) -> Finding:
 
 def _interval(decoded: Decoded) -> tuple[float, float]:
     """An interval for the acceptance of the first token, of coverage 1 - 1e-6."""
-    kept = decoded.fate[:, 0] == Fate.KEPT
+    kept = decoded.outcome[:, 0] == Outcome.KEPT
     return proportion_interval(int(kept.sum()), len(kept), 1 - 1e-6)
 
 
@@ -166,7 +166,7 @@ def centred(seed: int) -> Finding:
                 f"{len(ratios)} pairs: shared noise keeps {min(ratios):.2f} to {max(ratios):.2f} times as much; quadra"
                 f"ture is within {far:.0e} of the closed form",
             ),
-            caught(away, lowers, "acceptance"),
+            rejects_mutants(away, lowers, "acceptance"),
         ],
     )
 

@@ -12,8 +12,8 @@ from scipy.special import erfcx
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import Path, TwoPath
-from simlab.continuous.rules.base import Seen
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from simlab.continuous.rules.base import TrajectoryPair
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.claims.cspd.ratios import mean_ratio
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.paths import Walks, apart, on_the_line, random_chains, under
@@ -52,16 +52,16 @@ def near(target: Chain, draft: Chain, delta: float) -> Chain:
     )
 
 
-def shared_end(seen: Seen) -> np.ndarray:
+def shared_end(seen: TrajectoryPair) -> np.ndarray:
     """Yp - Yq ``[T + 1, B, d]``; both end in the draft."""
     away = seen.target.states - seen.draft.states
     return np.concatenate([np.zeros_like(away[:1]), away[1:]])
 
 
-def first_order(walks: Walks, away: Callable[[Seen], np.ndarray]) -> float:
+def first_order(walks: Walks, away: Callable[[TrajectoryPair], np.ndarray]) -> float:
     """E_q[grad p(Yq)' (Yp - Yq) / q(Yq)], the means of what is quadratic in the noise by those of exponentials."""
 
-    def along(seen: Seen) -> np.ndarray:
+    def along(seen: TrajectoryPair) -> np.ndarray:
         """grad log p(Yq)' (Yp - Yq): differences of a quadratic are exact."""
         step, model = away(seen), seen.target
         ends = [under(model.chain, model.condition, seen.draft.states + sign * step) for sign in (1, -1)]
@@ -93,7 +93,7 @@ def eq_15_first_order(seed: int) -> Finding:
     """
     tried = [case for case in random_chains(seed, 24) if case[0].steps > 1]
 
-    def left(away: Callable[[Seen], np.ndarray], delta: float) -> float:
+    def left(away: Callable[[TrajectoryPair], np.ndarray], delta: float) -> float:
         """What the bias is beside its first order, over delta; the largest."""
         found = []
         for p, q, (given, other) in tried:
@@ -101,15 +101,15 @@ def eq_15_first_order(seed: int) -> Finding:
             found.append(abs(mean_ratio(TwoPath(aligned=True), walks) - 1 - first_order(walks, away)) / delta)
         return max(found)
 
-    def stays(away: Callable[[Seen], np.ndarray]) -> float:
+    def stays(away: Callable[[TrajectoryPair], np.ndarray]) -> float:
         """What is left for a tenth of the distance, over what is left; 0 where that is about a tenth as well."""
         far, close = (left(away, delta) for delta in NEARBY)
         return close / far if close > 0.2 * far else 0.0
 
-    def inverted(seen: Seen) -> np.ndarray:
+    def inverted(seen: TrajectoryPair) -> np.ndarray:
         return -shared_end(seen)
 
-    def own_end(seen: Seen) -> np.ndarray:
+    def own_end(seen: TrajectoryPair) -> np.ndarray:
         return seen.target.states - seen.draft.states
 
     off = stays(shared_end)
@@ -121,16 +121,16 @@ def eq_15_first_order(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"{len(tried)} random pairs of 2 to 4 steps, diagonal and dense: what the bias is beside E_q[grad p' "
-                f"(Yp - Yq) / q] is at most {shown(left(shared_end, NEARBY[0]))} of delta at delta = {NEARBY[0]}, "
-                f"{shown(left(shared_end, NEARBY[1]))} at {NEARBY[1]}: of second order",
+                f"(Yp - Yq) / q] is at most {fmt(left(shared_end, NEARBY[0]))} of delta at delta = {NEARBY[0]}, "
+                f"{fmt(left(shared_end, NEARBY[1]))} at {NEARBY[1]}: of second order",
             ),
             Evidence(
                 "example",
                 "T = 2, x_2, x_1, x_0 independent, all N(0, 1) but x_1, of deviation sp = 1/10 and (1 + delta) sp: "
-                "eq. 15 over the bias is " + ", ".join(f"{shown(v)} for delta = {d}" for d, v in ratios.items()),
+                "eq. 15 over the bias is " + ", ".join(f"{fmt(v)} for delta = {d}" for d, v in ratios.items()),
                 numbers(sd_p=SP, delta=list(ratios), ratio=list(ratios.values())),
             ),
-            caught(
+            rejects_mutants(
                 {"Yp - Yq inverted": inverted, "each with an x_0 of its own": own_end}, stays, "the bias to first order"
             ),
         ],
@@ -170,18 +170,18 @@ def bound(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "d = 1, T = 2, x_2, x_1, x_0 independent, all N(0, 1) but x_1 of deviation 1/10 (target) and 1/5 "
-                f"(draft): with shared noise the bias is {shown(bias)}; the right side of eq. 15 is {shown(left)}, "
-                f"that of eq. 21 {shown(right)}",
+                f"(draft): with shared noise the bias is {fmt(bias)}; the right side of eq. 15 is {fmt(left)}, "
+                f"that of eq. 21 {fmt(right)}",
                 numbers(sd_p=SP, sd_q=SQ, bias_aligned=bias, eq_15=left, eq_21=right),
             ),
             Evidence(
                 "counterexample",
-                f"the same without shared noise: the bias is infinite, the right side of eq. 20 {shown(unaligned)}",
+                f"the same without shared noise: the bias is infinite, the right side of eq. 20 {fmt(unaligned)}",
                 numbers(sd_p=SP, sd_q=SQ, eq_20=unaligned),
             ),
             Evidence(
                 "counterexample",
-                f"sq = (1 + {delta}) sp, where only the first order counts: eq. 21 is {shown(to_first_order)} of the "
+                f"sq = (1 + {delta}) sp, where only the first order counts: eq. 21 is {fmt(to_first_order)} of the "
                 "bias",
                 numbers(sd_p=SP, delta=delta, eq_21_over_bias=to_first_order),
             ),

@@ -11,8 +11,8 @@ import numpy as np
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import Path, TwoPath
-from simlab.continuous.rules.base import Seen
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from simlab.continuous.rules.base import TrajectoryPair
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.joint_gaussian import last_means
 from theory.continuous.paths import Walks, apart, log_path, on_the_line, random_chains, under
@@ -55,7 +55,7 @@ def logs(walks: Walks) -> Logs:
     """From the log densities themselves, which are quadratics in the noise; entropies from the determinants."""
     target, draft = walks.target, walks.draft
 
-    def under_target(seen: Seen) -> np.ndarray:
+    def under_target(seen: TrajectoryPair) -> np.ndarray:
         return under(target, walks.given[0], seen.draft.states)
 
     base = walks.quadratic(under_target).mean
@@ -140,8 +140,8 @@ def sign(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "d = 1, T = 2, x_1 = e_2 (target) or 2 e_2 (draft), then x_0 = 2 x_1 + e_1: Delta l is -1/2 with "
-                f"shared noise and {shown(own.shared_end)} without, H(q) - H(p) = log 2, and eq. 26 says "
-                f"{shown(aligned.printed)}",
+                f"shared noise and {fmt(own.shared_end)} without, H(q) - H(p) = log 2, and eq. 26 says "
+                f"{fmt(aligned.printed)}",
                 numbers(
                     delta_aligned=Fraction(-1, 2),
                     delta_own=own.shared_end,
@@ -180,7 +180,7 @@ def higher_mean(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "d = 1, T = 2, shared noise, x_1 = 2 e_2 (target) or 2 + e_2 (draft), x_0 = e_1 or 4 e_1: Delta l = "
-                f"1/8 (and {shown(found.own_end)} with an x_0 each), H(q) - H(p) = log 2, but the mean of the "
+                f"1/8 (and {fmt(found.own_end)} with an x_0 each), H(q) - H(p) = log 2, but the mean of the "
                 "two-path ratio is 1/2 and that of the path ratio 1",
                 numbers(delta=Fraction(1, 8), mean_two_path=Fraction(1, 2), mean_path=Fraction(1), own=found.own_end),
             )
@@ -213,7 +213,7 @@ def own_end(seed: int) -> Finding:
         "holds" if worst == 0 else "refuted",
         [
             Evidence("identity", f"equal within {NEAR} on {len(tried)} random pairs, with shared noise and without"),
-            caught(wrong, lambda gap: _worst(list(map(gap, found))), "the mean log ratio"),
+            rejects_mutants(wrong, lambda gap: _worst(list(map(gap, found))), "the mean log ratio"),
         ],
     )
 
@@ -237,8 +237,8 @@ def own_end_sign(seed: int) -> Finding:
     return Finding(
         "holds-under-assumptions" if least >= 0 else "refuted",
         [
-            Evidence("identity", f"{len(more)} random pairs with H(q) >= H(p): Delta l is at least {shown(least)}"),
-            caught({"at least twice KL(q||p)": 2.0}, below, "the sign of Delta l"),
+            Evidence("identity", f"{len(more)} random pairs with H(q) >= H(p): Delta l is at least {fmt(least)}"),
+            rejects_mutants({"at least twice KL(q||p)": 2.0}, below, "the sign of Delta l"),
         ],
     )
 
@@ -316,6 +316,6 @@ def shared_end(seed: int) -> Finding:
                 f"the log densities and the joint law of the last means agree within {NEAR} on {len(tried)} random "
                 "pairs, with all noise shared and with none",
             ),
-            caught(wrong, deviation, "the mean log ratio with a shared x_0"),
+            rejects_mutants(wrong, deviation, "the mean log ratio with a shared x_0"),
         ],
     )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.continuous import Fate, Pair, Truncating, make_pair
+from simlab.continuous import Outcome, Pair, Truncating, make_pair
 from simlab.continuous.compiled import simulate
 from simlab.continuous.rules import LastStep, Marginal, Path, Rule, VarianceProduct
 from simlab.randomness import Tape
@@ -72,7 +72,7 @@ def judged(pair: Pair, rule: Rule, seed: int) -> Projected:
 def first_tokens(pair: Pair, rule: Rule, seed: int, count: int, prefill: int = 0) -> np.ndarray:
     """``float64[count, d]``: tokens verified by ``rule``, those finished; the target's own with ``prefill`` 1."""
     decoded = simulate(Truncating(1, prefill, limit=5000), *pair, rule, Tape(seed, count))
-    return decoded.tokens[decoded.fate[:, 0] != Fate.EXHAUSTED, 0]
+    return decoded.tokens[decoded.outcome[:, 0] != Outcome.EXHAUSTED, 0]
 
 
 def beside_own(pair: Pair, rule: Rule, seed: int) -> tuple[np.ndarray, np.ndarray]:

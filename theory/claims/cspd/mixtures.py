@@ -18,7 +18,7 @@ from simlab.continuous.models.mixtures import (
 )
 from simlab.randomness import Tape
 from simlab.statistics import GTest
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.continuous.mixture_law import emitted, matched, overlap
 
 CLAIMS = Claims("cspd")
@@ -178,9 +178,9 @@ def densities(seed: int) -> Finding:
             Evidence(
                 "example",
                 f"two modes at -2 and 2 (sd 1/2), a draft with weights 0.4 and 0.6 and modes at -1.8 and 2.2: "
-                f"{shown(rates['itself'])} of drafts are kept; {shown(rates['a normal draft'])} of a normal draft with "
+                f"{fmt(rates['itself'])} of drafts are kept; {fmt(rates['a normal draft'])} of a normal draft with "
                 "the same mean and variance, which draws between the modes. Were both normal, with the variances they "
-                f"have, it would be {shown(rates['normal laws for both'])}: of another target",
+                f"have, it would be {fmt(rates['normal laws for both'])}: of another target",
                 numbers(
                     weights=[0.5, 0.5],
                     means=[-2, 2],
@@ -192,8 +192,10 @@ def densities(seed: int) -> Finding:
                     acceptance_both_normal=rates["normal laws for both"],
                 ),
             ),
-            caught(wrong, lambda ratio: off(ratio, pairs), "the law of the token"),
-            caught({"components weighted": WeightedComponents()}, lambda ratio: alarm(ratio, seed), "tokens of runs"),
+            rejects_mutants(wrong, lambda ratio: off(ratio, pairs), "the law of the token"),
+            rejects_mutants(
+                {"components weighted": WeightedComponents()}, lambda ratio: alarm(ratio, seed), "tokens of runs"
+            ),
         ],
     )
 
@@ -231,10 +233,12 @@ def aligned_components(seed: int) -> Finding:
             seen(Components(), seed),
             Evidence(
                 "example",
-                f"two modes as above: {shown(rate)} of drafts are kept, {shown(overlap(target, draft))} by mixtures",
+                f"two modes as above: {fmt(rate)} of drafts are kept, {fmt(overlap(target, draft))} by mixtures",
                 numbers(acceptance_components=rate, acceptance_densities=overlap(target, draft)),
             ),
-            caught({"with the weights": WeightedComponents()}, lambda ratio: off(ratio, pairs), "the law of the token"),
+            rejects_mutants(
+                {"with the weights": WeightedComponents()}, lambda ratio: off(ratio, pairs), "the law of the token"
+            ),
         ],
     )
 
@@ -277,7 +281,7 @@ def aligned_weights(seed: int) -> Finding:
                 "counterexample",
                 "the same two components, far apart; weights 1/2, 1/2 in the target and 3/4, 1/4 in the draft: the "
                 f"first comes out with probability {by_hand[0]} for 1/2, and {by_hand[2]} of all tokens never end; TV "
-                f"{shown(law.tv)}",
+                f"{fmt(law.tv)}",
                 numbers(
                     weights=[Fraction(1, 2), Fraction(1, 2)],
                     draft_weights=[Fraction(3, 4), Fraction(1, 4)],
@@ -288,14 +292,14 @@ def aligned_weights(seed: int) -> Finding:
             ),
             Evidence(
                 "exact-small-scale",
-                f"the two modes of above, where everything ends: TV {shown(other.tv)} from the target, and "
+                f"the two modes of above, where everything ends: TV {fmt(other.tv)} from the target, and "
                 f"{other.trials:.2f} proposals a token",
             ),
             Evidence(
                 "simulation",
                 f"first, second and unfinished after {limit} proposals as by hand ({test.stated(count, FALSE_ALARMS)})",
             ),
-            caught(
+            rejects_mutants(
                 {"without the weights": np.bincount((even_run.tokens[:, 0] > far / 2).astype(int), minlength=3)},
                 lambda counts: float(test.p_value(counts)) < FALSE_ALARMS,
                 "runs of the smallest case",

@@ -12,8 +12,8 @@ from simlab.continuous import affine
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import noiseless_end
 from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, VarianceProduct
-from simlab.continuous.rules.base import Seen
-from theory.claims.base import CheckFailed, Claims, Evidence, Finding, caught, numbers, require
+from simlab.continuous.rules.base import TrajectoryPair
+from theory.claims.base import CheckFailed, Claims, Evidence, Finding, numbers, rejects_mutants, require
 from theory.continuous.example_processes import NOWHERE, mismatches
 from theory.continuous.gaussian_overlap import kept_by_last_step
 from theory.continuous.joint_gaussian import log_sigma
@@ -162,7 +162,7 @@ def fixed_variances(seed: int) -> Finding:
         "holds-under-assumptions",
         [
             Evidence("identity", f"{len(far)} pairs with Sigma = 1, by quadrature: the largest TV is {max(far):.1e}"),
-            caught(
+            rejects_mutants(
                 {"one variance of four 4 % larger": wide},
                 lambda d: above(off(target, d, NOWHERE, VarianceProduct())),
                 "the law",
@@ -277,7 +277,7 @@ def last_step(seed: int) -> Finding:
                 f"by quadrature, {len(far) // 2} mismatches, aligned and not: the largest TV is {max(far):.1e}, masses "
                 f"are 1 to {max(masses):.1e}, and proposals a token at most {max(trials):.9f} in the mean",
             ),
-            caught(WRONG, lambda rule: above(off(target, draft, NOWHERE, rule)), "the law"),
+            rejects_mutants(WRONG, lambda rule: above(off(target, draft, NOWHERE, rule)), "the law"),
         ],
     )
 
@@ -334,7 +334,7 @@ class _Slack(LastStep):
 
     wrong: Callable[[np.ndarray], np.ndarray] = lambda ratio: ratio
 
-    def log_ratio(self, seen: Seen, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return self.wrong(super().log_ratio(seen, candidate))
 
 

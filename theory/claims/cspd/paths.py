@@ -11,8 +11,8 @@ import numpy as np
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm, schedule
 from simlab.continuous.models.gaussians import root_of
-from simlab.continuous.rules.base import Seen
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from simlab.continuous.rules.base import TrajectoryPair
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.continuous.joint_gaussian import joint_states
 from theory.continuous.paths import Walks, apart, mean_norm, on_the_line, random_chains
 
@@ -102,7 +102,7 @@ def commuting(seed: int) -> Finding:
                 f"rotation; and in the joint law of {len(kernels)} pairs of kernels in 2 to 4 dimensions, within "
                 f"{NEAR}",
             ),
-            caught(wrong, deviation, "Theorem 1"),
+            rejects_mutants(wrong, deviation, "Theorem 1"),
         ],
     )
 
@@ -173,8 +173,8 @@ def non_commuting(seed: int) -> Finding:
             ),
             Evidence(
                 "search",
-                f"200 random pairs in 3 dimensions: what is printed exceeds the reduction by {shown(2 * min(excess))} "
-                f"to {shown(2 * max(excess))}, never the other way; where they commute by 0 up to {NEAR}",
+                f"200 random pairs in 3 dimensions: what is printed exceeds the reduction by {fmt(2 * min(excess))} "
+                f"to {fmt(2 * max(excess))}, never the other way; where they commute by 0 up to {NEAR}",
             ),
         ],
     )
@@ -318,9 +318,9 @@ def corrected(seed: int) -> Finding:
             Evidence(
                 "example",
                 "exact posteriors of 20 pairs of dense covariances that do not commute, 1 to 20 steps: at every "
-                f"state the distance falls, at least by {shown(least)}",
+                f"state the distance falls, at least by {fmt(least)}",
             ),
-            caught(
+            rejects_mutants(
                 {
                     "only the noise of the step itself": lambda p, q: predicted(p, q, carried=False),
                     "tr(Lp Lq) for tr(Lp' Lq)": lambda p, q: predicted(p, q, transposed=False),
@@ -339,7 +339,7 @@ def distances(walks: Walks, first: int, shared_end: bool) -> tuple[float, float]
     """E||Yp - Yq||, and the root of the sum of E||x_t^q - x_t^p||^2 from t = ``first`` on."""
     d = walks.target.dimension
 
-    def gaps(seen: Seen) -> np.ndarray:
+    def gaps(seen: TrajectoryPair) -> np.ndarray:
         gap = seen.target.states - seen.draft.states
         if shared_end:
             gap[0] = 0
@@ -384,10 +384,10 @@ def trajectory_distance(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"{len(cases)} random pairs of trajectories, aligned or not, 1 to 3 dimensions and 1 to 4 steps: the "
-                f"left side, one integral of a known function, is {shown(min(ratios))} to {shown(max(ratios))} of "
+                f"left side, one integral of a known function, is {fmt(min(ratios))} to {fmt(max(ratios))} of "
                 "the right",
                 numbers(least=min(ratios), most=max(ratios)),
             ),
-            caught(wrong, excess, "the distance of trajectories"),
+            rejects_mutants(wrong, excess, "the distance of trajectories"),
         ],
     )

@@ -13,14 +13,14 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from simlab.continuous import affine
-from simlab.continuous.decoders import Decoded, Fate, Truncating
+from simlab.continuous.decoders import Decoded, Outcome, Truncating
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep
 from simlab.randomness import Tape
 from simlab.statistics import ProportionTest
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown, shown_row
+from theory.claims.base import Claims, Evidence, Finding, fmt, fmt_row, numbers, rejects_mutants, require
 from theory.continuous.positions import fading, mean_after, rates
 from theory.published.ledger import Ledger, Row, published
 
@@ -86,7 +86,7 @@ def run(target: Tokens, draft: Tokens, gamma: int, prefill: int, seed: int) -> D
 
 def kept_at(made: Decoded, position: int) -> tuple[int, int]:
     """How many drafts at ``position`` were kept, and how many judged."""
-    return int((made.fate[:, position] == Fate.KEPT).sum()), int(made.verified[:, position].sum())
+    return int((made.outcome[:, position] == Outcome.KEPT).sum()), int(made.verified[:, position].sum())
 
 
 def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int) -> float:
@@ -133,8 +133,8 @@ def raises(seed: int) -> Finding:
     }
     require(all(min(gains(row)) > 0 for row in models.values()), "a fading mismatch does not raise acceptance")
     told = "; ".join(
-        f"{name}: {shown(row[0])} at the first token, {shown(mean_after(row, 0))} in the mean, then "
-        + ", ".join(f"{shown(mean_after(row, n))} with {n}" for n in (3, 10))
+        f"{name}: {fmt(row[0])} at the first token, {fmt(mean_after(row, 0))} in the mean, then "
+        + ", ".join(f"{fmt(mean_after(row, n))} with {n}" for n in (3, 10))
         + " pre-filled"
         for name, row in models.items()
     )
@@ -148,7 +148,7 @@ def raises(seed: int) -> Finding:
                 numbers(rates={name: row[:12] for name, row in models.items()}),
             ),
             seen_at_positions(seed),
-            caught({"rates that fall": [row[::-1] for row in tried]}, deviation, "the mean rate"),
+            rejects_mutants({"rates that fall": [row[::-1] for row in tried]}, deviation, "the mean rate"),
         ],
     )
 
@@ -164,7 +164,7 @@ def seen_at_positions(seed: int) -> Evidence:
         and not rate_off(*pair, rates(*pair), seed),
         "the decoder does not keep drafts at the rates computed",
     )
-    control = caught(
+    control = rejects_mutants(
         {"a rate 0.05 higher at each place": 0.05},
         lambda more: rate_off(target, drafts["level"], [rate + more for rate in found["level"]], seed),
         "rates of runs",
@@ -173,8 +173,8 @@ def seen_at_positions(seed: int) -> Evidence:
     return Evidence(
         "simulation",
         "the decoder keeps drafts at the rates computed: models that differ in the first token alone "
-        f"{shown_row(found['first token'])}, in level {shown_row(found['level'])}, in what they carry on "
-        f"{shown_row(rates(*pair))} ({stated}, at the first place). {control.summary}",
+        f"{fmt_row(found['first token'])}, in level {fmt_row(found['level'])}, in what they carry on "
+        f"{fmt_row(rates(*pair))} ({stated}, at the first place). {control.summary}",
     )
 
 
@@ -214,13 +214,13 @@ def raises_any(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"two tokens; x_1 = x_0 + e in the target, x_1 = -x_0 + e in the draft: rates {shown_row(row)}, mean "
-                f"{shown(mean_after(row, 0))}, and {shown(mean_after(row, 1))} with the first token pre-filled",
+                f"two tokens; x_1 = x_0 + e in the target, x_1 = -x_0 + e in the draft: rates {fmt_row(row)}, mean "
+                f"{fmt(mean_after(row, 0))}, and {fmt(mean_after(row, 1))} with the first token pre-filled",
                 numbers(carry=1, draft_carry=-1, rates=row, mean=mean_after(row, 0), mean_prefilled=mean_after(row, 1)),
             ),
             Evidence(
                 "example",
-                f"models that differ in level by a standard deviation: {shown(level[0])} everywhere, nothing is gained",
+                f"models that differ in level by a standard deviation: {fmt(level[0])} everywhere, nothing is gained",
                 numbers(rates=level),
             ),
             Evidence(
@@ -279,13 +279,13 @@ def diminishing(seed: int) -> Finding:
             Evidence("identity", f"{len(tried)} concave rows of rates, in rationals: no gain is above the one before"),
             Evidence(
                 "exact-small-scale",
-                f"a mismatch that fades by 0.9 a token, 40 tokens: from a first rate of {shown(near[0])}, where alpha "
-                f"begins to be concave, gains fall from the start, {shown_row(gains(near)[:3])}; from "
-                f"{shown(far[0])}, as low as the paper reports, the largest is that of token {peaks[1] + 1}: "
-                f"{shown(gains(far)[0])} for the first, {shown(gains(far)[peaks[1]])} then",
+                f"a mismatch that fades by 0.9 a token, 40 tokens: from a first rate of {fmt(near[0])}, where alpha "
+                f"begins to be concave, gains fall from the start, {fmt_row(gains(near)[:3])}; from "
+                f"{fmt(far[0])}, as low as the paper reports, the largest is that of token {peaks[1] + 1}: "
+                f"{fmt(gains(far)[0])} for the first, {fmt(gains(far)[peaks[1]])} then",
                 numbers(turning_rate=INFLEXION, rates=far[:8], gains=gains(far)[:8]),
             ),
-            caught({"convex rows": [row_of_squares(n) for n in range(3, 7)]}, growth, "the gains"),
+            rejects_mutants({"convex rows": [row_of_squares(n) for n in range(3, 7)]}, growth, "the gains"),
         ],
     )
 
@@ -315,8 +315,8 @@ def diminishing_any(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"three tokens at rates {shown_row(row)}: the first that is pre-filled adds {shown(first)} to the "
-                f"mean, the second {shown(second)}",
+                f"three tokens at rates {fmt_row(row)}: the first that is pre-filled adds {fmt(first)} to the "
+                f"mean, the second {fmt(second)}",
                 numbers(gaps=[8, 2, 0.5], rates=row, gains=[first, second]),
             )
         ],

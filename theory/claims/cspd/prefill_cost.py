@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.claims.cspd.prefill import FALSE_ALARMS, LENGTHS, SEQUENCES, model, rising, run, table
 from theory.continuous.positions import block_tokens, costs, rates
 from theory.published.ledger import Ledger, published
@@ -75,12 +75,12 @@ def no_cost(seed: int) -> Finding:
             Evidence(
                 "example",
                 "with c = 0.05 and one rate throughout it is free up to alpha = "
-                + ", ".join(f"{shown(rate)} at gamma = {gamma}" for gamma, rate in thresholds.items())
+                + ", ".join(f"{fmt(rate)} at gamma = {gamma}" for gamma, rate in thresholds.items())
                 + f"; the cost of a token, 400 before the end, is (1 + gamma c) / tau within {renewal:.1g}",
                 numbers(c=0.05, free_up_to=thresholds),
             ),
             calls_seen(seed),
-            caught({"blocks half as fast again": Fraction(3, 2)}, lambda slack: dearer(slack)[0], "the cost"),
+            rejects_mutants({"blocks half as fast again": Fraction(3, 2)}, lambda slack: dearer(slack)[0], "the cost"),
         ],
     )
 
@@ -97,7 +97,7 @@ def calls_seen(seed: int) -> Evidence:
     stated = MeanTest(left[0], 2, 8, float(calls[0].std())).stated(SEQUENCES, FALSE_ALARMS / 2)
     return Evidence(
         "simulation",
-        f"8 tokens at a rate of {shown(rates(target, draft)[0])}, gamma = 3: {calls[0].mean():.3f} calls for the "
+        f"8 tokens at a rate of {fmt(rates(target, draft)[0])}, gamma = 3: {calls[0].mean():.3f} calls for the "
         f"{left[0]:.3f} computed, and {calls[3].mean():.3f} for {3 + left[3]:.3f} with three pre-filled ({stated})",
     )
 

@@ -14,8 +14,8 @@ import numpy as np
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim, ddpm, learned_range, schedule, tempered
 from simlab.continuous.rules import LastStep, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
-from simlab.continuous.rules.base import Model, Seen
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from simlab.continuous.rules.base import Trajectory, TrajectoryPair
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.paths import Walks, apart, on_the_line, random_chains
 
@@ -106,12 +106,12 @@ def ratio_collapse(seed: int) -> Finding:
             ),
             Evidence(
                 "example",
-                f"d = 64, T = 100: the log densities down to x_1 are {shown(logs[0])} and {shown(logs[1])}, log Sigma "
-                f"is {shown(logs[0] - logs[1])}; as densities they leave the range of floats",
+                f"d = 64, T = 100: the log densities down to x_1 are {fmt(logs[0])} and {fmt(logs[1])}, log Sigma "
+                f"is {fmt(logs[0] - logs[1])}; as densities they leave the range of floats",
                 numbers(log_p=logs[0], log_q=logs[1], log_sigma=log_sigma(*wide[:2])),
             ),
             Evidence("example", "DDIM with eta = 0 has no densities: both rules refuse it with a ValueError"),
-            caught(wrong, lambda variant: variant(), "the collapse of the ratio"),
+            rejects_mutants(wrong, lambda variant: variant(), "the collapse of the ratio"),
         ],
     )
 
@@ -179,7 +179,7 @@ def unbiased(seed: int) -> Finding:
     worst = max(_off(mean_ratio(Path(), Walks(*case)), 1) for case in tried)
     divergence = [-Walks(*case).quadratic(Path().log_kept).mean for case in tried]
 
-    def backwards(seen: Seen) -> np.ndarray:
+    def backwards(seen: TrajectoryPair) -> np.ndarray:
         return -Path().log_kept(seen)
 
     wrong: dict[str, Callable[[Chain, Chain, Given], float]] = {
@@ -193,9 +193,11 @@ def unbiased(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"the Gaussian integral is 1 within {NEAR} for {len(tried)} random pairs of chains, of KL(q || p) from "
-                f"{shown(min(divergence))} to {shown(max(divergence))}",
+                f"{fmt(min(divergence))} to {fmt(max(divergence))}",
             ),
-            caught(wrong, lambda mean: max(_off(mean(*case), 1) for case in tried), "the mean of the path ratio"),
+            rejects_mutants(
+                wrong, lambda mean: max(_off(mean(*case), 1) for case in tried), "the mean of the path ratio"
+            ),
         ],
     )
 
@@ -242,10 +244,10 @@ def two_path(seed: int) -> Finding:
             Evidence(
                 "example",
                 "d = 1, T = 2, Sigma = 2: every value of the draft's e_2 contributes the same density "
-                f"1 / sqrt(pi) = {shown(level)}, so |e_2| <= r gives {shown(2 * level)} r",
+                f"1 / sqrt(pi) = {fmt(level)}, so |e_2| <= r gives {fmt(2 * level)} r",
                 numbers(densities=shares, at=(0, 1, -3, 6), level=level),
             ),
-            caught(
+            rejects_mutants(
                 {
                     "the last step alone": lambda: deviation(LastStep()),
                     "the product inverted": lambda: deviation(aligned, sign=-1),
@@ -282,9 +284,9 @@ def alignment(seed: int) -> Finding:
         [
             Evidence(
                 "identity",
-                f"{len(tried)} random pairs of 2 to 4 steps: at most {shown(largest)} with alignment, infinite without",
+                f"{len(tried)} random pairs of 2 to 4 steps: at most {fmt(largest)} with alignment, infinite without",
             ),
-            caught({"the two exchanged": (apart, Walks)}, lambda both: excess(*both), "the two biases"),
+            rejects_mutants({"the two exchanged": (apart, Walks)}, lambda both: excess(*both), "the two biases"),
         ],
     )
 
@@ -295,12 +297,12 @@ class Late(Walks):
     It is standard normal and independent from step to step all the same; x_T is shared.
     """
 
-    def seen(self, noise: np.ndarray) -> Seen:
+    def seen(self, noise: np.ndarray) -> TrajectoryPair:
         """The two trajectories for each row of ``noise[B, n]``."""
         target, draft = super().seen(noise)
         parts = noise.reshape(len(noise), -1, self.target.dimension)
         states = self.target.walk(target.condition, lambda t: parts[:, t - 1 if t > 1 else t])
-        return Seen(Model(self.target, target.condition, states), draft)
+        return TrajectoryPair(Trajectory(self.target, target.condition, states), draft)
 
 
 @CLAIMS.claim(
@@ -350,10 +352,10 @@ def last_step(seed: int) -> Finding:
                 "example",
                 "T = 2, the target's x_1 is the draft's last noise e, x_0 from N(0, 1) by the draft and N(x_1, 1) by "
                 "the target: log rho = e^2 / 2 >= 0, so every draft is kept and tokens have variance "
-                f"{shown(variances[1])}, not {shown(variances[0])}; E rho is infinite",
+                f"{fmt(variances[1])}, not {fmt(variances[0])}; E rho is infinite",
                 numbers(variance_target=variances[0], variance_emitted=variances[1], curvature=hand.curvature),
             ),
-            caught(
+            rejects_mutants(
                 {name: (rule, ways) for name, rule in wrong.items()}
                 | {"noise shared one step late": (LastStep(), [Late])},
                 lambda given: deviation(*given),

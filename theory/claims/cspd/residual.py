@@ -12,8 +12,8 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from simlab.continuous.rules.base import take
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require
+from simlab.continuous.rules.base import proposal_acceptance
+from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
 from theory.continuous.gaussian_overlap import shares
 
 CLAIMS = Claims("cspd")
@@ -50,7 +50,10 @@ def residual(seed: int) -> Finding:
     for gap, sp, sq in product((0.0, 0.1, 1.0, 4.0), (0.5, 1.0, 2.0), (0.5, 1.0, 2.0)):
         y = np.linspace(-12, 16, 4001)
         logs = norm.logpdf(y, gap, sp), norm.logpdf(y, 0, sq)
-        found, expected = np.exp(logs[0]) * take(logs[0] - logs[1]), np.maximum(np.exp(logs[0]) - np.exp(logs[1]), 0)
+        found, expected = (
+            np.exp(logs[0]) * proposal_acceptance(logs[0] - logs[1]),
+            np.maximum(np.exp(logs[0]) - np.exp(logs[1]), 0),
+        )
         apart.append(float(np.abs(found - expected).max()))
     require(max(apart) < 1e-12, f"the rule's threshold leaves [p - q]+ by {max(apart)}")
     p, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 4))
@@ -81,7 +84,7 @@ def residual(seed: int) -> Finding:
                 "proposals would do: 1 / Z is a bound, not the least",
                 numbers(p=p, q=q, z=sum(_positive(p, q)), bound=4, least=2),
             ),
-            caught(wrong, deviation, "the threshold"),
+            rejects_mutants(wrong, deviation, "the threshold"),
         ],
     )
 
@@ -206,7 +209,11 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     share = shares(gap, log(sigma), last, last)
     lost = chance * (1 - share.kept)
     log_ratio = log(sigma) + norm.logpdf(x[:, None], own * e, last) - norm.logpdf(x[:, None], others * e, last)
-    return (norm.pdf(x[:, None], own * e, last) * take(np.asarray(log_ratio)) / share.taken) @ lost / lost.sum()
+    return (
+        (norm.pdf(x[:, None], own * e, last) * proposal_acceptance(np.asarray(log_ratio)) / share.taken)
+        @ lost
+        / lost.sum()
+    )
 
 
 @CLAIMS.claim(
@@ -251,7 +258,7 @@ def one_step(seed: int) -> Finding:
                 f"{len(cases)} laws of two states x_1 with two pairs of kernels, in rationals: x_1 and the x_0 that is "
                 "taken, of a run of drafting, rejecting and proposing, follow the residual of paths",
             ),
-            caught(wrong, deviation, "what is taken after a rejection"),
+            rejects_mutants(wrong, deviation, "what is taken after a rejection"),
         ],
     )
 

@@ -12,8 +12,8 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim, schedule
 from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
 from simlab.continuous.rules import LastStep, Marginal, Path, Rule, TwoPath, VarianceProduct
-from simlab.continuous.rules.base import Model, Seen, log_keep, take
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from simlab.continuous.rules.base import Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.continuous.gaussian_overlap import shares
 from theory.continuous.paths import Walks, log_path, under
 
@@ -78,7 +78,7 @@ def stochastic(seed: int) -> Finding:
     walks = {eta: Walks(pair[0], pair[1], given) for eta, pair in chains.items()}
     require(not any(refused(Path(), *pair) for pair in chains.values()), "a chain with densities is refused")
 
-    def deviation(log_density: Callable[[Model], np.ndarray]) -> float:
+    def deviation(log_density: Callable[[Trajectory], np.ndarray]) -> float:
         """Of a product of kernels, from the joint normal density of all states."""
         worst = 0.0
         for walk in walks.values():
@@ -103,10 +103,10 @@ def stochastic(seed: int) -> Finding:
             Evidence("example", "with sigma_1 = 0, as DDIM's eq. 16 has it for every eta, the last step is refused"),
             Evidence(
                 "example",
-                f"KL(q||p) of trajectories at these eta: {', '.join(map(shown, divergence))}",
+                f"KL(q||p) of trajectories at these eta: {', '.join(map(fmt, divergence))}",
                 numbers(eta=ETAS, divergence=divergence),
             ),
-            caught(
+            rejects_mutants(
                 {
                     "without the start": lambda model: log_path(model) - _start(model),
                     "without the last step": lambda model: log_path(model) - model.log_step(1),
@@ -119,16 +119,16 @@ def stochastic(seed: int) -> Finding:
     )
 
 
-def _states(seen: Seen) -> np.ndarray:
+def _states(seen: TrajectoryPair) -> np.ndarray:
     """``[B, d (T + 1)]``: the draft's trajectory."""
     return np.concatenate(list(seen.draft.states), axis=1)
 
 
-def _start(model: Model) -> np.ndarray:
+def _start(model: Trajectory) -> np.ndarray:
     return model.chain.log_start(model.states[-1], model.condition)
 
 
-def _crossed(model: Model, chains: dict[float, list[Chain]]) -> np.ndarray:
+def _crossed(model: Trajectory, chains: dict[float, list[Chain]]) -> np.ndarray:
     """The density of a draft's trajectory under the target of the same eta."""
     target = next(pair[0] for pair in chains.values() if pair[1] is model.chain)
     return under(target, model.condition, model.states)
@@ -169,14 +169,14 @@ def deterministic(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "d = 1, T = 1, x_1 from N(0, 1), x_0 = x_1 (target) or 2 x_1 (draft): of trajectories none can be "
-                f"kept, of tokens {shown(kept['x_0 = x_1 and 2 x_1'])}, as N(0, 1) and N(0, 4) overlap",
+                f"kept, of tokens {fmt(kept['x_0 = x_1 and 2 x_1'])}, as N(0, 1) and N(0, 4) overlap",
                 numbers(slope_p=1, slope_q=2, acceptance_paths=0, acceptance_tokens=kept["x_0 = x_1 and 2 x_1"]),
             ),
             Evidence(
                 "counterexample",
                 "4 steps for N(0, 1/2) and N(0, 3/2), DDIM with eta = 0 and Euler along a rectified flow: every rule "
                 "of path densities is refused with a ValueError, where tokens could be kept with probability "
-                f"{shown(kept['DDIM'])} and {shown(kept['rectified flow'])}",
+                f"{fmt(kept['DDIM'])} and {fmt(kept['rectified flow'])}",
                 numbers(steps=4, variance_p=0.5, variance_q=1.5, ddim=kept["DDIM"], flow=kept["rectified flow"]),
             ),
         ],
@@ -215,13 +215,13 @@ def marginal(seed: int) -> Finding:
         worst = 0.0
         for target, draft in pairs:
             models = [
-                Model(chain, np.full((len(x), 1), c[0]), np.zeros((chain.steps + 1, len(x), 1)))
+                Trajectory(chain, np.full((len(x), 1), c[0]), np.zeros((chain.steps + 1, len(x), 1)))
                 for chain, c in zip((target, draft), given, strict=True)
             ]
-            log_ratio = Marginal().log_ratio(Seen(*models), x[None, :, None]) + shift
+            log_ratio = Marginal().log_ratio(TrajectoryPair(*models), x[None, :, None]) + shift
             p, q = (_changed(chain, c, x) for chain, c in zip((target, draft), given, strict=True))
-            kept = q * np.exp(log_keep(log_ratio))
-            proposed = p * take(log_ratio)
+            kept = q * np.exp(log_acceptance(log_ratio))
+            proposed = p * proposal_acceptance(log_ratio)
             rejected = 1 - kept.sum() * (x[1] - x[0])
             taken = proposed.sum() * (x[1] - x[0])
             worst = max(worst, float(np.abs(kept + rejected * proposed / taken - p).max()))
@@ -235,7 +235,7 @@ def marginal(seed: int) -> Finding:
                 f"{len(pairs)} pairs of noiseless samplers, 4 steps: the emitted density, integrated on {len(x)} "
                 "points, is the target's by change of variables within 1e-6 everywhere",
             ),
-            caught({"a ratio 10 % too large": log(1.1)}, deviation, "the emitted density"),
+            rejects_mutants({"a ratio 10 % too large": log(1.1)}, deviation, "the emitted density"),
         ],
     )
 

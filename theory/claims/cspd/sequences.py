@@ -18,7 +18,7 @@ from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep, Marginal, Rule, VarianceProduct
 from simlab.randomness import Tape
 from simlab.statistics import GTest, ProportionTest
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.continuous.sequences import Link, SequenceLaw, autoregressive, grown, hellinger, in_place, kl, tv_bounds
 
 CLAIMS = Claims("cspd")
@@ -180,9 +180,9 @@ def sequence(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "x_0 = e_0, x_1 = x_0/2 + e_1, one block of gamma = 2: correlation 1/sqrt(5) = "
-                f"{shown(1 / sqrt(5))} in the target, {shown(law.autocorrelation(1)[0, 0])} in place; KL(target || in "
-                f"place) = log(5/4)/2 = {shown(kl(right, law))}; both signs agree with "
-                f"probability {shown(0.5 + off)} and 1/2, so that TV >= {shown(off)}, and TV <= {shown(most)}",
+                f"{fmt(1 / sqrt(5))} in the target, {fmt(law.autocorrelation(1)[0, 0])} in place; KL(target || in "
+                f"place) = log(5/4)/2 = {fmt(kl(right, law))}; both signs agree with "
+                f"probability {fmt(0.5 + off)} and 1/2, so that TV >= {fmt(off)}, and TV <= {fmt(most)}",
                 numbers(
                     gamma=2,
                     carry=0.5,
@@ -197,10 +197,9 @@ def sequence(seed: int) -> Finding:
             ),
             Evidence(
                 "exact-small-scale",
-                f"16 tokens of carry 0.9, gamma = 4: mean correlation at lag 1 {shown(lags[1][0])} in the target and "
-                f"{shown(lags[1][1])} in place, at lag 4 {shown(lags[4][0])} and {shown(lags[4][1])}; KL(target || in "
-                "place) "
-                + ", ".join(f"{shown(abs(value) if g > 1 else 0)} at gamma = {g}" for g, value in away.items()),
+                f"16 tokens of carry 0.9, gamma = 4: mean correlation at lag 1 {fmt(lags[1][0])} in the target and "
+                f"{fmt(lags[1][1])} in place, at lag 4 {fmt(lags[4][0])} and {fmt(lags[4][1])}; KL(target || in "
+                "place) " + ", ".join(f"{fmt(abs(value) if g > 1 else 0)} at gamma = {g}" for g, value in away.items()),
             ),
             Evidence(
                 "simulation",
@@ -210,7 +209,7 @@ def sequence(seed: int) -> Finding:
                 f"({even(4).stated(SEQUENCES, FALSE_ALARMS / tests)}, "
                 "of cells)",
             ),
-            caught(
+            rejects_mutants(
                 {"the target's own law": target_law, "blocks of gamma + 1": lambda w: in_place(w.target, w.gamma + 1)},
                 lambda law: alarms(sequence_p, law, seed, (LastStep(),)),
                 "sequences decoded in place",
@@ -278,8 +277,8 @@ def token(seed: int) -> Finding:
                 f"each token of {len(worlds()) * len(LOSSLESS)} runs, last-step rule aligned or not and marginal rule "
                 f"({even(2).stated(SEQUENCES, FALSE_ALARMS / tests)}, of cells)",
             ),
-            caught({"variance of one token": forgetful}, deviation, "marginals in closed form"),
-            caught({"variance-product": VarianceProduct()}, colder, "tokens of runs"),
+            rejects_mutants({"variance of one token": forgetful}, deviation, "marginals in closed form"),
+            rejects_mutants({"variance-product": VarianceProduct()}, colder, "tokens of runs"),
         ],
     )
 
@@ -323,8 +322,8 @@ def mend(seed: int) -> Finding:
             Evidence(
                 "example",
                 "two tokens of carry 1/2, and a draft of mean 1/2 for the first: seen but not cut, the second has "
-                f"mean {shown(shift / 2)} for 0, so that TV >= {shown(after)}; cut but not seen, the covariance is "
-                f"{shown(covariance)} for 1/2",
+                f"mean {fmt(shift / 2)} for 0, so that TV >= {fmt(after)}; cut but not seen, the covariance is "
+                f"{fmt(covariance)} for 1/2",
                 numbers(
                     carry=0.5,
                     draft_mean=shift,
@@ -333,7 +332,7 @@ def mend(seed: int) -> Finding:
                     covariance_not_seen=covariance,
                 ),
             ),
-            caught(
+            rejects_mutants(
                 {"in place": InPlace(2)},
                 lambda decoder: beyond(sequence_p(target_law(world), decoded(decoder, world, LastStep(), seed)), 1),
                 "sequences that are cut",
@@ -381,6 +380,6 @@ def calls(seed: int) -> Finding:
                 f"{len(drafts)} drafts, which are kept at rates of "
                 f"{', '.join(f'{rate:.2f}' for rate in rates.values())}: every run takes ceil(N / gamma) calls",
             ),
-            caught({"cut at the first rejection": Truncating}, spread, "calls"),
+            rejects_mutants({"cut at the first rejection": Truncating}, spread, "calls"),
         ],
     )

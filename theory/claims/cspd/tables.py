@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.continuous import Fate, Pair, Truncating, make_pair
+from simlab.continuous import Outcome, Pair, Truncating, make_pair
 from simlab.continuous.compiled import simulate
 from simlab.continuous.rules import LastStep, Path, TwoPath
 from simlab.randomness import Tape
@@ -95,7 +95,7 @@ def own_deviation(seed: int) -> Finding:
     is needed is ten times as much or more.
     """
     table = rates(published())
-    needed = [needed_sd(overlap, row) for row in table]
+    required = [needed_sd(overlap, row) for row in table]
     code = [needed_sd(widened, row) for row in table]
     own = last_sds()
     most = max(own.values())
@@ -107,10 +107,10 @@ def own_deviation(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"the rates need s from {min(needed):.2f} to {max(needed):.2f}; the last step of linear and cosine "
+                f"the rates need s from {min(required):.2f} to {max(required):.2f}; the last step of linear and cosine "
                 f"schedules, 1000 steps respaced to 100, has {min(own.values()):.4f} to {most:.4f}. With the widest of "
                 f"these the smallest distance, 0.80, is kept with {max(best):.0e}; printed 0.32",
-                numbers(parameters=own, needed=needed, kept_at_most=max(best)),
+                numbers(parameters=own, needed=required, kept_at_most=max(best)),
             ),
             Evidence(
                 "example",
@@ -197,8 +197,8 @@ def _three(pair: Pair, distance: dict[bool, float], seed: int, count: int) -> Th
         require(abs(mean @ mean + np.trace(covariance) - wanted) < 1e-9, f"the distance is not {wanted}")
     kept = []
     for rule in (Path(), TwoPath(), TwoPath(aligned=True)):
-        fate = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, count)).fate[:, 0]
-        kept.append(proportion_interval(int((fate == Fate.KEPT).sum()), count, 1 - 1e-6))
+        outcome = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, count)).outcome[:, 0]
+        kept.append(proportion_interval(int((outcome == Outcome.KEPT).sum()), count, 1 - 1e-6))
     return Three(*kept)
 
 
@@ -221,7 +221,7 @@ def draft_length(seed: int) -> Finding:
     exact = kept_by_last_step(pair.target.chain, pair.draft.chain, NOWHERE, True)
     spans = {}
     for gamma, decoded in runs.items():
-        kept = int((decoded.fate == Fate.KEPT).sum())
+        kept = int((decoded.outcome == Outcome.KEPT).sum())
         spans[gamma] = proportion_interval(kept, int(decoded.verified.sum()), 1 - 1e-6)
         low, high = spans[gamma]
         require(low <= exact <= high, f"gamma = {gamma}: {low} to {high} for {exact}")

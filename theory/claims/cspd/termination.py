@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.continuous import affine
 from simlab.continuous.rules import LastStep, VarianceProduct
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require
+from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
 from theory.continuous.example_processes import NOWHERE, mismatches
 from theory.continuous.gaussian_overlap import shares
 from theory.continuous.line import emitted
@@ -128,7 +128,7 @@ def without_sigma(seed: int) -> Finding:
                 f"proposals a token in the mean over {len(trials)} mismatches, by quadrature: up to {max(trials):.9f}; "
                 f"a bound of n proposals leaves at most {worst:.3f} / n unfinished",
             ),
-            caught(
+            rejects_mutants(
                 {"Sigma = 0.73 kept": VarianceProduct()},
                 lambda rule: max(emitted(target, draft, NOWHERE, rule, 10**4, gaps=84, points=60).trials - 1, 0),
                 "proposals a token",

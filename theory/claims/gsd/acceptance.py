@@ -11,7 +11,18 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Grouped, Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, Verdict, described, needed, numbers, require, shown, shown_row
+from theory.claims.base import (
+    Claims,
+    Evidence,
+    Finding,
+    Verdict,
+    described,
+    fmt,
+    fmt_row,
+    numbers,
+    require,
+    require_found,
+)
 from theory.distances import tv
 from theory.exact import acceptance, mean, sequence_law
 from theory.example_processes import random_row
@@ -57,7 +68,7 @@ def theorem_1(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"alpha_GSD = 1 - TV(P, Q) in rationals on 300 pairs and partitions of 5 tokens "
-                f"(largest difference {shown(worst)})",
+                f"(largest difference {fmt(worst)})",
             ),
             Evidence("search", searched()),
             Evidence("control", "the same search finds a violation when the group ratio is halved"),
@@ -99,7 +110,7 @@ def speed(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 f"four tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes "
-                f"{shown(steps['sd'])} steps, GSD {shown(steps['gsd'])}. The first draft, 1 for 0, is kept for its "
+                f"{fmt(steps['sd'])} steps, GSD {fmt(steps['gsd'])}. The first draft, 1 for 0, is kept for its "
                 f"group, and after it every draft is rejected",
                 numbers(
                     "grouped",
@@ -161,7 +172,7 @@ def _dynamic(window: str) -> Callable[[int], Finding]:
                         if filters == "on"
                         else "no filters"
                     )
-                    + f": acceptance {shown(accepts)} against {shown(alpha(p, q))} for speculative sampling",
+                    + f": acceptance {fmt(accepts)} against {fmt(alpha(p, q))} for speculative sampling",
                     described("dynamic-grouped", parameters, p, q),
                 )
             )
@@ -219,7 +230,7 @@ def dynamic_partition(seed: int) -> Finding:
     found = smallest_violation(
         sized_pairs, lambda e: acceptance(Grouped(runs(e[0], e[2])), e[0], e[1]) < alpha(e[0], e[1]), seed
     )
-    overlapping = needed(
+    overlapping = require_found(
         smallest_violation(sized_pairs, _accepts_less("clamped", "off"), seed),
         "the search does not find that overlapping windows can accept less",
     )
@@ -227,7 +238,7 @@ def dynamic_partition(seed: int) -> Finding:
         "holds-under-assumptions" if found is None else "refuted",
         [
             Evidence("search", f"consecutive runs of G ranks: {searched() if found is None else found}"),
-            Evidence("control", f"the same search over clamped windows finds p = {shown_row(overlapping[0])}"),
+            Evidence("control", f"the same search over clamped windows finds p = {fmt_row(overlapping[0])}"),
         ],
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 from simlab.processes import Pair, make_process
 from simlab.randomness import Tape
 from simlab.statistics import MeanTest
-from theory.claims.base import Claims, Evidence, Finding, Verdict, caught, numbers, require
+from theory.claims.base import Claims, Evidence, Finding, Verdict, numbers, rejects_mutants, require
 from theory.contexts import Contexts, Means, StepOf, addition_to, amplify_to, entropies, means, visited
 from theory.exact.sequence_tv import Distance, distance, follow
 from theory.exact.sparse_laws import addition, amplify, away_in, dynamic_grouped, grouped
@@ -104,7 +104,7 @@ def dynamic_scale(seed: int) -> Finding:
                 + f". Below the lossless rule in {below} single contexts; it falls in {falls} of {steps} steps from "
                 "one G to the next",
             ),
-            caught({"acceptance at 97 %": 0.97}, shortfall, "a shortfall"),
+            rejects_mutants({"acceptance at 97 %": 0.97}, shortfall, "a shortfall"),
         ],
     )
 
@@ -191,7 +191,7 @@ def naive_lossy_empirical(seed: int) -> Finding:
                 f"{len(found)} cases",
                 None if lead is None else numbers(lead[1], PROCESSES[lead[0]], **_plain(found[lead])),
             ),
-            caught({"k = 2, not solved for": 2.0, "k = 3": 3.0}, unequal, "equal acceptance"),
+            rejects_mutants({"k = 2, not solved for": 2.0, "k = 3": 3.0}, unequal, "equal acceptance"),
         ],
     )
 
@@ -253,7 +253,7 @@ def explode_scale(seed: int) -> Finding:
                     for side, c in sides.items()
                 ),
             ),
-            caught({"contexts of less": "less"}, lacking, "what is kept"),
+            rejects_mutants({"contexts of less": "less"}, lacking, "what is kept"),
         ],
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 from simlab.mutants import decoders as controls
 from simlab.rules import Addition, Amplify, Grouped, Rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, caught, described, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, described, fmt, numbers, rejects_mutants, require
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import random_row
@@ -83,9 +83,9 @@ def naive_lossy_tv(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"amplify with k = {shown(k)} accepts as much as groups {labels} "
-                f"({shown(acceptance(Amplify(k), p, q))}; lossless {shown(alpha(p, q))}) at TV {shown(spent)} against "
-                f"{shown(grouped)}",
+                f"amplify with k = {fmt(k)} accepts as much as groups {labels} "
+                f"({fmt(acceptance(Amplify(k), p, q))}; lossless {fmt(alpha(p, q))}) at TV {fmt(spent)} against "
+                f"{fmt(grouped)}",
                 described("grouped", {"labels": labels}, p, q, k=k, tv_amplify=spent),
             ),
             Evidence(
@@ -134,11 +134,11 @@ def explode_amplify(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "q = 1/V for every token and p certain: amplify with k = 2 is off by TV "
-                + ", ".join(f"{shown(value)} at V = {v}" for v, value in seen.items()),
+                + ", ".join(f"{fmt(value)} at V = {v}" for v, value in seen.items()),
                 described("amplify", {"k": 2}, *_flat(10)),
             ),
             Evidence("identity", f"law <= 2 p token by token, and so TV <= 1/2, on {len(rows)} pairs"),
-            caught({"addition": Addition(Fraction(1, 10))}, excess, "the bound k p"),
+            rejects_mutants({"addition": Addition(Fraction(1, 10))}, excess, "the bound k p"),
         ],
     )
 
@@ -163,8 +163,8 @@ def explode_addition(seed: int) -> Finding:
         [
             Evidence(
                 "example",
-                f"ten tokens, q = 1/10 for each, p certain, epsilon = 0.1: acceptance {shown(acceptance(rule, p, q))}, "
-                f"TV {shown(tv(law, p))}; amplify is exact on the same rows",
+                f"ten tokens, q = 1/10 for each, p certain, epsilon = 0.1: acceptance {fmt(acceptance(rule, p, q))}, "
+                f"TV {fmt(tv(law, p))}; amplify is exact on the same rows",
                 described("addition", {"epsilon": 0.1}, p, q),
             ),
             Evidence("control", "with epsilon = 0.09, below q, the law is no longer q"),
@@ -201,14 +201,14 @@ def explode_token(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "p(x) = 0, addition with epsilon = 0.1: x is emitted with probability "
-                + ", ".join(f"{shown(value)} at q(x) = 1/{n}" for n, value in gained.items()),
+                + ", ".join(f"{fmt(value)} at q(x) = 1/{n}" for n, value in gained.items()),
                 described("addition", {"epsilon": 0.1}, *pairs_of[1000]),
             ),
             Evidence(
                 "identity",
-                f"law(x) - p(x) <= q(x) for every token of {len(rows)} pairs, both rules (most excess: {shown(worst)})",
+                f"law(x) - p(x) <= q(x) for every token of {len(rows)} pairs, both rules (most excess: {fmt(worst)})",
             ),
-            caught({"residual not renormalised": controls.ResidualNotNormalised()}, excess, "the bound q(x)"),
+            rejects_mutants({"residual not renormalised": controls.ResidualNotNormalised()}, excess, "the bound q(x)"),
         ],
     )
 
@@ -258,9 +258,9 @@ def accumulation(seed: int) -> Finding:
             Evidence(
                 "identity",
                 "at e = 0.01, near-uniform pairs over V tokens: "
-                + ", ".join(f"V = {v}: TV = {shown(value)}" for v, value in reached.items()),
+                + ", ".join(f"V = {v}: TV = {fmt(value)}" for v, value in reached.items()),
             ),
-            caught({"floor(V/2) - 1 for floor(V/2)": lambda v: v // 2 - 1}, excess, "the bound on TV"),
+            rejects_mutants({"floor(V/2) - 1 for floor(V/2)": lambda v: v // 2 - 1}, excess, "the bound on TV"),
         ],
     )
 

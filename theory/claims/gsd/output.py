@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from simlab.rules import Grouped, Rule, Speculative, make_rule
-from theory.claims.base import Claims, Evidence, Finding, described, needed, require, shown
+from theory.claims.base import Claims, Evidence, Finding, described, fmt, require, require_found
 from theory.claims.gsd.acceptance import WINDOWS
 from theory.distances import tv
 from theory.exact import step_law
@@ -64,8 +64,8 @@ def _unbiased(found: Any, what: str, level: Callable[[Any, tuple[int, ...]], Any
         [
             Evidence(
                 "counterexample",
-                f"{len(p)} tokens in groups {labels}: the {what} law is ({', '.join(map(shown, law))}) where "
-                f"the target has ({', '.join(map(shown, aim))})",
+                f"{len(p)} tokens in groups {labels}: the {what} law is ({', '.join(map(fmt, law))}) where "
+                f"the target has ({', '.join(map(fmt, aim))})",
                 described(
                     "grouped",
                     {"labels": labels},
@@ -91,7 +91,7 @@ def unbiased_group_residual(seed: int) -> Finding:
     """
     rule = "grouped-group-residual"
     found = smallest_violation(grouped_pairs, _biased(rule, _group_masses), seed)
-    token = needed(
+    token = require_found(
         smallest_violation(grouped_pairs, _biased(rule, lambda row, labels: row), seed),
         "the search does not find that tokens within a group follow q",
     )
@@ -152,7 +152,7 @@ def _impossible(found: Any, rule: str, parameters: dict[str, Any]) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"{len(p)} tokens, {told}: a token of target probability 0 comes out with probability {shown(leak)}",
+                f"{len(p)} tokens, {told}: a token of target probability 0 comes out with probability {fmt(leak)}",
                 described(rule, parameters, p, q),
             ),
             Evidence("control", "on the same pair speculative sampling emits no such token"),
@@ -202,7 +202,7 @@ def support_printed(seed: int) -> Finding:
     """
     leaks = _leaks("printed")
     found = smallest_violation(sized_pairs, lambda e: len(e[0]) >= 2 * (e[2] // 2) and leaks(e), seed)
-    small = needed(
+    small = require_found(
         smallest_violation(sized_pairs, leaks, seed), "the search does not find the leak of a smaller vocabulary"
     )
     return Finding(

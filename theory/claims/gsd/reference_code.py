@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from simlab.rules import Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, described, require, shown
+from theory.claims.base import Claims, Evidence, Finding, described, fmt, require
 from theory.exact import acceptance, step_law
 from theory.search import pairs, searched, smallest_violation
 
@@ -38,8 +38,8 @@ def reference_acceptance(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 f"one rank below and one above, {len(found[0])} tokens: acceptance "
-                f"{shown(acceptance(make_rule('gsd-reference', **parameters), *found))} against "
-                f"{shown(alpha(*found))}",
+                f"{fmt(acceptance(make_rule('gsd-reference', **parameters), *found))} against "
+                f"{fmt(alpha(*found))}",
                 described("gsd-reference", parameters, *found),
             )
         )
@@ -47,7 +47,7 @@ def reference_acceptance(seed: int) -> Finding:
         evidence.append(
             Evidence(
                 "counterexample",
-                f"at its own size, 15 tokens: acceptance {shown(acceptance(full, p, q))} against {shown(alpha(p, q))}",
+                f"at its own size, 15 tokens: acceptance {fmt(acceptance(full, p, q))} against {fmt(alpha(p, q))}",
                 described("gsd-reference", {"below": 7, "above": 6}, p, q),
             )
         )
@@ -73,8 +73,7 @@ def reference_support(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"eight tokens of probability 0 and ten of 1/10: the eighth is emitted with probability "
-                f"{shown(law[7])}",
+                f"eight tokens of probability 0 and ten of 1/10: the eighth is emitted with probability {fmt(law[7])}",
                 described("gsd-reference", parameters, p, q),
             )
         ],

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.processes import Pair, make_process
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require
+from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
 from theory.contexts import Contexts, Means, StepOf, amplify_to, entropies, likeliest, means, visited
 from theory.exact.sparse_laws import amplify, lantern, nearest
 from theory.wasserstein import Cells, cells, wasserstein1_least, wasserstein1_most
@@ -124,7 +124,7 @@ def neighbours_empirical(seed: int) -> Finding:
                 + f". Not so in {wrong} of 6 cases",
             ),
             _distances(seed, count),
-            caught({"random for cosine": ("l2", "random")}, lambda near: against(near, "cosine"), "the order"),
+            rejects_mutants({"random for cosine": ("l2", "random")}, lambda near: against(near, "cosine"), "the order"),
         ],
     )
 
@@ -305,7 +305,7 @@ def monotone_scale(seed: int) -> Finding:
                 )
                 + f". Flat rows, sampled candidates: {whole} of 36 settings keep more than {ALL:.1%} of all drafts",
             ),
-            caught({"lists that get shorter as k grows": _shorter}, falls, "a fall"),
+            rejects_mutants({"lists that get shorter as k grows": _shorter}, falls, "a fall"),
         ],
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from simlab.processes import make_process
 from simlab.randomness import Tape
 from simlab.statistics import MeanTest
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require
+from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
 from theory.claims.lantern.large_vocabulary import (
     CANDIDATES,
     CONTEXTS,
@@ -73,7 +73,7 @@ def output_scale(seed: int) -> Finding:
                 + "; ".join(f"{rows} rows, {candidate} {tv.mean():.4f}" for (rows, candidate), tv in found.items())
                 + ". Sure candidates stay within delta in every context, at every k and delta of Table 2",
             ),
-            caught({"sampled candidates": ("sampled", COUNTS[0], DELTAS[0])}, beyond, "the bound"),
+            rejects_mutants({"sampled candidates": ("sampled", COUNTS[0], DELTAS[0])}, beyond, "the bound"),
         ],
     )
 

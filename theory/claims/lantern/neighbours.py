@@ -24,10 +24,10 @@ from theory.claims.base import (
     Claims,
     Evidence,
     Finding,
-    caught,
     described,
-    shown,
-    shown_row,
+    fmt,
+    fmt_row,
+    rejects_mutants,
 )
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv, wasserstein1
@@ -78,8 +78,8 @@ def neighbours_always(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"three tokens on a line, p = {shown_row(p)}, q = (1, 0, 0), delta = 1: with the nearest token "
-                f"of 0 acceptance is {shown(less)}, with the farthest {shown(more)}",
+                f"three tokens on a line, p = {fmt_row(p)}, q = (1, 0, 0), delta = 1: with the nearest token "
+                f"of 0 acceptance is {fmt(less)}, with the farthest {fmt(more)}",
                 described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far),
             )
         ],
@@ -120,9 +120,9 @@ def neighbours_distance(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"three tokens on a line, p = {shown_row(p)}, q = (0, 0, 1), delta = {shown(delta)}: with the nearest "
-                f"token of 2 acceptance {shown(accepted)} at distance {shown(moved)}, with the farthest, which has "
-                f"too much mass to join, {shown(accepted_other)} at {shown(moved_other)}",
+                f"three tokens on a line, p = {fmt_row(p)}, q = (0, 0, 1), delta = {fmt(delta)}: with the nearest "
+                f"token of 2 acceptance {fmt(accepted)} at distance {fmt(moved)}, with the farthest, which has "
+                f"too much mass to join, {fmt(accepted_other)} at {fmt(moved_other)}",
                 described("lantern", {"neighbours": near, "delta": delta, "bound": "tv"}, p, q, other=other),
             ),
             Evidence(
@@ -195,7 +195,7 @@ def greedy_after(seed: int) -> Finding:
                 f"every draft over {len(tried)} rows: criterion and rule agree ({found} differences); {acts} drafts "
                 "are kept that are not the target's argmax",
             ),
-            caught({"temperature 0 on p": _on_target}, differences, "the comparison"),
+            rejects_mutants({"temperature 0 on p": _on_target}, differences, "the comparison"),
         ],
     )
 
@@ -242,7 +242,7 @@ def greedy_one_hot(seed: int) -> Finding:
                 "every pair of point masses over 2 to 4 tokens, delta = 1/10 and 1: criterion, LANTERN's rule and "
                 f"the lossless rule give the same answers ({found + lossless} differences)",
             ),
-            caught(
+            rejects_mutants(
                 {"optimal lossy, tv = 1/2": lambda *_: OptimalLossy(Fraction(1, 2))}, disagreements, "the comparison"
             ),
         ],
@@ -279,7 +279,7 @@ def greedy_softmax(seed: int) -> Finding:
             Evidence(
                 "example",
                 "p = (3/10, 3/10, 2/5), delta = 2/5: the criterion emits token 0 surely, where greedy decoding emits "
-                f"2: law {shown_row(replaced)}",
+                f"2: law {fmt_row(replaced)}",
                 described(
                     "lantern-greedy", {"neighbours": wide_lists, "delta": Fraction(2, 5), "bound": "tv"}, flat, q
                 ),

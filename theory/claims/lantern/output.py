@@ -17,13 +17,13 @@ from theory.claims.base import (
     Claims,
     Evidence,
     Finding,
-    caught,
     described,
-    needed,
+    fmt,
+    fmt_row,
     numbers,
+    rejects_mutants,
     require,
-    shown,
-    shown_row,
+    require_found,
 )
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv
@@ -81,15 +81,15 @@ def output_step(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"{len(p)} tokens, delta = {shown(delta)}, tokens 0 and 1 neighbours of each other: the law "
-                f"{shown_row(law)} is TV {shown(tv(law, p))} from p = {shown_row(p)}",
+                f"{len(p)} tokens, delta = {fmt(delta)}, tokens 0 and 1 neighbours of each other: the law "
+                f"{fmt_row(law)} is TV {fmt(tv(law, p))} from p = {fmt_row(p)}",
                 described("lantern", parameters_of(found), p, q),
             ),
             Evidence(
                 "counterexample",
                 "p uniform over 40 tokens, q over the first eight, each with four neighbours of its own, delta = "
-                f"1/8: every draft is kept (acceptance {shown(acceptance(wide, flat, few))}), and the law is TV "
-                f"{shown(spread)} from p",
+                f"1/8: every draft is kept (acceptance {fmt(acceptance(wide, flat, few))}), and the law is TV "
+                f"{fmt(spread)} from p",
                 described("lantern", {"neighbours": lists, "delta": Fraction(1, 8), "bound": "tv"}, flat, few),
             ),
             Evidence(
@@ -133,9 +133,9 @@ def output_sequence(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"independent tokens with p = (1/2, 1/2), q = (1, 0), delta = 3/5: one token is TV {shown(lone)} off, "
+                f"independent tokens with p = (1/2, 1/2), q = (1, 0), delta = 3/5: one token is TV {fmt(lone)} off, "
                 "within "
-                "delta; sequences of N tokens by " + ", ".join(f"{shown(value)} (N = {n})" for n, value in off.items()),
+                "delta; sequences of N tokens by " + ", ".join(f"{fmt(value)} (N = {n})" for n, value in off.items()),
                 numbers("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p=p, q=q, tv_by_length=off),
             ),
             Evidence("control", "the lossless rule on the same process has TV 0"),
@@ -170,7 +170,7 @@ def output_sum(seed: int) -> Finding:
     return Finding(
         "holds" if worst <= 0 else "refuted",
         [
-            Evidence("identity", f"on {len(tried)} pairs (most excess {shown(worst)})"),
+            Evidence("identity", f"on {len(tried)} pairs (most excess {fmt(worst)})"),
             Evidence("control", "with half of the bound the same check fails"),
         ],
     )
@@ -235,9 +235,9 @@ def on_frontier(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"equal in rationals on {len(cases(seed))} pairs with random lists, bounded in TV, in JSD and by a "
-                f"factor (largest difference {shown(worst)}); a search for a difference: {searched(LEVELS)}",
+                f"factor (largest difference {fmt(worst)}); a search for a difference: {searched(LEVELS)}",
             ),
-            caught({"reference residual: p without all k neighbours": LanternReference}, gap, "the frontier"),
+            rejects_mutants({"reference residual: p without all k neighbours": LanternReference}, gap, "the frontier"),
             Evidence(
                 "example",
                 f"Table 2, k = 1000: acceptance gained over 0.0402 is {gains}. If drafts are sampled, that is the "
@@ -253,7 +253,7 @@ def support(seed: int) -> Finding:
     """A token of probability 0 whose neighbours have some is kept with their mass. With a top-k filter nearly all of
     the vocabulary is such tokens.
     """
-    found = needed(
+    found = require_found(
         smallest_violation(
             relaxed_pairs,
             lambda e: any(m > 0 for m, x in zip(step_law(rule_of(e), e[0], e[1]), e[0], strict=True) if x == 0),
@@ -269,8 +269,8 @@ def support(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"{len(p)} tokens, delta = {shown(delta)}, p = {shown_row(p)}: law "
-                f"{shown_row(step_law(rule_of(found), p, q))}",
+                f"{len(p)} tokens, delta = {fmt(delta)}, p = {fmt_row(p)}: law "
+                f"{fmt_row(step_law(rule_of(found), p, q))}",
                 described("lantern", parameters_of(found), p, q),
             )
         ],

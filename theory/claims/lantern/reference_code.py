@@ -13,7 +13,18 @@ from simlab.arrays import Array, normalised, without
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative, codebook_neighbours
 from theory.acceptance import alpha
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Evidence, Finding, caught, described, needed, numbers, require, shown, shown_row
+from theory.claims.base import (
+    Claims,
+    Evidence,
+    Finding,
+    described,
+    fmt,
+    fmt_row,
+    numbers,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv
 from theory.exact import acceptance, step_law
@@ -72,7 +83,7 @@ def dynamic_lossless(seed: int) -> Finding:
         "holds" if gap(0) == 0 else "refuted",
         [
             Evidence("enumeration", f"law p in rationals for {len(tried)} rows and 1 to V - 1 candidates"),
-            caught({"one neighbour": 1}, gap, "the law of deterministic candidates"),
+            rejects_mutants({"one neighbour": 1}, gap, "the law of deterministic candidates"),
         ],
     )
 
@@ -87,7 +98,9 @@ def dynamic_residual(seed: int) -> Finding:
     zeroes all k as soon as one has joined: neighbours that did not join have not been paid for in the accept
     probability, and are lost.
     """
-    found = needed(smallest_violation(relaxed_pairs, _differs, seed), "the search finds no residual that differs")
+    found = require_found(
+        smallest_violation(relaxed_pairs, _differs, seed), "the search finds no residual that differs"
+    )
     p, _, lists, delta = found
     x = next(x for x in range(len(p)) if _told_apart(found, x))
     paper, code = _residuals(found, x)
@@ -100,8 +113,8 @@ def dynamic_residual(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"{len(p)} tokens, delta = {shown(delta)}, candidate {x} rejected: the paper draws from "
-                f"{shown_row(paper)}, the code from {shown_row(code)}; TV spent {shown(spent)} for {shown(gained)} of "
+                f"{len(p)} tokens, delta = {fmt(delta)}, candidate {x} rejected: the paper draws from "
+                f"{fmt_row(paper)}, the code from {fmt_row(code)}; TV spent {fmt(spent)} for {fmt(gained)} of "
                 "acceptance gained",
                 described("lantern-reference", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q, x=x),
             )
@@ -186,8 +199,8 @@ def static_skipped(seed: int) -> Finding:
     return Finding(
         "holds" if worst == 0 else "refuted",
         [
-            Evidence("enumeration", f"{NEXT}: law p in rationals for {len(tried)} pairs (largest TV {shown(worst)})"),
-            caught({"scored, not skipped": _scored_law}, gap, "the law of siblings"),
+            Evidence("enumeration", f"{NEXT}: law p in rationals for {len(tried)} pairs (largest TV {fmt(worst)})"),
+            rejects_mutants({"scored, not skipped": _scored_law}, gap, "the law of siblings"),
         ],
     )
 
@@ -216,7 +229,7 @@ def static_scored(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"{NEXT}, q = {shown_row(q)}: law {shown_row(law)} where p = {shown_row(p)}; with only the sibling "
+                f"{NEXT}, q = {fmt_row(q)}: law {fmt_row(law)} where p = {fmt_row(p)}; with only the sibling "
                 "itself taken out the law is p",
                 numbers("speculative", {"candidates": 2}, p=p, q=q, law=law, tv=tv(tuple(law), p)),
             )
@@ -254,7 +267,7 @@ def multiplicative(seed: int) -> Finding:
         "holds" if worst <= 0 else "refuted",
         [
             Evidence("identity", f"lambda = 2 on {len(tried)} pairs: law <= 2 p token by token, TV <= 1/2"),
-            caught({"additive bound, delta = 1": lambda lists: Lantern(lists, 1)}, excess, "the factor"),
+            rejects_mutants({"additive bound, delta = 1": lambda lists: Lantern(lists, 1)}, excess, "the factor"),
         ],
     )
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from simlab.arrays import Array, at, number
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative
-from simlab.rules.lantern import BOUNDS, Relaxed
+from simlab.rules.lantern import BOUNDS, NeighbourhoodRule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, caught, described, shown_row
+from theory.claims.base import Claims, Evidence, Finding, described, fmt_row, rejects_mutants
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import point_mass, random_row
@@ -40,7 +40,7 @@ def cases(seed: int, count: int = 150) -> list[Case]:
     return found
 
 
-def each_token(rule: Relaxed, p: Any) -> tuple[Array, Array]:
+def each_token(rule: NeighbourhoodRule, p: Any) -> tuple[Array, Array]:
     """The row p once for every token that could have been drafted, ``[V, V]``, and these tokens."""
     rows = np.array([p] * len(p), dtype=object)
     return rows, np.arange(len(p))
@@ -83,7 +83,7 @@ def relaxation(seed: int) -> Finding:
                 f"every token of {len(cases(seed))} pairs of rows with random lists of neighbours, bounded in TV, in "
                 f"JSD and by a factor: none is accepted less often than by the lossless rule (largest loss {worst})",
             ),
-            caught({"neighbourhood without the token itself": WithoutSelf}, lost, "the accept probability"),
+            rejects_mutants({"neighbourhood without the token itself": WithoutSelf}, lost, "the accept probability"),
         ],
     )
 
@@ -122,7 +122,7 @@ def monotone(seed: int) -> Finding:
                 f"k from 0 to V - 1 and delta from 0 to 1 in tenths on {len(cases(seed))} pairs: acceptance never "
                 "falls",
             ),
-            caught(
+            rejects_mutants(
                 {"lists that change their order as they grow": _rotated},
                 lambda lengthen: falls(Lantern, lengthen),
                 "monotony",
@@ -188,7 +188,7 @@ def conditional_bound(seed: int) -> Finding:
             Evidence(
                 "identity", f"TV computed for {drafted} drafted tokens of {len(tried)} rows: {beyond} reach delta"
             ),
-            caught(
+            rejects_mutants(
                 {"at most delta for below delta": UpTo, "the first that reaches it joins": OneMore},
                 reached,
                 "the conditional bound",
@@ -216,7 +216,7 @@ def largest(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"p = {shown_row(p)}, x = 0, neighbours 1, 2, 3 in this order, delta = 1/4: token 1 would move 3/10 "
+                f"p = {fmt_row(p)}, x = 0, neighbours 1, 2, 3 in this order, delta = 1/4: token 1 would move 3/10 "
                 f"and stops the building, P(A) = {built}; tokens 2 and 3 together move 1/5, P = {fits}",
                 described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, POINT, x=0),
             )
@@ -257,7 +257,7 @@ def zero_delta(seed: int) -> Finding:
                 f"output law p and acceptance 1 - TV(p, q) on {len(tried)} pairs, {zeros} of them with zeros in p as "
                 f"top-k leaves them (largest difference {worst})",
             ),
-            caught(
+            rejects_mutants(
                 {"reference residual: p without all k neighbours": LanternReference, "one neighbour more": OneMore},
                 apart,
                 "the rule at delta = 0",

@@ -17,7 +17,7 @@ from simlab.randomness import Tape
 from simlab.rules import Speculative
 from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.exact.block_lengths import Between, Rated, blocks_of, blocks_sampled, blocks_seen, mixed_blocks, two_regions
 
 CLAIMS = Claims("leviathan")
@@ -79,14 +79,14 @@ def constant_within_blocks(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"in rationals for {len(tried)} mixtures of two or three rates and gamma = 1 to 8 (most outside: "
-                f"{shown(worst)})",
+                f"{fmt(worst)})",
             ),
             Evidence(
                 "example",
-                f"gamma = 3, half of the blocks kept whole and half lost at once: {shown(half.tokens)} tokens; the "
-                f"formula says {shown(expected_tokens(half.rate, 3))} at the mean rate {shown(half.rate)} and "
-                f"{shown(expected_tokens(half.by_look, 3))} at the rate of the drafts looked at, "
-                f"{shown(half.by_look)}",
+                f"gamma = 3, half of the blocks kept whole and half lost at once: {fmt(half.tokens)} tokens; the "
+                f"formula says {fmt(expected_tokens(half.rate, 3))} at the mean rate {fmt(half.rate)} and "
+                f"{fmt(expected_tokens(half.by_look, 3))} at the rate of the drafts looked at, "
+                f"{fmt(half.by_look)}",
                 numbers(gamma=3, rates=[0, 1], weights=[Fraction(1, 2)] * 2, **half._asdict()),
             ),
             Evidence(
@@ -94,7 +94,7 @@ def constant_within_blocks(seed: int) -> Finding:
                 f"blocks kept whole or lost at once, in any proportion: tokens are as little as {least:.3f} of the "
                 f"formula at the rate of the drafts looked at (gamma = {at}, of 2 to 64)",
             ),
-            caught(
+            rejects_mutants(
                 {
                     "bounds exchanged": lambda found: (found.by_look, found.rate),
                     "the mean rate for both": lambda found: (found.rate, found.rate),
@@ -160,8 +160,8 @@ def regions(seed: int) -> Finding:
             Evidence(
                 "example",
                 "easy (always kept) and hard (never kept) in turn, gamma = 2: every block keeps one draft and loses "
-                f"the next, {shown(turns.tokens)} tokens; rate {shown(turns.by_look)}, formula "
-                f"{shown(expected_tokens(turns.by_look, 2))}",
+                f"the next, {fmt(turns.tokens)} tokens; rate {fmt(turns.by_look)}, formula "
+                f"{fmt(expected_tokens(turns.by_look, 2))}",
                 numbers(gamma=2, rates=[1, 0], stay=0, tokens=turns.tokens, by_look=turns.by_look),
             ),
             Evidence(
@@ -169,7 +169,7 @@ def regions(seed: int) -> Finding:
                 "rates 0.9 and 0.5, gamma = 4, tokens over the formula: "
                 + ", ".join(f"{_over_formula(found, 4):.4f} (stay = {stay})" for stay, found in shares.items()),
             ),
-            caught({"the edge at 1/4": Fraction(1, 4), "the edge at 3/4": Fraction(3, 4)}, wrong, "the sign"),
+            rejects_mutants({"the edge at 1/4": Fraction(1, 4), "the edge at 3/4": Fraction(3, 4)}, wrong, "the sign"),
         ],
     )
 
@@ -257,7 +257,7 @@ def expected_tokens_empirical(seed: int) -> Finding:
                 f"tokens: {'; '.join(f'{n}: {_told(f)}' for n, f in found.items())}",
             ),
             _simulated(seed),
-            caught({"formula without a bonus token": 0, "with two": 2}, misses, "tokens off by 1 %"),
+            rejects_mutants({"formula without a bonus token": 0, "with two": 2}, misses, "tokens off by 1 %"),
         ],
     )
 

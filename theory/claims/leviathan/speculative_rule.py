@@ -20,7 +20,7 @@ from theory.acceptance import (
     trials_per_rejection,
     trials_per_token,
 )
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, shown
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
 from theory.example_processes import random_row, random_world, small_rules
@@ -56,7 +56,7 @@ def acceptance_is_one_minus_tv(seed: int) -> Finding:
                 "identity",
                 f"equal in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros (largest difference {worst})",
             ),
-            caught(wrong, deviation, "the acceptance rate"),
+            rejects_mutants(wrong, deviation, "the acceptance rate"),
         ],
     )
 
@@ -106,9 +106,9 @@ def lossless(seed: int) -> Finding:
                 "enumeration",
                 f"joint law of one block completed by p, and of whole sequences, equal to the "
                 f"target's in rationals on {len(cases)} pairs of context-dependent processes "
-                f"(V = 2, 3; length 3; gamma = 1, 2, 3; with and without zeros); largest TV {shown(worst)}",
+                f"(V = 2, 3; length 3; gamma = 1, 2, 3; with and without zeros); largest TV {fmt(worst)}",
             ),
-            caught(
+            rejects_mutants(
                 wrong, lambda v: min(max(check(v[0], p, q, v[1]) for p, q in some) for check in checks), "losslessness"
             ),
         ],
@@ -149,10 +149,10 @@ def acceptance_gained_is_tv_spent(seed: int) -> Finding:
         [
             Evidence(
                 "identity",
-                f"{len(gaps)} pairs of rows and rules: smallest slack {shown(min(gaps))}; amplify and addition on the "
+                f"{len(gaps)} pairs of rows and rules: smallest slack {fmt(min(gaps))}; amplify and addition on the "
                 f"line exactly in {sum(on_the_line)} of {len(on_the_line)} cases",
             ),
-            caught({"a line at 0.9 TV": Fraction(9, 10)}, lambda slope: -min(slack(slope)), "the frontier"),
+            rejects_mutants({"a line at 0.9 TV": Fraction(9, 10)}, lambda slope: -min(slack(slope)), "the frontier"),
         ],
     )
 
@@ -216,7 +216,7 @@ def expected_tokens_iid(seed: int) -> Finding:
                 f"{len(cases)} pairs and gamma = 1 to 4; for example alpha = 0.9, gamma = 5, c = 0.05 gives a "
                 f"speedup of {float(best):.3f}",
             ),
-            caught({"bonus omitted": controls.BonusOmitted}, deviation, "expected tokens"),
+            rejects_mutants({"bonus omitted": controls.BonusOmitted}, deviation, "expected tokens"),
         ],
     )
 
@@ -251,9 +251,9 @@ def expected_tokens_dependent(seed: int) -> Finding:
         for rate, alphas in (("by position", by_position), ("by look", by_look))
     }
     told = "; ".join(
-        f"{what}: {shown(tokens[name])} tokens, formula {shown(expected_tokens(by_position[name], gamma))} at the rate "
-        f"by position ({shown(by_position[name])}), {shown(expected_tokens(by_look[name], gamma))} at the rate of "
-        f"drafts looked at ({shown(by_look[name])})"
+        f"{what}: {fmt(tokens[name])} tokens, formula {fmt(expected_tokens(by_position[name], gamma))} at the rate "
+        f"by position ({fmt(by_position[name])}), {fmt(expected_tokens(by_look[name], gamma))} at the rate of "
+        f"drafts looked at ({fmt(by_look[name])})"
         for name, what in (("fate", "a block easy or hard as a whole"), ("late", "one whose first draft is hopeless"))
     )
     return Finding(
@@ -324,11 +324,11 @@ def residual_cost(seed: int) -> Finding:
         [
             Evidence(
                 "identity",
-                f"equal in rationals on {len(tried)} pairs; at TV = {shown(tv(*close))} a rejection costs "
-                f"{shown(trials_per_rejection(*close))} trials and a token {shown(trials_per_token(*close))}, with a "
+                f"equal in rationals on {len(tried)} pairs; at TV = {fmt(tv(*close))} a rejection costs "
+                f"{fmt(trials_per_rejection(*close))} trials and a token {fmt(trials_per_token(*close))}, with a "
                 f"standard deviation of {np.sqrt(float((2 - tv(*close)) / tv(*close) - 1)):.1f} trials a token",
             ),
-            caught({"proposal q": 1}, deviation, "the cost of the residual"),
+            rejects_mutants({"proposal q": 1}, deviation, "the cost of the residual"),
         ],
     )
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from scipy.optimize import brentq, minimize_scalar
 
-from theory.claims.base import Claims, Finding, needed
+from theory.claims.base import Claims, Finding, require_found
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Interval, Ledger, Row, published
 
@@ -93,7 +93,9 @@ def printed_cost(seed: int) -> Finding:
     ledger = published()
     cost, rows = _priced(ledger)
     rates = {
-        rate.line: needed(alpha_needed(float(row.value), gamma, float(cost.value)), f"no rate gives {row.printed}")
+        rate.line: require_found(
+            alpha_needed(float(row.value), gamma, float(cost.value)), f"no rate gives {row.printed}"
+        )
         for row, rate, gamma in rows
     }
     return judged(

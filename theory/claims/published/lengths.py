@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import exp, log, sqrt
 
-from theory.claims.base import Claims, Finding, needed
+from theory.claims.base import Claims, Finding, require_found
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Interval, Ledger, Row, published
 
@@ -215,7 +215,7 @@ def perplexity(seed: int) -> Finding:
     """
     ledger = published()
     follow = {
-        row.line: exp(-float(needed(_logarithm(ledger, row), "no mean in Table 11").value))
+        row.line: exp(-float(require_found(_logarithm(ledger, row), "no mean in Table 11").value))
         for row in _perplexities(ledger)
     }
     return judged(
@@ -239,7 +239,7 @@ def _logarithm(ledger: Ledger, row: Row) -> Row | None:
 def _compared_perplexities(ledger: Ledger) -> list[Comparison]:
     found = []
     for row in _perplexities(ledger):
-        mean = needed(_logarithm(ledger, row), "no mean in Table 11")
+        mean = require_found(_logarithm(ledger, row), "no mean in Table 11")
         follows = Interval(Fraction(exp(-mean.interval.high)), Fraction(exp(-mean.interval.low)))
         spread = sqrt(max(0.0, 2 * (log(float(row.value)) + float(mean.value))))
         found.append(

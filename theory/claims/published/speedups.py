@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theory.claims.base import Claims, Finding, needed
+from theory.claims.base import Claims, Finding, require_found
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Ledger, Row, published
 
@@ -190,7 +190,7 @@ def _overhead(ledger: Ledger) -> list[Comparison]:
     )
     found = []
     for row in ledger.select(paper="sjd-pac", table="1", method="sjd-pac", target="Lumina-mGPT", metric="speedup"):
-        saved = needed(ledger.beside(row, "step_compression"), f"{row.setting} has no step compression")
+        saved = require_found(ledger.beside(row, "step_compression"), f"{row.setting} has no step compression")
         follows = saved.interval / (step / alone)
         found.append(
             Comparison(

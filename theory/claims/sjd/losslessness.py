@@ -13,7 +13,16 @@ from simlab.decoders.initial import INITIALS
 from simlab.mutants import decoders as controls
 from simlab.processes import Process, TableProcess
 from simlab.rules import Rule, Speculative
-from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown
+from theory.claims.base import (
+    Claims,
+    Evidence,
+    Finding,
+    fmt,
+    numbers,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.distances import tv
 from theory.exact import laws as exact
 from theory.exact import mean, merged_unfinished, sequence_law, target_law, transitions
@@ -82,9 +91,9 @@ def theorem_1_sequence(seed: int) -> Finding:
                 "enumeration",
                 f"the joint law of finished sequences equals the target's in rationals for {len(tried)} "
                 f"pairs of process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus "
-                f"and zeros); largest TV {shown(worst)}",
+                f"and zeros); largest TV {fmt(worst)}",
             ),
-            caught(wrong, lambda v: max(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
+            rejects_mutants(wrong, lambda v: max(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
         ],
     )
 
@@ -121,20 +130,20 @@ def theorem_1_token(seed: int) -> Finding:
                 "enumeration",
                 f"at the start and after every step, in every state, each draft follows its declared q given all "
                 f"tokens to its left: in rationals for {len(tried)} pairs of process and decoder, all five "
-                f"initialisations (largest difference {shown(worst)})",
+                f"initialisations (largest difference {fmt(worst)})",
             ),
             Evidence(
                 "enumeration",
                 f"the q declared for a token behind the first rejection is the target's row given the tokens "
-                f"that stood to its left in that call (largest TV {shown(recalled)}); for kept and replaced tokens see "
+                f"that stood to its left in that call (largest TV {fmt(recalled)}); for kept and replaced tokens see "
                 f"sjd.theorem-1.sequence",
             ),
-            caught(
+            rejects_mutants(
                 {"tail uniform, and declared so": controls.FlatTail(3)},
                 lambda d: max(recall_gap(d, world) for world in small),
                 "the rows of the tail",
             ),
-            caught(
+            rejects_mutants(
                 wrong,
                 lambda d: max(honesty_gap(d, world) for world in small),
                 "the law of the drafts",
@@ -202,8 +211,8 @@ def independence(seed: int) -> Finding:
     """
     some = worlds(seed, small=True)
     gap = max(honesty_gap(Sjd(3, initial), world) for world in some for initial in ("random", "sample-left"))
-    broken = controls.WithChance(Sjd(2), controls.OneUniform)
-    first, then = needed(
+    broken = controls.WithRandomness(Sjd(2), controls.OneUniform)
+    first, then = require_found(
         smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4))),
         "one uniform for all draws of a call does not change the law",
     )
@@ -215,9 +224,9 @@ def independence(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"in every state of {len(some)} processes a draft follows its declared q given all "
-                f"tokens to its left (largest difference {shown(gap)})",
+                f"tokens to its left (largest difference {fmt(gap)})",
             ),
-            caught(
+            rejects_mutants(
                 {"one uniform for all draws": broken},
                 lambda d: max(honesty_gap(d, world) for world in some),
                 "independence",
@@ -225,7 +234,7 @@ def independence(seed: int) -> Finding:
             Evidence(
                 "example",
                 f"what follows without it: two tokens, window 2, all draws of a call from one uniform; "
-                f"the law of the sequence is off by TV {shown(deviation(broken, world))}",
+                f"the law of the sequence is off by TV {fmt(deviation(broken, world))}",
                 numbers(
                     p={"": first, "0": then, "1": then[::-1]},
                     q={"new draft": (Fraction(1, 2),) * 2, "0": then, "1": then[::-1]},
@@ -279,7 +288,7 @@ def worst_case(seed: int) -> Finding:
                 f"exact step distributions of {len(tried)} pairs of process and decoder: none beyond the "
                 f"length, which is reached in {sum(s == n for s, n in longest)}",
             ),
-            caught(
+            rejects_mutants(
                 {"a decoder that tries again when its first draft is rejected": _TriesAgain(2)},
                 excess,
                 "the number of steps",
@@ -291,8 +300,8 @@ def worst_case(seed: int) -> Finding:
 class _TriesAgain(Sjd):
     """Commits nothing when the first draft is rejected."""
 
-    def step(self, state: Any, process: Process, rule: Rule, chance: Any, draft: Process | None = None) -> Any:
-        new, info = super().step(state, process, rule, chance, draft)
+    def step(self, state: Any, process: Process, rule: Rule, randomness: Any, draft: Process | None = None) -> Any:
+        new, info = super().step(state, process, rule, randomness, draft)
         same = info.accepted == 0
         return type(state)(
             *(
@@ -375,9 +384,9 @@ def initialisation(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
-                f"decoder, on one row and on grids; largest TV {shown(worst)}",
+                f"decoder, on one row and on grids; largest TV {fmt(worst)}",
             ),
-            caught(wrong, lambda d: max(deviation(d, world) for world in some), "initialisation"),
+            rejects_mutants(wrong, lambda d: max(deviation(d, world) for world in some), "initialisation"),
             Evidence(
                 "exact-small-scale",
                 "speed differs: mean steps on a 3 x 2 grid that copies the token above with probability 0.9, window 3: "

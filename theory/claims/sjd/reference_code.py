@@ -9,7 +9,17 @@ import numpy as np
 
 from simlab.decoders import Sjd, make_decoder
 from simlab.mutants import decoders as controls
-from theory.claims.base import Claims, Evidence, Finding, caught, needed, numbers, require, shown, shown_row
+from theory.claims.base import (
+    Claims,
+    Evidence,
+    Finding,
+    fmt,
+    fmt_row,
+    numbers,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.claims.sjd.losslessness import LOSSLESS, deviation, two_tokens, worlds
 from theory.claims.sjd.speed import steps_of
 from theory.distances import tv
@@ -42,9 +52,9 @@ def reference_lossless(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
-                f"decoder; largest TV {shown(worst)}",
+                f"decoder; largest TV {fmt(worst)}",
             ),
-            caught(
+            rejects_mutants(
                 {"tail drawn again, q stale": controls.ReferenceTailStale(2)},
                 lambda d: max(deviation(d, world) for world in some),
                 "the reference loop",
@@ -74,11 +84,13 @@ def reference_residual(seed: int) -> Finding:
         return lambda e: not _tied(e[0], K) and _changed_by_topk(e, K, again)
 
     untied = smallest_violation(pairs, changed(K), seed)
-    needed(smallest_violation(pairs, changed(K - 1), seed), "the search does not find that a smaller k drops tokens")
-    tied = needed(
+    require_found(
+        smallest_violation(pairs, changed(K - 1), seed), "the search does not find that a smaller k drops tokens"
+    )
+    tied = require_found(
         smallest_violation(pairs, lambda e: _changed_by_topk(e, K, K), seed), "the search does not find what a tie does"
     )
-    p, q = needed(
+    p, q = require_found(
         smallest_violation(pairs, lambda e: tv(step_law(controls.ResidualTempered(), *e), e[0]) > 0, seed),
         "squaring the residual does not change the law",
     )
@@ -90,14 +102,14 @@ def reference_residual(seed: int) -> Finding:
             Evidence("control", f"the same search finds that top-{K - 1} of that residual changes it"),
             Evidence(
                 "example",
-                f"with a tie at place {K}, p = {shown_row(tied[0])} and q = {shown_row(tied[1])} before the filter: "
+                f"with a tie at place {K}, p = {fmt_row(tied[0])} and q = {fmt_row(tied[1])} before the filter: "
                 f"top-{K} of the residual changes it",
                 numbers(p=tied[0], q=tied[1], k=K),
             ),
             Evidence(
                 "example",
                 f"at temperature 1/2, applied to p, to q and again to the residual, {len(p)} tokens: law "
-                f"{shown_row(law)} where the target has {shown_row(p)}",
+                f"{fmt_row(law)} where the target has {fmt_row(p)}",
                 numbers(p=p, q=q, temperature=0.5, law=law, tv=tv(law, p)),
             ),
         ],
@@ -145,7 +157,7 @@ def reference_greedy(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"two tokens, window 2: the law of the sequence is off by TV {shown(deviation(broken, world))}; "
+                f"two tokens, window 2: the law of the sequence is off by TV {fmt(deviation(broken, world))}; "
                 f"SJD with drawn drafts is exact there",
                 numbers(
                     p={"": found[0], "0": found[1], "1": found[1][::-1]},

@@ -13,7 +13,7 @@ from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined
 from simlab.decoders.jacobi import Noise
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import TableProcess
-from theory.claims.base import Claims, Evidence, Finding, Verdict, caught, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, Verdict, fmt, numbers, rejects_mutants, require
 from theory.claims.sjd.losslessness import deviation, mean_steps
 from theory.example_processes import random_world, sticky_world
 from theory.image_process import FALSE_ALARMS, IMAGES, Speed, compare, speed, stated
@@ -57,7 +57,7 @@ def window(seed: int) -> Finding:
     found = speeds_of({f"W = {w}": Sjd(w) for w in WINDOWS}, seed, 2 * IMAGES)
     base, widest = found["W = 16"], found["W = 32"]
     require(compare(base, found["W = 1"]).sure == 1, "a window of 16 is not seen to beat a window of 1")
-    control = caught(
+    control = rejects_mutants(
         {f"saturation at W = {w}": found[f"W = {w}"] for w in (1, 2, 4)},
         lambda early: max(0, _most(widest, early) - SATURATED),
         "saturation",
@@ -132,10 +132,10 @@ def refinement_certain(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 "mean steps of 3 tokens with a window of 2 are exactly those of coins of probability 1/V, "
-                + ", ".join(f"V = {w.vocabulary}: {shown(mean_steps(UnrefinedPointMass(2), w))}" for w in worlds)
+                + ", ".join(f"V = {w.vocabulary}: {fmt(mean_steps(UnrefinedPointMass(2), w))}" for w in worlds)
                 + " (3 one by one), for rows with and without zeros",
             ),
-            caught(
+            rejects_mutants(
                 {"uniform q": SjdUnrefined(2), "refined": PointMassSjd(2)},
                 lambda d: sum(mean_steps(d, w) != mean_steps(UnrefinedPointMass(2), w) for w in worlds),
                 "mean steps",
@@ -182,7 +182,7 @@ def refinement_uniform(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"V = 2, every row (1/2, 1/2), window {width}: {length} tokens in {shown(steps)} calls, unrefined",
+                f"V = 2, every row (1/2, 1/2), window {width}: {length} tokens in {fmt(steps)} calls, unrefined",
                 numbers(p=[Fraction(1, 2)] * 2, window=width, tokens=length, calls=steps),
             ),
             Evidence(
@@ -207,7 +207,7 @@ CLAIMS.summary(
 @CLAIMS.claim(
     "sjd.jacobi-sampling.fresh",
     "5.4; Tables 1, 2",
-    "... where every iteration draws with new randomness: about 1.04 tokens a call.",
+    "... where every iteration draws with new chance: about 1.04 tokens a call.",
 )
 def jacobi_fresh(seed: int) -> Finding:
     """A draft is final when the target draws the same token again, with probability sum p'p: the collision probability
@@ -237,7 +237,7 @@ def _jacobi(noise: Noise, seed: int) -> Finding:
     found = speeds_of({noise: Jacobi(16, noise), "SJD": Sjd(16)}, seed, IMAGES // 2)
     low, high = found[noise].mean.interval(1 - FALSE_ALARMS)
     require(compare(found["SJD"], found[noise]).sure == 1, "SJD is not seen to beat Jacobi decoding")
-    control = caught(
+    control = rejects_mutants(
         {"SJD": found["SJD"]}, lambda s: max(0, s.mean.interval(1 - FALSE_ALARMS)[0] - SLOW), "no acceleration"
     )
     verdict: Verdict = "not-refuted" if high < SLOW else "refuted" if low > SLOW else "not-decided"

@@ -14,7 +14,7 @@ from simlab.processes import Process, TableProcess
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.statistics import Estimate, estimate
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require, shown
+from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
 from theory.distances import tv
 from theory.example_processes import sticky_world
 from theory.image_process import FALSE_ALARMS, IMAGES, image
@@ -55,12 +55,12 @@ def row(seed: int) -> Finding:
                 + f"; the same prefix in two calls: {twice(seed)}",
                 numbers(offsets=[o for o in OFFSETS if o <= 32], tv=[e.mean for e in short]),
             ),
-            caught({"the offsets reversed": short[::-1]}, lambda e: not _falls(e), "the fall"),
+            rejects_mutants({"the offsets reversed": short[::-1]}, lambda e: not _falls(e), "the fall"),
             Evidence(
                 "enumeration",
                 f"exact TV at offsets 1 to 5, the tokens between being drawn: sticky chain with s = 4/5, V = 2: "
-                f"{', '.join(map(shown, seen))}; a process that copies the token three back: "
-                f"{', '.join(map(shown, other))}",
+                f"{', '.join(map(fmt, seen))}; a process that copies the token three back: "
+                f"{', '.join(map(fmt, other))}",
             ),
         ],
     )
@@ -83,7 +83,7 @@ def above(seed: int) -> Finding:
                 f"{low:.3f}, at 32 at most {high:.3f}, at 1 - {FALSE_ALARMS:g}",
                 numbers(offsets=list(OFFSETS), tv=[e.mean for e in found.values()]),
             ),
-            caught(
+            rejects_mutants(
                 {"the offset beside the one of a row": found[32]},
                 lambda beside: found[48].mean - beside.mean,
                 "the rise",

@@ -16,7 +16,7 @@ from simlab.mutants.trees import ac_decoders, tree_decoders
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Evidence, Finding, caught, first, shown
+from theory.claims.base import Claims, Evidence, Finding, first, fmt, rejects_mutants
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.sjd.losslessness import deviation, worlds
 from theory.distances import tv
@@ -60,10 +60,10 @@ def retention(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"on {len(tried)} pairs, in rationals: kept = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
-                f"p'^2 sum p^2 is at most {shown(above)}, 0 just where the two are equal; verification keeps more by "
-                f"{shown(less)} or more",
+                f"p'^2 sum p^2 is at most {fmt(above)}, 0 just where the two are equal; verification keeps more by "
+                f"{fmt(less)} or more",
             ),
-            caught({"drawing anew": _again}, excess, "the retention"),
+            rejects_mutants({"drawing anew": _again}, excess, "the retention"),
         ],
     )
 
@@ -112,9 +112,9 @@ def continuation_token(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"after every step of {len(tried)} pairs of process and decoder each draft follows its declared q, "
-                f"given the tokens and rows to its left, over all histories (largest difference {shown(worst)})",
+                f"given the tokens and rows to its left, over all histories (largest difference {fmt(worst)})",
             ),
-            caught(
+            rejects_mutants(
                 ac_decoders(3), lambda d: first(left_gap(d, world) for world in some), "the law of continued drafts"
             ),
         ],
@@ -168,9 +168,9 @@ def continuation_sequence(seed: int) -> Finding:
                 "enumeration",
                 f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
                 "process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); "
-                f"largest TV {shown(worst)}",
+                f"largest TV {fmt(worst)}",
             ),
-            caught(wrong, lambda v: first(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
+            rejects_mutants(wrong, lambda v: first(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
         ],
     )
 
@@ -214,7 +214,7 @@ def theorem_2(seed: int) -> Finding:
                 "enumeration",
                 f"law p in rationals for {len(tried)} cases, V = 2 to 4, K = 1 to 5, K above the support in {beyond}",
             ),
-            caught(wrong, lambda case: gap(*case), "the law of K candidates"),
+            rejects_mutants(wrong, lambda case: gap(*case), "the law of K candidates"),
         ],
     )
 
@@ -247,7 +247,7 @@ def rejection_mass(seed: int) -> Finding:
                 f"equal in rationals for {len(tried)} rows (p^(k), q^(k)) met on the way through K candidates "
                 f"(largest difference {worst})",
             ),
-            caught({"sum of |p - q|": lambda p, q: 2 * tv(p, q)}, gap, "the mass of rejection"),
+            rejects_mutants({"sum of |p - q|": lambda p, q: 2 * tv(p, q)}, gap, "the mass of rejection"),
         ],
     )
 
@@ -307,9 +307,9 @@ def combined(seed: int) -> Finding:
                 "enumeration",
                 f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
                 "process and decoder: both trees, K = 2 to 4 (above the support for V = 2 and 3), D = 1, 2, with and "
-                f"without bonus and zeros; largest TV {shown(worst)}",
+                f"without bonus and zeros; largest TV {fmt(worst)}",
             ),
-            caught(
+            rejects_mutants(
                 tree_decoders(2, 2, 2, "comb"),
                 lambda d: first(deviation(d, world) for world in some),
                 "the sequence law of a tree",

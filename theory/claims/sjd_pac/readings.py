@@ -17,14 +17,14 @@ from theory.claims.base import (
     Claims,
     Evidence,
     Finding,
-    caught,
     described,
     first,
-    needed,
+    fmt,
+    fmt_row,
     numbers,
+    rejects_mutants,
     require,
-    shown,
-    shown_row,
+    require_found,
 )
 from theory.claims.baselines.baselines import shortfall
 from theory.claims.sjd.losslessness import deviation, mean_steps, worlds
@@ -122,9 +122,9 @@ def bonus(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 "the laws of the number of steps of sjd-pd and sjd-pac without bonus equal those of sjd and sjd-ac "
-                f"without bonus, on {len(some)} processes (TV {shown(same)})",
+                f"without bonus, on {len(some)} processes (TV {fmt(same)})",
             ),
-            caught(wrong, apart, "the number of steps"),
+            rejects_mutants(wrong, apart, "the number of steps"),
         ],
     )
 
@@ -157,10 +157,10 @@ def kept(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"the sequence law of both readings is the target's on {len(some)} processes (largest TV "
-                f"{shown(both)}); exact mean steps for 4 tokens, V = 3, window 3, K = 2, D = 1: "
+                f"{fmt(both)}); exact mean steps for 4 tokens, V = 3, window 3, K = 2, D = 1: "
                 + ", ".join(f"{name} {float(value):.4f}" for name, value in exact.items()),
             ),
-            caught(
+            rejects_mutants(
                 {"kept token last": last}, lambda d: first(deviation(d, world) for world in some), "the sequence law"
             ),
         ],
@@ -190,10 +190,10 @@ def shared(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 f"the sequence law equals the target's in rationals on {len(some)} processes (largest TV "
-                f"{shown(worst)}); exact mean steps, full tree, K = D = 2, window 3, one of them: own candidates "
+                f"{fmt(worst)}); exact mean steps, full tree, K = D = 2, window 3, one of them: own candidates "
                 f"{float(own):.4f}, shared {float(common):.4f}",
             ),
-            caught(
+            rejects_mutants(
                 {"first candidate's branch after another": wrong},
                 lambda d: first(deviation(d, world) for world in some),
                 "the sequence law",
@@ -231,7 +231,7 @@ def reading_steps(seed: int) -> Finding:
     }
     low, high = pd.mean.interval(1 - FALSE_ALARMS)
     slow = speed(SjdPd(23, bonus=False, **tree), seed)
-    control = caught(
+    control = rejects_mutants(
         {"+PD without the bonus": slow},
         lambda s: max(0, printed["sjd+pd"] - s.mean.interval(1 - FALSE_ALARMS)[1]),
         "what is printed of +PD",
@@ -276,7 +276,7 @@ def continuation_speed(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "mean steps of SJD and with continuation: "
-                + ", ".join(f"third token as in {name!r} {shown(a)} and {shown(b)}" for name, (a, b) in found.items()),
+                + ", ".join(f"third token as in {name!r} {fmt(a)} and {fmt(b)}" for name, (a, b) in found.items()),
                 numbers(
                     p={"": (1, 0), "0": PAIR_HALF, "00": (1, 0), "01": (0, 1), "10": (0, 1), "11": (1, 0)},
                     q={"new draft": PAIR_HALF},
@@ -324,7 +324,7 @@ def relabel(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "sjd-ac with groups (0, 0, 1), window 2, three tokens: the law of a draft differs from the declared "
-                f"row by up to {shown(off)}; with the rule's law declared (relabel = law) by {shown(true)}",
+                f"row by up to {fmt(off)}; with the rule's law declared (relabel = law) by {fmt(true)}",
                 described("grouped", {"labels": [0, 0, 1]}, PAIR[0], PAIR[1]),
             )
         ],
@@ -341,7 +341,7 @@ def optimal(seed: int) -> Finding:
     """The optimum is a transport between p and the law of the set of candidates (theory/candidates.py). For K = 1
     both are 1 - TV. For K >= 2 verification in turn must decide on c_1 before it has seen c_2, and can fall short.
     """
-    found = needed(
+    found = require_found(
         smallest_violation(pairs, lambda e: shortfall(*e) > 0, seed, ((2, 1), (2, 3), (3, 1), (3, 2), (3, 4))),
         "verification in turn is optimal on every pair tried",
     )
@@ -352,8 +352,7 @@ def optimal(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"{len(p)} tokens, K = 2, p = {shown_row(p)}, q = {shown_row(q)}: in turn {shown(turn)}, optimum "
-                f"{shown(best)}",
+                f"{len(p)} tokens, K = 2, p = {fmt_row(p)}, q = {fmt_row(q)}: in turn {fmt(turn)}, optimum {fmt(best)}",
                 numbers("speculative", {"candidates": 2}, p=p, q=q, acceptance=turn, optimal=best),
             )
         ],

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import norm
 
 from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd
-from theory.claims.base import Claims, Evidence, Finding, caught, numbers, require
+from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
 from theory.image_process import FALSE_ALARMS, IMAGES, Comparison, Speed, compare, speed, stated
 from theory.published import ledger
 
@@ -105,7 +105,7 @@ def components(seed: int) -> Finding:
                 f"{long:.1%} commit 8 or more; of the full method's with L = 64 "
                 f"{found['+ PD + AC, L = 64'].single:.0%} a single one",
             ),
-            caught(
+            rejects_mutants(
                 {"the order reversed": list(rises.values())},
                 lambda order: sum(c.sure == 1 for c in order),
                 "the order",
@@ -158,7 +158,7 @@ def optimum(seed: int) -> Finding:
                 + f"; {stated(IMAGES)}. The printed drops past the optimum, at most {size:.2f}, would need some "
                 f"{images:,} images to be told from none; how many the table rests on is not printed",
             ),
-            caught(
+            rejects_mutants(
                 {"SJD in place of K = 5, D = 4": Sjd(32)},
                 lambda d: compare(found[BEST], speed(d, seed)).sure == 1,
                 "the far sides",
@@ -231,7 +231,7 @@ def strictly_local(seed: int) -> Finding:
     }
     printed = printed_compression("2", "sjd+pd+ac", L=64)
     low, high = found["strictly local"][1].mean.interval(1 - FALSE_ALARMS)
-    control = caught(
+    control = rejects_mutants(
         {"with floor and noise, as fitted": found["with floor and noise, as fitted"][1]},
         lambda s: max(0, printed - s.mean.interval(1 - FALSE_ALARMS)[0]),
         "more than is printed",
