@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, binom
+from scipy.stats import binom
 
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.laws import as_p_values
@@ -28,14 +28,14 @@ def binomial_power(n: int, level: float, rate: float, true: float) -> float:
 
 def proportion_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
     """Clopper and Pearson's interval (Biometrika 26, 1934): it holds the rate with at least ``confidence``."""
+    from statsmodels.stats.proportion import proportion_confint  # slow to import
+
     n = check_at_least("n", n, 1)
     successes = check_at_least("successes", successes, 0)
     check_share("confidence", confidence)
     if successes > n:
         raise ValueError(f"successes is {successes}; expected at most n = {n}")
-    tail = (1 - confidence) / 2
-    low = beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
-    high = beta.isf(tail, successes + 1, n - successes) if successes < n else 1.0
+    low, high = proportion_confint(successes, n, alpha=1 - confidence, method="beta")
     return float(low), float(high)
 
 
