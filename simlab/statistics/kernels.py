@@ -15,7 +15,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist
+import scipy
 
 from simlab.checks import check_number
 
@@ -46,7 +46,7 @@ class Gaussian(Kernel):
         self.bandwidth = bandwidth
 
     def squared(self, points: np.ndarray) -> Squared:
-        return _form(np.exp(-cdist(points, points, "sqeuclidean") / (2 * self.bandwidth**2)))
+        return _form(np.exp(-scipy.spatial.distance.cdist(points, points, "sqeuclidean") / (2 * self.bandwidth**2)))
 
 
 class Energy(Kernel):
@@ -64,7 +64,7 @@ class Energy(Kernel):
         self.bound = 2 * radius
 
     def squared(self, points: np.ndarray) -> Squared:
-        distances = cdist(points, points)
+        distances = scipy.spatial.distance.cdist(points, points)
         self._check_reach(float(distances.max()))
         return _form(-distances)
 
@@ -91,7 +91,7 @@ class EnergyOnLine(Energy):
 
 def median_distance(points: Any) -> float:
     """The median distance between two of the points ``[N]`` or ``[N, d]``."""
-    return float(np.median(pdist(as_points(points, "points"))))
+    return float(np.median(scipy.spatial.distance.pdist(as_points(points, "points"))))
 
 
 def as_points(values: Any, what: str) -> np.ndarray:

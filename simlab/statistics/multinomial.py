@@ -17,8 +17,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr, xlogy
-from scipy.stats import binom, chi2, poisson
+import scipy
 
 from simlab.checks import check_at_least
 from simlab.statistics.laws import Law, as_p_values, observations
@@ -65,12 +64,12 @@ class ExactG(Planned):
     def _step(self, n: int) -> float:
         """The width of a bin: the last one begins at the largest G there is, or where a p-value is small enough."""
         largest = -2 * n * float(np.log(self.law.mass.min()))
-        return max(min(largest, 1.5 * float(chi2.isf(FARTHEST, len(self.law.mass) - 1))), 1e-9) / (BINS - 1)
+        return max(min(largest, 1.5 * float(scipy.stats.chi2.isf(FARTHEST, len(self.law.mass) - 1))), 1e-9) / (BINS - 1)
 
     def _places(self, n: int, k: int) -> np.ndarray:
         """What each count 0 to n of outcome k adds to the statistic, in bins; the sum over outcomes is G."""
         count, expected = np.arange(n + 1), n * self.law.mass[k]
-        added = 2 * (xlogy(count, count / expected) - count + expected)
+        added = 2 * (scipy.special.xlogy(count, count / expected) - count + expected)
         return np.minimum(np.rint(added / self._step(n)), BINS - 1).astype(np.int64)
 
     def _edge(self, n: int, level: float) -> int:
@@ -95,14 +94,14 @@ class ExactG(Planned):
         law[0, 0] = 1
         for k, expected in enumerate(n * mass):
             longer = np.zeros_like(law)
-            chances = poisson.pmf(np.arange(n + 1), expected)
+            chances = scipy.stats.poisson.pmf(np.arange(n + 1), expected)
             for count, (place, chance) in enumerate(zip(self._places(n, k), chances, strict=True)):
                 if chance > NEGLIGIBLE:
                     before = law[: n + 1 - count]
                     longer[count:, place:] += chance * before[:, : BINS - place]
                     longer[count:, -1] += chance * before[:, BINS - place :].sum(axis=1)
             law = longer
-        return law[n] / poisson.pmf(n, n)
+        return law[n] / scipy.stats.poisson.pmf(n, n)
 
 
 def event_power(n: int, critical: float, deviation: float) -> float:
@@ -114,9 +113,12 @@ def event_power(n: int, critical: float, deviation: float) -> float:
     low, high = np.zeros(n + 1), counts.copy()
     for _ in range(60):
         middle = (low + high) / 2
-        enough = 2 * n * (rel_entr(counts, middle) + rel_entr(1 - counts, 1 - middle)) >= critical
+        enough = (
+            2 * n * (scipy.special.rel_entr(counts, middle) + scipy.special.rel_entr(1 - counts, 1 - middle))
+            >= critical
+        )
         low, high = np.where(enough, middle, low), np.where(enough, high, middle)
     rates = np.concatenate([[0.0], low])  # from rates[i] on, i is the least number that is enough; n + 1 never is
     needed = np.arange(n + 2)
     reached = rates + deviation <= 1
-    return float(np.min(binom.sf(needed[reached] - 1, n, rates[reached] + deviation)))
+    return float(np.min(scipy.stats.binom.sf(needed[reached] - 1, n, rates[reached] + deviation)))

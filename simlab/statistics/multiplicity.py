@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from statsmodels.stats.multitest import multipletests
 
 from simlab.statistics.power import check_share
 
@@ -16,6 +15,8 @@ def holm(p_values: Mapping[Any, float], level: float) -> dict[Any, float]:
 
     Raises ``ValueError`` unless 0 < level < 1 and all p-values are from 0 to 1.
     """
+    from statsmodels.stats.multitest import multipletests
+
     check_share("level", level)
     values = np.array(list(p_values.values()), dtype=np.float64)
     if not ((values >= 0) & (values <= 1)).all():

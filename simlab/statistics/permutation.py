@@ -15,8 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import beta
+import scipy
 
 from simlab.checks import check_at_least
 from simlab.statistics.kernels import Kernel, as_points
@@ -59,14 +58,14 @@ class PermutationTest(Planned):
         sharp = (1 - 1 / (4 * n)) * (1 - 1 / (2 * n))
 
         def needed(failing: float) -> float:
-            share = beta.ppf(failing / 2, allowed + 1, self.permutations - allowed)
+            share = scipy.stats.beta.ppf(failing / 2, allowed + 1, self.permutations - allowed)
             critical = (2 * n / (2 * n - 1)) ** 0.5 + np.sqrt(-np.log(share) / sharp)
             return float(root * (critical + np.sqrt(np.log(2 / failing))) - deviation)
 
         least, most = 1e-15, 1 - 1e-12
         if needed(most) >= 0:
             return 0.0
-        return 1 - (least if needed(least) <= 0 else float(brentq(needed, least, most, xtol=1e-16)))
+        return 1 - (least if needed(least) <= 0 else float(scipy.optimize.brentq(needed, least, most, xtol=1e-16)))
 
 
 def joined(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
