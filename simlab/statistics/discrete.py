@@ -21,9 +21,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import rel_entr, xlogy
-from scipy.stats import binom, chi2, ncx2
+import scipy
 
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.laws import Law, as_p_values, observations
@@ -118,8 +116,8 @@ class GTest(Planned):
         elif is_rare(cells, n, self.least):
             reached = _reached_beside(n, cells, self._edge(n, level), masses)
         else:
-            excess = 2 * n * float(rel_entr(masses, cells.mass).sum())
-            reached = float(ncx2.sf(self._edge(n, level), cells.freedom, excess))
+            excess = 2 * n * float(scipy.special.rel_entr(masses, cells.mass).sum())
+            reached = float(scipy.stats.ncx2.sf(self._edge(n, level), cells.freedom, excess))
         return 1 - missed * (1 - reached)
 
     def _power(self, n: int, level: float, deviation: float) -> float:
@@ -134,22 +132,24 @@ class GTest(Planned):
         if cells.freedom == 1:
             return either_way(n, level, float(cells.mass[0]), left)
         freedom = cells.freedom - is_rare(cells, n, self.least)
-        return float(ncx2.sf(self._edge(n, level), freedom, 4 * n * left**2))
+        return float(scipy.stats.ncx2.sf(self._edge(n, level), freedom, 4 * n * left**2))
 
     def _critical(self, n: int, level: float) -> float:
         """The corrected G from which on p-values are at most ``level``."""
         cells = self.cells(n)
-        most = float(chi2.isf(level, cells.freedom))
+        most = float(scipy.stats.chi2.isf(level, cells.freedom))
         if not is_rare(cells, n, self.least):
             return most
         return float(
-            brentq(lambda g: float(g_tail(np.array(g), n, cells, self.least)) - level, 0, 2 * most + 10 * self.least)
+            scipy.optimize.brentq(
+                lambda g: float(g_tail(np.array(g), n, cells, self.least)) - level, 0, 2 * most + 10 * self.least
+            )
         )
 
 
 def g_statistic(seen: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """2 sum x log(x / e) over the last axis."""
-    return 2 * xlogy(seen, seen / expected).sum(axis=-1)
+    return 2 * scipy.special.xlogy(seen, seen / expected).sum(axis=-1)
 
 
 def williams(n: int, mass: np.ndarray) -> float:
@@ -165,17 +165,17 @@ def is_rare(cells: Cells, n: int, least: float) -> bool:
 def g_tail(g: np.ndarray, n: int, cells: Cells, least: float) -> np.ndarray:
     """The probability, under the law, of a G of at least ``g[...]`` over three cells or more."""
     if not is_rare(cells, n, least):
-        return chi2.sf(g / williams(n, cells.mass), cells.freedom)
+        return scipy.stats.chi2.sf(g / williams(n, cells.mass), cells.freedom)
     rate, rest = float(cells.mass[0]), cells.mass[1:] / cells.mass[1:].sum()
     last = min(n - 1, int(least + 14 * least**0.5 + 40))  # more than that is rarer than 1e-40, and summed at once
     counts = np.arange(last + 1)
-    chance, part = binom.pmf(counts, n, rate), _part(counts, n, rate)
+    chance, part = scipy.stats.binom.pmf(counts, n, rate), _part(counts, n, rate)
     corrected = williams(1, rest) - 1
     flat, tail = np.ravel(g), np.empty(np.size(g))
     for some in np.array_split(np.arange(len(flat)), len(flat) * len(counts) // NUMBERS + 1):
         left = np.maximum(flat[some, None] - part, 0) / (1 + corrected / (n - counts))
-        tail[some] = chi2.sf(left, cells.freedom - 1) @ chance
-    return np.minimum(tail + binom.sf(last, n, rate), 1.0).reshape(np.shape(g))
+        tail[some] = scipy.stats.chi2.sf(left, cells.freedom - 1) @ chance
+    return np.minimum(tail + scipy.stats.binom.sf(last, n, rate), 1.0).reshape(np.shape(g))
 
 
 def _reached_beside(n: int, cells: Cells, edge: float, masses: np.ndarray) -> float:
@@ -184,11 +184,11 @@ def _reached_beside(n: int, cells: Cells, edge: float, masses: np.ndarray) -> fl
     if true >= 1:
         return float(_part(np.array(n), n, rate) >= edge)
     counts = np.arange(min(n, int(8 * n * rate + edge) + 1))  # beyond, that count alone is enough
-    excess = 2 * (n - counts) * rel_entr(masses[1:] / (1 - true), cells.mass[1:] / (1 - rate)).sum()
-    given = ncx2.sf(np.maximum(edge - _part(counts, n, rate), 0), cells.freedom - 1, excess)
-    return float(given @ binom.pmf(counts, n, true) + binom.sf(len(counts) - 1, n, true))
+    excess = 2 * (n - counts) * scipy.special.rel_entr(masses[1:] / (1 - true), cells.mass[1:] / (1 - rate)).sum()
+    given = scipy.stats.ncx2.sf(np.maximum(edge - _part(counts, n, rate), 0), cells.freedom - 1, excess)
+    return float(given @ scipy.stats.binom.pmf(counts, n, true) + scipy.stats.binom.sf(len(counts) - 1, n, true))
 
 
 def _part(counts: np.ndarray, n: int, rate: float) -> np.ndarray:
     """What a cell's count, against all others, has of G."""
-    return 2 * n * (rel_entr(counts / n, rate) + rel_entr(1 - counts / n, 1 - rate))
+    return 2 * n * (scipy.special.rel_entr(counts / n, rate) + scipy.special.rel_entr(1 - counts / n, 1 - rate))

@@ -15,8 +15,7 @@ from math import log1p
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln, xlog1py, xlogy
-from scipy.stats import beta
+import scipy
 
 from simlab.statistics.laws import Law, observations
 from simlab.statistics.power import check_share
@@ -44,7 +43,7 @@ def once(confidence: float) -> Limit:
 
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
         whole = seen >= n
-        return np.where(whole, 1.0, beta.isf(1 - confidence, seen + 1.0, np.where(whole, 1, n - seen)))
+        return np.where(whole, 1.0, scipy.stats.beta.isf(1 - confidence, seen + 1.0, np.where(whole, 1, n - seen)))
 
     return limit
 
@@ -58,11 +57,11 @@ def always(confidence: float) -> Limit:
     check_share("confidence", confidence)
 
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
-        mixed = betaln(seen + 0.5, n - seen + 0.5) - betaln(0.5, 0.5) + log1p(-confidence)
+        mixed = scipy.special.betaln(seen + 0.5, n - seen + 0.5) - scipy.special.betaln(0.5, 0.5) + log1p(-confidence)
         low, high = seen / n, np.ones(len(seen))
         for _ in range(60):
             middle = (low + high) / 2
-            refuted = mixed >= xlogy(seen, middle) + xlog1py(n - seen, -middle)
+            refuted = mixed >= scipy.special.xlogy(seen, middle) + scipy.special.xlog1py(n - seen, -middle)
             low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
         return high
 

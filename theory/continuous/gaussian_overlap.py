@@ -11,7 +11,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+import scipy
 
 from simlab.continuous.models.chains import Chain
 from theory.continuous.joint_gaussian import last_means, last_sd
@@ -66,8 +66,8 @@ def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Share
     """alpha and Z for gaps and weights that broadcast to ``[M]``."""
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     low, high, inside = region(gap, log_weight, sp, sq)
-    in_p = norm.cdf((high - gap) / sp) - norm.cdf((low - gap) / sp)
-    in_q = norm.cdf(high / sq) - norm.cdf(low / sq)
+    in_p = scipy.stats.norm.cdf((high - gap) / sp) - scipy.stats.norm.cdf((low - gap) / sp)
+    in_q = scipy.stats.norm.cdf(high / sq) - scipy.stats.norm.cdf(low / sq)
     if not inside:
         in_p, in_q = 1 - in_p, 1 - in_q
     # outside W p is at most q, and inside q at most W p: so no weight is too large or too small
@@ -112,7 +112,7 @@ def _over(mean: float, sd: float, panels: int, unit: float) -> tuple[np.ndarray,
     ends = np.unique(np.concatenate([np.linspace(low, high, panels + 1), some]))
     half, centre = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
     gap = (centre[:, None] + half[:, None] * nodes).ravel()
-    return gap, (half[:, None] * weights).ravel() * norm.pdf(gap, mean, sd)
+    return gap, (half[:, None] * weights).ravel() * scipy.stats.norm.pdf(gap, mean, sd)
 
 
 def kept_by_last_step(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:

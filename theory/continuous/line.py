@@ -17,7 +17,7 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+import scipy
 
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
@@ -149,9 +149,9 @@ def _pointwise(
         y = x - (between.mu_q(node) + between.left * spread[:, None])
         seen = _seen(target, draft, given, np.full(y.size, node))
         ratio = rule.log_ratio(seen, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
-        kept = norm.pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(ratio))
+        kept = scipy.stats.norm.pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(ratio))
         density += weight * (
-            chances @ (kept + trials * norm.pdf(y, node, last_sd(target)) * proposal_acceptance(ratio))
+            chances @ (kept + trials * scipy.stats.norm.pdf(y, node, last_sd(target)) * proposal_acceptance(ratio))
         )
     return density
 
@@ -164,9 +164,9 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
     seen = _seen(target, draft, given, np.repeat(gaps, place.shape[1]))
     candidate = (place.reshape(1, -1, 1)) + _zero(draft, given)
     log_ratio = rule.log_ratio(seen, candidate).reshape(place.shape)
-    p = norm.pdf(place, gaps[:, None], sds[0]) * weight
+    p = scipy.stats.norm.pdf(place, gaps[:, None], sds[0]) * weight
     if draft.noisy_end:
-        drafted, log_kept = norm.pdf(place, 0, sds[1]) * weight, log_ratio
+        drafted, log_kept = scipy.stats.norm.pdf(place, 0, sds[1]) * weight, log_ratio
     else:  # the draft is mu_q itself
         place, p, log_ratio = (np.pad(v, ((0, 0), (0, 1))) for v in (place, p, log_ratio))
         drafted = np.zeros_like(p)
@@ -200,7 +200,10 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
     unit = max(sds)
     place, weight = _panels(gap, sds, _roots(log_ratio(means[1] + unit * np.array([-1.0, 0, 1]))[None], unit))
     ratio = log_ratio(means[1] + place[0])
-    p, q = norm.pdf(place[0], gap[0], sds[0]) * weight[0], norm.pdf(place[0], 0, sds[1]) * weight[0]
+    p, q = (
+        scipy.stats.norm.pdf(place[0], gap[0], sds[0]) * weight[0],
+        scipy.stats.norm.pdf(place[0], 0, sds[1]) * weight[0],
+    )
     keep, taken = q * np.exp(log_acceptance(ratio)), p * proposal_acceptance(ratio)
     alpha, z = float(keep.sum()), float(taken.sum())
     emitted = keep + ((1 - alpha) / z * taken if z > LEAST else 0)
@@ -210,7 +213,7 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
 def target_law(target: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The density of the target's token at ``x[N]``."""
     law = target.marginal(condition[None])
-    return norm.pdf(x, law.mean[0, 0], np.sqrt(law.covariance[0, 0]))
+    return scipy.stats.norm.pdf(x, law.mean[0, 0], np.sqrt(law.covariance[0, 0]))
 
 
 def distances(
@@ -285,7 +288,7 @@ def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndar
         ends = np.unique(np.concatenate([ends, [0.0], *([s] for s in (*near, *-near) if low < s < high)]))
     half, centre = np.diff(ends) / 2, (ends[:-1] + ends[1:]) / 2
     nodes = (centre[:, None] + half[:, None] * _NODES).ravel()
-    weights = (half[:, None] * _WEIGHTS).ravel() * norm.pdf(nodes, mean, sd)
+    weights = (half[:, None] * _WEIGHTS).ravel() * scipy.stats.norm.pdf(nodes, mean, sd)
     return nodes, weights
 
 

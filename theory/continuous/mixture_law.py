@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from simlab.continuous.models.mixtures import Chosen, Densities, Mixture, Ratio
 from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
@@ -132,7 +132,7 @@ def _nodes(target: Mixture, draft: Mixture, ratio: Ratio, cases: list[Chosen | N
 
         above = ratio.log_ratio(target, draft, _many(chosen, len(fine)), fine[:, None]) > 0
         turns = np.flatnonzero(above[1:] != above[:-1])
-        cuts += [brentq(log_ratio, fine[k], fine[k + 1], xtol=1e-13) for k in turns]
+        cuts += [scipy.optimize.brentq(log_ratio, fine[k], fine[k + 1], xtol=1e-13) for k in turns]
     ends = np.sort(np.concatenate([ends, cuts]))
     half, centre = np.diff(ends) / 2, (ends[:-1] + ends[1:]) / 2
     return (centre[:, None] + half[:, None] * _NODES).ravel(), (half[:, None] * _WEIGHTS).ravel()

@@ -12,7 +12,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import kstwo, norm
+import scipy
 
 from simlab.continuous.models.gaussians import Normal
 from simlab.statistics import POWER
@@ -43,13 +43,13 @@ def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected
     n = len(tokens)
     shadow = np.sort((tokens - law.mean[0]) @ along.T, axis=0)
     sds = np.sqrt(np.einsum("kd,de,ke->k", along, law.covariance, along))
-    grown = norm.cdf(shadow / sds)
+    grown = scipy.stats.norm.cdf(shadow / sds)
     steps = np.arange(n + 1)[:, None] / n
     distance = float(np.maximum(steps[1:] - grown, grown - steps[:-1]).max())
-    quantiles = norm.ppf((np.arange(n) + 0.5) / n)[:, None] * sds
-    seen = float(kstwo.isf(level / len(along), n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))
+    quantiles = scipy.stats.norm.ppf((np.arange(n) + 0.5) / n)[:, None] * sds
+    seen = float(scipy.stats.kstwo.isf(level / len(along), n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))
     return Projected(
-        min(1.0, len(along) * float(kstwo.sf(distance, n))),
+        min(1.0, len(along) * float(scipy.stats.kstwo.sf(distance, n))),
         distance,
         seen,
         float(np.abs(shadow - quantiles).mean()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from scipy.optimize import brentq
+import scipy
 
 from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
@@ -62,7 +62,7 @@ def no_cost(seed: int) -> Finding:
             left = costs([rate] * 400, gamma, 0.05)
             tau = expected_tokens(rate, gamma)
             renewal = max(renewal, abs(left[0] - left[1] - (1 + gamma * 0.05) / tau))
-        thresholds[gamma] = brentq(lambda a, g=gamma: expected_tokens(a, g) - 1 - 0.05 * g, 0.0, 1.0)
+        thresholds[gamma] = scipy.optimize.brentq(lambda a, g=gamma: expected_tokens(a, g) - 1 - 0.05 * g, 0.0, 1.0)
     require(renewal < 1e-6 and count > 100, "the cost of a token far from the end is not that of renewal theory")
     return Finding(
         "holds-under-assumptions" if worst == 0 else "refuted",
