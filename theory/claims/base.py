@@ -3,7 +3,7 @@
 A claim is one statement of one paper with the function that decides it. The function's docstring carries the
 proof, where there is one; what it returns is a :class:`Finding`: a verdict and the evidence for it, computed
 on the spot. A ``holds`` rests on the proof, with enumeration as the check that the implementation is what the
-proof speaks of; every check is itself seen failing on deliberately wrong variants (:mod:`simlab.mutants.decoders`).
+proof speaks of; every check is itself seen failing on deliberately wrong variants (:mod:`simlab.mutants`).
 """
 
 from __future__ import annotations
