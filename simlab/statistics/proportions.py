@@ -32,14 +32,14 @@ def binomial_power(n: int, level: float, rate: float, true: float) -> float:
 
 def proportion_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
     """Clopper and Pearson's interval (Biometrika 26, 1934): it holds the rate with at least ``confidence``."""
+    from statsmodels.stats.proportion import proportion_confint  # slow to import
+
     n = check_at_least("n", n, 1)
     successes = check_at_least("successes", successes, 0)
     check_share("confidence", confidence)
     if successes > n:
         raise ValueError(f"successes is {successes}; expected at most n = {n}")
-    tail = (1 - confidence) / 2
-    low = scipy.stats.beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
-    high = scipy.stats.beta.isf(tail, successes + 1, n - successes) if successes < n else 1.0
+    low, high = proportion_confint(successes, n, alpha=1 - confidence, method="beta")
     return float(low), float(high)
 
 

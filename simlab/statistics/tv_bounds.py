@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from math import log, log1p
+from math import log1p
 from typing import Any
 
 import numpy as np
 import scipy
 
-from simlab.checks import check_at_least
 from simlab.statistics.laws import Law, observations
 from simlab.statistics.power import check_share
 
@@ -36,12 +35,6 @@ def tv_upper(counts: Any, law: Any, confidence: float) -> float:
     """
     known = Law.of(law)
     return event_bound(known, *known.counts(counts), once(confidence))
-
-
-def tv_upper_always(counts: Any, law: Any, confidence: float) -> float:
-    """The same for all n at once: with ``confidence`` it holds whenever one looks, however often."""
-    known = Law.of(law)
-    return event_bound(known, *known.counts(counts), always(confidence))
 
 
 def once(confidence: float) -> Limit:
@@ -100,34 +93,6 @@ def event_bound(law: Law, seen: np.ndarray, excluded: np.ndarray, limit: Limit) 
         return cost[choice] + np.interp(more, holding, costing)
 
     return min(1.0, _most(upper, least, len(chosen), int(holding[-1])))
-
-
-def weissman(n: int, outcomes: int, confidence: float) -> float:
-    """TV of the counts of n observations from their own law is at most this, with ``confidence``.
-
-    sqrt(log((2^V - 2) / a) / (2 n)) (Weissman, Ordentlich, Seroussi, Verdu and Weinberger, "Inequalities for the L1
-    deviation of the empirical distribution", HP Labs 2003, eq. 5 with phi = 2). It bounds all events at once, which
-    :func:`tv_upper` need not.
-    """
-    check_at_least("n", n, 1)
-    check_at_least("outcomes", outcomes, 2)
-    check_share("confidence", confidence)
-    events = outcomes * log(2) + log1p(-(2.0 ** (1 - outcomes)))
-    return float(np.sqrt((events - log1p(-confidence)) / (2 * n)))
-
-
-def tv_radius(n: int, confidence: float) -> float:
-    """The most by which :func:`tv_upper` goes beyond TV(x/n, p): sqrt(log(1/a) / (2 n))."""
-    check_at_least("n", n, 1)
-    check_share("confidence", confidence)
-    return float(np.sqrt(-log1p(-confidence) / (2 * n)))
-
-
-def tv_sample_size(radius: float, confidence: float) -> int:
-    """How many observations make :func:`tv_radius` at most ``radius``."""
-    check_share("radius", radius)
-    check_share("confidence", confidence)
-    return int(np.ceil(-log1p(-confidence) / (2 * radius**2)))
 
 
 def _most(upper: Rising, least: Rising, choices: int, n: int) -> float:

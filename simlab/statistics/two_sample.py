@@ -3,8 +3,8 @@
 The G-test of homogeneity over cells. Given how often each outcome occurred in both samples together, its occurrences
 are distributed over the two by chance alone if the laws are equal; so cells are made from the two together, and the
 level is what it is given the cells. With Williams' correction it is as good as chi-square's for four cells or more
-(:mod:`simlab.statistics.cells`); with two cells the exact hypergeometric test takes its place. Two laws d apart in TV
-give noncentrality at least 4 d^2 n m / (n + m), by Pinsker's inequality.
+(:mod:`simlab.statistics.discrete`); with two cells the exact hypergeometric test takes its place. Two laws d apart
+in TV give noncentrality at least 4 d^2 n m / (n + m), by Pinsker's inequality.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import numpy as np
 import scipy
 
 from simlab.checks import check_at_least
-from simlab.statistics.cells import LEAST
-from simlab.statistics.goodness import g_statistic
+from simlab.statistics.discrete import LEAST, g_statistic
 from simlab.statistics.power import Planned
 
 

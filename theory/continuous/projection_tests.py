@@ -4,7 +4,6 @@
   directions by Bonferroni. By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality a distance of the projected
   laws is surely seen once it exceeds the threshold by sqrt(log(2 / 0.001) / 2n).
 * The sliced Wasserstein-1 distance, the mean over directions of that of the projections: how far, in units of tokens.
-* Where no law is known, MMD between two samples (:class:`simlab.statistics.ConcentrationTest`).
 """
 
 from __future__ import annotations
