@@ -14,7 +14,7 @@ import numpy as np
 from simlab import mutants
 from simlab.arrays import Array, Number, full, is_exact, number
 from simlab.rules import Addition, Amplify, OptimalLossy, Rule, Speculative, make_rule
-from theory.claims.base import fmt
+from theory.claims.format import fmt
 from theory.distances import tv
 from theory.judge.user_rule import NEGLIGIBLE, Brought
 

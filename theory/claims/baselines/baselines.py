@@ -22,18 +22,9 @@ from theory.candidates import (
     optimal_acceptance,
     optimal_transport,
 )
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    first,
-    fmt,
-    fmt_row,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import first, rejects_mutants, require, require_found
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, deviation, mean, sequence_law, step_law, target_law

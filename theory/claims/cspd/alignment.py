@@ -12,7 +12,9 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, Path, Rule, TwoPath
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.gaussian_overlap import kept_by_last_step, kept_over
 from theory.continuous.joint_gaussian import last_means, log_sigma

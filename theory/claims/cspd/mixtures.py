@@ -18,7 +18,9 @@ from simlab.continuous.models.mixtures import (
 )
 from simlab.randomness import Tape
 from simlab.statistics import GTest
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.mixture_law import emitted, matched, overlap
 
 CLAIMS = Claims("cspd")

@@ -19,7 +19,9 @@ from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep
 from simlab.randomness import Tape
 from simlab.statistics import ProportionTest
-from theory.claims.base import Claims, Evidence, Finding, fmt, fmt_row, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.continuous.positions import fading, mean_after, rates
 from theory.published.ledger import Ledger, Row, published
 

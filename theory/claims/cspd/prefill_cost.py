@@ -8,8 +8,10 @@ import scipy
 
 from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.prefill import FALSE_ALARMS, LENGTHS, SEQUENCES, model, rising, run, table
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.positions import block_tokens, costs, rates
 from theory.published.ledger import Ledger, published
 

@@ -12,7 +12,9 @@ import numpy as np
 import scipy
 
 from simlab.continuous.rules.base import proposal_acceptance
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.continuous.gaussian_overlap import shares
 
 CLAIMS = Claims("cspd")

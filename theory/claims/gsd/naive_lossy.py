@@ -10,7 +10,9 @@ from typing import Any
 from simlab import mutants
 from simlab.rules import Addition, Amplify, Grouped, Rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, described, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import described, rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import random_row

@@ -12,7 +12,9 @@ import scipy
 from simlab.arrays import at
 from simlab.rules import Lantern
 from simlab.rules.lantern import moved_js
-from theory.claims.base import Claims, Evidence, Finding, numbers, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import require
+from theory.claims.format import numbers
 from theory.claims.lantern.relaxation import Case, cases, each_token
 from theory.distances import js
 

@@ -20,7 +20,9 @@ from theory.acceptance import (
     trials_per_rejection,
     trials_per_token,
 )
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants
+from theory.claims.format import fmt, numbers
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
 from theory.example_processes import random_row, random_world, small_rules

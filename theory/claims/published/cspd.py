@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import scipy
 
-from theory.claims.base import Claims, Finding, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import require_found
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Interval, Ledger, Row, published
 

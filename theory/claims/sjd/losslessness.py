@@ -13,16 +13,9 @@ from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined, make_decoder
 from simlab.decoders.initial import INITIALS
 from simlab.processes import Process, TableProcess
 from simlab.rules import Rule, Speculative
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    fmt,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require, require_found
+from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import laws as exact
 from theory.exact import mean, merged_unfinished, sequence_law, target_law, transitions

@@ -9,17 +9,9 @@ import numpy as np
 
 from simlab import mutants
 from simlab.decoders import Sjd, make_decoder
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    fmt,
-    fmt_row,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require, require_found
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sjd.losslessness import LOSSLESS, deviation, two_tokens, worlds
 from theory.claims.sjd.speed import steps_of
 from theory.distances import tv

@@ -16,7 +16,9 @@ from simlab.mutants.trees import ac_decoders, tree_decoders
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Evidence, Finding, first, fmt, rejects_mutants
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import first, rejects_mutants
+from theory.claims.format import fmt
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.sjd.losslessness import deviation, worlds
 from theory.distances import tv

@@ -15,7 +15,9 @@ import numpy as np
 import scipy
 
 from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.image_process import FALSE_ALARMS, IMAGES, Comparison, Speed, compare, speed, stated
 from theory.published import ledger
 
