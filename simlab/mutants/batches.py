@@ -17,11 +17,11 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.coins import Coins
 from simlab.mutants import random_numbers as generators
 from simlab.mutants import verifiers as verifying
 from simlab.mutants.base import Mutant
 from simlab.mutants.verifiers import Verify, excess, ratio
+from simlab.randomness.coins import Coins
 
 Rows = tuple[Tokens, ...]
 VerifyBatch = Callable[[Array, Array, Array, Coins], Rows]

@@ -16,9 +16,9 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import scaled
-from simlab.certify.engine.coins import Coins
 from simlab.mutants.base import Mutant, single_draw
 from simlab.mutants.verifiers import ratio
+from simlab.randomness.coins import Coins
 
 VerifyCandidates = Callable[[Array, Array, Array, Coins], tuple[int, ...]]
 Order = Callable[[Array, Array, Array], list[int]]

@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from simlab.certify.contracts.base import Function
-from simlab.certify.engine.coins import SampledCoins
 from simlab.mutants import batches, candidates
 from simlab.mutants import drafters as drafting
 from simlab.mutants import generation as decoding
 from simlab.mutants import random_numbers as generators
 from simlab.mutants import verifiers as verifying
 from simlab.mutants.loops import playing
+from simlab.randomness.coins import SampledCoins
 
 __all__ = ["Implementation", "bugs", "correct", "thrown"]
 

@@ -27,9 +27,9 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Block, Events, scaled
-from simlab.certify.engine.coins import Coins
 from simlab.mutants.base import Mutant, single_draw
 from simlab.mutants.verifiers import tempered, topped
+from simlab.randomness.coins import Coins
 
 
 class Draft(ABC):

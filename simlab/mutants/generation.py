@@ -13,11 +13,11 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.coins import Coins
 from simlab.mutants import loops
 from simlab.mutants.base import Mutant, single_draw
 from simlab.mutants.loops import Asked, Decode, Kept, Loop, Model, State, Step, drafted, emit, speculative
 from simlab.mutants.verifiers import Residual, excess, ratio, tempered, topped
+from simlab.randomness.coins import Coins
 
 # Windows of two drafts -----------------------------------------------------------------------------------------
 

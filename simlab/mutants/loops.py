@@ -1,7 +1,7 @@
 """Decoders of whole sequences that keep blocks of drafts: right ones, and with bugs that were seen in real ones.
 
 A decoder here is a :class:`Loop`: a step that emits at least one token, taken until the sequence is over. Steps ask
-their chance of :class:`~simlab.certify.engine.coins.Coins`, so that each can be run, and has an exact output law:
+their chance of :class:`~simlab.randomness.coins.Coins`, so that each can be run, and has an exact output law:
 states that are alike are merged. The drafts are of the decoder's own making: the model one token ago, flattened.
 """
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.coins import Coins, SampledCoins, outcomes
 from simlab.mutants.verifiers import Accept, Residual, excess, ratio
+from simlab.randomness.coins import Coins, SampledCoins, outcomes
 
 GAMMA = 2  # drafts of a block
 

@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import Array
-from simlab.certify.engine.coins import SampledCoins
 from simlab.mutants.base import Mutant, single_draw
 from simlab.mutants.verifiers import Verify, excess, lossless, own_draw, ratio, topped, verifier
+from simlab.randomness.coins import SampledCoins
 
 Generator = np.random.Generator
 Plain = Callable[[Array, Array, Array, Generator], Sequence[int]]

@@ -1,7 +1,7 @@
 """Verifiers of a block that are known: the right one, and bugs that were seen in real implementations.
 
 All are one loop (:func:`verifier`) with one of its pieces replaced. They ask their randomness of
-:class:`~simlab.certify.engine.coins.Coins`, so that each can be run, and has an exact output law.
+:class:`~simlab.randomness.coins.Coins`, so that each can be run, and has an exact output law.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import scaled
-from simlab.certify.engine.coins import Coins
 from simlab.mutants.base import Mutant
+from simlab.randomness.coins import Coins
 
 Accept = Callable[[Array, Array, int], float]
 Residual = Callable[[Array, Array, int], Array]

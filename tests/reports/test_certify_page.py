@@ -19,8 +19,8 @@ from experiments.cli.certify import Asked, _document, _save, subject
 from experiments.cli.main import _parser
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
-from simlab.certify.engine.coins import SampledCoins
 from simlab.mutants.verifiers import MUTANTS, lossless
+from simlab.randomness.coins import SampledCoins
 
 pytestmark = pytest.mark.cli
 

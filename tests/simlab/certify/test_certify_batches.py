@@ -12,10 +12,10 @@ import pytest
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.batches import as_rows, both_ends, cases, simplest
-from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.shrink import tv
 from simlab.mutants.batches import MUTANTS, OF_BATCHES, each, lossless, padded
 from simlab.mutants.verifiers import excess, verifier
+from simlab.randomness.coins import SampledCoins
 from tests.support.certify import REACHABLE, Stuck, exact_law, found_in, told_apart
 
 pytestmark = pytest.mark.exact

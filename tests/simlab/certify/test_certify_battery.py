@@ -14,11 +14,11 @@ import pytest
 from simlab.arrays import Array
 from simlab.certify.contracts import batches, drafting, verifying
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.random_numbers import CORRECT
 from simlab.mutants.verifiers import excess, lossless, ratio
+from simlab.randomness.coins import SampledCoins
 
 pytestmark = pytest.mark.statistical
 

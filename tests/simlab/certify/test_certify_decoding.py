@@ -18,12 +18,12 @@ from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.decoding import DecodeCase, Model, both_ends, cases, simplest
 from simlab.certify.contracts.registry import contract_named
-from simlab.certify.engine.coins import outcomes
 from simlab.certify.engine.evidence import FALSE_ALARMS, calls_needed
 from simlab.certify.engine.exact import AtTheEdge, check_edges, exactly
 from simlab.certify.engine.shrink import tv
 from simlab.mutants.generation import CORRECT, MUTANTS, NOISY_SUSPECTS, NOISY_TRAPS
 from simlab.mutants.loops import Asked, playing
+from simlab.randomness.coins import outcomes
 from simlab.statistics import Sequential
 
 pytestmark = pytest.mark.exact

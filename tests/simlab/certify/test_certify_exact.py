@@ -15,7 +15,6 @@ from simlab.certify.contracts.base import Broken, Function, Successive, as_emitt
 from simlab.certify.contracts.battery import large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, joint, windows
 from simlab.certify.contracts.registry import CONTRACTS
-from simlab.certify.engine.coins import Coins, EnumeratedCoins, SampledCoins, outcomes
 from simlab.certify.engine.evidence import Evidence, calls_needed, divergence, recognised
 from simlab.certify.engine.exact import AtTheEdge, check_edges, exactly
 from simlab.certify.engine.scripted import (
@@ -31,6 +30,7 @@ from simlab.certify.engine.scripted import (
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.random_numbers import BUGS, CORRECT, Buffered, plain
 from simlab.mutants.verifiers import MUTANTS, excess, lossless
+from simlab.randomness.coins import Coins, EnumeratedCoins, SampledCoins, outcomes
 
 pytestmark = pytest.mark.exact
 

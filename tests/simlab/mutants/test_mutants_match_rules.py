@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from simlab.certify.engine.coins import outcomes
 from simlab.mutants import RULES, candidates
 from simlab.mutants import verifiers as verifying
+from simlab.randomness.coins import outcomes
 from simlab.rules import Speculative, make_rule
 from theory.candidates import candidates_law
 from theory.exact import step_law
