@@ -40,7 +40,7 @@ _ZERO_ONE = np.array([Fraction(0), Fraction(1)], dtype=object)
 
 def namespace(array: Array) -> Any:
     """The array-API namespace of ``array`` (NumPy for arrays of ``Fraction``)."""
-    return array_namespace(array)
+    return np if type(array) is np.ndarray else array_namespace(array)  # NumPy's own is several times as fast
 
 
 def is_exact(array: Array) -> bool:
