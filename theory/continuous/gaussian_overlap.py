@@ -11,7 +11,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from simlab.continuous.models.chains import Chain
 from theory.continuous.joint_gaussian import last_means, last_sd
@@ -67,8 +67,8 @@ def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Share
     """alpha and Z for gaps and weights that broadcast to ``[M]``."""
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     low, high, inside = region(gap, log_weight, sp, sq)
-    in_p = ndtr((high - gap) / sp) - ndtr((low - gap) / sp)
-    in_q = ndtr(high / sq) - ndtr(low / sq)
+    in_p = scipy.special.ndtr((high - gap) / sp) - scipy.special.ndtr((low - gap) / sp)
+    in_q = scipy.special.ndtr(high / sq) - scipy.special.ndtr(low / sq)
     if not inside:
         in_p, in_q = 1 - in_p, 1 - in_q
     # outside W p is at most q, and inside q at most W p: so no weight is too large or too small

@@ -4,7 +4,6 @@
   directions by Bonferroni. By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality a distance of the projected
   laws is surely seen once it exceeds the threshold by sqrt(log(2 / 0.001) / 2n).
 * The sliced Wasserstein-1 distance, the mean over directions of that of the projections: how far, in units of tokens.
-* Where no law is known, MMD between two samples (:class:`simlab.statistics.ConcentrationTest`).
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
-from scipy.stats import kstwo
+import scipy
 
 from simlab.continuous.models.gaussians import Normal
 from simlab.statistics import POWER
@@ -46,12 +44,12 @@ def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected
     n = len(tokens)
     sds = np.sqrt(np.einsum("kd,de,ke->k", along, law.covariance, along))[:, None]
     shadow = np.sort(along @ (tokens - law.mean[0]).T / sds, axis=1)  # standard normal along each direction
-    cumulative = ndtr(shadow)
+    cumulative = scipy.special.ndtr(shadow)
     steps = np.arange(n + 1) / n
     distance = float(np.maximum(steps[1:] - cumulative, cumulative - steps[:-1]).max())
-    quantiles = ndtri((np.arange(n) + 0.5) / n)
+    quantiles = scipy.special.ndtri((np.arange(n) + 0.5) / n)
     return Projected(
-        min(1.0, len(along) * float(kstwo.sf(distance, n))),
+        min(1.0, len(along) * float(scipy.stats.kstwo.sf(distance, n))),
         distance,
         detectable(n, level),
         float((np.abs(shadow - quantiles) * sds).mean()),
@@ -61,4 +59,4 @@ def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected
 @lru_cache
 def detectable(n: int, level: float) -> float:
     """The Kolmogorov distance along one direction that ``n`` tokens show with probability :data:`POWER`."""
-    return float(kstwo.isf(level / DIRECTIONS, n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))
+    return float(scipy.stats.kstwo.isf(level / DIRECTIONS, n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))

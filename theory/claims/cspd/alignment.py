@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import norm
+import scipy
 
 from simlab.continuous import Decoded, Outcome, Pair, Truncating, affine, make_pair
 from simlab.continuous.compiled import simulate
@@ -14,7 +13,9 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, Path, Rule, TwoPath
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.gaussian_overlap import kept_by_last_step, kept_over
 from theory.continuous.joint_gaussian import last_means, log_sigma
@@ -38,7 +39,7 @@ CLAIMS.summary(
 
 def two_phi(gap: float) -> float:
     """The overlap of N(0, 1) and N(gap, 1)."""
-    return float(2 * norm.cdf(-abs(gap) / 2))
+    return float(2 * scipy.stats.norm.cdf(-abs(gap) / 2))
 
 
 @CLAIMS.claim(
@@ -54,7 +55,10 @@ def always(seed: int) -> Finding:
     target, draft = affine(2, 1.0, [s, 3.0]), affine(2, 1.0, [s, 3.0], [far, 0.0])
     shared, own = (kept_by_last_step(target, draft, NOWHERE, aligned) for aligned in (True, False))
     require(abs(shared - two_phi(far)) < 1e-12 and own > 100 * shared, f"{shared} against {own}")
-    edges = {sd: float(brentq(lambda m, sd=sd: kept_over(m, sd) - two_phi(m), 0.5, 8)) for sd in (0.5, 1.0, 2.0, 4.0)}
+    edges = {
+        sd: float(scipy.optimize.brentq(lambda m, sd=sd: kept_over(m, sd) - two_phi(m), 0.5, 8))
+        for sd in (0.5, 1.0, 2.0, 4.0)
+    }
     pair = make_pair("affine", steps=2, slope=1.0, sd=[s, 3.0], gap=[far, 0.0])
     seen = {aligned: _simulated(LastStep(aligned), pair, seed) for aligned in (True, False)}
     return Finding(

@@ -11,7 +11,9 @@ from simlab.continuous.compiled import simulate
 from simlab.continuous.rules import LastStep, Marginal, Path, Rule, VarianceProduct
 from simlab.randomness import Tape
 from simlab.statistics import TwoSampleG
-from theory.claims.base import Claims, Evidence, Finding, numbers, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import require
+from theory.claims.format import numbers
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.projection_tests import Projected, projected
 

@@ -13,7 +13,9 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import noiseless_end
 from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, VarianceProduct
 from simlab.continuous.rules.base import TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.continuous.example_processes import NOWHERE, mismatches
 from theory.continuous.gaussian_overlap import kept_by_last_step
 from theory.continuous.joint_gaussian import log_sigma

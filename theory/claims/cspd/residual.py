@@ -9,10 +9,12 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+import scipy
 
 from simlab.continuous.rules.base import proposal_acceptance
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.continuous.gaussian_overlap import shares
 from theory.continuous.quadrature import normal_pdf, panels
 
@@ -49,7 +51,7 @@ def residual(seed: int) -> Finding:
     apart = []
     for gap, sp, sq in product((0.0, 0.1, 1.0, 4.0), (0.5, 1.0, 2.0), (0.5, 1.0, 2.0)):
         y = np.linspace(-12, 16, 4001)
-        logs = norm.logpdf(y, gap, sp), norm.logpdf(y, 0, sq)
+        logs = scipy.stats.norm.logpdf(y, gap, sp), scipy.stats.norm.logpdf(y, 0, sq)
         found, expected = (
             np.exp(logs[0]) * proposal_acceptance(logs[0] - logs[1]),
             np.maximum(np.exp(logs[0]) - np.exp(logs[1]), 0),
@@ -182,7 +184,11 @@ def paths(seed: int) -> Finding:
                 "T = 2, and the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 is N(0, 4) for the "
                 "target and N(0, 1) for the draft. Then Sigma = 1/2, and max(0, p/2 - q) is 0 at every x_0: no "
                 "sample at all. Yet p'(Y) exists, with Z = TV(N(0, 4), N(0, 1)), and its x_0 follows N(0, 1)",
-                numbers(sigma=0.5, threshold=0, z=2 * (norm.cdf(_even(2.0)) - norm.cdf(_even(2.0) / 2))),
+                numbers(
+                    sigma=0.5,
+                    threshold=0,
+                    z=2 * (scipy.stats.norm.cdf(_even(2.0)) - scipy.stats.norm.cdf(_even(2.0) / 2)),
+                ),
             ),
             Evidence(
                 "counterexample",
@@ -207,9 +213,13 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     gap = (own - others) * e
     share = shares(gap, log(sigma), last, last)
     lost = chance * (1 - share.kept)
-    log_ratio = log(sigma) + norm.logpdf(x[:, None], own * e, last) - norm.logpdf(x[:, None], others * e, last)
+    log_ratio = (
+        log(sigma)
+        + scipy.stats.norm.logpdf(x[:, None], own * e, last)
+        - scipy.stats.norm.logpdf(x[:, None], others * e, last)
+    )
     return (
-        (norm.pdf(x[:, None], own * e, last) * proposal_acceptance(np.asarray(log_ratio)) / share.taken)
+        (scipy.stats.norm.pdf(x[:, None], own * e, last) * proposal_acceptance(np.asarray(log_ratio)) / share.taken)
         @ lost
         / lost.sum()
     )

@@ -11,7 +11,9 @@ from simlab.continuous.compiled import simulate
 from simlab.continuous.rules import LastStep, Path, TwoPath
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
-from theory.claims.base import Claims, Evidence, Finding, numbers, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import require
+from theory.claims.format import numbers
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.gaussian_overlap import kept_by_last_step
 from theory.continuous.joint_gaussian import last_means

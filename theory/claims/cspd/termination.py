@@ -9,7 +9,9 @@ import numpy as np
 
 from simlab.continuous import affine
 from simlab.continuous.rules import LastStep, VarianceProduct
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.continuous.example_processes import NOWHERE, mismatches
 from theory.continuous.gaussian_overlap import shares
 from theory.continuous.line import given_states
