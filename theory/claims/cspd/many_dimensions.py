@@ -29,7 +29,7 @@ class World(NamedTuple):
     label: str
     pair: Pair
     rules: tuple[Rule, ...]
-    count: int = COUNT
+    tokens: int = COUNT
 
 
 def worlds() -> list[World]:
@@ -65,7 +65,7 @@ def learned() -> Pair:
 
 def judged(world: World, rule: Rule, seed: int) -> Projected:
     """The tokens a rule emits against the target's law."""
-    tokens, target = first_tokens(world.pair, rule, seed, world.count), world.pair.target
+    tokens, target = first_tokens(world.pair, rule, seed, world.tokens), world.pair.target
     return projected(tokens, target.chain.marginal(target.condition(target.first[None])), LEVEL)
 
 
