@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from simlab.rules import Rule, Speculative
 from simlab.rules.compiled import CompiledRule, accept, compiled, residual, weights
-from theory.distances import ot
+from theory.distances import pot
 
 SHARE = 0.99  # of the mass to be moved: the rest, on the tokens with the least, is taken to move as far
 LOSSLESS = compiled(Speculative())
@@ -63,7 +63,7 @@ def wasserstein1(one: np.ndarray, other: np.ndarray, codebook: np.ndarray) -> fl
         return 0.0
     (sources, less), (goals, more) = (_largest(np.maximum(r, 0.0)) for r in (other - one, one - other))
     cost = cdist(codebook[sources], codebook[goals])
-    return moved * float(ot.emd2(less, more, cost, numItermax=10_000_000))
+    return moved * float(pot().emd2(less, more, cost, numItermax=10_000_000))
 
 
 def _largest(masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -54,7 +54,7 @@ from experiments.measurements import small_processes as small_worlds
 from experiments.results import versions, write_arrays, write_json, write_table
 from simlab.processes.digits import DigitsPair, fit_digits
 from theory.claims import CLAIMS, Evidence, Finding, combined
-from theory.claims.base import plain
+from theory.claims.format import plain
 
 SEQUENCES = 128  # digits a decoder x rule pair
 

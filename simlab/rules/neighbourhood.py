@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from simlab.arrays import Array, Constant
 from simlab.checks import check_at_least, check_choice
@@ -115,4 +115,4 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def _distances(vectors: np.ndarray) -> np.ndarray:
-    return cdist(vectors, vectors)
+    return scipy.spatial.distance.cdist(vectors, vectors)

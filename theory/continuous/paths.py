@@ -13,7 +13,7 @@ from math import pi
 from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
+import scipy
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import HALF_LOG_TURN
@@ -146,7 +146,10 @@ def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
         log_mean = -u * u * np.sum(along / wide) - 0.5 * np.sum(np.log(wide))
         return float(-np.expm1(log_mean)) / (u * u)
 
-    near, far = quad(left, 0, 1, epsabs=1e-11)[0], quad(left, 1, np.inf, epsabs=1e-11)[0]
+    near, far = (
+        scipy.integrate.quad(left, 0, 1, epsabs=1e-11)[0],
+        scipy.integrate.quad(left, 1, np.inf, epsabs=1e-11)[0],
+    )
     return float(np.sqrt(scale / pi)) * (near + far)
 
 

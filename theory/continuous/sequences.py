@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+import scipy
 
 from simlab.checks import check_at_least
 from simlab.continuous.models.chains import Chain
@@ -142,7 +142,7 @@ def hellinger(one: SequenceLaw, other: SequenceLaw) -> float:
 def tv_bounds(one: SequenceLaw, other: SequenceLaw) -> tuple[float, float]:
     """Between which two numbers the total variation lies; the lower one along the lines where variances differ most."""
     square = hellinger(one, other) ** 2
-    _, lines = eigh(one.covariance, other.covariance)
+    _, lines = scipy.linalg.eigh(one.covariance, other.covariance)
     along = [
         1
         - float(

@@ -12,8 +12,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
-from scipy.stats import norm
+import scipy
 
 from simlab.continuous import Pair, make_pair
 from simlab.continuous.models.diffusion import ddpm, schedule
@@ -50,7 +49,7 @@ def rates(ledger: Ledger) -> list[Rate]:
 
 def overlap(distance: Any, sd: float) -> np.ndarray:
     """What the last step's ratio keeps of a gap that is always sqrt(distance) long."""
-    return 2 * norm.cdf(-np.sqrt(distance) / (2 * sd))
+    return 2 * scipy.stats.norm.cdf(-np.sqrt(distance) / (2 * sd))
 
 
 def widened(distance: Any, sd: float) -> np.ndarray:
@@ -70,7 +69,7 @@ def fitted(kept: Callable[[Any, float], np.ndarray], table: Sequence[Rate]) -> F
     """The sd that predicts the rates from the distances best."""
     distance = np.array([float(row.distance.value) for row in table])
     alpha = np.array([float(row.alpha.value) for row in table])
-    best = minimize_scalar(
+    best = scipy.optimize.minimize_scalar(
         lambda s: float(((kept(distance, s) - alpha) ** 2).sum()), bounds=(0.05, 5), method="bounded"
     )
     predicted = kept(distance, float(best.x))
@@ -79,7 +78,9 @@ def fitted(kept: Callable[[Any, float], np.ndarray], table: Sequence[Rate]) -> F
 
 def needed_sd(kept: Callable[[Any, float], np.ndarray], row: Rate) -> float:
     """The sd that predicts one row exactly."""
-    return float(brentq(lambda s: float(kept(float(row.distance.value), s)) - float(row.alpha.value), 0.05, 5))
+    return float(
+        scipy.optimize.brentq(lambda s: float(kept(float(row.distance.value), s)) - float(row.alpha.value), 0.05, 5)
+    )
 
 
 def last_sds() -> dict[str, float]:

@@ -26,8 +26,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numba import njit
-from scipy.spatial.distance import cdist
 
 from simlab.arrays import Array, Number, namespace, normalised, number, positive_part, total
 from simlab.checks import check_at_least, check_choice
@@ -171,7 +171,11 @@ def nearest(codebook: np.ndarray, count: int, measure: str = "l2", seed: int = 0
     found = np.empty((size, count), np.int32)
     for first in range(0, size, slab):
         own = np.arange(first, min(first + slab, size))
-        away = random.random((len(own), size)) if measure == "random" else cdist(vectors[own], vectors)
+        away = (
+            random.random((len(own), size))
+            if measure == "random"
+            else scipy.spatial.distance.cdist(vectors[own], vectors)
+        )
         away[np.arange(len(own)), own] = np.inf
         some = np.sort(np.argpartition(away, count - 1, axis=1)[:, :count], axis=1)
         order = np.argsort(np.take_along_axis(away, some, axis=1), axis=1, kind="stable")

@@ -5,15 +5,17 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import norm
+import scipy
 
 from simlab.continuous import Decoded, Outcome, Pair, Truncating, affine, make_pair
+from simlab.continuous.compiled import simulate
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, Path, Rule, TwoPath
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.gaussian_overlap import kept_by_last_step, kept_over
 from theory.continuous.joint_gaussian import last_means, log_sigma
@@ -37,7 +39,7 @@ CLAIMS.summary(
 
 def two_phi(gap: float) -> float:
     """The overlap of N(0, 1) and N(gap, 1)."""
-    return float(2 * norm.cdf(-abs(gap) / 2))
+    return float(2 * scipy.stats.norm.cdf(-abs(gap) / 2))
 
 
 @CLAIMS.claim(
@@ -53,7 +55,10 @@ def always(seed: int) -> Finding:
     target, draft = affine(2, 1.0, [s, 3.0]), affine(2, 1.0, [s, 3.0], [far, 0.0])
     shared, own = (kept_by_last_step(target, draft, NOWHERE, aligned) for aligned in (True, False))
     require(abs(shared - two_phi(far)) < 1e-12 and own > 100 * shared, f"{shared} against {own}")
-    edges = {sd: float(brentq(lambda m, sd=sd: kept_over(m, sd) - two_phi(m), 0.5, 8)) for sd in (0.5, 1.0, 2.0, 4.0)}
+    edges = {
+        sd: float(scipy.optimize.brentq(lambda m, sd=sd: kept_over(m, sd) - two_phi(m), 0.5, 8))
+        for sd in (0.5, 1.0, 2.0, 4.0)
+    }
     pair = make_pair("affine", steps=2, slope=1.0, sd=[s, 3.0], gap=[far, 0.0])
     seen = {aligned: _simulated(LastStep(aligned), pair, seed) for aligned in (True, False)}
     return Finding(
@@ -88,7 +93,7 @@ def _interval(decoded: Decoded) -> tuple[float, float]:
 
 def _simulated(rule: Rule, pair: Pair, seed: int) -> tuple[float, float]:
     """An interval for the acceptance of one token, from the decoder; holds the exact value or fails."""
-    decoded = Truncating(1, limit=1).run(pair.target, pair.draft, rule, Tape(seed, 100_000))
+    decoded = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, 100_000))
     low, high = _interval(decoded)
     target, draft = (model.chain for model in pair)
     exact = kept_by_last_step(target, draft, NOWHERE, rule.aligned)
@@ -228,7 +233,7 @@ def order(seed: int) -> Finding:
     pair = make_pair("ddpm", dimension=2, steps=20, draft_variance=1.2)
     seen = {}
     for rule in (Path(), TwoPath(), LastStep()):
-        decoded = Truncating(1, limit=1).run(*pair, rule, Tape(seed, 20_000))
+        decoded = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, 20_000))
         seen[f"{rule.name}, {'shared' if rule.aligned else 'own'} noise"] = _interval(decoded)
     low, high = seen["path, shared noise"], seen["last-step, shared noise"]
     require(low[0] > high[1], f"the path ratio keeps {low}, the last step {high}")

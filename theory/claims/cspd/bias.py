@@ -7,14 +7,15 @@ from dataclasses import replace
 from math import inf, pi, sqrt
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import erfcx
+import scipy
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import Path, TwoPath
 from simlab.continuous.rules.base import TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.ratios import mean_ratio
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.paths import Walks, apart, on_the_line, random_chains, under
 
@@ -25,7 +26,7 @@ NEARBY = (1e-2, 1e-3)  # how far drafts are from their targets where the first o
 
 def spread_root(height: float) -> float:
     """E sqrt(height^2 + x^2 + y^2) for two standard normals: h + sqrt(pi / 2) exp(h^2 / 2) erfc(h / sqrt 2)."""
-    return height + sqrt(pi / 2) * float(erfcx(height / sqrt(2)))
+    return height + sqrt(pi / 2) * float(scipy.special.erfcx(height / sqrt(2)))
 
 
 def bounds(target: float, draft: float) -> tuple[float, float]:
@@ -37,7 +38,12 @@ def bounds(target: float, draft: float) -> tuple[float, float]:
     """
 
     def mean(weight: Callable[[float], float]) -> float:
-        return 2 * quad(lambda z: weight(z) * spread_root(z / target) * np.exp(-z * z / 2) / sqrt(2 * pi), 0, 12)[0]
+        return (
+            2
+            * scipy.integrate.quad(
+                lambda z: weight(z) * spread_root(z / target) * np.exp(-z * z / 2) / sqrt(2 * pi), 0, 12
+            )[0]
+        )
 
     gap = abs(draft - target)
     return gap * target / draft * mean(lambda z: z), gap * mean(lambda z: 1.0)

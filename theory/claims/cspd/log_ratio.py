@@ -12,7 +12,9 @@ import numpy as np
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import Path, TwoPath
 from simlab.continuous.rules.base import TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.example_processes import NOWHERE
 from theory.continuous.joint_gaussian import last_means
 from theory.continuous.paths import Walks, apart, log_path, on_the_line, random_chains, under

@@ -12,7 +12,9 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm, schedule
 from simlab.continuous.models.gaussians import root_of
 from simlab.continuous.rules.base import TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.joint_gaussian import joint_states
 from theory.continuous.paths import Walks, apart, mean_norm, on_the_line, random_chains
 

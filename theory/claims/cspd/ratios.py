@@ -15,7 +15,9 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim, ddpm, learned_range, schedule, tempered
 from simlab.continuous.rules import LastStep, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
 from simlab.continuous.rules.base import Trajectory, TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.paths import Walks, apart, on_the_line, random_chains
 

@@ -13,7 +13,9 @@ from simlab.continuous.models.diffusion import ddim, schedule
 from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
 from simlab.continuous.rules import LastStep, Marginal, Path, Rule, TwoPath, VarianceProduct
 from simlab.continuous.rules.base import Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.gaussian_overlap import shares
 from theory.continuous.paths import Walks, log_path, under
 

@@ -8,9 +8,9 @@ from math import asin, log, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.stats import norm
+import scipy
 
+from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import InPlace, Truncating
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm, tempered
@@ -18,7 +18,9 @@ from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep, Marginal, Rule, VarianceProduct
 from simlab.randomness import Tape
 from simlab.statistics import GTest, ProportionTest
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.sequences import Link, SequenceLaw, autoregressive, grown, hellinger, in_place, kl, tv_bounds
 
 CLAIMS = Claims("cspd")
@@ -77,7 +79,7 @@ def smallest() -> World:
 def quarters(normals: np.ndarray) -> np.ndarray:
     """``int64[4^k]``: how many of the points ``[B, k]`` are in each cell that the quartiles of N(0, 1) make."""
     size = normals.shape[1]
-    places = np.searchsorted(norm.ppf([0.25, 0.5, 0.75]), normals)
+    places = np.searchsorted(scipy.stats.norm.ppf([0.25, 0.5, 0.75]), normals)
     return np.bincount(places @ 4 ** np.arange(size), minlength=4**size)
 
 
@@ -108,7 +110,7 @@ def beyond(p_value: float, tests: int) -> float:
 
 def decoded(decoder: InPlace | Truncating, world: World, rule: Rule, seed: int) -> np.ndarray:
     """Sequences ``[B, N, d]``, all of them finished."""
-    tokens = decoder.run(world.target, world.draft, rule, Tape(seed, SEQUENCES)).tokens
+    tokens = simulate(decoder, world.target, world.draft, rule, Tape(seed, SEQUENCES)).tokens
     require(not np.isnan(tokens).any(), "a sequence was not finished: proposals ran out")
     return tokens
 
@@ -302,8 +304,15 @@ def mend(seed: int) -> Finding:
     which is not 0, and E x_0 x_1 half of int y^2 [p - q]+, less than 1/2.
     """
     world, shift = smallest(), 0.5  # m: the draft's first token is carried on by one half
-    after = abs(norm.cdf(0, 0, 1) - norm.cdf(0, shift / 2, sqrt(5) / 2))  # P(x_1 < 0), target and seen but not cut
-    below = quad(lambda y: y * y * max(0.0, norm.pdf(y) - norm.pdf(y, shift)), -12, 12, points=[shift / 2])[0]
+    after = abs(
+        scipy.stats.norm.cdf(0, 0, 1) - scipy.stats.norm.cdf(0, shift / 2, sqrt(5) / 2)
+    )  # P(x_1 < 0), target and seen but not cut
+    below = scipy.integrate.quad(
+        lambda y: y * y * max(0.0, scipy.stats.norm.pdf(y) - scipy.stats.norm.pdf(y, shift)),
+        -12,
+        12,
+        points=[shift / 2],
+    )[0]
     covariance = below / 2
     tests = len(worlds()) * len(LOSSLESS)
     runs = [
@@ -357,7 +366,7 @@ def calls(seed: int) -> Finding:
     gammas, count = (1, 2, 3, 4, 16), 100
 
     def run(decoder: InPlace | Truncating, draft: Tokens) -> tuple[np.ndarray, float]:
-        made = decoder.run(target, draft, Marginal(), Tape(seed, count))
+        made = simulate(decoder, target, draft, Marginal(), Tape(seed, count))
         return made.calls, made.acceptance
 
     def spread(kind: type[InPlace] | type[Truncating]) -> int:

@@ -15,7 +15,9 @@ import numpy as np
 from simlab.processes import Pair, make_process
 from simlab.randomness import Tape
 from simlab.statistics import MeanTest
-from theory.claims.base import Claims, Evidence, Finding, Verdict, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding, Verdict
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.contexts import Contexts, Means, StepOf, addition_to, amplify_to, entropies, means, visited
 from theory.exact.sequence_tv import Distance, distance, follow
 from theory.exact.sparse_laws import addition, amplify, away_in, dynamic_grouped, grouped

@@ -14,7 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.processes import Pair, make_process
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.contexts import Contexts, Means, StepOf, amplify_to, entropies, likeliest, means, visited
 from theory.exact.sparse_laws import amplify, lantern, nearest
 from theory.wasserstein import Cells, cells, wasserstein1_least, wasserstein1_most

@@ -17,7 +17,9 @@ from simlab.randomness import Tape
 from simlab.rules import Speculative
 from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.exact.block_lengths import Between, Rated, blocks_of, blocks_sampled, blocks_seen, mixed_blocks, two_regions
 
 CLAIMS = Claims("leviathan")

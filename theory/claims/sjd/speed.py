@@ -13,7 +13,9 @@ from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined
 from simlab.decoders.jacobi import Noise
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import TableProcess
-from theory.claims.base import Claims, Evidence, Finding, Verdict, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding, Verdict
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.claims.sjd.losslessness import deviation, mean_steps
 from theory.example_processes import random_world, sticky_world
 from theory.image_process import FALSE_ALARMS, IMAGES, Speed, compare, speed, stated

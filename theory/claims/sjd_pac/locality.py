@@ -14,7 +14,9 @@ from simlab.processes import Process, TableProcess
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.statistics import Estimate, estimate
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.example_processes import sticky_world
 from theory.image_process import FALSE_ALARMS, IMAGES, image

@@ -13,20 +13,10 @@ from simlab.mutants import trees
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative, make_rule
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    described,
-    first,
-    fmt,
-    fmt_row,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.baselines.baselines import shortfall
+from theory.claims.evidence import described, first, rejects_mutants, require, require_found
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sjd.losslessness import deviation, mean_steps, worlds
 from theory.claims.sjd_pac.losslessness import left_gap
 from theory.claims.sjd_pac.speed import printed_compression

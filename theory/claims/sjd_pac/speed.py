@@ -12,10 +12,12 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+import scipy
 
 from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.image_process import FALSE_ALARMS, IMAGES, Comparison, Speed, compare, speed, stated
 from theory.published import ledger
 
@@ -141,7 +143,7 @@ def optimum(seed: int) -> Finding:
     printed = {shape: printed_compression("3", "sjd-pac", K=shape[0], D=shape[1], L=64) for shape in SHAPES}
     spread = max(c.gain.error * np.sqrt(c.gain.n) for c in far)
     size = max(printed[BEST] - printed[shape] for shape in BEYOND)
-    images = ceil(((norm.isf(FALSE_ALARMS / 2) + norm.isf(1 - POWER)) * spread / size) ** 2)
+    images = ceil(((scipy.stats.norm.isf(FALSE_ALARMS / 2) + scipy.stats.norm.isf(1 - POWER)) * spread / size) ** 2)
     return Finding(
         _verdict(far),
         [

@@ -1,12 +1,14 @@
-"""The four floors: imports run only down.
+"""The four floors: imports run only down, and no floor opens a file of a floor above.
 
 ``simlab`` knows nothing of what stands on it; ``theory`` uses ``simlab``, ``experiments`` both, and ``reports`` may
-look at all of them. Every import of every file is read from its source, those inside functions too.
+look at all of them. Every import of every file is read from its source, those inside functions too, and every string
+that names a floor, or a file in it, as code that opens files would.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -39,7 +41,7 @@ FILES = [(floor, path) for floor in FLOORS for path in sorted((ROOT / floor).rgl
 
 def test_there_is_something_to_check() -> None:
     assert {floor for floor, _ in FILES} == set(FLOORS)
-    assert "simlab" in imported((ROOT / "theory" / "exact.py").read_text(), "theory")
+    assert "simlab" in imported((ROOT / "theory" / "exact" / "laws.py").read_text(), "theory")
 
 
 @pytest.mark.parametrize("floor", FLOORS)
@@ -61,6 +63,45 @@ def test_imports_run_only_down(floor: str) -> None:
 )
 def test_an_import_that_climbs_is_seen(floor: str, source: str, up: set[str]) -> None:
     assert climbs(floor, source) == up
+
+
+def docstrings(tree: ast.AST) -> set[int]:
+    """The ``id`` of every node that is a docstring: prose may name any floor."""
+    scopes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, scopes) and node.body]
+    return {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
+
+
+def names_above(floor: str, source: str) -> set[str]:
+    """Strings in the code of ``floor`` that are the name of a floor above, or a path or module in one."""
+    tree = ast.parse(source)
+    prose, above = docstrings(tree), FLOORS[FLOORS.index(floor) + 1 :]
+    strings = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in prose}
+    return {s for s in strings if isinstance(s, str) and re.fullmatch(rf"({'|'.join(above)})([/.][\w./*-]*)?", s)}
+
+
+DRAWS = ("experiments/cli/report.py", "experiments/cli/terminal.py")  # they start `python -m reports`, a program
+
+
+@pytest.mark.parametrize("floor", FLOORS[:-1])
+def test_no_floor_opens_a_file_of_a_floor_above(floor: str) -> None:
+    found = {str(path.relative_to(ROOT)): names_above(floor, path.read_text()) for f, path in FILES if f == floor}
+    found = {path: up - {"reports"} if path in DRAWS else up for path, up in found.items()}
+    assert {path: up for path, up in found.items() if up} == {}
+
+
+@pytest.mark.parametrize(
+    ("floor", "source", "up"),
+    [
+        ("theory", 'Path(__file__).parents[1] / "reports" / "published"', {"reports"}),
+        ("theory", 'open("reports/published/results.csv")', {"reports/published/results.csv"}),
+        ("simlab", 'files("theory.published")', {"theory.published"}),
+        ("theory", '"""reports"""\nopen("simlab/rules/base.py")', set()),
+        ("theory", 'print("reports of others")', set()),
+    ],
+)
+def test_a_file_above_is_seen(floor: str, source: str, up: set[str]) -> None:
+    assert names_above(floor, source) == up
 
 
 # the rooms of real models, where torch is imported when a file is loaded
