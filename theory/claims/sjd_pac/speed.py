@@ -166,7 +166,8 @@ def optimum(seed: int) -> Finding:
                 "simulation",
                 "K = 4, D = 3 against "
                 + "; ".join(f"K = {k}, D = {d}: {c}" for (k, d), c in against.items())
-                + f"; {stated(FEW)}; n = {FEW // 2} on the near sides. The printed drops past the optimum, at most {size:.2f}, would need some "
+                + f"; {stated(FEW)}; on the near sides n = {FEW // 2}. "
+                f"The printed drops past the optimum, at most {size:.2f}, would need some "
                 f"{images:,} images to be told from none; how many the table rests on is not printed",
             ),
             rejects_mutants(
