@@ -233,7 +233,7 @@ def strictly_local(seed: int) -> Finding:
     one.
     """
     full, context = comb(SjdPac, 64), FEW // 2  # what decides is the first alone
-    variants = {
+    variants: dict[str, dict[str, Any]] = {
         "strictly local": {"jitter": 0.0, "floor": 0.0},
         "with a floor": {"jitter": 0.0},
         "with a larger floor": {"jitter": 0.0, "floor": 1.0},
