@@ -25,7 +25,7 @@ from simlab.mutants.verifiers import MUTANTS, lossless
 pytestmark = pytest.mark.cli
 
 Array = Any
-HERE = "tests.reports.test_certify_page:right"
+HERE = "tests.reports.test_certificate_page:right"
 
 
 def right(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
@@ -84,7 +84,7 @@ def test_every_verdict_has_its_page(
     assert certificates[verdict].verdict == verdict
     text = page(tmp_path, certificates[verdict])
     assert f'<div class="verdict {verdict}"><p><b>{verdict}</b>: ' in text
-    assert all(one in text for one in (*said, "What this means", "Run it again", "simlab certify tests.cli"))
+    assert all(one in text for one in (*said, "What this means", "Run it again", "simlab certify tests.reports"))
     assert text.count("<svg") == figures
     assert not re.search(r"(src|href)=.http|url\(.?http|@import|<script|<b>mine|<i>note", text)
     assert "&lt;b&gt;mine&lt;/b&gt;:verify" in text
