@@ -15,6 +15,7 @@ import scipy
 
 from simlab.continuous.models.chains import Chain
 from theory.continuous.joint_gaussian import last_means, last_sd
+from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import LEAST, bounded
 
 PANELS = 36  # over 18 standard deviations of the gap
@@ -66,8 +67,8 @@ def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Share
     """alpha and Z for gaps and weights that broadcast to ``[M]``."""
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     low, high, inside = region(gap, log_weight, sp, sq)
-    in_p = scipy.stats.norm.cdf((high - gap) / sp) - scipy.stats.norm.cdf((low - gap) / sp)
-    in_q = scipy.stats.norm.cdf(high / sq) - scipy.stats.norm.cdf(low / sq)
+    in_p = scipy.special.ndtr((high - gap) / sp) - scipy.special.ndtr((low - gap) / sp)
+    in_q = scipy.special.ndtr(high / sq) - scipy.special.ndtr(low / sq)
     if not inside:
         in_p, in_q = 1 - in_p, 1 - in_q
     # outside W p is at most q, and inside q at most W p: so no weight is too large or too small
@@ -92,10 +93,10 @@ def spent_over(
     sp: float = 1.0,
     sq: float = 1.0,
     limit: float = inf,
-    panels: int = PANELS,
+    count: int = PANELS,
 ) -> Spent:
     """What a token takes where the gap is N(mean, sd^2), sd > 0, at most ``limit`` proposals each."""
-    gap, weight = _over(mean, sd, panels, max(sp, sq))
+    gap, weight = _over(mean, sd, count, max(sp, sq))
     share = shares(gap, np.full(len(gap), log_weight), sp, sq)
     lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
     cost = bounded(share.taken, limit)
@@ -103,16 +104,14 @@ def spent_over(
     return Spent(*(float(weight @ each) for each in (share.kept, proposals, lost * cost.unfinished)))
 
 
-def _over(mean: float, sd: float, panels: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
+def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights over a gap of law N(mean, sd^2), closer around 0, where things change within ``unit``."""
-    nodes, weights = np.polynomial.legendre.leggauss(16)
     low, high = mean - 9 * sd, mean + 9 * sd
     near = unit * np.array([0.0, 0.5, 1, 2, 4, 8, 16, 32])
     some = [end for end in (*near, *-near) if low < end < high]
-    ends = np.unique(np.concatenate([np.linspace(low, high, panels + 1), some]))
-    half, centre = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
-    gap = (centre[:, None] + half[:, None] * nodes).ravel()
-    return gap, (half[:, None] * weights).ravel() * scipy.stats.norm.pdf(gap, mean, sd)
+    ends = np.unique(np.concatenate([np.linspace(low, high, count + 1), some]))
+    gap, weight = panels(ends)
+    return gap, weight * normal_pdf(gap, mean, sd)
 
 
 def kept_by_last_step(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:

@@ -72,11 +72,14 @@ def _upto(y: np.ndarray, gap: np.ndarray, log_weight: np.ndarray, each: np.ndarr
     ``each`` is how many proposals are made in the mean.
     """
     where = region(gap, log_weight, sp, sq)
-    low, high = where.low[:, :, None], where.high[:, :, None]
-    p, q = scipy.special.ndtr((y - gap[:, :, None]) / sp), scipy.special.ndtr(y / sq)
-    within = np.clip(y, low, high)
-    above_p = scipy.special.ndtr((within - gap[:, :, None]) / sp) - scipy.special.ndtr((low - gap[:, :, None]) / sp)
-    above_q = scipy.special.ndtr(within / sq) - scipy.special.ndtr(low / sq)
+    p, q = scipy.special.ndtr((y - gap) / sp)[:, None, :], scipy.special.ndtr(y / sq)
+    # distribution functions at y cut to the region: they rise, so that cutting their values is the same
+    (low_p, low_q), (high_p, high_q) = (
+        (scipy.special.ndtr((end - gap) / sp)[:, :, None], scipy.special.ndtr(end / sq)[:, :, None])
+        for end in (where.low, where.high)
+    )
+    above_p = np.minimum(np.maximum(p, low_p), high_p) - low_p
+    above_q = np.minimum(np.maximum(q, low_q), high_q) - low_q
     if not where.inside:
         above_p, above_q = p - above_p, q - above_q
     weight = np.exp(np.clip(log_weight, -700, 700))[:, :, None]

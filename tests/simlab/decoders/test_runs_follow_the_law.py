@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from simlab import mutants
 from simlab.decoders import Sjd, make_decoder
-from simlab.mutants import decoders as controls
 from simlab.rules import Speculative, make_rule
 from simlab.statistics import POWER, GTest
 from tests.support.cases import nearest, tree
@@ -66,11 +66,11 @@ def test_every_pair_of_decoder_and_rule_follows_its_exact_law() -> None:
 
 
 WRONG = {
-    "one coin for all positions": (controls.WithRandomness(Sjd(2), controls.OneCoin), Speculative(), Sjd(2)),
-    "one uniform for all draws": (controls.WithRandomness(Sjd(2), controls.OneUniform), Speculative(), Sjd(2)),
-    "tail drawn again, q stale": (controls.TailStale(2), Speculative(), Sjd(2)),
-    "residual = p": (Sjd(2), controls.ResidualIsTarget(), Sjd(2)),
-    "bonus from the residual": (controls.BonusFromResidual(2), Speculative(), make_decoder("speculative", gamma=2)),
+    "one coin for all positions": (mutants.WithRandomness(Sjd(2), mutants.OneCoin), Speculative(), Sjd(2)),
+    "one uniform for all draws": (mutants.WithRandomness(Sjd(2), mutants.OneUniform), Speculative(), Sjd(2)),
+    "tail drawn again, q stale": (mutants.TailStale(2), Speculative(), Sjd(2)),
+    "residual = p": (Sjd(2), mutants.ResidualIsTarget(), Sjd(2)),
+    "bonus from the residual": (mutants.BonusFromResidual(2), Speculative(), make_decoder("speculative", gamma=2)),
 }
 
 

@@ -19,13 +19,13 @@ from statsmodels.stats.multitest import multipletests
 from torch import Tensor
 from torch.nn import functional
 
+from simlab import mutants
 from simlab.arrays import at
 from simlab.decoders import make_decoder, run
 from simlab.models.architectures.transformer import Config, Transformer
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
-from simlab.mutants import decoders as controls
 from simlab.randomness import Tape
 from simlab.rules import Rule, Speculative
 from simlab.statistics import GTest, tally
@@ -117,7 +117,7 @@ class FreeFirst(Cached):
 
 @pytest.mark.parametrize(
     ("rule", "engine"),
-    [(controls.ResidualIsTarget(), Cached), (Speculative(), NoOwnEntry), (Speculative(), FreeFirst)],
+    [(mutants.ResidualIsTarget(), Cached), (Speculative(), NoOwnEntry), (Speculative(), FreeFirst)],
 )
 def test_a_wrong_engine_or_rule_does_not(rule: Rule, engine: type[Cached]) -> None:
     test = GTest(law())

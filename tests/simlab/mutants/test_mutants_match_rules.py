@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from simlab.certify.engine.coins import outcomes
-from simlab.mutants import candidates
+from simlab.mutants import RULES, candidates
 from simlab.mutants import verifiers as verifying
-from simlab.mutants.decoders import RULES
 from simlab.rules import Speculative, make_rule
 from theory.candidates import candidates_law
 from theory.exact import step_law

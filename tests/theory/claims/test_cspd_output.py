@@ -174,8 +174,8 @@ def test_an_acceptance_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_threshold_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = cspd_residual.take
-    monkeypatch.setattr(cspd_residual, "take", lambda ratio: 0.9 * right(ratio))
+    right = cspd_residual.proposal_acceptance
+    monkeypatch.setattr(cspd_residual, "proposal_acceptance", lambda ratio: 0.9 * right(ratio))
     with pytest.raises(CheckFailed):
         decided("cspd.residual")
 

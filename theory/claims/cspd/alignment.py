@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from simlab.continuous import Decoded, Outcome, Pair, Truncating, affine, make_pair
+from simlab.continuous.compiled import simulate
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, Path, Rule, TwoPath
 from simlab.randomness import Tape
@@ -92,7 +93,7 @@ def _interval(decoded: Decoded) -> tuple[float, float]:
 
 def _simulated(rule: Rule, pair: Pair, seed: int) -> tuple[float, float]:
     """An interval for the acceptance of one token, from the decoder; holds the exact value or fails."""
-    decoded = Truncating(1, limit=1).run(pair.target, pair.draft, rule, Tape(seed, 100_000))
+    decoded = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, 100_000))
     low, high = _interval(decoded)
     target, draft = (model.chain for model in pair)
     exact = kept_by_last_step(target, draft, NOWHERE, rule.aligned)
@@ -232,7 +233,7 @@ def order(seed: int) -> Finding:
     pair = make_pair("ddpm", dimension=2, steps=20, draft_variance=1.2)
     seen = {}
     for rule in (Path(), TwoPath(), LastStep()):
-        decoded = Truncating(1, limit=1).run(*pair, rule, Tape(seed, 20_000))
+        decoded = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, 20_000))
         seen[f"{rule.name}, {'shared' if rule.aligned else 'own'} noise"] = _interval(decoded)
     low, high = seen["path, shared noise"], seen["last-step, shared noise"]
     require(low[0] > high[1], f"the path ratio keeps {low}, the last step {high}")

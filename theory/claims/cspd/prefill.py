@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 
 from simlab.continuous import affine
+from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import Decoded, Outcome, Truncating
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm
@@ -82,7 +83,7 @@ def table(ledger: Ledger, gamma: str, metric: str) -> list[Row]:
 
 
 def run(target: Tokens, draft: Tokens, gamma: int, prefill: int, seed: int) -> Decoded:
-    return Truncating(gamma, prefill).run(target, draft, LastStep(), Tape(seed, SEQUENCES))
+    return simulate(Truncating(gamma, prefill), target, draft, LastStep(), Tape(seed, SEQUENCES))
 
 
 def kept_at(made: Decoded, position: int) -> tuple[int, int]:

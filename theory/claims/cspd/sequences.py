@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
+from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import InPlace, Truncating
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm, tempered
@@ -109,7 +110,7 @@ def beyond(p_value: float, tests: int) -> float:
 
 def decoded(decoder: InPlace | Truncating, world: World, rule: Rule, seed: int) -> np.ndarray:
     """Sequences ``[B, N, d]``, all of them finished."""
-    tokens = decoder.run(world.target, world.draft, rule, Tape(seed, SEQUENCES)).tokens
+    tokens = simulate(decoder, world.target, world.draft, rule, Tape(seed, SEQUENCES)).tokens
     require(not np.isnan(tokens).any(), "a sequence was not finished: proposals ran out")
     return tokens
 
@@ -365,7 +366,7 @@ def calls(seed: int) -> Finding:
     gammas, count = (1, 2, 3, 4, 16), 100
 
     def run(decoder: InPlace | Truncating, draft: Tokens) -> tuple[np.ndarray, float]:
-        made = decoder.run(target, draft, Marginal(), Tape(seed, count))
+        made = simulate(decoder, target, draft, Marginal(), Tape(seed, count))
         return made.calls, made.acceptance
 
     def spread(kind: type[InPlace] | type[Truncating]) -> int:

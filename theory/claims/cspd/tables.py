@@ -219,7 +219,7 @@ def draft_length(seed: int) -> Finding:
     printed. A slow fall needs a target that does not see the drafts, as in the published code.
     """
     pair = make_pair("affine", steps=4, slope=0.8, sd=0.5, gap=0.2, length=32)
-    runs = {gamma: Truncating(gamma).run(*pair, LastStep(), Tape(seed, 1500)) for gamma in (2, 8)}
+    runs = {gamma: simulate(Truncating(gamma), *pair, LastStep(), Tape(seed, 1500)) for gamma in (2, 8)}
     exact = kept_by_last_step(pair.target.chain, pair.draft.chain, NOWHERE, True)
     spans = {}
     for gamma, decoded in runs.items():

@@ -14,7 +14,7 @@ from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import numbers
 from theory.continuous.example_processes import NOWHERE, mismatches
 from theory.continuous.gaussian_overlap import shares
-from theory.continuous.line import emitted
+from theory.continuous.line import given_states
 from theory.continuous.rejection_cost import bounded
 
 CLAIMS = Claims("cspd")
@@ -37,7 +37,7 @@ def printed(seed: int) -> Finding:
     """
     target, draft = affine(4, 0.8, 0.5), affine(4, 0.8, [0.5, 0.45, 0.45, 0.45])
     limits = (10, 100, 1000, 10**4, 10**6)
-    laws = {limit: emitted(target, draft, NOWHERE, VarianceProduct(), limit, gaps=336) for limit in limits}
+    laws = {limit: given_states(target, draft, NOWHERE, VarianceProduct(), limit, gaps=336) for limit in limits}
     growth = [laws[limit].trials for limit in limits]
     require(all(b > 1.5 * a for a, b in pairwise(growth)), f"the mean settles: {growth}")
     hard = shares(np.array([0.0]), log(0.5))
@@ -114,7 +114,7 @@ def without_sigma(seed: int) -> Finding:
     """
     trials, worst = [], 0.0
     for case in islice(mismatches(), 0, None, 4):
-        trials.append(emitted(case.target, case.draft, case.given, LastStep(), gaps=48, points=60).trials)
+        trials.append(given_states(case.target, case.draft, case.given, LastStep(), gaps=48).trials)
     z = np.geomspace(1e-8, 1, 4001)
     for limit in (10, 100, 1000):
         left = float((z * bounded(z, limit).unfinished).max())
@@ -132,7 +132,7 @@ def without_sigma(seed: int) -> Finding:
             ),
             rejects_mutants(
                 {"Sigma = 0.73 kept": VarianceProduct()},
-                lambda rule: max(emitted(target, draft, NOWHERE, rule, 10**4, gaps=84, points=60).trials - 1, 0),
+                lambda rule: max(given_states(target, draft, NOWHERE, rule, 10**4, gaps=84).trials - 1, 0),
                 "proposals a token",
             ),
         ],
