@@ -19,7 +19,6 @@ import pandas as pd
 from simlab.arrays import Array, at
 from simlab.decoders import Decoder, make_decoder
 from simlab.decoders.compiled import Simulation, simulate
-from simlab.decoders.compiled.run import Watch
 from simlab.processes import Process
 from simlab.processes.digits import DigitsPair
 from simlab.randomness import Tape
@@ -115,7 +114,8 @@ def measure(name: str, pair: DigitsPair, seed: int, sequences: int) -> Measured:
     """Measure all rules with the decoder ``name``: ``sequences`` sequences each, all from one tape."""
     decoder, tape = DECODERS[name], Tape(seed, sequences)
     if name in RULELESS:
-        runs = {"(none)": (_simulate(decoder, RULES["speculative"], pair, tape), NO_CONTEXTS)}
+        draft = pair.draft if decoder.needs_draft else None
+        runs = {"(none)": (simulate(decoder, pair.target, RULES["speculative"], tape, draft), NO_CONTEXTS)}
     else:
         runs = {label: decode(decoder, rule, pair, tape) for label, rule in RULES.items()}
     pairs, curves = [], []
@@ -170,13 +170,8 @@ def decode(decoder: Decoder, rule: Rule, pair: DigitsPair, tape: Tape) -> tuple[
         b, j = np.nonzero(verified)
         found.append(Contexts(sequences[b], before.length[b] + j, p[b, j], q[b, j]))
 
-    done = _simulate(decoder, rule, pair._replace(target=target, draft=draft), tape, watch)
+    done = simulate(decoder, target, rule, tape, draft if decoder.needs_draft else None, watch=watch)
     return done, Contexts(*(np.concatenate(field) for field in zip(*found, strict=True)))
-
-
-def _simulate(decoder: Decoder, rule: Rule, pair: DigitsPair, tape: Tape, watch: Watch | None = None) -> Simulation:
-    draft = pair.draft if decoder.needs_draft else None
-    return simulate(decoder, pair.target, rule, tape, draft, watch=watch)
 
 
 # Measuring ---------------------------------------------------------------------------------------------------------

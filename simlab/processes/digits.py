@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -165,9 +165,10 @@ def fit_layers(images: np.ndarray, seed: int) -> list[Layer]:
 def ship() -> None:
     """Fit the network of ``SHIPPED_SEED`` and write its file."""
     layers = fit_layers(split_digits(SHIPPED_SEED)[0], SHIPPED_SEED)
-    arrays = {f"weights_{i}": weights for i, (weights, _) in enumerate(layers)}
+    arrays: dict[str, Any] = {f"weights_{i}": weights for i, (weights, _) in enumerate(layers)}
     arrays |= {f"bias_{i}": bias for i, (_, bias) in enumerate(layers)}
-    np.savez_compressed(SHIPPED, **{name: array.astype(np.float32) for name, array in arrays.items()})
+    arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+    np.savez_compressed(SHIPPED, **arrays)
 
 
 # The draft ---------------------------------------------------------------------------------------------------------
