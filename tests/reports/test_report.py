@@ -98,8 +98,8 @@ def test_distortion_only_grows_along_a_sequence(results: Path) -> None:
         assert (line[["tv", "kl", "wasserstein"]].diff().dropna() >= -1e-12).all(axis=None)
 
 
-def test_recorded_contexts_are_the_drafts_that_were_looked_at() -> None:
-    """With a rule that keeps nothing, exactly one draft a step is looked at, at the first open position."""
+def test_recorded_contexts_are_the_drafts_that_were_verified() -> None:
+    """With a rule that accepts nothing, exactly one draft a step is verified, at the first open position."""
     pair = fit_digits(0)
     nothing = make_rule("amplify", k=0)
     decoder = digits.DECODERS["sjd, random"]
