@@ -25,7 +25,7 @@ from simlab.mutants.verifiers import MUTANTS, lossless
 pytestmark = pytest.mark.cli
 
 Array = Any
-HERE = "tests.reports.test_certify_page:right"
+HERE = "tests.reports.test_certificate_page:right"
 
 
 def right(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
