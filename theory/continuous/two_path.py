@@ -15,7 +15,7 @@ import scipy
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import TwoPath
-from theory.continuous.gaussian_overlap import region, shares
+from theory.continuous.gaussian_overlap import acceptance_rates, region
 from theory.continuous.joint_gaussian import last_means, last_sd, log_sigma
 from theory.continuous.line import Given, Law
 from theory.continuous.rejection_cost import LEAST, bounded
@@ -53,7 +53,7 @@ def two_path_law(
         log_weight = constant + 0.5 * (u[b] ** 2 - u[:, None] ** 2) + rest  # [u_p, v]
         chance = mass[b] * mass[:, None] * chances
         gap = (mean_p - mean_q[b])[:, None]
-        share = shares(gap, log_weight, sp, sq)
+        share = acceptance_rates(gap, log_weight, sp, sq)
         lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
         cost = bounded(share.taken, limit)
         each = lost * np.where(lost > 0, cost.trials, 0)
@@ -72,11 +72,14 @@ def _upto(y: np.ndarray, gap: np.ndarray, log_weight: np.ndarray, each: np.ndarr
     ``each`` is how many proposals are made in the mean.
     """
     where = region(gap, log_weight, sp, sq)
-    low, high = where.low[:, :, None], where.high[:, :, None]
-    p, q = scipy.special.ndtr((y - gap[:, :, None]) / sp), scipy.special.ndtr(y / sq)
-    within = np.clip(y, low, high)
-    above_p = scipy.special.ndtr((within - gap[:, :, None]) / sp) - scipy.special.ndtr((low - gap[:, :, None]) / sp)
-    above_q = scipy.special.ndtr(within / sq) - scipy.special.ndtr(low / sq)
+    p, q = scipy.special.ndtr((y - gap) / sp)[:, None, :], scipy.special.ndtr(y / sq)
+    # distribution functions at y cut to the region: they rise, so that cutting their values is the same
+    (low_p, low_q), (high_p, high_q) = (
+        (scipy.special.ndtr((end - gap) / sp)[:, :, None], scipy.special.ndtr(end / sq)[:, :, None])
+        for end in (where.low, where.high)
+    )
+    above_p = np.minimum(np.maximum(p, low_p), high_p) - low_p
+    above_q = np.minimum(np.maximum(q, low_q), high_q) - low_q
     if not where.inside:
         above_p, above_q = p - above_p, q - above_q
     weight = np.exp(np.clip(log_weight, -700, 700))[:, :, None]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main as cli
+from experiments.cli.main import main
 from simlab.certify import CONTRACTS, assert_lossless
 from simlab.certify.certificate import VERDICTS
 from simlab.mutants import batches, candidates
@@ -52,7 +52,7 @@ def test_the_guide_shows_these_files() -> None:
 def test_the_bug_is_found_with_the_output_that_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = re.search(r"```text\n(.*?)```", GUIDE, re.S)
     assert shown
-    assert cli.main(["certify", "verifier.py:verify"]) == 1
+    assert main(["certify", "verifier.py:verify"]) == 1
     assert lines(capsys.readouterr().out) == lines(shown[1])
     assert (folder / "out" / "certify" / "reproduce.py").exists()
 

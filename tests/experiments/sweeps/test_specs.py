@@ -29,7 +29,7 @@ NAMES = {
     "lengths",
     "locality",
     "pairs",
-    "chance",
+    "randomness",
     "readings",
     "refinement",
     "relabel",
@@ -86,8 +86,8 @@ def shrunk(spec: Spec) -> Spec:
     """One image, a small vocabulary and few tokens; decoders as they are."""
     first: dict[str, Entry] = {}
     for entry in spec.processes:
-        told = f"{entry.label} {entry.told_without(IMAGE, 'seed')}"
-        first.setdefault(told, replace(entry, parameters=shrunk_process(entry.parameters)))
+        name = f"{entry.label} {entry.summary(without=(IMAGE, 'seed'))}"
+        first.setdefault(name, replace(entry, parameters=shrunk_process(entry.parameters)))
     sizes = {entry.parameters.get("vocabulary", SMALL) for entry in spec.processes}
     rules = tuple(replace(entry, parameters=shrunk_rule(entry.parameters, max(sizes))) for entry in spec.rules)
     return replace(spec, processes=tuple(first.values()), rules=rules, replicates=2)
@@ -126,5 +126,5 @@ def test_a_spec_runs_in_small(path: Path) -> None:
     assert np.isfinite(summary(spec, made)[["mean", "pooled"]].to_numpy()).all()
     # what a figure tells apart can be told apart: a label with what varies under it names one decoder, or one rule
     for entries in (spec.decoders, spec.rules):
-        told = [(entry.label, *sorted(map(str, entry.parameters.items()))) for entry in entries]
-        assert len(set(told)) == len(told)
+        names = [(entry.label, *sorted(map(str, entry.parameters.items()))) for entry in entries]
+        assert len(set(names)) == len(names)

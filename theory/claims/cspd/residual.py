@@ -15,7 +15,8 @@ from simlab.continuous.rules.base import proposal_acceptance
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import numbers
-from theory.continuous.gaussian_overlap import shares
+from theory.continuous.gaussian_overlap import acceptance_rates
+from theory.continuous.quadrature import normal_pdf, panels
 
 CLAIMS = Claims("cspd")
 TRIALS = 6
@@ -40,7 +41,7 @@ def residual(seed: int) -> Finding:
     [p - q]+ <= p, and the least one just where q / p comes arbitrarily near 0. Z > 0 unless p = q, and then nothing is
     rejected.
     """
-    pairs = [(p, q) for p, q in product(_pmfs(3, 6), repeat=2) if p != q]
+    pairs = [(p, q) for p, q in product(_pmfs(3, 6), repeat=2) if p != q and sorted(p) == list(p)]
 
     def deviation(threshold: Threshold) -> Fraction:
         """The largest, of the law of what is taken and of how many proposals wait for it, within 1, 2, ... trials."""
@@ -70,7 +71,8 @@ def residual(seed: int) -> Finding:
         [
             Evidence(
                 "enumeration",
-                f"{len(pairs)} pairs of pmfs over 3 outcomes with denominator 6, proposal by proposal in rationals: "
+                f"{len(pairs)} pairs of pmfs over 3 outcomes with denominator 6, all up to the order of outcomes, "
+                "proposal by proposal in rationals: "
                 f"what is taken within n of them follows the residual for n = 1 to {TRIALS}, (1 - Z)^n are left, and "
                 "the mean of min(proposals, n) is (1 - (1 - Z)^n) / Z, which goes to 1 / Z",
             ),
@@ -166,20 +168,10 @@ def paths(seed: int) -> Finding:
     """
 
     # p'(x_0) for x_1 ~ N(0, 1) against N(0, 4), and x_0 = x_1 + N(0, 1/4), by one integral over x_1
-    def rest(x: float) -> float:
-        return float(
-            scipy.integrate.quad(
-                lambda s: (
-                    max(scipy.stats.norm.pdf(s) - scipy.stats.norm.pdf(s, 0, 2), 0) * scipy.stats.norm.pdf(x, s, 0.5)
-                ),
-                -1.4,
-                1.4,
-            )[0]
-        )
-
-    z = scipy.integrate.quad(lambda s: max(scipy.stats.norm.pdf(s) - scipy.stats.norm.pdf(s, 0, 2), 0), -1.4, 1.4)[0]
     x = np.linspace(-9, 9, 181)
-    residual_density = np.array([rest(v) for v in x]) / z
+    s, weight = panels(_even(2.0) * np.linspace(-1, 1, 5))
+    mass = weight * (normal_pdf(s) - normal_pdf(s, 0, 2))
+    residual_density = normal_pdf(x[:, None], s, 0.5) @ mass / mass.sum()
 
     law = _after_rejection(1.0, 2.0, 0.5, x)
     tv = 0.5 * float(np.abs(law - residual_density).sum() * (x[1] - x[0]))
@@ -219,7 +211,7 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     chance = chance / chance.sum()
     sigma = others / own
     gap = (own - others) * e
-    share = shares(gap, log(sigma), last, last)
+    share = acceptance_rates(gap, log(sigma), last, last)
     lost = chance * (1 - share.kept)
     log_ratio = (
         log(sigma)
@@ -324,10 +316,10 @@ def given_states(seed: int) -> Finding:
     gaps = np.linspace(-6, 6, 241)
     worst = 0.0
     for sp, sq in product((0.5, 1.0, 2.0), repeat=2):
-        share = shares(gaps, 0.0, sp, sq)
+        share = acceptance_rates(gaps, 0.0, sp, sq)
         worst = max(worst, float(np.abs(share.kept + share.taken - 1).max()))
     require(worst < 1e-12, f"alpha + Z misses 1 by {worst}")
-    off = shares(gaps, log(1.1))
+    off = acceptance_rates(gaps, log(1.1))
     missing = float(np.abs(off.kept + off.taken - 1).max())
     require(missing > 1e-3, "the check does not see a Sigma of 1.1")
     return Finding(

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.cli.certify import Asked, _document, _save, subject
-from experiments.cli.main import _parser
+from experiments.certification.request import Request, certificate_document, find_subject, save_certificate
+from experiments.cli.main import main
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
 from simlab.mutants.verifiers import MUTANTS, lossless
@@ -25,7 +25,7 @@ from simlab.randomness.coins import SampledCoins
 pytestmark = pytest.mark.cli
 
 Array = Any
-HERE = "tests.reports.test_certify_page:right"
+HERE = "tests.reports.test_certificate_page:right"
 
 
 def right(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
@@ -44,9 +44,8 @@ def failing(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
 
 def page(folder: Path, certificate: Certificate) -> str:
     """The page of a certificate, as the command saves it."""
-    asked = Asked(HERE, None, 1.0, 0.03, 0.999, 0, 64, 1, 1.0)
-    of = subject(asked)
-    _save(_document(asked, of, certificate, folder), folder, None)
+    request = Request(HERE, None, 1.0, 0.03, 0.999, 0, 64, 1, 1.0)
+    save_certificate(certificate_document(request, find_subject(request), certificate, folder), folder, None)
     return build(folder).read_text(encoding="utf-8")
 
 
@@ -84,7 +83,7 @@ def test_every_verdict_has_its_page(
     assert certificates[verdict].verdict == verdict
     text = page(tmp_path, certificates[verdict])
     assert f'<div class="verdict {verdict}"><p><b>{verdict}</b>: ' in text
-    assert all(one in text for one in (*said, "What this means", "Run it again", "simlab certify tests.cli"))
+    assert all(one in text for one in (*said, "What this means", "Run it again", "simlab certify tests.reports"))
     assert text.count("<svg") == figures
     assert not re.search(r"(src|href)=.http|url\(.?http|@import|<script|<b>mine|<i>note", text)
     assert "&lt;b&gt;mine&lt;/b&gt;:verify" in text
@@ -137,12 +136,13 @@ def test_what_the_program_needs_is_told(
         "--contract draft --budget 1.5 --epsilon 1e-05 --confidence 0.99999999 --seed 3 --limit 1234567.5",
     ],
 )
-def test_the_command_that_is_told_asks_for_the_same(options: str) -> None:
-    def asked(text: str) -> Asked:
-        return Asked.of(_parser().parse_args(shlex.split(text)))
-
-    first = asked(f"certify mine:verify {options}")
-    assert asked(first.command.removeprefix("simlab ")) == first
+def test_the_command_that_is_printed_asks_for_the_same(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[Request] = []
+    monkeypatch.setattr("experiments.cli.certify._certify", lambda request, *_: requests.append(request) or 0)
+    main(shlex.split(f"certify mine:verify {options}"))
+    first = requests[0]
+    main(shlex.split(first.command)[1:])
+    assert requests == [first, first]
     assert [name in first.command for name in ("--processes", "--limit")] == [
         name in options for name in ("--processes", "--limit")
     ]
