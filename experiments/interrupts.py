@@ -1,51 +1,50 @@
-"""Ctrl-C that cannot be lost."""
+"""Ctrl-C in commands: an interrupt is never lost, and worker processes leave it to the command that started them.
+
+Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. In a callback that nobody can catch from, a
+finaliser or what runs around a fork (``logging`` takes its lock there), it is printed as "Exception ignored in" and
+gone. :func:`lasting_interrupts` has it raised again; :func:`held_interrupts` keeps it away from processes that start.
+"""
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from typing import Any
 
-AGAIN = 0.2  # seconds until an interrupt that was dropped is raised again
+AGAIN_SECONDS = 0.05  # until an interrupt that was ignored comes back: by then the callback has returned
 
 
 @contextmanager
-def insistent_interrupts() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` on Ctrl-C in this process, and again until it is handled.
+def lasting_interrupts() -> Iterator[None]:
+    """Within, a ``KeyboardInterrupt`` that Python ignored in a callback is raised again soon after."""
+    before, main, timers = sys.unraisablehook, threading.main_thread(), list[threading.Timer]()
 
-    Python drops an exception that is raised in a finaliser or a fork hook, such as the one that releases the locks of
-    ``logging``; an interrupt that comes then would be lost. Interrupts that are ignored or handled otherwise, as in a
-    process started in the background, stay so.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    process = os.getpid()
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGALRM and _is_handled():
+    def interrupt_again(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
             return
-        if os.getpid() == process:  # a fork has its own end
-            signal.setitimer(signal.ITIMER_REAL, AGAIN)
-        raise KeyboardInterrupt
+        timer = threading.Timer(AGAIN_SECONDS, lambda: signal.pthread_kill(main.ident or 0, signal.SIGINT))
+        timer.daemon = True
+        timers.append(timer)
+        timer.start()
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGALRM)}
+    sys.unraisablehook = interrupt_again
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        sys.unraisablehook = before
+        for timer in timers:
+            timer.cancel()
 
 
-def _is_handled() -> bool:
-    """Whether the code that a signal has stopped is at work because of an interrupt."""
-    error = sys.exc_info()[1]
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Within, an interrupt waits until the end; processes that are started here never get one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

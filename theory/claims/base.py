@@ -62,7 +62,8 @@ class Claim:
     """One statement of one paper.
 
     ``parts`` are the ids of the statements it splits into; ``stated`` is false for a part that is a reading or
-    an addition of ours, which does not count towards its parent's verdict.
+    an addition of ours, which does not count towards its parent's verdict. ``simulates`` names what is simulated to
+    decide it: claims of one name share simulated runs. It is empty where the claim is decided exactly.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Claim:
     parts: Sequence[str] = ()
     stated: bool = True
     proof: str = field(default="")
+    simulates: str = ""
 
 
 class Claims(dict[str, Claim]):
@@ -84,13 +86,19 @@ class Claims(dict[str, Claim]):
         self.paper = paper
 
     def claim(
-        self, id: str, where: str, statement: str, assumptions: Sequence[str] = (), stated: bool = True
+        self,
+        id: str,
+        where: str,
+        statement: str,
+        assumptions: Sequence[str] = (),
+        stated: bool = True,
+        simulates: str = "",
     ) -> Callable[[Callable[[int], Finding]], Callable[[int], Finding]]:
         """Register the function that decides claim ``id``; it takes a seed and returns a finding."""
 
         def register(decide: Callable[[int], Finding]) -> Callable[[int], Finding]:
             proof = _unwrapped(inspect.cleandoc(decide.__doc__ or ""))
-            self[id] = Claim(id, self.paper, where, statement, decide, assumptions, (), stated, proof)
+            self[id] = Claim(id, self.paper, where, statement, decide, assumptions, (), stated, proof, simulates)
             return decide
 
         return register

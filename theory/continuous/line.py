@@ -208,13 +208,13 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
     log_ratio = rule.log_ratio(seen, candidate).reshape(place.shape)
     p = normal_pdf(place, gaps[:, None], sds[0]) * weight
     if draft.noisy_end:
-        drafted, log_kept = normal_pdf(place, 0, sds[1]) * weight, log_ratio
+        drafted, log_draft_ratio = normal_pdf(place, 0, sds[1]) * weight, log_ratio
     else:  # the draft is mu_q itself
         place, p, log_ratio = (np.pad(v, ((0, 0), (0, 1))) for v in (place, p, log_ratio))
         drafted = np.zeros_like(p)
         drafted[:, -1] = 1
-        log_kept = np.repeat(rule.log_kept(_seen(target, draft, given, gaps))[:, None], p.shape[1], 1)
-    keep = drafted * np.exp(log_acceptance(log_kept))
+        log_draft_ratio = np.repeat(rule.log_draft_ratio(_seen(target, draft, given, gaps))[:, None], p.shape[1], 1)
+    keep = drafted * np.exp(log_acceptance(log_draft_ratio))
     taken = p * proposal_acceptance(log_ratio)
     alpha, z = keep.sum(axis=1), taken.sum(axis=1)
     lost = np.where(1 - alpha > LEAST, 1 - alpha, 0)
@@ -374,7 +374,7 @@ def _seen(target: Chain, draft: Chain, given: Given, gaps: np.ndarray) -> Trajec
     if slope == 0 and not np.allclose(rest, goal, rtol=1e-12, atol=1e-12):
         raise ValueError("the target's last kernel does not look at x_1; expected the one gap there can be")
     states = np.zeros((target.steps + 1, len(gaps), 1))
-    walked = states.copy()
-    walked[1] = (goal - rest) / (slope or 1.0)
+    sample_trajectory = states.copy()
+    sample_trajectory[1] = (goal - rest) / (slope or 1.0)
     states[0] = _zero(draft, given)
-    return TrajectoryPair(Trajectory(target, own[0], walked), Trajectory(draft, own[1], states))
+    return TrajectoryPair(Trajectory(target, own[0], sample_trajectory), Trajectory(draft, own[1], states))

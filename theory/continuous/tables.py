@@ -8,14 +8,15 @@ divided by 42^2: exp(-D / (2 (42 s)^2)) if volumes agree. So a table of distance
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 
-from simlab.continuous import Pair, make_pair
-from simlab.continuous.models.diffusion import ddpm, schedule
+from simlab.continuous import Pair, affine
+from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from theory.continuous.joint_gaussian import last_sd
 from theory.published.ledger import Ledger, Row
 
@@ -89,7 +90,7 @@ def last_sds() -> dict[str, float]:
     for name, spacing in product(("linear", "cosine"), ("trailing", "linspace")):
         abar = schedule(name, TRAINED, STEPS, spacing)
         for kernels in ("posterior", "upper"):
-            found[f"{name}, {spacing}, {kernels}"] = last_sd(ddpm(np.ones(1), abar, kernels))
+            found[f"{name}, {spacing}, {kernels}"] = last_sd(ddpm_chain(np.ones(1), abar, kernels))
     return found
 
 
@@ -113,7 +114,8 @@ def even_pair(sd: float, aligned: float, own: float, slope: float = 0.9) -> Pair
     steps = slope**2 * (1 - slope ** (2 * (STEPS - 1))) / (1 - slope**2)
     sds = np.full(STEPS, np.sqrt((spread - start) / steps))
     sds[0] = sd
-    return make_pair("affine", steps=STEPS, dimension=DIMENSION, slope=slope, sd=sds, gap=gap)
+    model = partial(affine, STEPS, DIMENSION, slope, sds)
+    return Pair(model(), model(offset=gap))
 
 
 def separation(pair: Pair) -> float:

@@ -15,7 +15,7 @@ import scipy
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import TwoPath
-from theory.continuous.gaussian_overlap import region, shares
+from theory.continuous.gaussian_overlap import acceptance_rates, region
 from theory.continuous.joint_gaussian import last_means, last_sd, log_sigma
 from theory.continuous.line import Given, Law
 from theory.continuous.rejection_cost import LEAST, bounded
@@ -53,7 +53,7 @@ def two_path_law(
         log_weight = constant + 0.5 * (u[b] ** 2 - u[:, None] ** 2) + rest  # [u_p, v]
         chance = mass[b] * mass[:, None] * chances
         gap = (mean_p - mean_q[b])[:, None]
-        share = shares(gap, log_weight, sp, sq)
+        share = acceptance_rates(gap, log_weight, sp, sq)
         lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
         cost = bounded(share.taken, limit)
         each = lost * np.where(lost > 0, cost.trials, 0)

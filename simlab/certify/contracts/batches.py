@@ -22,9 +22,9 @@ from simlab.certify.contracts.base import Branch, Broken, Case, Counted, Functio
 from simlab.certify.contracts.battery import Named, large_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
-from simlab.certify.engine.coins import Coins, outcomes
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.batches import MUTANTS, OF_BATCHES, Rows, VerifyBatch
+from simlab.randomness.coins import Coins, outcomes
 
 
 @dataclass(frozen=True)

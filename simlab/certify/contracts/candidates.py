@@ -18,9 +18,9 @@ from simlab.certify.contracts.base import Branch, Case, Counted, Function, as_em
 from simlab.certify.contracts.battery import SIZES
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
-from simlab.certify.engine.coins import outcomes
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.candidates import MUTANTS, chain
+from simlab.randomness.coins import outcomes
 
 BRANCHES = 24  # draws of the candidates up to which somebody's code is enumerated
 

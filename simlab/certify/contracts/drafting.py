@@ -18,13 +18,26 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Branch, Case, Counted, Function, as_emitted, in_turn
 from simlab.certify.contracts.battery import SIZES, lagged
-from simlab.certify.contracts.blocks import Events, Tokens, joint, windows
+from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, windows
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.drafters import MUTANTS, positions
+from simlab.mutants.drafters import MUTANTS, Draft, Drawn
 
 SHORT = 243  # outcomes up to which somebody's code is enumerated
 EXPLAINED = 5000  # tokens up to which the laws of known bugs are worked out
+
+
+def positions(rows: Array) -> Block:
+    """One position for each of ``rows[gamma, V]``."""
+    return Block(tuple(row[None] for row in rows), (), 0)
+
+
+def law_of_drafter(draft: Draft, q: Array, events: Events) -> Array:
+    """The probability ``[events]`` of each under a drafter, however large the vocabulary is."""
+    if isinstance(draft, Drawn):
+        return events.law(positions(draft.change(q)))
+    tokens, weights = draft.lists(q)
+    return np.bincount(events.codes(tokens, q.shape[1]), weights, len(events.law(positions(q))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +75,7 @@ class DraftCase(Case):
     def law_under(self, known: str) -> Array | None:
         if self.detail is None or self.q.shape[1] > EXPLAINED:
             return None
-        return MUTANTS[known].run.law(self.q, self.detail)
+        return law_of_drafter(MUTANTS[known].run, self.q, self.detail)
 
     def shown(self, inputs: None, i: int) -> dict[str, Any]:
         return {"q": self.q}

@@ -17,9 +17,9 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Branch, Case, Counted, Function, as_emitted, in_turn
 from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
-from simlab.certify.engine.coins import Coins, outcomes
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.verifiers import MUTANTS, Verify
+from simlab.randomness.coins import Coins, outcomes
 
 
 @dataclass(frozen=True, eq=False)

@@ -195,7 +195,7 @@ def test_a_race_tells_fast_from_slow() -> None:
 
 
 @pytest.mark.parametrize("name", opponents.NUMPY)
-@pytest.mark.parametrize("token", [verifying.REJECTED, verifying.KEPT, None])
+@pytest.mark.parametrize("token", [verifying.REJECTED, verifying.ACCEPTED, None])
 def test_opponents_do_what_the_kernel_does(name: str, token: int | None) -> None:
     """The same drafts kept, and the same tokens after them.
 
@@ -212,7 +212,7 @@ def test_opponents_do_what_the_kernel_does(name: str, token: int | None) -> None
     kept = verify_drafts(compiled(Speculative()), p, q, tokens, length, rows.coins, rows.noise, verifying.GAMMA + 1)
     assert counts.tolist() == kept.tolist()
     assert after.tolist() == tokens[np.arange(len(x)), counts].tolist()
-    wanted = {verifying.REJECTED: {0}, verifying.KEPT: {verifying.GAMMA}, None: set(counts.tolist())}[token]
+    wanted = {verifying.REJECTED: {0}, verifying.ACCEPTED: {verifying.GAMMA}, None: set(counts.tolist())}[token]
     assert set(counts.tolist()) == wanted
     assert token is not None or len(wanted) > 1
 

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.cli import large
 from experiments.cli.main import main
-from reports.figures.large_vocabulary import COLUMNS
+from reports.data.tables import LARGE
 from tests.support.cli import usage_error
 
 pytestmark = pytest.mark.cli
@@ -21,7 +21,7 @@ def test_a_table_is_written_where_the_report_looks(tmp_path: Path, capsys: pytes
     path = tmp_path / "large" / "neighbours.parquet"
     assert str(path) in capsys.readouterr().out
     table = pd.read_parquet(path)
-    assert set(COLUMNS["neighbours"]) <= set(table.columns)
+    assert set(LARGE["neighbours"]) <= set(table.columns)
     assert (table["vocabulary"] == 256).all()
 
 

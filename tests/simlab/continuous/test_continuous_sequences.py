@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 
 from simlab.continuous.decoders import InPlace, Truncating
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm
+from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep, Marginal, Path, Rule
 from simlab.randomness import Tape
@@ -29,11 +29,11 @@ RULES: tuple[Rule, ...] = (LastStep(), LastStep(aligned=False), Marginal(), Path
 
 
 def build(covariance: np.ndarray) -> Chain:
-    return ddpm(covariance, np.array([0.7, 0.3, 0.05]), exact_start=True)
+    return ddpm_chain(covariance, np.array([0.7, 0.3, 0.05]), exact_start=True)
 
 
-def model(length: int, carry: float, level: float, first: float) -> Tokens:
-    return Tokens(build, np.array([0.8]), length, np.asarray(carry), np.asarray(level), np.asarray(first))
+def model(length: int, ar_coefficient: float, level: float, first: float) -> Tokens:
+    return Tokens(build, np.array([0.8]), length, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
 
 
 TARGET, DRAFT = model(4, 0.8, 0.2, 0.5), model(4, 0.7, 0.0, -0.5)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import scipy
 
-from simlab.continuous import affine
+from simlab.continuous import affine_chain
 from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import Decoded, Outcome, Truncating
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm
+from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep
 from simlab.randomness import Tape
@@ -49,12 +49,12 @@ CLAIMS.summary(
 
 def unit(covariance: np.ndarray) -> Chain:
     """One step: x_0 = c + e."""
-    return affine(1, slope=0.0, sd=np.sqrt(covariance), drive=1.0)
+    return affine_chain(1, slope=0.0, sd=np.sqrt(covariance), condition_gain=1.0)
 
 
-def model(length: int, carry: float = 0.0, level: float = 0.0, first: float = 0.0) -> Tokens:
-    """Tokens of one step: x_n = level + carry x_{n-1} + e_n."""
-    return Tokens(unit, np.ones(1), length, np.asarray(carry), np.asarray(level), np.asarray(first))
+def model(length: int, ar_coefficient: float = 0.0, level: float = 0.0, first: float = 0.0) -> Tokens:
+    """Tokens of one step: x_n = level + ar_coefficient x_{n-1} + e_n."""
+    return Tokens(unit, np.ones(1), length, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
 
 
 def rising(seed: int, count: int, concave: bool) -> list[Rates]:
@@ -88,7 +88,7 @@ def run(target: Tokens, draft: Tokens, gamma: int, prefill: int, seed: int) -> D
 
 def kept_at(made: Decoded, position: int) -> tuple[int, int]:
     """How many drafts at ``position`` were kept, and how many judged."""
-    return int((made.outcome[:, position] == Outcome.KEPT).sum()), int(made.verified[:, position].sum())
+    return int((made.outcome[:, position] == Outcome.ACCEPTED).sum()), int(made.verified[:, position].sum())
 
 
 def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int) -> float:
@@ -128,7 +128,7 @@ def raises(seed: int) -> Finding:
         return max(Fraction(0), *(-gain for row in cases for gain in gains(row)))
 
     fall = deviation(tried)
-    chain = ddpm(np.ones(1), np.array([0.9, 0.5, 0.1]), exact_start=True)
+    chain = ddpm_chain(np.ones(1), np.array([0.9, 0.5, 0.1]), exact_start=True)
     models = {
         "aligned": fading(chain, 3.0, 0.9, 64),
         "not aligned": fading(chain, 3.0, 0.9, 64, aligned=False),

@@ -15,7 +15,7 @@ from simlab.continuous.rules.base import proposal_acceptance
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import numbers
-from theory.continuous.gaussian_overlap import shares
+from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.quadrature import normal_pdf, panels
 
 CLAIMS = Claims("cspd")
@@ -211,7 +211,7 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     chance = chance / chance.sum()
     sigma = others / own
     gap = (own - others) * e
-    share = shares(gap, log(sigma), last, last)
+    share = acceptance_rates(gap, log(sigma), last, last)
     lost = chance * (1 - share.kept)
     log_ratio = (
         log(sigma)
@@ -316,10 +316,10 @@ def given_states(seed: int) -> Finding:
     gaps = np.linspace(-6, 6, 241)
     worst = 0.0
     for sp, sq in product((0.5, 1.0, 2.0), repeat=2):
-        share = shares(gaps, 0.0, sp, sq)
+        share = acceptance_rates(gaps, 0.0, sp, sq)
         worst = max(worst, float(np.abs(share.kept + share.taken - 1).max()))
     require(worst < 1e-12, f"alpha + Z misses 1 by {worst}")
-    off = shares(gaps, log(1.1))
+    off = acceptance_rates(gaps, log(1.1))
     missing = float(np.abs(off.kept + off.taken - 1).max())
     require(missing > 1e-3, "the check does not see a Sigma of 1.1")
     return Finding(

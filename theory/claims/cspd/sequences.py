@@ -13,7 +13,7 @@ import scipy
 from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import InPlace, Truncating
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm, tempered
+from simlab.continuous.models.diffusion import ddpm_chain, tempered
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep, Marginal, Rule, VarianceProduct
 from simlab.randomness import Tape
@@ -39,12 +39,12 @@ CLAIMS.summary(
 
 def exact(covariance: np.ndarray) -> Chain:
     """A chain that ends in N(c, ``covariance``) exactly."""
-    return ddpm(covariance, ABAR, exact_start=True)
+    return ddpm_chain(covariance, ABAR, exact_start=True)
 
 
-def model(variances: list, length: int, carry: Any, level: float = 0.0, first: float = 0.0) -> Tokens:
+def model(variances: list, length: int, ar_coefficient: Any, level: float = 0.0, first: float = 0.0) -> Tokens:
     """Tokens made by exact chains, of these variances or this covariance."""
-    return Tokens(exact, np.array(variances), length, np.asarray(carry), np.asarray(level), np.asarray(first))
+    return Tokens(exact, np.array(variances), length, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
 
 
 class World(NamedTuple):
@@ -199,9 +199,10 @@ def sequence(seed: int) -> Finding:
             ),
             Evidence(
                 "exact-small-scale",
-                f"16 tokens of carry 0.9, gamma = 4: mean correlation at lag 1 {fmt(lags[1][0])} in the target and "
-                f"{fmt(lags[1][1])} in place, at lag 4 {fmt(lags[4][0])} and {fmt(lags[4][1])}; KL(target || in "
-                "place) " + ", ".join(f"{fmt(abs(value) if g > 1 else 0)} at gamma = {g}" for g, value in away.items()),
+                f"16 tokens of AR coefficient 0.9, gamma = 4: mean correlation at lag 1 {fmt(lags[1][0])} in the "
+                f"target and {fmt(lags[1][1])} in place, at lag 4 {fmt(lags[4][0])} and {fmt(lags[4][1])}; "
+                "KL(target || in place) "
+                + ", ".join(f"{fmt(abs(value) if g > 1 else 0)} at gamma = {g}" for g, value in away.items()),
             ),
             Evidence(
                 "simulation",
@@ -251,7 +252,7 @@ def token(seed: int) -> Finding:
     def forgetful(target: Tokens, gamma: int) -> SequenceLaw:
         """Means are carried on within a block, but noise is that of one token."""
         one, dense = autoregressive(target).token(0)[1], target.chain.layout.dense
-        ahead = [(dense(carry), level) for carry, level, _ in target.ahead(gamma)]
+        ahead = [(dense(ar_coefficient), level) for ar_coefficient, level, _ in target.ahead(gamma)]
         links = [Link(n - n % gamma - 1, *ahead[n % gamma], one) for n in range(target.length)]
         return grown(links, target.first)
 
@@ -330,8 +331,8 @@ def mend(seed: int) -> Finding:
             ),
             Evidence(
                 "example",
-                "two tokens of carry 1/2, and a draft of mean 1/2 for the first: seen but not cut, the second has "
-                f"mean {fmt(shift / 2)} for 0, so that TV >= {fmt(after)}; cut but not seen, the covariance is "
+                "two tokens of AR coefficient 1/2, and a draft of mean 1/2 for the first: seen but not cut, the second "
+                f"has mean {fmt(shift / 2)} for 0, so that TV >= {fmt(after)}; cut but not seen, the covariance is "
                 f"{fmt(covariance)} for 1/2",
                 numbers(
                     carry=0.5,

@@ -1,20 +1,18 @@
-"""Figures about how decoders draft: SJD-PAC's trees and continuations, each a pure function of a saved frame."""
+"""Methods on a model pair fitted to digits: SJD-PAC's tree, distortion along an image, and the images themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import matplotlib
+import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-# One colour and one marker a decoder.
-DECODERS: dict[str, tuple[str, str]] = {
-    "sjd": ("#444444", "o"),
-    "sjd-ac": ("#4477AA", "s"),
-    "sjd-pd": ("#CC6677", "^"),
-    "sjd-pac": ("#228833", "D"),
-}
+from reports.figures.plot_style import LOSSLESS, decoder_style, rule_lines
+
 DEPTHS = {1: "#A6DBA0", 2: "#5AAE61", 3: "#00441B"}  # of the tree; shades of sjd-pac
 LONGEST = 10  # tokens a call on the figure; what is beyond is in the table
 
@@ -29,7 +27,7 @@ def lengths(table: pd.DataFrame, runs: pd.DataFrame, initial: str) -> Figure:
     figure = Figure(figsize=(10.5, 4.3), layout="constrained")
     committed, window, budget = figure.subplots(1, 3, width_ratios=(1.25, 1, 1))
     for name, line in _compared(table).items():
-        colour, marker = DECODERS[name.partition(",")[0]]
+        colour, marker = decoder_style(name.partition(",")[0])
         line = line[line["tokens"] <= LONGEST]
         error = 2 * line["share_se"]
         committed.errorbar(
@@ -49,7 +47,6 @@ def lengths(table: pd.DataFrame, runs: pd.DataFrame, initial: str) -> Figure:
     for ax in (window, budget):
         ax.set_ylim(min(shared), max(shared))
     window.legend(fontsize=8, loc="lower right")
-    sns.despine(figure)
     return figure
 
 
@@ -70,7 +67,7 @@ def _compared(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def _over_candidates(ax: Axes, runs: pd.DataFrame, limited: str) -> None:
     for name in ("sjd", "sjd-ac"):
         row = runs[runs["decoder"] == name].iloc[0]
-        ax.axhline(row["compression"], color=DECODERS[name][0], lw=1.2, ls=":", label=name)
+        ax.axhline(row["compression"], color=decoder_style(name)[0], lw=1.2, ls=":", label=name)
     trees = runs[(runs["decoder"] == "sjd-pac") & (runs["limited"] == limited)]
     for shape, depth in sorted(set(zip(trees["tree"], trees["depth"], strict=True))):
         line = trees[(trees["tree"] == shape) & (trees["depth"] == depth)]
@@ -90,3 +87,35 @@ def _over_candidates(ax: Axes, runs: pd.DataFrame, limited: str) -> None:
     ax.set_xticks(sorted(runs.loc[runs["candidates"] > 1, "candidates"].unique()))
     ax.xaxis.set_major_formatter("{x:.0f}")
     ax.minorticks_off()
+
+
+def compounding(table: pd.DataFrame, decoders: Sequence[str]) -> Figure:
+    """What one-step distortion adds up to along a sequence: ``decoder, rule, position, kl, wasserstein``."""
+    figure = Figure(figsize=(10, 7), layout="constrained")
+    axes = figure.subplots(2, len(decoders), sharey="row", sharex=True)
+    for column, decoder in zip(axes.T, decoders, strict=True):
+        part = table[(table["decoder"] == decoder) & (table["rule"] != LOSSLESS)]
+        for ax, (value, label) in zip(
+            column,
+            [("kl", "sum of one-step KL, nats"), ("wasserstein", "sum of one-step W1, grey levels")],
+            strict=True,
+        ):
+            rule_lines(ax, part, "position", value)
+            ax.set(ylabel=label if decoder == decoders[0] else "", yscale="log", ylim=(1e-2, None))
+        column[0].set_title(decoder)
+        column[-1].set_xlabel("pixels generated")
+    axes[0, -1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def grid(images: Mapping[str, np.ndarray], count: int = 16) -> Figure:
+    """The first ``count`` images of each method, a row a method: ``uint8[B, 64]``."""
+    figure = Figure(figsize=(10, 0.5 * len(images)))
+    figure.subplots_adjust(left=0.31, right=1, top=1, bottom=0, hspace=0.06)
+    paper = matplotlib.colormaps["gray_r"].with_extremes(bad="#ccd4dc")
+    for ax, (label, grid) in zip(figure.subplots(len(images), 1, squeeze=False)[:, 0], images.items(), strict=True):
+        tiles = [np.pad(image.reshape(8, 8).astype(float), 1, constant_values=np.nan) for image in grid[:count]]
+        ax.imshow(np.concatenate(tiles, axis=1), cmap=paper, vmin=0, vmax=16, interpolation="nearest", aspect="auto")
+        ax.text(-0.01, 0.5, label, transform=ax.transAxes, ha="right", va="center", fontsize=9)
+        ax.set_axis_off()
+    return figure

@@ -15,8 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.data.averages import averages, parameter
-from reports.figures.basic import RULES
-from reports.figures.plot_style import ERRORS, finish, look, panels
+from reports.figures.plot_style import ALL_RULE_STYLES, ERRORS, decoder_style, finish, panels
 from reports.figures.sjd import TOKENS_PER_CALL
 from theory.published.ledger import Ledger
 
@@ -54,7 +53,7 @@ def lines(table: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], pd.DataFra
     seen: list[str] = []
     for names, own in found.groupby(["rule", "rule.label"], sort=False):
         rule, label = map(str, names)
-        colour, marker = RULES[rule]
+        colour, marker = ALL_RULE_STYLES[rule]
         style: dict[str, Any] = {"color": colour, "marker": marker, "ms": 5.5, "lw": 1.2, "elinewidth": 0.8}
         yield label, style | ({"ls": "--", "mfc": "white"} if rule in seen else {}), own.sort_values("value")
         seen.append(rule)
@@ -88,7 +87,15 @@ def pairs(table: pd.DataFrame, ledger: Ledger) -> Figure:
         decoder, told = map(str, names)
         for label, style, own in lines(part):
             for ax, cost in zip(axes, COSTS, strict=True):
-                trade(ax, own, cost, "mean", style | {"marker": look(decoder)[1]}, f"{told} × {label}", symbol=True)
+                trade(
+                    ax,
+                    own,
+                    cost,
+                    "mean",
+                    style | {"marker": decoder_style(decoder)[1]},
+                    f"{told} × {label}",
+                    symbol=True,
+                )
     for ax, told in zip(axes, COSTS.values(), strict=True):
         ax.set(xlabel=told, xlim=(-0.03 * ax.get_xlim()[1], None))
     axes[0].set_ylabel(TOKENS_PER_CALL)

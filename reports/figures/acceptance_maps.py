@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reports.figures.basic import LOSSLESS, look
+from reports.figures.plot_style import LOSSLESS, rule_style
 
 # These rules have no value of their parameter at which they are lossless, so their lines begin nowhere.
 UNANCHORED = ("typical", "lantern-reference")
@@ -74,7 +73,7 @@ def candidates_map(table: pd.DataFrame) -> Figure:
     ax = figure.subplots()
     for place, name in enumerate(names):
         part = table[table["rule"] == name]
-        colour, marker = look(str(name))
+        colour, marker = rule_style(str(name))
         x = part["candidates"] + 0.14 * (place - (len(names) - 1) / 2)
         ax.vlines(x, part["acceptance"], part["frontier"], color=colour, lw=0.8, alpha=0.5)
         ax.plot(x, part["frontier"], "_", color=colour, ms=11, mew=1.6)
@@ -93,7 +92,6 @@ def candidates_map(table: pd.DataFrame) -> Figure:
         ylim=(table["acceptance"].min() - 0.05, 1.01),
     )
     ax.legend(fontsize=8, loc="lower right")
-    sns.despine(figure)
     return figure
 
 
@@ -110,13 +108,13 @@ def _prices(ax: Axes, swept: pd.DataFrame, bound: pd.DataFrame) -> None:
     swept = swept[swept["gained"] > LEAST_GAIN]
     for rule in ("optimal-lossy", "grouped"):
         line = swept[swept["rule"] == rule]
-        colour, marker = look(rule)
+        colour, marker = rule_style(rule)
         ax.plot(line["gained"], line["wasserstein"] / line["gained"], color=colour, marker=marker, ms=5, lw=1.1)
     counts = sorted(swept["neighbours"].dropna().unique())
     for rule in LANTERNS:
         for count in counts:
             line = swept[(swept["rule"] == rule) & (swept["neighbours"] == count)]
-            (colour, marker), few = look(rule), count < counts[-1]
+            (colour, marker), few = rule_style(rule), count < counts[-1]
             ax.plot(
                 line["gained"],
                 line["wasserstein"] / line["gained"],
@@ -142,7 +140,7 @@ def _prices(ax: Axes, swept: pd.DataFrame, bound: pd.DataFrame) -> None:
 def _families(ax: Axes, table: pd.DataFrame, x: str) -> None:
     """The acceptance gained, a line a family, from the lossless rule on where the family contains it."""
     for rule, line in table.groupby("rule", sort=False):
-        colour, marker = look(str(rule))
+        colour, marker = rule_style(str(rule))
         start = [] if rule in UNANCHORED else [0.0]
         ax.plot([*start, *line[x]], [*start, *line["gained"]], marker=marker, color=colour, ms=5, lw=1.1, alpha=0.9)
     ax.plot(0, 0, "o", color="black", zorder=5)
@@ -177,8 +175,7 @@ def _beyond(ax: Axes) -> None:
 def _legend(figure: Figure, rules: Iterable[str]) -> None:
     handles = [Line2D([], [], ls="", marker="o", color="black", ms=5, label=f"{LOSSLESS} (lossless)")]
     for rule in rules:
-        colour, marker = look(rule)
+        colour, marker = rule_style(rule)
         handles.append(Line2D([], [], color=colour, marker=marker, ms=5, lw=1.1, label=rule))
     handles.append(Line2D([], [], color="black", ls=":", lw=1.2, label="frontier"))
     figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8.5)
-    sns.despine(figure)

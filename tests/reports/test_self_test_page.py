@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from experiments.certification import self_test as certify_selftest
-from reports.data.runs import Unreadable
-from reports.pages.self_test import build, grouped, page, read
+from reports.data.documents import read_self_test
+from reports.data.files import Unreadable
+from reports.pages.self_test import build, grouped, page
 
 pytestmark = pytest.mark.cli
 
@@ -148,7 +149,7 @@ def test_labels_are_unique_in_a_contract() -> None:
 def test_a_file_that_is_none_is_named(wrong: str, tmp_path: Path) -> None:
     (tmp_path / "selftest.json").write_text(wrong, encoding="utf-8")
     with pytest.raises(Unreadable, match=r"selftest\.json cannot be read"):
-        read(tmp_path)
+        read_self_test(tmp_path)
 
 
 def test_the_command_saves_the_table_and_draws_its_page_from_it_alone(
@@ -157,7 +158,7 @@ def test_the_command_saves_the_table_and_draws_its_page_from_it_alone(
     told = {name: value for name, value in document().items() if name not in ("missed", "rejected")}
     monkeypatch.setattr(certify_selftest, "selftest", lambda *_: told)
     assert certify_selftest.selftest_command(tmp_path, tmp_path / "copy.json", 7, True) == 1
-    assert read(tmp_path) == document() == json.loads((tmp_path / "copy.json").read_text(encoding="utf-8"))
+    assert read_self_test(tmp_path) == document() == json.loads((tmp_path / "copy.json").read_text(encoding="utf-8"))
     assert (tmp_path / "selftest.html").read_text(encoding="utf-8") == text
     said = capfd.readouterr()
     assert "4 of 6 bugs found, 1 of 2 correct implementations rejected" in said.out
