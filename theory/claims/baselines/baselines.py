@@ -22,8 +22,18 @@ from theory.candidates import (
     optimal_acceptance,
     optimal_transport,
 )
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import first, rejects_mutants, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    enumeration,
+    first,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.distances import aligned, tv
@@ -73,16 +83,12 @@ def block_lossless(seed: int) -> Finding:
         return max(_off(make(gamma), target, draft) for target, draft, gamma in tried)
 
     worst = gap(Block)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration", f"sequence law of the target in rationals for {len(tried)} cases (largest TV {worst})"
-            ),
-            rejects_mutants(
-                {"count off by one": lambda g: mutants.WithRandomness(Block(g), _OneMore)}, gap, "the law of blocks"
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(f"sequence law of the target in rationals for {len(tried)} cases (largest TV {worst})"),
+        rejects_mutants(
+            {"count off by one": lambda g: mutants.WithRandomness(Block(g), _OneMore)}, gap, "the law of blocks"
+        ),
     )
 
 
@@ -123,21 +129,18 @@ def block_tokens(seed: int) -> Finding:
     example = _iid((Fraction(1, 3), Fraction(2, 3))), _iid((Fraction(2, 3), Fraction(1, 3)))
     kept = {name: _tokens(d, *example) - 1 for name, d in (("token", SpeculativeDecoder(2)), ("block", Block(2)))}
     require(kept == {"token": Fraction(10, 9), "block": Fraction(11, 9)}, f"the paper's example comes out as {kept}")
-    return Finding(
-        "holds" if min(ahead) >= 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"mean tokens of the first block in {len(tried)} cases: ahead by {float(min(ahead)):.4f} to "
-                f"{float(max(ahead)):.4f}; p = (1/3, 2/3), q = (2/3, 1/3), two drafts: 10/9 kept by token, 11/9 by "
-                "block",
-            ),
-            rejects_mutants(
-                {"drafts after a coin that fails are dropped": _Shortest},
-                lambda m: -min(lead(m)),
-                "the number of tokens",
-            ),
-        ],
+    return holds_if(
+        min(ahead) >= 0,
+        enumeration(
+            f"mean tokens of the first block in {len(tried)} cases: ahead by {float(min(ahead)):.4f} to "
+            f"{float(max(ahead)):.4f}; p = (1/3, 2/3), q = (2/3, 1/3), two drafts: 10/9 kept by token, 11/9 by "
+            "block",
+        ),
+        rejects_mutants(
+            {"drafts after a coin that fails are dropped": _Shortest},
+            lambda m: -min(lead(m)),
+            "the number of tokens",
+        ),
     )
 
 
@@ -199,16 +202,13 @@ def optimal_candidates(seed: int) -> Finding:
         )
 
     worst = beyond(Speculative())
-    return Finding(
-        "holds" if worst <= 0 and single and linear < 1e-9 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"{len(tried)} cases, V = 2 to 5, K = 1 to 3: equal to the linear program (largest difference "
-                f"{linear:.1e}) and, for K = 1, to 1 - TV; verification in turn keeps at most that",
-            ),
-            rejects_mutants({"ratio times 1.01": mutants.inflated_ratio()}, beyond, "the optimum"),
-        ],
+    return holds_if(
+        worst <= 0 and single and linear < 1e-9,
+        identity(
+            f"{len(tried)} cases, V = 2 to 5, K = 1 to 3: equal to the linear program (largest difference "
+            f"{linear:.1e}) and, for K = 1, to 1 - TV; verification in turn keeps at most that",
+        ),
+        rejects_mutants({"ratio times 1.01": mutants.inflated_ratio()}, beyond, "the optimum"),
     )
 
 
@@ -243,21 +243,18 @@ def frontier_candidates(seed: int) -> Finding:
     rules = [OptimalLossy(Fraction(1, 5)), *mutants.RULES.values()]
     worst = max(map(beyond, rules))
     reached = max(_reached(p, q, k, Fraction(1, 10)) for p, q, k in tried)
-    return Finding(
-        "holds" if worst <= 0 and reached < 1e-9 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"{len(rules)} rules, right and wrong, verified in turn on {len(tried)} cases stay within the bound; "
-                "a law moved by 1/10 as in the proof has an optimum larger by 1/10 (largest difference "
-                f"{reached:.1e})",
-            ),
-            rejects_mutants(
-                {"optimum + TV/2": Fraction(1, 2)},
-                lambda share: max(beyond(rule, share) for rule in rules),
-                "the frontier",
-            ),
-        ],
+    return holds_if(
+        worst <= 0 and reached < 1e-9,
+        identity(
+            f"{len(rules)} rules, right and wrong, verified in turn on {len(tried)} cases stay within the bound; "
+            "a law moved by 1/10 as in the proof has an optimum larger by 1/10 (largest difference "
+            f"{reached:.1e})",
+        ),
+        rejects_mutants(
+            {"optimum + TV/2": Fraction(1, 2)},
+            lambda share: max(beyond(rule, share) for rule in rules),
+            "the frontier",
+        ),
     )
 
 
@@ -299,8 +296,7 @@ def frontier_naive(seed: int) -> Finding:
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"p = {fmt_row(p)}, q = {fmt_row(q)}, K = 2: optimal transport gains {fmt(shortfall(p, q))} at TV 0",
                 numbers("speculative", {"candidates": 2}, p=p, q=q, gained=shortfall(p, q), tv=Fraction(0)),
             )
@@ -330,12 +326,10 @@ def optimal_lossy(seed: int) -> Finding:
         return worst
 
     worst = gap(OptimalLossy)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence("identity", f"TV and acceptance as stated, in rationals, on {len(tried)} pairs and four budgets"),
-            rejects_mutants({"amplify by 1 + s": lambda s: Amplify(1 + s)}, gap, "TV and acceptance"),
-        ],
+    return holds_if(
+        worst == 0,
+        identity(f"TV and acceptance as stated, in rationals, on {len(tried)} pairs and four budgets"),
+        rejects_mutants({"amplify by 1 + s": lambda s: Amplify(1 + s)}, gap, "TV and acceptance"),
     )
 
 
@@ -369,19 +363,16 @@ def processors(seed: int) -> Finding:
     wrong = {name: (lambda a, b, u, name=name: samplers(a, b, u, 2)[name]) for name in names}
     traps = max(_misses(trap, a, u) for a, b, u in found[:4] for trap in harmless(a, b, u, 2).values())
     require(traps == 0, "a sampler that is right is said to be wrong")
-    return Finding(
-        "holds-under-assumptions" if right == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                "sequence law of the processed target in rationals (guidance 2, temperature 1/2, top-3, top-p 4/5; "
-                f"largest TV {fmt(right)}), also for drafts that are greedy and say so, drafts with other "
-                "processors, and top-k on the residual",
-            ),
-            rejects_mutants(
-                wrong, lambda make: first(_misses(make(a, b, u), a, u) for a, b, u in found), "the sequence law"
-            ),
-        ],
+    return holds_under_assumptions_if(
+        right == 0,
+        enumeration(
+            "sequence law of the processed target in rationals (guidance 2, temperature 1/2, top-3, top-p 4/5; "
+            f"largest TV {fmt(right)}), also for drafts that are greedy and say so, drafts with other "
+            "processors, and top-k on the residual",
+        ),
+        rejects_mutants(
+            wrong, lambda make: first(_misses(make(a, b, u), a, u) for a, b, u in found), "the sequence law"
+        ),
     )
 
 

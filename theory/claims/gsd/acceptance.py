@@ -11,8 +11,19 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Grouped, Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, Verdict
-from theory.claims.evidence import described, require, require_found
+from theory.claims.base import Claims, Finding, Verdict
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    described,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    require,
+    require_found,
+    search,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.distances import tv
 from theory.exact import acceptance, mean, sequence_law
@@ -53,17 +64,14 @@ def theorem_1(seed: int) -> Finding:
         grouped_pairs, lambda e: acceptance(_HalfRatio(e[2]), e[0], e[1]) < alpha(e[0], e[1]), seed
     )
     require(wrong is not None, "the search does not find that half the group ratio can accept less")
-    return Finding(
-        "holds" if found is None and worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"alpha_GSD = 1 - TV(P, Q) in rationals on 300 pairs and partitions of 5 tokens "
-                f"(largest difference {fmt(worst)})",
-            ),
-            Evidence("search", searched()),
-            Evidence("control", "the same search finds a violation when the group ratio is halved"),
-        ],
+    return holds_if(
+        found is None and worst == 0,
+        identity(
+            f"alpha_GSD = 1 - TV(P, Q) in rationals on 300 pairs and partitions of 5 tokens "
+            f"(largest difference {fmt(worst)})",
+        ),
+        search(searched()),
+        control("the same search finds a violation when the group ratio is halved"),
     )
 
 
@@ -95,26 +103,23 @@ def speed(seed: int) -> Finding:
         for name, rule in (("sd", Speculative()), ("gsd", Grouped(labels)))
     }
     slower = steps["gsd"] > steps["sd"]
-    return Finding(
-        "refuted" if slower else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"four tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes "
-                f"{fmt(steps['sd'])} steps, GSD {fmt(steps['gsd'])}. The first draft, 1 for 0, is kept for its "
-                f"group, and after it every draft is rejected",
-                numbers(
-                    "grouped",
-                    {"labels": labels},
-                    gamma=gamma,
-                    length=length,
-                    p={"any prefix": [1, 0, 0]},
-                    q={"": [0, 1, 0], "0 ...": [1, 0, 0], "1 ...": [0, 0, 1]},
-                    steps=steps["gsd"],
-                    steps_speculative=steps["sd"],
-                ),
-            )
-        ],
+    return refuted_if(
+        slower,
+        counterexample(
+            f"four tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes "
+            f"{fmt(steps['sd'])} steps, GSD {fmt(steps['gsd'])}. The first draft, 1 for 0, is kept for its "
+            f"group, and after it every draft is rejected",
+            numbers(
+                "grouped",
+                {"labels": labels},
+                gamma=gamma,
+                length=length,
+                p={"any prefix": [1, 0, 0]},
+                q={"": [0, 1, 0], "0 ...": [1, 0, 0], "1 ...": [0, 0, 1]},
+                steps=steps["gsd"],
+                steps_speculative=steps["sd"],
+            ),
+        ),
     )
 
 
@@ -149,14 +154,13 @@ def _dynamic(window: str) -> Callable[[int], Finding]:
         for filters in ("off", "on"):
             found = smallest_violation(sized_pairs, _accepts_less(window, filters), seed, WINDOW_LEVELS, WINDOW_TRIES)
             if found is None:
-                evidence.append(Evidence("search", f"filters {filters}: {searched(WINDOW_LEVELS, WINDOW_TRIES)}"))
+                evidence.append(search(f"filters {filters}: {searched(WINDOW_LEVELS, WINDOW_TRIES)}"))
                 continue
             p, q, _ = found
             parameters = _group(window, found, filters)
             accepts = acceptance(make_rule("dynamic-grouped", **parameters), p, q)
             evidence.append(
-                Evidence(
-                    "counterexample",
+                counterexample(
                     f"{len(p)} tokens, G = {parameters['size']}, "
                     + (
                         f"delta = {parameters['max_gap']}, d = {parameters['max_distance']}, tokens on a line 1/4 apart"
@@ -225,12 +229,10 @@ def dynamic_partition(seed: int) -> Finding:
         smallest_violation(sized_pairs, _accepts_less("clamped", "off"), seed),
         "the search does not find that overlapping windows can accept less",
     )
-    return Finding(
-        "holds-under-assumptions" if found is None else "refuted",
-        [
-            Evidence("search", f"consecutive runs of G ranks: {searched() if found is None else found}"),
-            Evidence("control", f"the same search over clamped windows finds p = {fmt_row(overlapping[0])}"),
-        ],
+    return holds_under_assumptions_if(
+        found is None,
+        search(f"consecutive runs of G ranks: {searched() if found is None else found}"),
+        control(f"the same search over clamped windows finds p = {fmt_row(overlapping[0])}"),
     )
 
 
@@ -260,8 +262,7 @@ def printed_slice(seed: int) -> Finding:
     return Finding(
         verdict,
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"with three tokens and G = 3 the least likely token has idx = 0 and the slice [-1 : 1] is "
                 f"empty, so a draft with p = q is rejected; over V, G up to 12 the token is missing from its "
                 f"own group in {share:.0%} of all ranks",

@@ -15,8 +15,16 @@ import numpy as np
 from simlab.processes import Pair, make_process
 from simlab.randomness import Tape
 from simlab.statistics import MeanTest
-from theory.claims.base import Claims, Evidence, Finding, Verdict
-from theory.claims.evidence import rejects_mutants, require
+from theory.claims.base import Claims, Finding, Verdict
+from theory.claims.evidence import (
+    counterexample,
+    not_refuted_if,
+    refuted_if,
+    rejects_mutants,
+    require,
+    search,
+    simulation,
+)
 from theory.claims.format import numbers
 from theory.contexts import Contexts, Means, StepOf, addition_to, amplify_to, entropies, means, visited
 from theory.exact.sequence_tv import Distance, distance, follow
@@ -90,24 +98,21 @@ def dynamic_scale(seed: int) -> Finding:
         """What groups lack in the mean to the lossless rule if they accepted only a part as much."""
         return max(float((lossless[name] - part * kept).mean()) for name, sizes in found.items() for kept in sizes)
 
-    return Finding(
-        "not-refuted" if least > 0 else "refuted",
-        [
-            Evidence(
-                "search",
-                f"{CONTEXTS} contexts each, V = 1024, mean acceptance at G = "
-                + ", ".join(map(str, SIZES))
-                + ": "
-                + "; ".join(
-                    f"{name} (entropy {entropies(rows).mean():.1f} bits) lossless {rows.lossless:.4f}, groups "
-                    + ", ".join(f"{kept.mean():.4f}" for kept in found[name])
-                    for name, rows in contexts.items()
-                )
-                + f". Below the lossless rule in {below} single contexts; it falls in {falls} of {steps} steps from "
-                "one G to the next",
-            ),
-            rejects_mutants({"acceptance at 97 %": 0.97}, shortfall, "a shortfall"),
-        ],
+    return not_refuted_if(
+        least > 0,
+        search(
+            f"{CONTEXTS} contexts each, V = 1024, mean acceptance at G = "
+            + ", ".join(map(str, SIZES))
+            + ": "
+            + "; ".join(
+                f"{name} (entropy {entropies(rows).mean():.1f} bits) lossless {rows.lossless:.4f}, groups "
+                + ", ".join(f"{kept.mean():.4f}" for kept in found[name])
+                for name, rows in contexts.items()
+            )
+            + f". Below the lossless rule in {below} single contexts; it falls in {falls} of {steps} steps from "
+            "one G to the next",
+        ),
+        rejects_mutants({"acceptance at 97 %": 0.97}, shortfall, "a shortfall"),
     )
 
 
@@ -185,8 +190,7 @@ def naive_lossy_empirical(seed: int) -> Finding:
     return Finding(
         verdict,
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"V = 1024, {CONTEXTS} contexts each, mean TV and Wasserstein-1 at equal mean acceptance: "
                 + "; ".join(f"{process} rows, {rule}: {_shown(c)}" for (process, rule), c in found.items())
                 + f". Amplify is nearer to the target than GSD in {sum(c.nearer for c in found.values())} of "
@@ -243,20 +247,17 @@ def explode_scale(seed: int) -> Finding:
         """The most that is rejected beyond 2 %."""
         return max(NEARLY - means(sides[side], rule).acceptance for rule in rules.values())
 
-    return Finding(
-        "not-refuted" if lacking(next(iter(sides))) <= 0 else "refuted",
-        [
-            Evidence(
-                "search",
-                f"V = 1024, contexts of {len(PROCESSES)} processes, mean acceptance and TV: "
-                + "; ".join(
-                    f"{side} ({len(c.p)} contexts, TV(p, q) {1 - c.lossless:.3f}) "
-                    + ", ".join(f"{m.acceptance:.4f} and {m.tv:.3f} at {name}" for name, m in _all(c, rules | naive))
-                    for side, c in sides.items()
-                ),
+    return not_refuted_if(
+        lacking(next(iter(sides))) <= 0,
+        search(
+            f"V = 1024, contexts of {len(PROCESSES)} processes, mean acceptance and TV: "
+            + "; ".join(
+                f"{side} ({len(c.p)} contexts, TV(p, q) {1 - c.lossless:.3f}) "
+                + ", ".join(f"{m.acceptance:.4f} and {m.tv:.3f} at {name}" for name, m in _all(c, rules | naive))
+                for side, c in sides.items()
             ),
-            rejects_mutants({"contexts of less": "less"}, lacking, "what is kept"),
-        ],
+        ),
+        rejects_mutants({"contexts of less": "less"}, lacking, "what is kept"),
     )
 
 
@@ -313,28 +314,24 @@ def compounding(seed: int) -> Finding:
     seen = MeanTest(0.5, 0, 1).stated(SEQUENCES, FALSE_ALARMS / (3 * len(rules) * len(LENGTHS)))
     lossless = lengthened(process, {"lossless": partial(amplify, k=1.0)}, seed, SEQUENCES // 10)["lossless"]
     require(lossless[LENGTHS[-1]].estimate < 1e-9, "sequences of the lossless rule are off")
-    return Finding(
-        "refuted" if below else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                "codebook process, V = 256, every token a verified draft; TV of the first n tokens (surely between) "
-                "and the sum of the steps' TV: "
-                + "; ".join(f"{name}: {_by_length(values)}" for name, values in found.items())
-                + f". {seen}",
-                numbers(
-                    "grouped",
-                    SEQUENCE,
-                    k=k,
-                    **{name: [v.estimate for v in values.values()] for name, values in found.items()},
-                ),
+    return refuted_if(
+        bool(below),
+        counterexample(
+            "codebook process, V = 256, every token a verified draft; TV of the first n tokens (surely between) "
+            "and the sum of the steps' TV: "
+            + "; ".join(f"{name}: {_by_length(values)}" for name, values in found.items())
+            + f". {seen}",
+            numbers(
+                "grouped",
+                SEQUENCE,
+                k=k,
+                **{name: [v.estimate for v in values.values()] for name, values in found.items()},
             ),
-            Evidence(
-                "simulation",
-                f"at the same mean acceptance per token, sequences of {LENGTHS[-1]} tokens are off by "
-                f"{second.estimate:.3f} with amplify and {first.estimate:.3f} with clusters: {apart}",
-            ),
-        ],
+        ),
+        simulation(
+            f"at the same mean acceptance per token, sequences of {LENGTHS[-1]} tokens are off by "
+            f"{second.estimate:.3f} with amplify and {first.estimate:.3f} with clusters: {apart}",
+        ),
     )
 
 

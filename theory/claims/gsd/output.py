@@ -7,8 +7,18 @@ from fractions import Fraction
 from typing import Any
 
 from simlab.rules import Grouped, Rule, Speculative, make_rule
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    described,
+    example,
+    holds_if,
+    holds_under_assumptions_if,
+    require,
+    require_found,
+    search,
+)
 from theory.claims.format import fmt
 from theory.claims.gsd.acceptance import WINDOWS
 from theory.distances import tv
@@ -57,15 +67,14 @@ def unbiased_group(seed: int) -> Finding:
 
 def _unbiased(found: Any, what: str, level: Callable[[Any, tuple[int, ...]], Any]) -> Finding:
     if found is None:
-        return Finding("not-refuted", [Evidence("search", searched())])
+        return Finding("not-refuted", [search(searched())])
     p, q, labels = found
     law = level(step_law(Grouped(labels), p, q), labels)
     aim = level(p, labels)
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"{len(p)} tokens in groups {labels}: the {what} law is ({', '.join(map(fmt, law))}) where "
                 f"the target has ({', '.join(map(fmt, aim))})",
                 described(
@@ -100,17 +109,14 @@ def unbiased_group_residual(seed: int) -> Finding:
     printed = smallest_violation(grouped_pairs, _biased("grouped", _group_masses), seed)
     require(printed is not None, "the search does not tell the group residual from the printed one")
     p, q, labels = token
-    return Finding(
-        "holds" if found is None else "refuted",
-        [
-            Evidence("search", f"the group law is P: {searched()}"),
-            Evidence(
-                "example",
-                "token by token it is still not p: kept tokens follow q within their group",
-                described(rule, {"labels": labels}, p, q),
-            ),
-            Evidence("control", "the same search finds that the printed residual does not keep the group law"),
-        ],
+    return holds_if(
+        found is None,
+        search(f"the group law is P: {searched()}"),
+        example(
+            "token by token it is still not p: kept tokens follow q within their group",
+            described(rule, {"labels": labels}, p, q),
+        ),
+        control("the same search finds that the printed residual does not keep the group law"),
     )
 
 
@@ -142,7 +148,7 @@ def support_partition(seed: int) -> Finding:
 
 def _impossible(found: Any, rule: str, parameters: dict[str, Any]) -> Finding:
     if found is None:
-        return Finding("not-refuted", [Evidence("search", searched())])
+        return Finding("not-refuted", [search(searched())])
     p, q = found[:2]
     leak = emits_impossible(make_rule(rule, **parameters), p, q)
     require(
@@ -152,12 +158,11 @@ def _impossible(found: Any, rule: str, parameters: dict[str, Any]) -> Finding:
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"{len(p)} tokens, {told}: a token of target probability 0 comes out with probability {fmt(leak)}",
                 described(rule, parameters, p, q),
             ),
-            Evidence("control", "on the same pair speculative sampling emits no such token"),
+            control("on the same pair speculative sampling emits no such token"),
         ],
     )
 
@@ -207,14 +212,11 @@ def support_printed(seed: int) -> Finding:
     small = require_found(
         smallest_violation(sized_pairs, leaks, seed), "the search does not find the leak of a smaller vocabulary"
     )
-    return Finding(
-        "holds-under-assumptions" if found is None else "refuted",
-        [
-            Evidence("search", searched() if found is None else f"found {found}"),
-            Evidence(
-                "example",
-                f"without the assumption: {len(small[0])} tokens, G = {small[2]}",
-                described("dynamic-grouped", _with_delta("printed", small[2]), *small[:2]),
-            ),
-        ],
+    return holds_under_assumptions_if(
+        found is None,
+        search(searched() if found is None else f"found {found}"),
+        example(
+            f"without the assumption: {len(small[0])} tokens, G = {small[2]}",
+            described("dynamic-grouped", _with_delta("printed", small[2]), *small[:2]),
+        ),
     )

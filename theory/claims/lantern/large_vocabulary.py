@@ -15,7 +15,7 @@ import numpy as np
 
 from simlab.processes import Pair, make_process
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require
+from theory.claims.evidence import counterexample, example, not_refuted_if, refuted_if, rejects_mutants, require, search
 from theory.claims.format import numbers
 from theory.contexts import Contexts, Means, StepOf, amplify_to, entropies, likeliest, means, visited
 from theory.exact.sparse_laws import amplify, lantern, nearest
@@ -110,24 +110,21 @@ def neighbours_empirical(seed: int) -> Finding:
         return wrong
 
     wrong = against(("l2", "cosine"), "random")
-    return Finding(
-        "not-refuted" if wrong == 0 else "refuted",
-        [
-            Evidence(
-                "search",
-                f"V = {VOCABULARY}, k = {count}, delta = {TABLE_4}, {CONTEXTS} contexts each, mean acceptance with "
-                "nearest by L2, by cosine, random: "
-                + "; ".join(
-                    f"{rows} rows ({entropies(candidates(rows, seed)[candidate]).mean():.1f} bits), {candidate} "
-                    f"candidates (lossless {candidates(rows, seed)[candidate].lossless:.3f}) "
-                    + ", ".join(f"{of(rows, candidate, measure):.4f}" for measure in MEASURES)
-                    for rows, candidate in product(TEMPERATURES, CANDIDATES)
-                )
-                + f". Not so in {wrong} of 6 cases",
-            ),
-            _distances(seed, count),
-            rejects_mutants({"random for cosine": ("l2", "random")}, lambda near: against(near, "cosine"), "the order"),
-        ],
+    return not_refuted_if(
+        wrong == 0,
+        search(
+            f"V = {VOCABULARY}, k = {count}, delta = {TABLE_4}, {CONTEXTS} contexts each, mean acceptance with "
+            "nearest by L2, by cosine, random: "
+            + "; ".join(
+                f"{rows} rows ({entropies(candidates(rows, seed)[candidate]).mean():.1f} bits), {candidate} "
+                f"candidates (lossless {candidates(rows, seed)[candidate].lossless:.3f}) "
+                + ", ".join(f"{of(rows, candidate, measure):.4f}" for measure in MEASURES)
+                for rows, candidate in product(TEMPERATURES, CANDIDATES)
+            )
+            + f". Not so in {wrong} of 6 cases",
+        ),
+        _distances(seed, count),
+        rejects_mutants({"random for cosine": ("l2", "random")}, lambda near: against(near, "cosine"), "the order"),
     )
 
 
@@ -146,7 +143,7 @@ def _distances(seed: int, count: int) -> Evidence:
                 f"{name}, {measure}: gained {gained:.3f} = TV {found.tv:.3f}, Wasserstein-1 {least:.3f} to {most:.3f}, "
                 f"{least / gained:.2f} to {most / gained:.2f} for each unit gained"
             )
-    return Evidence("example", f"peaked rows, {FEW} contexts: " + "; ".join(told))
+    return example(f"peaked rows, {FEW} contexts: " + "; ".join(told))
 
 
 @CLAIMS.claim(
@@ -167,19 +164,17 @@ def neighbours_settings(seed: int) -> Finding:
     itself = sum(found[s].acceptance > found[s].acceptance for s in pairs)
     require(itself == 0, "nearest neighbours are behind themselves")
     if worst is None:
-        return Finding("not-refuted", [Evidence("search", f"nearest by L2 ahead in {len(pairs)} settings")])
+        return Finding("not-refuted", [search(f"nearest by L2 ahead in {len(pairs)} settings")])
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"V = {VOCABULARY}, {worst.rows} rows, {worst.candidate} candidates, k = {worst.k}, delta = "
                 f"{worst.delta}: mean acceptance {found[worst].acceptance:.4f} with the nearest by L2, "
                 f"{pairs[worst].acceptance:.4f} with random ones",
                 numbers("lantern", worst._asdict(), nearest=found[worst].acceptance, random=pairs[worst].acceptance),
             ),
-            Evidence(
-                "search",
+            search(
                 f"random ones ahead in {len(behind)} of {len(pairs)} settings: "
                 + ", ".join(f"{s.rows}, {s.candidate}, k = {s.k}, delta = {s.delta}" for s in behind),
             ),
@@ -220,26 +215,23 @@ def neighbours_naive(seed: int) -> Finding:
         apart = abs(means(few, partial(amplify, k=k)).tv - relaxed.tv)
         require(apart < 1e-9, "the two do not move as much mass")
     farther = [rows for rows, (_, sides) in found.items() if sides["LANTERN"][0] > sides["amplify"][1]]
-    return Finding(
-        "refuted" if farther else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"V = {VOCABULARY}, {near.shape[1]} nearest by L2, delta = {DELTAS[1]}, sampled candidates, {FEW} "
-                "contexts each, mean Wasserstein-1 (least to most): "
-                + "; ".join(
-                    f"{rows} rows, acceptance {relaxed.acceptance:.4f}, TV {relaxed.tv:.4f}, "
-                    + ", ".join(f"{name} {least:.4f} to {most:.4f}" for name, (least, most) in sides.items())
-                    for rows, (relaxed, sides) in found.items()
-                )
-                + f". LANTERN is surely farther on {' and '.join(farther) or 'none'}",
-                numbers(
-                    "lantern",
-                    {"k": near.shape[1], "delta": DELTAS[1]},
-                    **{rows: sides for rows, (_, sides) in found.items()},
-                ),
+    return refuted_if(
+        bool(farther),
+        counterexample(
+            f"V = {VOCABULARY}, {near.shape[1]} nearest by L2, delta = {DELTAS[1]}, sampled candidates, {FEW} "
+            "contexts each, mean Wasserstein-1 (least to most): "
+            + "; ".join(
+                f"{rows} rows, acceptance {relaxed.acceptance:.4f}, TV {relaxed.tv:.4f}, "
+                + ", ".join(f"{name} {least:.4f} to {most:.4f}" for name, (least, most) in sides.items())
+                for rows, (relaxed, sides) in found.items()
             )
-        ],
+            + f". LANTERN is surely farther on {' and '.join(farther) or 'none'}",
+            numbers(
+                "lantern",
+                {"k": near.shape[1], "delta": DELTAS[1]},
+                **{rows: sides for rows, (_, sides) in found.items()},
+            ),
+        ),
     )
 
 
@@ -291,24 +283,21 @@ def monotone_scale(seed: int) -> Finding:
     }
     require(all(gain < s.delta for s, gain in sure.items()), "a sure candidate gains delta or more")
     whole = sum(m.acceptance > ALL for s, m in found.items() if s.candidate == "sampled" and s.rows == "flat")
-    return Finding(
-        "not-refuted" if down == 0 else "refuted",
-        [
-            Evidence(
-                "search",
-                f"V = {VOCABULARY}, nearest by L2, k = {', '.join(map(str, COUNTS))}, delta = "
-                f"{', '.join(map(str, DELTAS))}, {CONTEXTS} contexts of three kinds, both kinds of candidates: it "
-                f"falls in {down} of 102 steps. Flat rows, sure candidates (lossless "
-                f"{candidates('flat', seed)['likeliest'].lossless:.4f}): "
-                + "; ".join(
-                    f"k = {k}: "
-                    + ", ".join(f"{found[Setting('flat', 'likeliest', 'l2', k, d)].acceptance:.4f}" for d in DELTAS)
-                    for k in COUNTS
-                )
-                + f". Flat rows, sampled candidates: {whole} of 36 settings keep more than {ALL:.1%} of all drafts",
-            ),
-            rejects_mutants({"lists that get shorter as k grows": _shorter}, falls, "a fall"),
-        ],
+    return not_refuted_if(
+        down == 0,
+        search(
+            f"V = {VOCABULARY}, nearest by L2, k = {', '.join(map(str, COUNTS))}, delta = "
+            f"{', '.join(map(str, DELTAS))}, {CONTEXTS} contexts of three kinds, both kinds of candidates: it "
+            f"falls in {down} of 102 steps. Flat rows, sure candidates (lossless "
+            f"{candidates('flat', seed)['likeliest'].lossless:.4f}): "
+            + "; ".join(
+                f"k = {k}: "
+                + ", ".join(f"{found[Setting('flat', 'likeliest', 'l2', k, d)].acceptance:.4f}" for d in DELTAS)
+                for k in COUNTS
+            )
+            + f". Flat rows, sampled candidates: {whole} of 36 settings keep more than {ALL:.1%} of all drafts",
+        ),
+        rejects_mutants({"lists that get shorter as k grows": _shorter}, falls, "a fall"),
     )
 
 

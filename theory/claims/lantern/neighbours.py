@@ -20,8 +20,18 @@ from simlab.rules import (
     codebook_neighbours,
 )
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, rejects_mutants
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    described,
+    enumeration,
+    example,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    small_scale,
+)
 from theory.claims.format import fmt, fmt_row
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv, wasserstein1
@@ -67,16 +77,13 @@ def neighbours_always(seed: int) -> Finding:
     p, q = (Fraction(1, 2), Fraction(0), Fraction(1, 2)), point_mass(0, 3)
     near, far = [[1], [0], [1]], [[2], [0], [0]]
     less, more = (acceptance(Lantern(lists, 1), p, q) for lists in (near, far))
-    return Finding(
-        "refuted" if less < more else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"three tokens on a line, p = {fmt_row(p)}, q = (1, 0, 0), delta = 1: with the nearest token "
-                f"of 0 acceptance is {fmt(less)}, with the farthest {fmt(more)}",
-                described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far),
-            )
-        ],
+    return refuted_if(
+        less < more,
+        counterexample(
+            f"three tokens on a line, p = {fmt_row(p)}, q = (1, 0, 0), delta = 1: with the nearest token "
+            f"of 0 acceptance is {fmt(less)}, with the farthest {fmt(more)}",
+            described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far),
+        ),
     )
 
 
@@ -109,21 +116,17 @@ def neighbours_distance(seed: int) -> Finding:
         f"{name}: acceptance gained {a - lossless:.3f}, distance {w:.3f}, {w / (a - lossless):.2f} for each unit gained"
         for name, (a, _, w) in means.items()
     )
-    return Finding(
-        "refuted" if moved > moved_other else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"three tokens on a line, p = {fmt_row(p)}, q = (0, 0, 1), delta = {fmt(delta)}: with the nearest "
-                f"token of 2 acceptance {fmt(accepted)} at distance {fmt(moved)}, with the farthest, which has "
-                f"too much mass to join, {fmt(accepted_other)} at {fmt(moved_other)}",
-                described("lantern", {"neighbours": near, "delta": delta, "bound": "tv"}, p, q, other=other),
-            ),
-            Evidence(
-                "exact-small-scale",
-                f"over the codebook family, 16 neighbours, delta = 0.1, Wasserstein-1: {told}",
-            ),
-        ],
+    return refuted_if(
+        moved > moved_other,
+        counterexample(
+            f"three tokens on a line, p = {fmt_row(p)}, q = (0, 0, 1), delta = {fmt(delta)}: with the nearest "
+            f"token of 2 acceptance {fmt(accepted)} at distance {fmt(moved)}, with the farthest, which has "
+            f"too much mass to join, {fmt(accepted_other)} at {fmt(moved_other)}",
+            described("lantern", {"neighbours": near, "delta": delta, "bound": "tv"}, p, q, other=other),
+        ),
+        small_scale(
+            f"over the codebook family, 16 neighbours, delta = 0.1, Wasserstein-1: {told}",
+        ),
     )
 
 
@@ -181,16 +184,13 @@ def greedy_after(seed: int) -> Finding:
         for p, _, lists, delta in tried
         for x in range(len(p))
     )
-    return Finding(
-        "holds-under-assumptions" if found == 0 and acts else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"every draft over {len(tried)} rows: criterion and rule agree ({found} differences); {acts} drafts "
-                "are kept that are not the target's argmax",
-            ),
-            rejects_mutants({"temperature 0 on p": _on_target}, differences, "the comparison"),
-        ],
+    return holds_under_assumptions_if(
+        found == 0 and acts,
+        identity(
+            f"every draft over {len(tried)} rows: criterion and rule agree ({found} differences); {acts} drafts "
+            "are kept that are not the target's argmax",
+        ),
+        rejects_mutants({"temperature 0 on p": _on_target}, differences, "the comparison"),
     )
 
 
@@ -228,18 +228,15 @@ def greedy_one_hot(seed: int) -> Finding:
 
     found = disagreements(Lantern)
     lossless = disagreements(lambda lists, delta: Speculative())
-    return Finding(
-        "holds-under-assumptions" if found == lossless == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                "every pair of point masses over 2 to 4 tokens, delta = 1/10 and 1: criterion, LANTERN's rule and "
-                f"the lossless rule give the same answers ({found + lossless} differences)",
-            ),
-            rejects_mutants(
-                {"optimal lossy, tv = 1/2": lambda *_: OptimalLossy(Fraction(1, 2))}, disagreements, "the comparison"
-            ),
-        ],
+    return holds_under_assumptions_if(
+        found == lossless == 0,
+        enumeration(
+            "every pair of point masses over 2 to 4 tokens, delta = 1/10 and 1: criterion, LANTERN's rule and "
+            f"the lossless rule give the same answers ({found + lossless} differences)",
+        ),
+        rejects_mutants(
+            {"optimal lossy, tv = 1/2": lambda *_: OptimalLossy(Fraction(1, 2))}, disagreements, "the comparison"
+        ),
     )
 
 
@@ -261,22 +258,16 @@ def greedy_softmax(seed: int) -> Finding:
     wide_lists, flat = [[1, 2], [0, 2], [0, 1]], (Fraction(3, 10), Fraction(3, 10), Fraction(2, 5))
     wide = LanternGreedy(wide_lists, Fraction(2, 5))
     replaced = step_law(wide, flat, q)
-    return Finding(
-        "refuted" if accept != sure and replaced[2] == 0 else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                "p = (2/5, 1/5, 2/5), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule keeps it "
-                f"with probability {accept}, the criterion with {sure}",
-                described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),
-            ),
-            Evidence(
-                "example",
-                "p = (3/10, 3/10, 2/5), delta = 2/5: the criterion emits token 0 surely, where greedy decoding emits "
-                f"2: law {fmt_row(replaced)}",
-                described(
-                    "lantern-greedy", {"neighbours": wide_lists, "delta": Fraction(2, 5), "bound": "tv"}, flat, q
-                ),
-            ),
-        ],
+    return refuted_if(
+        accept != sure and replaced[2] == 0,
+        counterexample(
+            "p = (2/5, 1/5, 2/5), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule keeps it "
+            f"with probability {accept}, the criterion with {sure}",
+            described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),
+        ),
+        example(
+            "p = (3/10, 3/10, 2/5), delta = 2/5: the criterion emits token 0 surely, where greedy decoding emits "
+            f"2: law {fmt_row(replaced)}",
+            described("lantern-greedy", {"neighbours": wide_lists, "delta": Fraction(2, 5), "bound": "tv"}, flat, q),
+        ),
     )

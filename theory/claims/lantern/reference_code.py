@@ -13,8 +13,19 @@ from simlab.arrays import Array, normalised, without
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative, codebook_neighbours
 from theory.acceptance import alpha
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, rejects_mutants, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    described,
+    enumeration,
+    example,
+    holds_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv
@@ -70,12 +81,10 @@ def dynamic_lossless(seed: int) -> Finding:
             worst = max(worst, *(tv(deterministic_law(rule, p, list(range(n))), p) for n in range(1, size)))
         return worst
 
-    return Finding(
-        "holds" if gap(0) == 0 else "refuted",
-        [
-            Evidence("enumeration", f"law p in rationals for {len(tried)} rows and 1 to V - 1 candidates"),
-            rejects_mutants({"one neighbour": 1}, gap, "the law of deterministic candidates"),
-        ],
+    return holds_if(
+        gap(0) == 0,
+        enumeration(f"law p in rationals for {len(tried)} rows and 1 to V - 1 candidates"),
+        rejects_mutants({"one neighbour": 1}, gap, "the law of deterministic candidates"),
     )
 
 
@@ -102,8 +111,7 @@ def dynamic_residual(seed: int) -> Finding:
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"{len(p)} tokens, delta = {fmt(delta)}, candidate {x} rejected: the paper draws from "
                 f"{fmt_row(paper)}, the code from {fmt_row(code)}; TV spent {fmt(spent)} for {fmt(gained)} of "
                 "acceptance gained",
@@ -187,12 +195,10 @@ def static_skipped(seed: int) -> Finding:
         return max(Fraction(tv(tuple(law(np.array(p, dtype=object), np.array(q, dtype=object))), p)) for p, q in tried)
 
     worst = gap(skipping_law)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence("enumeration", f"{NEXT}: law p in rationals for {len(tried)} pairs (largest TV {fmt(worst)})"),
-            rejects_mutants({"scored, not skipped": _scored_law}, gap, "the law of siblings"),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(f"{NEXT}: law p in rationals for {len(tried)} pairs (largest TV {fmt(worst)})"),
+        rejects_mutants({"scored, not skipped": _scored_law}, gap, "the law of siblings"),
     )
 
 
@@ -215,16 +221,13 @@ def static_scored(seed: int) -> Finding:
     q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8))
     law = candidates_law(Speculative(), p, q, 2, zeroed)[0]
     require(tuple(candidates_law(Speculative(), p, q, 2)[0]) == p, "siblings without replacement are not exact there")
-    return Finding(
-        "refuted" if tuple(law) != p else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"{NEXT}, q = {fmt_row(q)}: law {fmt_row(law)} where p = {fmt_row(p)}; with only the sibling "
-                "itself taken out the law is p",
-                numbers("speculative", {"candidates": 2}, p=p, q=q, law=law, tv=tv(tuple(law), p)),
-            )
-        ],
+    return refuted_if(
+        tuple(law) != p,
+        counterexample(
+            f"{NEXT}, q = {fmt_row(q)}: law {fmt_row(law)} where p = {fmt_row(p)}; with only the sibling "
+            "itself taken out the law is p",
+            numbers("speculative", {"candidates": 2}, p=p, q=q, law=law, tv=tv(tuple(law), p)),
+        ),
     )
 
 
@@ -254,12 +257,10 @@ def multiplicative(seed: int) -> Finding:
         return worst
 
     worst = excess(lambda lists: LanternMultiplicative(lists, 2))
-    return Finding(
-        "holds" if worst <= 0 else "refuted",
-        [
-            Evidence("identity", f"lambda = 2 on {len(tried)} pairs: law <= 2 p token by token, TV <= 1/2"),
-            rejects_mutants({"additive bound, delta = 1": lambda lists: Lantern(lists, 1)}, excess, "the factor"),
-        ],
+    return holds_if(
+        worst <= 0,
+        identity(f"lambda = 2 on {len(tried)} pairs: law <= 2 p token by token, TV <= 1/2"),
+        rejects_mutants({"additive bound, delta = 1": lambda lists: Lantern(lists, 1)}, excess, "the factor"),
     )
 
 
@@ -286,22 +287,19 @@ def codebook(seed: int) -> Finding:
     lengths = random / np.linalg.norm(random, axis=1, keepdims=True)
     unit_raw, unit_scaled = (codebook_neighbours(lengths, 10, normalised=n) for n in (False, True))
     require(np.array_equal(unit_raw, unit_scaled), "the two disagree on vectors of unit length")
-    return Finding(
-        "refuted" if raw[0] != unit[0] else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"vectors (1, 0), (0, 1), (4, 0): the nearest token of 0 is {int(raw[0, 0])} raw and "
-                f"{int(unit[0, 0])} normalised",
-                described(
-                    "lantern",
-                    {"neighbours": raw, "delta": Fraction(2, 5), "bound": "tv"},
-                    (Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)),
-                    (Fraction(1), Fraction(0), Fraction(0)),
-                    codebook=vectors,
-                    normalised=unit,
-                ),
+    return refuted_if(
+        raw[0] != unit[0],
+        counterexample(
+            f"vectors (1, 0), (0, 1), (4, 0): the nearest token of 0 is {int(raw[0, 0])} raw and "
+            f"{int(unit[0, 0])} normalised",
+            described(
+                "lantern",
+                {"neighbours": raw, "delta": Fraction(2, 5), "bound": "tv"},
+                (Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)),
+                (Fraction(1), Fraction(0), Fraction(0)),
+                codebook=vectors,
+                normalised=unit,
             ),
-            Evidence("example", f"64 Gaussian vectors in 8 dimensions share {share:.0%} of their ten nearest tokens"),
-        ],
+        ),
+        example(f"64 Gaussian vectors in 8 dimensions share {share:.0%} of their ten nearest tokens"),
     )

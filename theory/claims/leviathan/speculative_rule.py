@@ -20,8 +20,16 @@ from theory.acceptance import (
     trials_per_rejection,
     trials_per_token,
 )
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    enumeration,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    not_refuted_if,
+    rejects_mutants,
+)
 from theory.claims.format import fmt, numbers
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
@@ -51,15 +59,12 @@ def acceptance_is_one_minus_tv(seed: int) -> Finding:
 
     worst = deviation(Speculative())
     wrong = {name: rule for name, rule in mutants.RULES.items() if "ratio" in name}
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"equal in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros (largest difference {worst})",
-            ),
-            rejects_mutants(wrong, deviation, "the acceptance rate"),
-        ],
+    return holds_if(
+        worst == 0,
+        identity(
+            f"equal in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros (largest difference {worst})",
+        ),
+        rejects_mutants(wrong, deviation, "the acceptance rate"),
     )
 
 
@@ -101,19 +106,16 @@ def lossless(seed: int) -> Finding:
     target |= {id(p): target_law(p) for p, _ in some}
     wrong: dict[str, tuple[Decoder, Rule]] = {n: (SpeculativeDecoder(2), rule) for n, rule in mutants.RULES.items()}
     wrong |= {n: (decoder, Speculative()) for n, decoder in mutants.speculative_decoders(2).items()}
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"joint law of one block completed by p, and of whole sequences, equal to the "
-                f"target's in rationals on {len(cases)} pairs of context-dependent processes "
-                f"(V = 2, 3; length 3; gamma = 1, 2, 3; with and without zeros); largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(
-                wrong, lambda v: min(max(check(v[0], p, q, v[1]) for p, q in some) for check in checks), "losslessness"
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"joint law of one block completed by p, and of whole sequences, equal to the "
+            f"target's in rationals on {len(cases)} pairs of context-dependent processes "
+            f"(V = 2, 3; length 3; gamma = 1, 2, 3; with and without zeros); largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(
+            wrong, lambda v: min(max(check(v[0], p, q, v[1]) for p, q in some) for check in checks), "losslessness"
+        ),
     )
 
 
@@ -146,16 +148,13 @@ def acceptance_gained_is_tv_spent(seed: int) -> Finding:
     on_the_line = [
         acceptance(rule, p, q) == alpha(p, q) + tv(step_law(rule, p, q), p) for p, q in tried for rule in reaching
     ]
-    return Finding(
-        "holds" if min(gaps) >= 0 and all(on_the_line) else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"{len(gaps)} pairs of rows and rules: smallest slack {fmt(min(gaps))}; amplify and addition on the "
-                f"line exactly in {sum(on_the_line)} of {len(on_the_line)} cases",
-            ),
-            rejects_mutants({"a line at 0.9 TV": Fraction(9, 10)}, lambda slope: -min(slack(slope)), "the frontier"),
-        ],
+    return holds_if(
+        min(gaps) >= 0 and all(on_the_line),
+        identity(
+            f"{len(gaps)} pairs of rows and rules: smallest slack {fmt(min(gaps))}; amplify and addition on the "
+            f"line exactly in {sum(on_the_line)} of {len(on_the_line)} cases",
+        ),
+        rejects_mutants({"a line at 0.9 TV": Fraction(9, 10)}, lambda slope: -min(slack(slope)), "the frontier"),
     )
 
 
@@ -209,17 +208,14 @@ def expected_tokens_iid(seed: int) -> Finding:
 
     worst = deviation(SpeculativeDecoder)
     best = speedup(Fraction(9, 10), 5, Fraction(1, 20))
-    return Finding(
-        "holds-under-assumptions" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"mean tokens of a block over a context-free pair equal the formula in rationals for "
-                f"{len(cases)} pairs and gamma = 1 to 4; for example alpha = 0.9, gamma = 5, c = 0.05 gives a "
-                f"speedup of {float(best):.3f}",
-            ),
-            rejects_mutants({"bonus omitted": mutants.BonusOmitted}, deviation, "expected tokens"),
-        ],
+    return holds_under_assumptions_if(
+        worst == 0,
+        enumeration(
+            f"mean tokens of a block over a context-free pair equal the formula in rationals for "
+            f"{len(cases)} pairs and gamma = 1 to 4; for example alpha = 0.9, gamma = 5, c = 0.05 gives a "
+            f"speedup of {float(best):.3f}",
+        ),
+        rejects_mutants({"bonus omitted": mutants.BonusOmitted}, deviation, "expected tokens"),
     )
 
 
@@ -258,24 +254,21 @@ def expected_tokens_dependent(seed: int) -> Finding:
         f"drafts looked at ({fmt(by_look[name])})"
         for name, what in (("fate", "a block easy or hard as a whole"), ("late", "one whose first draft is hopeless"))
     )
-    return Finding(
-        "not-refuted" if any(right.values()) else "refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"gamma = {gamma}. {told}",
-                numbers(
-                    gamma=gamma,
-                    p={"": [half, half], "0": [1, 0], "1": [1, 0]},
-                    q={"": [half, half], "0": [1, 0], "1": [0, 1]},
-                    tokens=tokens["fate"],
-                    alpha=by_position["fate"],
-                    formula=expected_tokens(by_position["fate"], gamma),
-                    alpha_looked_at=by_look["fate"],
-                    formula_looked_at=expected_tokens(by_look["fate"], gamma),
-                ),
-            )
-        ],
+    return not_refuted_if(
+        any(right.values()),
+        counterexample(
+            f"gamma = {gamma}. {told}",
+            numbers(
+                gamma=gamma,
+                p={"": [half, half], "0": [1, 0], "1": [1, 0]},
+                q={"": [half, half], "0": [1, 0], "1": [0, 1]},
+                tokens=tokens["fate"],
+                alpha=by_position["fate"],
+                formula=expected_tokens(by_position["fate"], gamma),
+                alpha_looked_at=by_look["fate"],
+                formula_looked_at=expected_tokens(by_look["fate"], gamma),
+            ),
+        ),
     )
 
 
@@ -321,17 +314,14 @@ def residual_cost(seed: int) -> Finding:
 
     worst = deviation(0)
     close = (Fraction(1, 2), Fraction(1, 2)), (Fraction(51, 100), Fraction(49, 100))
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"equal in rationals on {len(tried)} pairs; at TV = {fmt(tv(*close))} a rejection costs "
-                f"{fmt(trials_per_rejection(*close))} trials and a token {fmt(trials_per_token(*close))}, with a "
-                f"standard deviation of {np.sqrt(float((2 - tv(*close)) / tv(*close) - 1)):.1f} trials a token",
-            ),
-            rejects_mutants({"proposal q": 1}, deviation, "the cost of the residual"),
-        ],
+    return holds_if(
+        worst == 0,
+        identity(
+            f"equal in rationals on {len(tried)} pairs; at TV = {fmt(tv(*close))} a rejection costs "
+            f"{fmt(trials_per_rejection(*close))} trials and a token {fmt(trials_per_token(*close))}, with a "
+            f"standard deviation of {np.sqrt(float((2 - tv(*close)) / tv(*close) - 1)):.1f} trials a token",
+        ),
+        rejects_mutants({"proposal q": 1}, deviation, "the cost of the residual"),
     )
 
 

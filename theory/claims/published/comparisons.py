@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theory.claims.base import Evidence, Finding, Verdict
-from theory.claims.evidence import require
+from theory.claims.evidence import control, require
 from theory.claims.format import numbers
 from theory.published.ledger import Ledger, Row, published
 
@@ -63,8 +63,7 @@ def turned(check: Check, altered: Mapping[str, Ledger]) -> Evidence:
     answer = bool(_off(check(published())))
     missed = [name for name, ledger in altered.items() if bool(_off(check(ledger))) == answer]
     require(bool(altered) and not missed, f"the comparison does not notice: {', '.join(missed) or 'nothing altered'}")
-    return Evidence(
-        "control",
+    return control(
         "the same comparison, on copies of the ledger that are altered, gives the other answer for each: "
         + "; ".join(altered),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
-from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import example
 from theory.claims.format import numbers
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Ledger, Row, published
@@ -160,8 +161,7 @@ def autoregressive(seed: int) -> Finding:
         ("scores, by pairs of papers,", "are the same", "are not the same"),
         {"every score the one SJD prints": ledger.altered(agreed)},
         [
-            Evidence(
-                "example",
+            example(
                 f"the scale it sets: on PartiPrompts GSD's G = 3 has CLIP {grouped.printed}, {gain} more than the "
                 f"autoregressive row beside it, and the papers' autoregressive rows differ by up to {spread}",
                 numbers(

@@ -16,8 +16,8 @@ from simlab.mutants.trees import ac_decoders, tree_decoders
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import first, rejects_mutants
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import enumeration, first, holds_if, holds_under_assumptions_if, identity, rejects_mutants
 from theory.claims.format import fmt
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.sjd.losslessness import deviation, worlds
@@ -56,17 +56,14 @@ def retention(seed: int) -> Finding:
     above = max(_again(p, q) ** 2 - _again(p, p) * _again(q, q) for p, q in tried)
     strict = all((_again(p, q) ** 2 == _again(p, p) * _again(q, q)) == (p == q) for p, q in [*tried, *_same(tried)])
     less = min(1 - tv(p, q) - _again(p, q) for p, q in tried)
-    return Finding(
-        "holds" if worst == 0 and above <= 0 and strict and less >= 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"on {len(tried)} pairs, in rationals: kept = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
-                f"p'^2 sum p^2 is at most {fmt(above)}, 0 just where the two are equal; verification keeps more by "
-                f"{fmt(less)} or more",
-            ),
-            rejects_mutants({"drawing anew": _again}, excess, "the retention"),
-        ],
+    return holds_if(
+        worst == 0 and above <= 0 and strict and less >= 0,
+        identity(
+            f"on {len(tried)} pairs, in rationals: kept = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
+            f"p'^2 sum p^2 is at most {fmt(above)}, 0 just where the two are equal; verification keeps more by "
+            f"{fmt(less)} or more",
+        ),
+        rejects_mutants({"drawing anew": _again}, excess, "the retention"),
     )
 
 
@@ -108,18 +105,15 @@ def continuation_token(seed: int) -> Finding:
     tried: list[tuple[Decoder, TableProcess]] = [(SjdAc(w), world) for world in some for w in (2, 3)]
     tried += [(SjdPac(3, candidates=2, depth=2), world) for world in some]
     worst = max(left_gap(*case) for case in tried)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"after every step of {len(tried)} pairs of process and decoder each draft follows its declared q, "
-                f"given the tokens and rows to its left, over all histories (largest difference {fmt(worst)})",
-            ),
-            rejects_mutants(
-                ac_decoders(3), lambda d: first(left_gap(d, world) for world in some), "the law of continued drafts"
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"after every step of {len(tried)} pairs of process and decoder each draft follows its declared q, "
+            f"given the tokens and rows to its left, over all histories (largest difference {fmt(worst)})",
+        ),
+        rejects_mutants(
+            ac_decoders(3), lambda d: first(left_gap(d, world) for world in some), "the law of continued drafts"
+        ),
     )
 
 
@@ -163,17 +157,14 @@ def continuation_sequence(seed: int) -> Finding:
         name: (decoder, Speculative()) for name, decoder in ac_decoders(3).items()
     }
     wrong |= {name: (SjdAc(2), rule) for name, rule in mutants.RULES.items()}
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
-                "process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); "
-                f"largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(wrong, lambda v: first(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
+            "process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); "
+            f"largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(wrong, lambda v: first(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
     )
 
 
@@ -209,15 +200,12 @@ def theorem_2(seed: int) -> Finding:
         "target not updated: p again": (mutants.ResidualIsTarget(),),
         "residual not renormalised": (mutants.ResidualNotNormalised(),),
     }
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"law p in rationals for {len(tried)} cases, V = 2 to 4, K = 1 to 5, K above the support in {beyond}",
-            ),
-            rejects_mutants(wrong, lambda case: gap(*case), "the law of K candidates"),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"law p in rationals for {len(tried)} cases, V = 2 to 4, K = 1 to 5, K above the support in {beyond}",
+        ),
+        rejects_mutants(wrong, lambda case: gap(*case), "the law of K candidates"),
     )
 
 
@@ -241,16 +229,13 @@ def rejection_mass(seed: int) -> Finding:
         )
 
     worst = gap(_excess)
-    return Finding(
-        "holds-under-assumptions" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"equal in rationals for {len(tried)} rows (p^(k), q^(k)) met on the way through K candidates "
-                f"(largest difference {worst})",
-            ),
-            rejects_mutants({"sum of |p - q|": lambda p, q: 2 * tv(p, q)}, gap, "the mass of rejection"),
-        ],
+    return holds_under_assumptions_if(
+        worst == 0,
+        identity(
+            f"equal in rationals for {len(tried)} rows (p^(k), q^(k)) met on the way through K candidates "
+            f"(largest difference {worst})",
+        ),
+        rejects_mutants({"sum of |p - q|": lambda p, q: 2 * tv(p, q)}, gap, "the mass of rejection"),
     )
 
 
@@ -302,19 +287,16 @@ def combined(seed: int) -> Finding:
     tried += [(SjdPac(2, candidates=2, depth=2, tree="full"), wide), (SjdPac(2, candidates=3, depth=2), wide)]
     worst = max(deviation(*case) for case in tried)
     some = [random_world(seed + k, 3, 3, zeros=0.35) for k in range(12)]
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
-                "process and decoder: both trees, K = 2 to 4 (above the support for V = 2 and 3), D = 1, 2, with and "
-                f"without bonus and zeros; largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(
-                tree_decoders(2, 2, 2, "comb"),
-                lambda d: first(deviation(d, world) for world in some),
-                "the sequence law of a tree",
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
+            "process and decoder: both trees, K = 2 to 4 (above the support for V = 2 and 3), D = 1, 2, with and "
+            f"without bonus and zeros; largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(
+            tree_decoders(2, 2, 2, "comb"),
+            lambda d: first(deviation(d, world) for world in some),
+            "the sequence law of a tree",
+        ),
     )
