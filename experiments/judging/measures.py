@@ -25,7 +25,7 @@ from theory.exact import acceptance, step_law
 from theory.example_processes import CodebookPairs, codebook_pairs, random_row
 from theory.judge.contract import Pair
 from theory.judge.searches import Judged
-from theory.judge.user_rule import Brought
+from theory.judge.user_rule import UserRule
 from theory.pareto_frontier import Envelope, nearest_envelope
 
 VOCABULARY = 64
@@ -47,14 +47,14 @@ def codebook(seed: int, vocabulary: int) -> Array:
     return codebook_pairs(seed, 1, vocabulary).codebook
 
 
-def placed(rule: Brought, seed: int, contexts: int) -> Placed:
+def placed(rule: UserRule, seed: int, contexts: int) -> Placed:
     """The map of acceptance against distortion: the judged rule, every rule of the house, and the frontiers."""
     world = codebook_pairs(seed, contexts, VOCABULARY)
     metric = codebook_distances(world.codebook)
     envelope = nearest_envelope(world.p, world.q, metric)
     steps = [rule.step(p, q) for p, q in zip(world.p, world.q, strict=True)]
-    law, kept = np.array([step[0] for step in steps]), np.array([step[1] for step in steps])
-    rows = [{"family": OWN, "parameter": "", "own": True, **_means(world, metric, envelope, law, kept)}]
+    law, accepted = np.array([step[0] for step in steps]), np.array([step[1] for step in steps])
+    rows = [{"family": OWN, "parameter": "", "own": True, **_means(world, metric, envelope, law, accepted)}]
     for family, parameter, known in house(world.codebook, metric):
         known_law, known_kept = step_law(known, world.p, world.q), acceptance(known, world.p, world.q)
         means = _means(world, metric, envelope, known_law, known_kept)
@@ -73,8 +73,8 @@ def _nearest(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(nearest=table.index.isin(away.groupby(table["family"]).idxmin()))
 
 
-def _means(world: CodebookPairs, metric: Array, envelope: Envelope, law: Array, kept: Array) -> dict[str, float]:
-    accepted, lossless = float(kept.mean()), float(alpha(world.p, world.q).mean())
+def _means(world: CodebookPairs, metric: Array, envelope: Envelope, law: Array, accepted: Array) -> dict[str, float]:
+    accepted, lossless = float(accepted.mean()), float(alpha(world.p, world.q).mean())
     gained = accepted - lossless if abs(accepted - lossless) > ROUNDING else 0.0
     return {
         "acceptance": accepted,
@@ -128,7 +128,7 @@ def candidate_pairs(seed: int) -> list[Pair]:
 
 
 def several(judged: Judged, seed: int) -> list[dict[str, float | int]]:
-    """K candidates verified in turn, means over :func:`candidate_pairs`: what is kept, what it costs, what could be."""
+    """K candidates verified in turn, means over :func:`candidate_pairs`: what is accepted, what it costs, what could be."""
     return [_several(judged, [judged.rows(pair) for pair in candidate_pairs(seed)], k) for k in CANDIDATES]
 
 
@@ -136,11 +136,11 @@ def _several(judged: Judged, rows: list[tuple[Array, Array]], candidates: int) -
     names = ("acceptance", "lossless", "optimum", "tv")
     found = []
     for p, q in rows:
-        law, kept = candidates_law(judged.rule, p, q, candidates)
+        law, accepted = candidates_law(judged.rule, p, q, candidates)
         lossless = candidates_law(Speculative(), p, q, candidates)[1]
         sets, spent = candidate_sets(q, candidates), tv(law, p)
-        found.append((kept, lossless, optimal_acceptance(p, sets), spent))
+        found.append((accepted, lossless, optimal_acceptance(p, sets), spent))
     means = [float(Fraction(sum(column)) / len(rows)) for column in zip(*found, strict=True)]
-    told = dict(zip(names, means, strict=True))
+    row = dict(zip(names, means, strict=True))
     # a method may share out its TV over the contexts as it likes, so the bound is on the means
-    return {"candidates": candidates, "pairs": len(rows), **told, "frontier": min(1.0, told["optimum"] + told["tv"])}
+    return {"candidates": candidates, "pairs": len(rows), **row, "frontier": min(1.0, row["optimum"] + row["tv"])}

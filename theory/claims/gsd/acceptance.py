@@ -107,7 +107,7 @@ def speed(seed: int) -> Finding:
         slower,
         counterexample(
             f"four tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes "
-            f"{fmt(steps['sd'])} steps, GSD {fmt(steps['gsd'])}. The first draft, 1 for 0, is kept for its "
+            f"{fmt(steps['sd'])} steps, GSD {fmt(steps['gsd'])}. The first draft, 1 for 0, is accepted for its "
             f"group, and after it every draft is rejected",
             numbers(
                 "grouped",
@@ -142,7 +142,7 @@ WINDOWS = {
 
 
 OVERLAP = """Around every drafted token there is another group, so the groups overlap and the sums of Theorem 1 do not
-close. A token with p(x) >= q(x), which the lossless rule always keeps, can share its window with tokens on which
+close. A token with p(x) >= q(x), which the lossless rule always accepts, can share its window with tokens on which
 q exceeds p, and is then rejected with positive probability."""
 EMPTY = """A token among the G//2 least likely ones has a negative start, which Python counts from the end: its slice is
 empty, and its draft is rejected even where p >= q. Further up the windows overlap, as in the other readings."""
@@ -215,7 +215,7 @@ for _window, _reading in WINDOWS.items():
 )
 def dynamic_partition(seed: int) -> Finding:
     """Theorem 1 is a statement about one step. A partition made from p alone, for instance consecutive runs of G
-    ranks, is fixed before the draft is looked at, and the theorem applies to each step as it stands.
+    ranks, is fixed before the draft is verified, and the theorem applies to each step as it stands.
     """
 
     def runs(p: Pmf, size: int) -> list[int]:
@@ -254,8 +254,8 @@ def printed_slice(seed: int) -> Finding:
     ]
     p = tuple(Fraction(k, 6) for k in (1, 2, 3))
     parameters = {"size": 3, "max_gap": None, "max_distance": None, "distances": None, "window": "printed"}
-    kept = make_rule("dynamic-grouped", **parameters).accept(list(p), list(p), 0)
-    agrees = (kept == 0) == ((3, 3, 0) in missing)
+    accepted = make_rule("dynamic-grouped", **parameters).accept(list(p), list(p), 0)
+    agrees = (accepted == 0) == ((3, 3, 0) in missing)
     require(bool(agrees), "the rule and Python's own slice disagree about rank 0 of 3 at G = 3")
     share = len(missing) / sum(12 * v for v in range(2, 13))
     verdict: Verdict = "refuted" if missing else "holds"

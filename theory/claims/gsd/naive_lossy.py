@@ -61,8 +61,8 @@ def amplify_for(p: Pmf, q: Pmf, wanted: Fraction) -> Fraction:
 )
 def naive_lossy_tv(seed: int) -> Finding:
     """The reverse is true for every pair and partition at which amplify can accept as much. Amplify with k >= 1 and
-    addition keep with a >= min(1, p/q), so they spend exactly the TV they gain in acceptance, the least any rule with
-    one candidate can (leviathan.frontier). GSD keeps some tokens less often than min(1, p/q) and others more often,
+    addition accept with a >= min(1, p/q), so they spend exactly the TV they gain in acceptance, the least any rule with
+    one candidate can (leviathan.frontier). GSD accepts some tokens less often than min(1, p/q) and others more often,
     and spends at least as much. What this does not decide is whether images suffer more: TV does not know which
     tokens look alike.
     """
@@ -71,7 +71,7 @@ def naive_lossy_tv(seed: int) -> Finding:
         """k of equal acceptance, TV of amplify and of GSD; None where GSD gains nothing or amplify cannot follow."""
         p, q, labels = e
         wanted = acceptance(Grouped(labels), p, q)
-        reachable = sum(y for x, y in zip(p, q, strict=True) if x > 0)  # amplify never keeps what p excludes
+        reachable = sum(y for x, y in zip(p, q, strict=True) if x > 0)  # amplify never accepts what p excludes
         if not alpha(p, q) < wanted <= reachable:
             return None
         k = amplify_for(p, q, wanted)
@@ -127,7 +127,7 @@ CLAIMS.summary(
     "At fixed k, amplify's TV to p approaches 1 as q becomes small everywhere.",
 )
 def explode_amplify(seed: int) -> Finding:
-    """With k >= 1 amplify emits no token more than k times as often as p does: a token with q > p is kept with mass
+    """With k >= 1 amplify emits no token more than k times as often as p does: a token with q > p is accepted with mass
     min(q, k p) and gets nothing from the residual, one with q <= p ends at p or below. So law(A) - p(A) <=
     min(1, k p(A)) - p(A) <= 1 - 1/k for every set of tokens A, however small q is.
     """
@@ -155,18 +155,18 @@ def explode_amplify(seed: int) -> Finding:
 @CLAIMS.claim(
     "gsd.naive-lossy.explode.addition",
     "5.1",
-    "Where q is at most epsilon for every token, as in a uniform draft over a large vocabulary, addition keeps every "
+    "Where q is at most epsilon for every token, as in a uniform draft over a large vocabulary, addition accepts every "
     "draft: what comes out is q.",
 )
 def explode_addition(seed: int) -> Finding:
     """(p + epsilon)/q >= 1 for every token, so nothing is rejected and law = q: TV(law, p) = TV(p, q), the most there
-    is to lose. SJD starts new drafts uniform, so with V >= 1/epsilon it keeps them all, and what it emits is noise.
+    is to lose. SJD starts new drafts uniform, so with V >= 1/epsilon it accepts them all, and what it emits is noise.
     """
     p, q = _flat(10)
     rule = Addition(Fraction(1, 10))
     law = step_law(rule, p, q)
     slightly = step_law(Addition(Fraction(9, 100)), p, q)
-    require(list(slightly) != list(q), "epsilon below q keeps every draft as well: the check cannot fail")
+    require(list(slightly) != list(q), "epsilon below q accepts every draft as well: the check cannot fail")
     return holds_if(
         list(law) == list(q),
         example(
@@ -185,9 +185,9 @@ def explode_addition(seed: int) -> Finding:
     stated=False,
 )
 def explode_token(seed: int) -> Finding:
-    """Acceptance is capped at 1 and a token is drafted with probability q(x), so keeping more of it adds at most q(x)
+    """Acceptance is capped at 1 and a token is drafted with probability q(x), so accepting more of it adds at most q(x)
     to its law, whatever the ratio. (A token can lack more than that: its share of the residual shrinks when other
-    tokens are kept too often. That is large where p is much larger than q, and has nothing to do with the ratio.)
+    tokens are accepted too often. That is large where p is much larger than q, and has nothing to do with the ratio.)
     """
     random = Random(seed)
     rows = [(random_row(random, 4), random_row(random, 4)) for _ in range(200)]

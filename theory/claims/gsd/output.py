@@ -50,14 +50,14 @@ def _biased(rule: str, level: Callable[[Any, tuple[int, ...]], Any]) -> Callable
 
 @CLAIMS.claim("gsd.unbiased.token", "5.1", "The token GSD emits follows p (token-level residual, as printed).")
 def unbiased_token(seed: int) -> Finding:
-    """Within a group tokens are kept in proportion to q, not p, and the residual does not make up for it."""
+    """Within a group tokens are accepted in proportion to q, not p, and the residual does not make up for it."""
     found = smallest_violation(grouped_pairs, _biased("grouped", lambda row, labels: row), seed)
     return _unbiased(found, "token", lambda row, labels: row)
 
 
 @CLAIMS.claim("gsd.unbiased.group", "5.1", "The group GSD emits follows P (token-level residual, as printed).")
 def unbiased_group(seed: int) -> Finding:
-    """A group is kept with mass min(P, Q), so it lacks [P - Q]^+. The token-level residual hands the rejected mass
+    """A group is accepted with mass min(P, Q), so it lacks [P - Q]^+. The token-level residual hands the rejected mass
     out in proportion to the group sums of [p - q]^+, which is something else as soon as a group has tokens
     on both sides.
     """
@@ -96,8 +96,8 @@ def _unbiased(found: Any, what: str, level: Callable[[Any, tuple[int, ...]], Any
     stated=False,
 )
 def unbiased_group_residual(seed: int) -> Finding:
-    """Speculative sampling of the group: a draft's group follows Q, is kept with min(1, P/Q), and is replaced by one
-    from [P - Q]+. So the group follows P exactly. The token within it does not follow p: kept tokens follow q
+    """Speculative sampling of the group: a draft's group follows Q, is accepted with min(1, P/Q), and is replaced by
+    one from [P - Q]+. So the group follows P exactly. The token within it does not follow p: accepted tokens follow q
     within their group.
     """
     rule = "grouped-group-residual"
@@ -113,10 +113,10 @@ def unbiased_group_residual(seed: int) -> Finding:
         found is None,
         search(f"the group law is P: {searched()}"),
         example(
-            "token by token it is still not p: kept tokens follow q within their group",
+            "token by token it is still not p: accepted tokens follow q within their group",
             described(rule, {"labels": labels}, p, q),
         ),
-        control("the same search finds that the printed residual does not keep the group law"),
+        control("the same search finds that the printed residual does not preserve the group law"),
     )
 
 
@@ -139,8 +139,8 @@ def emits_impossible(rule: Rule, p: Pmf, q: Pmf) -> Fraction:
     "gsd.support.partition", "4, eq. 4", "Over a fixed partition no token of target probability 0 is emitted."
 )
 def support_partition(seed: int) -> Finding:
-    """A draft of target probability 0 is kept with the ratio of its group's masses, which is positive as soon as any
-    token of the group has p > 0.
+    """A draft of target probability 0 is accepted with the ratio of its group's masses, which is positive as soon as
+    any token of the group has p > 0.
     """
     found = smallest_violation(grouped_pairs, lambda e: emits_impossible(Grouped(e[2]), *e[:2]) > 0, seed)
     return _impossible(found, "grouped", {} if found is None else {"labels": found[2]})
@@ -154,12 +154,12 @@ def _impossible(found: Any, rule: str, parameters: dict[str, Any]) -> Finding:
     require(
         emits_impossible(Speculative(), p, q) == 0, f"speculative sampling emits what the target excludes: {p}, {q}"
     )
-    told = ", ".join(f"{name} = {value}" for name, value in parameters.items() if value is not None)
+    text = ", ".join(f"{name} = {value}" for name, value in parameters.items() if value is not None)
     return Finding(
         "refuted",
         [
             counterexample(
-                f"{len(p)} tokens, {told}: a token of target probability 0 comes out with probability {fmt(leak)}",
+                f"{len(p)} tokens, {text}: a token of target probability 0 comes out with probability {fmt(leak)}",
                 described(rule, parameters, p, q),
             ),
             control("on the same pair speculative sampling emits no such token"),
@@ -177,8 +177,8 @@ def _with_delta(window: str, size: int) -> dict[str, Any]:
 
 def _support(window: str) -> Callable[[int], Finding]:
     def decide(seed: int) -> Finding:
-        """A draft of target probability 0 is kept with the ratio of its window's masses, which is positive as soon as
-        the window reaches a token with p > 0. The filter |p(y) - p(x)| <= delta does not help: it lets in
+        """A draft of target probability 0 is accepted with the ratio of its window's masses, which is positive as soon
+        as the window reaches a token with p > 0. The filter |p(y) - p(x)| <= delta does not help: it lets in
         neighbours of small positive probability, which is what an image model's rows are made of. (Clamped windows
         reach upwards only from G = 4 on.)
         """

@@ -92,7 +92,7 @@ def candidates(rows: str, seed: int) -> Mapping[str, Contexts]:
 def neighbours_empirical(seed: int) -> Finding:
     """A neighbourhood is useful if its tokens have mass where the draft token has been offered, which the tokens near a
     likely one have. Exact, on rows of a process over a codebook; how it is on the rows of an image model depends on
-    them. Where every draft is kept anyway, neither kind can be ahead.
+    them. Where every draft is accepted anyway, neither kind can be ahead.
     """
     count = round(SHARE * VOCABULARY)
     found = table(seed, (count,), (TABLE_4,))
@@ -132,18 +132,18 @@ def _distances(seed: int, count: int) -> Evidence:
     """How far mass is moved by each kind of neighbours, for each unit of acceptance gained."""
     codebook = pair_of("peaked").codebook
     assert codebook is not None, "it has one"
-    within, told = cells(codebook, 256), []
+    within, lines = cells(codebook, 256), []
     for name, contexts in candidates("peaked", seed).items():
         few = Contexts(*(side[:FEW] for side in contexts))
         for measure in MEASURES:
             rule = partial(lantern, near=shortest(neighbours()[measure], count), delta=TABLE_4)
             (least, most), found = bounds(few, rule, codebook, within), means(few, rule)
             gained = found.acceptance - few.lossless
-            told.append(
+            lines.append(
                 f"{name}, {measure}: gained {gained:.3f} = TV {found.tv:.3f}, Wasserstein-1 {least:.3f} to {most:.3f}, "
                 f"{least / gained:.2f} to {most / gained:.2f} for each unit gained"
             )
-    return example(f"peaked rows, {FEW} contexts: " + "; ".join(told))
+    return example(f"peaked rows, {FEW} contexts: " + "; ".join(lines))
 
 
 @CLAIMS.claim(
@@ -190,9 +190,9 @@ def neighbours_settings(seed: int) -> Finding:
 )
 def neighbours_naive(seed: int) -> Finding:
     """Both gain the acceptance that their TV buys (lantern.frontier, leviathan.frontier), so at equal acceptance they
-    move as much mass. LANTERN keeps a draft because its neighbours are likely; but mass is missing wherever p exceeds q
-    (lantern.neighbours.distance). Amplify keeps more of what the target itself finds likely. Which of the two is nearer
-    differs between rows and deltas.
+    move as much mass. LANTERN accepts a draft because its neighbours are likely; but mass is missing wherever p exceeds
+    q (lantern.neighbours.distance). Amplify accepts more of what the target itself finds likely. Which of the two is
+    nearer differs between rows and deltas.
     """
     codebook = pair_of("peaked").codebook
     assert codebook is not None, "it has one"
@@ -252,9 +252,9 @@ def bounds(contexts: Contexts, rule: StepOf, codebook: np.ndarray, within: Cells
     stated=False,
 )
 def monotone_scale(seed: int) -> Finding:
-    """That it never falls is lantern.monotone. A sure candidate x is kept with P(A), and P(A) - p(x) is the mass that
-    moves, below delta. Table 2 is of this kind: its gains over 0.0402 are 0.55 to 0.81 of delta. Sampled candidates
-    have no such limit: with q(x) small, a neighbourhood of mass delta keeps them surely.
+    """That it never falls is lantern.monotone. A sure candidate x is accepted with P(A), and P(A) - p(x) is the mass
+    that moves, below delta. Table 2 is of this kind: its gains over 0.0402 are 0.55 to 0.81 of delta. Sampled
+    candidates have no such limit: with q(x) small, a neighbourhood of mass delta accepts them surely.
     """
 
     def falls(lists: Callable[[np.ndarray, int], np.ndarray]) -> int:
@@ -262,7 +262,7 @@ def monotone_scale(seed: int) -> Finding:
         count = 0
         for rows, candidate in product(TEMPERATURES, CANDIDATES):
             contexts = candidates(rows, seed)[candidate]
-            kept = np.array(
+            accepted = np.array(
                 [
                     [
                         means(contexts, partial(lantern, near=lists(neighbours()["l2"], k), delta=delta)).acceptance
@@ -271,7 +271,7 @@ def monotone_scale(seed: int) -> Finding:
                     for k in COUNTS
                 ]
             )
-            count += int((np.diff(kept, axis=0) < -1e-12).sum() + (np.diff(kept, axis=1) < -1e-12).sum())
+            count += int((np.diff(accepted, axis=0) < -1e-12).sum() + (np.diff(accepted, axis=1) < -1e-12).sum())
         return count
 
     found = table(seed)
@@ -295,7 +295,7 @@ def monotone_scale(seed: int) -> Finding:
                 + ", ".join(f"{found[Setting('flat', 'likeliest', 'l2', k, d)].acceptance:.4f}" for d in DELTAS)
                 for k in COUNTS
             )
-            + f". Flat rows, sampled candidates: {whole} of 36 settings keep more than {ALL:.1%} of all drafts",
+            + f". Flat rows, sampled candidates: {whole} of 36 settings accept more than {ALL:.1%} of all drafts",
         ),
         rejects_mutants({"lists that get shorter as k grows": _shorter}, falls, "a fall"),
     )

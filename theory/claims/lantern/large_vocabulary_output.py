@@ -42,8 +42,9 @@ CLAIMS = Claims("lantern")
 )
 def output_scale(seed: int) -> Finding:
     """The bound is on the target that one drafted token is compared with. Where rows are flat, q(x) is far below delta
-    for every x, so neighbours of mass q(x) - p(x) are all it takes to keep x surely, and what comes out is the draft's
-    law. A sure candidate is another matter: all that is emitted too often is that candidate, by less than delta.
+    for every x, so neighbours of mass q(x) - p(x) are all it takes to accept x surely, and what comes out is the
+    draft's law. A sure candidate is another matter: all that is emitted too often is that candidate, by less than
+    delta.
     """
     near = {k: shortest(neighbours()["l2"], k) for k in COUNTS}
     found = {
@@ -58,14 +59,14 @@ def output_scale(seed: int) -> Finding:
 
     require(max(beyond(("likeliest", k, d)) for k in COUNTS for d in DELTAS) < 0, "a sure candidate is off by delta")
     flat, draft = found["flat", "sampled"], candidates("flat", seed)["sampled"]
-    kept = means(draft, partial(lantern, near=near[COUNTS[0]], delta=DELTAS[0])).acceptance
+    accepted = means(draft, partial(lantern, near=near[COUNTS[0]], delta=DELTAS[0])).acceptance
     return refuted_if(
         flat.mean() > DELTAS[0],
         counterexample(
             f"V = {VOCABULARY}, flat rows, k = {COUNTS[0]}, delta = {DELTAS[0]}, the smallest of Table 2: "
-            f"acceptance {kept:.4f}, TV {flat.mean():.4f} in the mean of {CONTEXTS} contexts, {flat.min():.4f} to "
+            f"acceptance {accepted:.4f}, TV {flat.mean():.4f} in the mean of {CONTEXTS} contexts, {flat.min():.4f} to "
             f"{flat.max():.4f}; TV(p, q) is {1 - draft.lossless:.4f}",
-            numbers("lantern", {"neighbours": "l2", "k": COUNTS[0], "delta": DELTAS[0]}, acceptance=kept, tv=flat),
+            numbers("lantern", {"neighbours": "l2", "k": COUNTS[0], "delta": DELTAS[0]}, acceptance=accepted, tv=flat),
         ),
         search(
             "mean TV at the same k and delta: "

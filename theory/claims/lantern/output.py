@@ -66,8 +66,8 @@ CLAIMS.summary(
 def output_step(seed: int) -> Finding:
     """Each drafted token is compared with a target of its own, which gives it the mass of its neighbours; but what is
     emitted gathers what all of them were given. Let p be uniform over n tokens and q over m of them, and let each
-    drafted token have 1/m - 1/n or more on its neighbours and stay below delta. Then every draft is kept, the law is
-    q, and TV(q, p) = 1 - m/n: with delta just above 1/m, it comes as near to 1 as n is large.
+    drafted token have 1/m - 1/n or more on its neighbours and stay below delta. Then every draft is accepted, the law
+    is q, and TV(q, p) = 1 - m/n: with delta just above 1/m, it comes as near to 1 as n is large.
     """
     p, q = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)), (Fraction(1, 2), Fraction(1, 2), Fraction(0))
     delta = Fraction(3, 10)
@@ -87,12 +87,12 @@ def output_step(seed: int) -> Finding:
         ),
         counterexample(
             "p uniform over 40 tokens, q over the first eight, each with four neighbours of its own, delta = "
-            f"1/8: every draft is kept (acceptance {fmt(acceptance(wide, flat, few))}), and the law is TV "
+            f"1/8: every draft is accepted (acceptance {fmt(acceptance(wide, flat, few))}), and the law is TV "
             f"{fmt(spread)} from p",
             described("lantern", {"neighbours": lists, "delta": Fraction(1, 8), "bound": "tv"}, flat, few),
         ),
         identity(
-            "one change that keeps the bound: the optimal lossy rule with tv = delta, within delta on "
+            "one change that respects the bound: the optimal lossy rule with tv = delta, within delta on "
             f"{len(cases(seed))} pairs, accepts the most any rule within delta can (baselines.optimal-lossy)",
         ),
     )
@@ -192,11 +192,12 @@ LOSSLESS_2 = 0.0402
 )
 def on_frontier(seed: int) -> Finding:
     """Write e(x) = [q(x) - P(A_x)]^+ for the mass of x that is rejected, and R for its sum. A token with q > p is
-    kept with mass at least p and is in no residual: it is emitted too often by what is kept more. The others are kept
-    whole, and get from rejected drafts sum_x e(x) [p(y) - q(y)]^+/Z_x at most, Z_x being the mass of [p_A(. given x)
+    accepted with mass at least p and is in no residual: it is emitted too often by what is accepted more. The others
+    are accepted whole, and get from rejected drafts sum_x e(x) [p(y) - q(y)]^+/Z_x at most, Z_x being the mass of
+    [p_A(. given x)
     - q]^+. That equals the mass of [q - p_A]^+, which is e(x) on x, q on the rest of A, and [q - p]^+ elsewhere:
     together at least e(x) + sum over z != x of [q(z) - p(z)]^+ >= R, for p <= P(A). So they get at most p - q, and no
-    token with p >= q is emitted more often than p. All that the law has too much of is what was kept more: TV =
+    token with p >= q is emitted more often than p. All that the law has too much of is what was accepted more: TV =
     acceptance gained.
     """
 
@@ -238,8 +239,8 @@ def on_frontier(seed: int) -> Finding:
 
 @CLAIMS.claim("lantern.support", "3.2", "LANTERN never emits a token of target probability 0.", stated=False)
 def support(seed: int) -> Finding:
-    """A token of probability 0 whose neighbours have some is kept with their mass. With a top-k filter nearly all of
-    the vocabulary is such tokens.
+    """A token of probability 0 whose neighbours have some is accepted with their mass. With a top-k filter nearly all
+    of the vocabulary is such tokens.
     """
     found = require_found(
         smallest_violation(

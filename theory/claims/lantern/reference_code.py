@@ -45,9 +45,9 @@ def deterministic_law(rule: Rule, p: Any, tokens: list[int]) -> Array:
         return np.array(p, dtype=object)
     x, *others = tokens
     q = point_mass(x, len(p))
-    keep = rule.accept(p, q, x)[()]
-    law = (1 - keep) * deterministic_law(rule, rule.residual(p, q, x), others)
-    law[x] += keep
+    accept = rule.accept(p, q, x)[()]
+    law = (1 - accept) * deterministic_law(rule, rule.residual(p, q, x), others)
+    law[x] += accept
     return law
 
 
@@ -102,7 +102,7 @@ def dynamic_residual(seed: int) -> Finding:
         smallest_violation(relaxed_pairs, _differs, seed), "the search finds no residual that differs"
     )
     p, _, lists, delta = found
-    x = next(x for x in range(len(p)) if _told_apart(found, x))
+    x = next(x for x in range(len(p)) if _distinguished(found, x))
     paper, code = _residuals(found, x)
     q = point_mass(x, len(p))
     rule = LanternReference(lists, delta)
@@ -128,10 +128,10 @@ def _residuals(e: Any, x: int) -> tuple[tuple, tuple]:
 
 
 def _differs(e: Any) -> bool:
-    return any(_told_apart(e, x) for x in range(len(e[0])))
+    return any(_distinguished(e, x) for x in range(len(e[0])))
 
 
-def _told_apart(e: Any, x: int) -> bool:
+def _distinguished(e: Any, x: int) -> bool:
     """Whether paper and code draw from different rows, and something is left outside the zeroed tokens."""
     paper, code = _residuals(e, x)
     return paper != code and code != e[0]
@@ -162,11 +162,11 @@ def skipping_law(p: Array, q: Array) -> Array:
     for x, drawn in enumerate(q):
         if not drawn > 0:
             continue
-        keep = rule.accept(p, q, x)[()]
-        law[x] += drawn * keep
+        accept = rule.accept(p, q, x)[()]
+        law[x] += drawn * accept
         rest, scored = rule.residual(p, q, x), zeroed(q, x)
         for y, second in enumerate(without(q, x)):
-            weight = drawn * (1 - keep) * second
+            weight = drawn * (1 - accept) * second
             if weight > 0 and not scored[y] > 0:
                 law = law + weight * rest
             elif weight > 0:
@@ -174,7 +174,7 @@ def skipping_law(p: Array, q: Array) -> Array:
                 law[y] += weight * again
                 law = law + weight * (1 - again) * rule.residual(rest, scored, y)
         unused = 1 - sum(without(q, x))
-        law = law + drawn * (1 - keep) * unused * rest
+        law = law + drawn * (1 - accept) * unused * rest
     return law
 
 
@@ -214,7 +214,8 @@ def _scored_law(p: Array, q: Array) -> Array:
 )
 def static_scored(seed: int) -> Finding:
     """The second sibling was drawn from q without the first token, not without its neighbours. Verifying it with a
-    row that lacks them is verifying it with a q it does not follow. (A token the row excludes is kept, as where q(x)
+    row that lacks them is verifying it with a q it does not follow. (A token the row excludes is accepted, as where
+    q(x)
     = 0.)
     """
     p = (Fraction(1, 8), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2))
@@ -237,14 +238,14 @@ def static_scored(seed: int) -> Finding:
 @CLAIMS.claim(
     "lantern-reference.multiplicative",
     "LANTERN++; reference code",
-    "With a factor lambda the conditional target gives x at most lambda p(x), and no token is kept with more mass "
+    "With a factor lambda the conditional target gives x at most lambda p(x), and no token is accepted with more mass "
     "than lambda p(x): TV of the output is at most 1 - 1/lambda.",
     stated=False,
 )
 def multiplicative(seed: int) -> Finding:
-    """P(A) <= lambda p(x) by construction, so a draft is kept with mass min(q, P(A)) <= lambda p(x). Tokens with q >
-    p are emitted only by being kept, and others never more than p (the proof of lantern.frontier): law <= lambda p
-    token by token. So for any set of tokens law - p <= (1 - 1/lambda) law, and TV <= 1 - 1/lambda. An additive bound
+    """P(A) <= lambda p(x) by construction, so a draft is accepted with mass min(q, P(A)) <= lambda p(x). Tokens with q
+    > p are emitted only by being accepted, and others never more than p (the proof of lantern.frontier): law <= lambda
+    p token by token. So for any set of tokens law - p <= (1 - 1/lambda) law, and TV <= 1 - 1/lambda. An additive bound
     delta has no such limit (lantern.output-bound.step). And a token of target probability 0 is never emitted.
     """
     tried = cases(seed)

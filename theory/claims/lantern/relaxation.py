@@ -1,4 +1,4 @@
-"""Claims of LANTERN about its rule: what it accepts, and the bounds that a neighbourhood keeps.
+"""Claims of LANTERN about its rule: what it accepts, and the bounds that a neighbourhood respects.
 
 The paper writes q for the target and p for the draft; here p is the target.
 """
@@ -199,7 +199,8 @@ def conditional_bound(seed: int) -> Finding:
 @CLAIMS.claim(
     "lantern.largest",
     "3.3",
-    "The neighbourhood that is built, nearest first and stopping, is the largest subset of B_k that keeps the bound.",
+    "The neighbourhood that is built, nearest first and stopping, is the largest subset of B_k that respects the "
+    "bound.",
 )
 def largest(seed: int) -> Finding:
     """The text defines A as the largest such subset and then builds it nearest first. A near token with much mass

@@ -49,7 +49,7 @@ def random_pairs(seed: int, count: int) -> list[tuple[Row, Row]]:
     "leviathan.acceptance", "GSD Prop. 1; SJD-PAC 4.2", "The acceptance rate is alpha = sum min(p, q) = 1 - TV(p, q)."
 )
 def acceptance_is_one_minus_tv(seed: int) -> Finding:
-    """Drafting x has probability q(x), keeping it min(1, p(x)/q(x)), so q(x) min(1, p(x)/q(x)) = min(p, q)(x),
+    """Drafting x has probability q(x), accepting it min(1, p(x)/q(x)), so q(x) min(1, p(x)/q(x)) = min(p, q)(x),
     also where q(x) = 0. Summing min(a, b) = (a + b - |a - b|)/2 over tokens gives (1 + 1 - 2 TV)/2 = 1 - TV.
     """
     tried = random_pairs(seed, 400)
@@ -77,7 +77,7 @@ def acceptance_is_one_minus_tv(seed: int) -> Finding:
 def lossless(seed: int) -> Finding:
     """Given the tokens before it, a draft x follows q. It is emitted with probability min(p, q)(x); a rejection
     has probability 1 - sum min(p, q) = sum [p - q]^+, after which x follows [p - q]^+/sum [p - q]^+. So x is
-    emitted with probability min(p, q) + [p - q]^+ = p. Whether it was kept or replaced, the token follows p given
+    emitted with probability min(p, q) + [p - q]^+ = p. Whether it was accepted or replaced, the token follows p given
     the tokens before it; drafts after a rejection are dropped unseen; the bonus token follows p by construction.
     By induction every token emitted follows p given its prefix, and completing the block with p gives the
     target's joint law. A sequence is a chain of such blocks.
@@ -127,9 +127,9 @@ def lossless(seed: int) -> Finding:
     stated=False,
 )
 def acceptance_gained_is_tv_spent(seed: int) -> Finding:
-    """What is kept is part of what is emitted, q a <= law, and q a <= q. So acceptance <= sum min(q, law) <=
+    """What is accepted is part of what is emitted, q a <= law, and q a <= q. So acceptance <= sum min(q, law) <=
     sum min(q, p) + sum [law - p]^+ = alpha + TV. With a >= min(1, p/q) and residual [p - q]+, tokens with
-    q <= p are all kept and the residual adds at most p - q to them, so law exceeds p only where q > p, by
+    q <= p are all accepted and the residual adds at most p - q to them, so law exceeds p only where q > p, by
     q a - p: there the bound is an equality.
     """
     tried = random_pairs(seed, 120)
@@ -179,14 +179,14 @@ CLAIMS.summary(
     "With i.i.d. acceptance alpha, tokens per block are (1 - alpha^(gamma+1))/(1 - alpha), and the "
     "speedup is that over (gamma c + 1).",
     assumptions=[
-        "every draft is kept with the same probability, independently of the others",
+        "every draft is accepted with the same probability, independently of the others",
         "verifying gamma + 1 rows costs one call of the target, whatever gamma",
-        "a bonus token follows a block that is kept whole",
+        "a bonus token follows a block that is accepted whole",
         "the end of the sequence is far",
     ],
 )
 def expected_tokens_iid(seed: int) -> Finding:
-    """A block emits at least k + 1 tokens if its first k drafts are kept, k = 0 to gamma: probability alpha^k. The
+    """A block emits at least k + 1 tokens if its first k drafts are accepted, k = 0 to gamma: probability alpha^k. The
     mean is the sum of these. A block costs gamma draft calls of c each and one call of the target, and without
     drafting a call gives one token.
     """
@@ -228,14 +228,14 @@ def expected_tokens_iid(seed: int) -> Finding:
 def expected_tokens_dependent(seed: int) -> Finding:
     """If a whole block is easy or hard, tokens are convex in alpha and their mean is above the formula; if the drafts
     early in a block are worse than the late ones, it is below. It depends on how the rate is averaged, too: over
-    the positions of a block, or over the drafts a decoder looks at, which leaves out those behind a rejection.
+    the positions of a block, or over the drafts a decoder verifies, which leaves out those behind a rejection.
     Neither rate makes the formula right in general.
     """
     gamma, half = 3, Fraction(1, 2)
-    # the first token decides whether the other drafts are all kept (after 0) or not (after 1)
+    # the first token decides whether the other drafts are all accepted (after 0) or not (after 1)
     fate_p = TableProcess(2, gamma + 1, lambda prefix: [half, half] if not prefix else [1, 0])
     fate_q = TableProcess(2, gamma + 1, lambda prefix: [half, half] if not prefix else [1 - prefix[0], prefix[0]])
-    # the first draft is never kept, the others would be
+    # the first draft is never accepted, the others would be
     late_p = TableProcess(2, gamma + 1, lambda prefix: [1, 0])
     late_q = TableProcess(2, gamma + 1, lambda prefix: [int(len(prefix) > 0), int(len(prefix) == 0)])
     by_position = {"fate": (1 + 2 * half) / gamma, "late": Fraction(gamma - 1, gamma)}
@@ -243,21 +243,21 @@ def expected_tokens_dependent(seed: int) -> Finding:
     for name, p, q in (("fate", fate_p, fate_q), ("late", late_p, late_q)):
         law = block_law(SpeculativeDecoder(gamma), p, Speculative(), q)
         tokens[name] = sum(len(t) * w for t, w in law.items())
-        by_look[name] = kept_over_looked(law, gamma)
+        by_look[name] = accepted_over_verified(law, gamma)
     right = {
         rate: all(tokens[name] == expected_tokens(alphas[name], gamma) for name in tokens)
         for rate, alphas in (("by position", by_position), ("by look", by_look))
     }
-    told = "; ".join(
+    text = "; ".join(
         f"{what}: {fmt(tokens[name])} tokens, formula {fmt(expected_tokens(by_position[name], gamma))} at the rate "
         f"by position ({fmt(by_position[name])}), {fmt(expected_tokens(by_look[name], gamma))} at the rate of "
-        f"drafts looked at ({fmt(by_look[name])})"
+        f"verified drafts ({fmt(by_look[name])})"
         for name, what in (("fate", "a block easy or hard as a whole"), ("late", "one whose first draft is hopeless"))
     )
     return not_refuted_if(
         any(right.values()),
         counterexample(
-            f"gamma = {gamma}. {told}",
+            f"gamma = {gamma}. {text}",
             numbers(
                 gamma=gamma,
                 p={"": [half, half], "0": [1, 0], "1": [1, 0]},
@@ -272,13 +272,13 @@ def expected_tokens_dependent(seed: int) -> Finding:
     )
 
 
-def kept_over_looked(law: dict, gamma: int) -> Fraction:
-    """Drafts kept over drafts looked at in one block of ``law``."""
-    kept = looked = Fraction(0)
+def accepted_over_verified(law: dict, gamma: int) -> Fraction:
+    """Accepted drafts over verified drafts in one block of ``law``."""
+    accepted = verified = Fraction(0)
     for tokens, weight in law.items():
-        kept += weight * (len(tokens) - 1)
-        looked += weight * min(len(tokens), gamma)
-    return kept / looked
+        accepted += weight * (len(tokens) - 1)
+        verified += weight * min(len(tokens), gamma)
+    return accepted / verified
 
 
 @CLAIMS.claim(
@@ -288,7 +288,7 @@ def kept_over_looked(law: dict, gamma: int) -> Fraction:
     "verified token, one trial whenever p differs from q.",
 )
 def residual_cost(seed: int) -> Finding:
-    """A trial draws y from p and keeps it with [p(y) - q(y)]^+/p(y). Its success probability is
+    """A trial draws y from p and accepts it with [p(y) - q(y)]^+/p(y). Its success probability is
     sum [p - q]^+ = TV, whatever was rejected, so trials are geometric with mean 1/TV and variance
     (1 - TV)/TV^2. A token is rejected with probability TV, so a verified token costs TV * 1/TV = 1 trial on
     average, and none if p = q. The mean per token does not depend on how close p and q are; its spread does.

@@ -307,14 +307,14 @@ def _sourced(label: str, ledger: Ledger, fits: Callable[[Rows, Rows], bool]) -> 
     """A quoted row beside those it can be taken from: it agrees if it ``fits`` one of them."""
     quote, *sources = (metrics(ledger, where) for where in SOURCES[label])
     named = {"quoted": quote} | {f"source: {source['speedup'].method}": source for source in sources}
-    told = {
+    text = {
         name: ", ".join(f"{metric.replace('_', ' ')} {rows[metric].printed}" for metric in quote)
         for name, rows in named.items()
     }
     return Comparison(
         label,
         [row for rows in (quote, *sources) for row in rows.values()],
-        told,
-        f"{label}: " + "; ".join(f"{where}: {numbers}" for where, numbers in told.items()),
+        text,
+        f"{label}: " + "; ".join(f"{where}: {numbers}" for where, numbers in text.items()),
         any(fits(quote, source) for source in sources),
     )

@@ -77,7 +77,7 @@ def theorem_1_sequence(seed: int) -> Finding:
     with its own randomness, from a row that was known then and is declared as its q; the tokens of J that came
     after were drawn without looking at it. So given J and that row, x_i follows q. (A copied draft is a function of
     J, and q is the point mass on its value.) This call computes p = p(. | J). Whether the scan reaches i depends on
-    J, the coins before i and nothing at i; if it does, J is final, x_i is kept or replaced by the rule for (p, q),
+    J, the coins before i and nothing at i; if it does, J is final, x_i is accepted or replaced by the rule for (p, q),
     and as for one block (leviathan.lossless) the result follows p(. | J), the target's pmf given a final prefix. The
     bonus token follows its row by construction. By induction over positions the finished sequence has the
     autoregressive law, for every window, initialisation and number of calls.
@@ -104,8 +104,8 @@ def theorem_1_sequence(seed: int) -> Finding:
     "Each token sampled in an iteration follows p given the tokens that stand to its left in that iteration.",
 )
 def theorem_1_token(seed: int) -> Finding:
-    """For a token kept or replaced this is the argument of sjd.theorem-1.sequence. A token behind the first rejection
-    is drawn from p given the *old* drafts to its left; that row is declared as its q, and it follows q given
+    """For a token accepted or replaced this is the argument of sjd.theorem-1.sequence. A token behind the first
+    rejection is drawn from p given the *old* drafts to its left; that row is declared as its q, and it follows q given
     the new tokens to its left because these are drawn independently of it. So "its prefix" means the tokens
     its row was computed from, as in the paper's superscripts.
     """
@@ -132,7 +132,7 @@ def theorem_1_token(seed: int) -> Finding:
         ),
         enumeration(
             f"the q declared for a token behind the first rejection is the target's row given the tokens "
-            f"that stood to its left in that call (largest TV {fmt(recalled)}); for kept and replaced tokens see "
+            f"that stood to its left in that call (largest TV {fmt(recalled)}); for accepted and replaced tokens see "
             f"sjd.theorem-1.sequence",
         ),
         rejects_mutants(
@@ -251,7 +251,7 @@ def two_tokens(first: tuple[Fraction, ...], then: tuple[Fraction, ...]) -> Table
     "sjd.worst-case", "3.2", "Steps never exceed the sequence length: at least one token is committed per step."
 )
 def worst_case(seed: int) -> Finding:
-    """A step commits its kept drafts and the token that replaces the first rejected one. If none is rejected it
+    """A step commits its accepted drafts and the token that replaces the first rejected one. If none is rejected it
     commits the whole window, which holds at least one position.
     """
     tried = [
@@ -302,8 +302,8 @@ class _TriesAgain(Sjd):
 
 @CLAIMS.claim("sjd.greedy", "3.2, 5.4", "At top-1, SJD = Jacobi = autoregressive argmax.")
 def greedy(seed: int) -> Finding:
-    """With one-hot rows a draft is kept exactly if it is the target's token: then p(x) = 1 >= q(x), otherwise p(x) = 0.
-    A rejected draft has residual [p - q]+ = p, the target's token. So each step commits the leading drafts that
+    """With one-hot rows a draft is accepted exactly if it is the target's token: then p(x) = 1 >= q(x), otherwise p(x)
+    = 0. A rejected draft has residual [p - q]+ = p, the target's token. So each step commits the leading drafts that
     agree with the target and the target's token after them, which is Jacobi's criterion, and both end in the
     argmax sequence. Without bonus the two take the same steps.
     """

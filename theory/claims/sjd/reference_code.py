@@ -43,7 +43,7 @@ CLAIMS = Claims("sjd")
 def reference_lossless(seed: int) -> Finding:
     """A token that was drawn before anything to its left of this call is a known value: a point mass describes it
     given that value, as the uniform row does before it is known. The proof of sjd.theorem-1 goes through for
-    either. It costs speed: a new draft is kept with p(x), not min(1, V p(x)).
+    either. It costs speed: a new draft is accepted with p(x), not min(1, V p(x)).
     """
     tried = [(make_decoder("sjd-reference", window=w), world) for world in worlds(seed) for w in (2, 3)]
     worst = max(deviation(*case) for case in tried)
@@ -127,9 +127,9 @@ def _changed_by_topk(e: tuple[Pmf, Pmf], k: int, again: int) -> bool:
 
 
 def _top(row: np.ndarray, k: int) -> np.ndarray:
-    """The k largest entries (ties kept), renormalised."""
-    kept = row * (row >= np.sort(row)[-min(k, len(row))])
-    return kept / kept.sum()
+    """The k largest entries (ties included), renormalised."""
+    top = row * (row >= np.sort(row)[-min(k, len(row))])
+    return top / top.sum()
 
 
 @CLAIMS.claim(
@@ -138,7 +138,7 @@ def _top(row: np.ndarray, k: int) -> np.ndarray:
     "Drafting by argmax while scoring with the softmax row leaves the sampled law unchanged.",
 )
 def reference_greedy(seed: int) -> Finding:
-    """The draft is a point mass, so keeping it with min(1, p(x)/q(x)) instead of p(x) keeps it too often whenever
+    """The draft is a point mass, so accepting it with min(1, p(x)/q(x)) instead of p(x) accepts it too often whenever
     q(x) < 1.
     """
     broken = mutants.GreedyDrafts(2)

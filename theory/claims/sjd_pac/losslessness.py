@@ -28,27 +28,27 @@ from theory.example_processes import random_row, random_world
 CLAIMS = Claims("sjd-pac")
 Row = tuple[Fraction, ...]
 
-# Keeping a token -----------------------------------------------------------------------------------------------
+# Accepting a token -----------------------------------------------------------------------------------------------
 
 
 @CLAIMS.claim(
     "pac.retention",
     "4.2",
-    "A token drawn from p' is kept by verification against p with probability 1 - TV(p', p), and comes out again "
+    "A token drawn from p' is accepted by verification against p with probability 1 - TV(p', p), and comes out again "
     "when it is drawn anew from p with probability sum p' p <= exp(-(H2(p') + H2(p))/2).",
 )
 def retention(seed: int) -> Finding:
-    """Verification keeps it with sum p' min(1, p/p') = sum min(p', p) = 1 - TV. Drawn independently, both are x with
+    """Verification accepts it with sum p' min(1, p/p') = sum min(p', p) = 1 - TV. Drawn independently, both are x with
     probability p'(x) p(x). By Cauchy and Schwarz (sum p' p)^2 <= sum p'^2 sum p^2, and sum p^2 = exp(-H2(p)) is what
     the Renyi entropy of order 2 means; equality holds iff p' and p are in proportion, that is equal. And
-    min(a, b) >= a b for probabilities, so verification keeps at least as much. How large either is on image models
+    min(a, b) >= a b for probabilities, so verification accepts at least as much. How large either is on image models
     (above 0.7, below 0.01) is not a matter of proof.
     """
     tried = random_pairs(seed, 300)
 
-    def excess(kept: Callable[[Row, Row], Fraction]) -> Fraction:
+    def excess(accepted: Callable[[Row, Row], Fraction]) -> Fraction:
         return max(
-            abs(kept(q, p) - sum((y * Speculative().accept(p, q, x) for x, y in enumerate(q)), Fraction(0)))
+            abs(accepted(q, p) - sum((y * Speculative().accept(p, q, x) for x, y in enumerate(q)), Fraction(0)))
             for p, q in tried
         )
 
@@ -59,8 +59,8 @@ def retention(seed: int) -> Finding:
     return holds_if(
         worst == 0 and above <= 0 and strict and less >= 0,
         identity(
-            f"on {len(tried)} pairs, in rationals: kept = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
-            f"p'^2 sum p^2 is at most {fmt(above)}, 0 just where the two are equal; verification keeps more by "
+            f"on {len(tried)} pairs, in rationals: accepted = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
+            f"p'^2 sum p^2 is at most {fmt(above)}, 0 just where the two are equal; verification accepts more by "
             f"{fmt(less)} or more",
         ),
         rejects_mutants({"drawing anew": _again}, excess, "the retention"),
@@ -95,7 +95,7 @@ CLAIMS.summary(
 def continuation_token(seed: int) -> Finding:
     """The paper's proof takes for granted that a draft follows its q; this is what has to be shown. Let everything to
     the left of position j be known: tokens, coins and rows of all calls (the row at j is computed from tokens to the
-    left alone). By induction the old token at j follows its old q given that. It is kept or replaced with its own
+    left alone). By induction the old token at j follows its old q given that. It is accepted or replaced with its own
     coin by the rule for (p_j, q_j), so what stands there follows the rule's output law, p_j for a lossless rule. That
     is its new declared q, and it is a row that is known from the left. Tokens to the right do not matter: they are
     drawn after. The argument needs that the token at j had not been looked at, which is so behind the first
@@ -121,7 +121,7 @@ def left_gap(decoder: Decoder, process: TableProcess, rule: Rule | None = None) 
     """Largest difference between a declared q and the law of its draft, given what stands to its left.
 
     That is: the tokens to its left and the rows declared for them and for it, after each number of steps, over all
-    histories. Given the whole state before the step it would not hold: a kept token is known there.
+    histories. Given the whole state before the step it would not hold: a accepted token is known there.
     """
     worst = Fraction(0)
     for outcomes in transitions(decoder, process, rule or Speculative()):
