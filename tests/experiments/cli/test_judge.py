@@ -234,7 +234,7 @@ def test_a_counterexample_can_be_added_up_by_hand(folder: Path) -> None:
 def test_keeping_everything_emits_what_has_no_target_probability(folder: Path) -> None:
     document = judged(folder, "mine:keeps_all")
     assert document["verdict"] == "lossy"
-    assert document["behaves_like"]["rule"] == "keeping every draft"
+    assert document["behaves_like"]["rule"] == "accepting every draft"
     support = next(one for one in document["searches"] if one["question"] == "support")
     emitted, wanted = np.array(support["example"]["law"]), np.array(support["example"]["p"])
     assert ((emitted > 0) & (wanted == 0)).any()

@@ -93,10 +93,10 @@ def budget(seed: int) -> Finding:
 )
 def bonus(seed: int) -> Finding:
     """Where the chain's own token at position j is accepted, both go on. Where it is rejected, the chain commits a
-    token from the residual there and stops. The comb may accept a sibling or not, but commits one token there and stops,
-    since only the chain has children; and given the rejection that token follows the residual too (pac.theorem-2 for
-    the candidates that are left). Siblings are drawn from rows that are known and looked at only here, so what stays
-    in the window is the same in law. So are the steps. What a comb gains is the bonus token from the accepted
+    token from the residual there and stops. The comb may accept a sibling or not, but commits one token there and
+    stops, since only the chain has children; and given the rejection that token follows the residual too (pac.theorem-2
+    for the candidates that are left). Siblings are drawn from rows that are known and looked at only here, so what
+    stays in the window is the same in law. So are the steps. What a comb gains is the bonus token from the accepted
     sibling's row.
     """
     some = processes(seed)
