@@ -19,8 +19,8 @@ from experiments.certification.request import Request, certificate_document, fin
 from experiments.cli.main import main
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
-from simlab.certify.engine.coins import SampledCoins
 from simlab.mutants.verifiers import MUTANTS, lossless
+from simlab.randomness.coins import SampledCoins
 
 pytestmark = pytest.mark.cli
 

@@ -15,7 +15,7 @@ from simlab.certify.certificate import VERDICTS
 from simlab.mutants import batches, candidates
 from simlab.mutants import drafters as drafting
 from simlab.mutants import generation as decoding
-from simlab.mutants import random_numbers as generators
+from simlab.mutants import generator_verifiers as generators
 from simlab.mutants import verifiers as verifying
 
 pytestmark = pytest.mark.cli

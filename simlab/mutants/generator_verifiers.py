@@ -12,9 +12,13 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import Array
-from simlab.certify.engine.coins import SampledCoins
-from simlab.mutants.base import Mutant, single_draw
-from simlab.mutants.verifiers import Verify, excess, lossless, own_draw, ratio, topped, verifier
+from simlab.decoders import Block
+from simlab.mutants import rules
+from simlab.mutants.base import LOSSLESS, Mutant, single_draw
+from simlab.mutants.verifiers import Verify, lossless, own_draw, verifier
+from simlab.randomness import Purpose, Randomness
+from simlab.randomness.coins import SampledCoins
+from simlab.rules import Speculative
 
 Generator = np.random.Generator
 Plain = Callable[[Array, Array, Array, Generator], Sequence[int]]
@@ -54,7 +58,7 @@ def not_above(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """``coin <= ratio``, but never for a token that p excludes."""
     for i, x in enumerate(drafts.tolist()):
         if not (p[i, x] > 0 and rng.random() <= p[i, x] / q[i, x]):
-            return [*drafts[:i].tolist(), SampledCoins(rng).draw(excess(p[i], q[i], x))]
+            return [*drafts[:i].tolist(), SampledCoins(rng).draw(LOSSLESS.residual(p[i], q[i], x))]
     return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
 
 
@@ -64,7 +68,7 @@ def in_logarithms(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int
         logs = np.log(p)
         for i, x in enumerate(drafts.tolist()):
             if -rng.standard_exponential() >= logs[i, x] - np.log(q[i, x]):
-                over = np.log(excess(p[i], q[i], x))
+                over = np.log(LOSSLESS.residual(p[i], q[i], x))
                 return [*drafts[:i].tolist(), int(np.argmax(over + rng.gumbel(size=len(over))))]
         return [*drafts.tolist(), int(np.argmax(logs[-1] + rng.gumbel(size=len(logs[-1]))))]
 
@@ -75,28 +79,33 @@ def padded(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     return list(lossless(np.pad(p, more), np.pad(q, more), drafts, SampledCoins(rng)))
 
 
-def filtered_again(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-    """Cuts the residual to as many tokens as p holds, which takes nothing away."""
+class GeneratorRandomness(Randomness):
+    """The decisions of a verifier from a generator."""
 
-    def residual(p: Array, q: Array, x: int) -> Array:
-        return topped(excess(p, q, x), int((p > 0).sum()))
+    def __init__(self, rng: Generator) -> None:
+        self.rng = rng
 
-    return list(verifier(residual=residual)(p, q, drafts, SampledCoins(rng)))
+    def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
+        return np.asarray(self.rng.random(probability.shape) < probability)
+
+    def accept_prefix(self, probability: Array, position: Array) -> Array:
+        return np.asarray(self.accept(probability, position).cumprod(axis=1).sum(axis=1))
+
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+        raise NotImplementedError("a verifier draws no drafts")
+
+    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        raise NotImplementedError("a verifier draws no drafts")
 
 
 def block_verification(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
-    """Sun et al., "Block verification accelerates speculative decoding", Algorithm 2: another lossless coupling."""
-    coins, weight, kept, rest = SampledCoins(rng), 1.0, 0, p[0]
-    gamma = len(drafts)
-    for i in range(gamma + 1):
-        over = np.maximum(weight * p[i] - q[i], 0) if i < gamma else p[i]
-        left = over.sum()
-        chance = weight if i == gamma else (left / (left + 1 - weight) if left + 1 - weight > 0 else 1.0)
-        if i == 0 or coins.coin(chance):
-            kept, rest = i, over if left > 0 else p[i]
-        if i < gamma:
-            weight = min(1.0, weight * p[i, drafts[i]] / q[i, drafts[i]])
-    return [*drafts[:kept].tolist(), coins.draw(rest)]
+    """Block verification (:class:`simlab.decoders.Block`): another lossless coupling."""
+    if len(drafts) == 0:
+        return [SampledCoins(rng).draw(p[0])]
+    first = np.zeros(1, np.int64)
+    block = Block(len(drafts))
+    count, row = block.verify(Speculative(), p[None], q[None], drafts[None], GeneratorRandomness(rng), first)
+    return [*drafts[: count[0]].tolist(), SampledCoins(rng).draw(row[0])]
 
 
 @njit(cache=True)
@@ -132,7 +141,8 @@ def in_single_precision(p: Array, q: Array, drafts: Array, rng: Generator) -> li
     p, q = p.astype(np.float32), q.astype(np.float32)
     for i, x in enumerate(drafts.tolist()):
         if not rng.random(dtype=np.float32) * q[i, x] < p[i, x]:
-            return [*drafts[:i].tolist(), _single(excess(p[i], q[i], x), rng)]
+            over = np.maximum(p[i] - q[i], 0)
+            return [*drafts[:i].tolist(), _single(over if over.any() else p[i], rng)]
     return [*drafts.tolist(), _single(p[-1], rng)]
 
 
@@ -162,8 +172,8 @@ class Buffered:
         if len(self.left) < len(p):
             self.left = rng.random(self.size).tolist()
         for i, x in enumerate(drafts.tolist()):
-            if self.left.pop() >= ratio(p[i], q[i], x):
-                return (*drafts[:i].tolist(), self._token(excess(p[i], q[i], x)))
+            if self.left.pop() >= LOSSLESS.accept(p[i], q[i], x):
+                return (*drafts[:i].tolist(), self._token(LOSSLESS.residual(p[i], q[i], x)))
         return (*drafts.tolist(), self._token(p[-1]))
 
     def _token(self, weights: Array) -> int:
@@ -179,7 +189,7 @@ CORRECT: dict[str, Plain] = {
     "coin <= ratio, except where p is 0": not_above,
     "exponential coins and Gumbel noise": in_logarithms,
     "padded vocabulary": padded,
-    "top-k applied again to a filtered residual": filtered_again,
+    "top-k applied again to a filtered residual": plain(verifier(rules.ResidualFiltered())),
     "block verification": block_verification,
     "compiled with Numba": compiled,
     "single precision": in_single_precision,
@@ -224,8 +234,8 @@ class RowsKept:
 def not_above_zero(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """``coin <= ratio``, also where the ratio is 0."""
     for i, x in enumerate(drafts.tolist()):
-        if not rng.random() <= ratio(p[i], q[i], x):
-            return [*drafts[:i].tolist(), SampledCoins(rng).draw(excess(p[i], q[i], x))]
+        if not rng.random() <= LOSSLESS.accept(p[i], q[i], x):
+            return [*drafts[:i].tolist(), SampledCoins(rng).draw(LOSSLESS.residual(p[i], q[i], x))]
     return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
 
 
@@ -233,27 +243,22 @@ def small_ratio_lost(p: Array, q: Array, drafts: Array, rng: Generator) -> list[
     """Rejects with log(coin) < log(1 - ratio), in float32: a small ratio is lost."""
     for i, x in enumerate(drafts.tolist()):
         with np.errstate(divide="ignore"):
-            rejected = np.log(rng.random()) < np.log(np.float32(1) - np.float32(ratio(p[i], q[i], x)))
+            rejected = np.log(rng.random()) < np.log(np.float32(1) - np.float32(LOSSLESS.accept(p[i], q[i], x)))
         if rejected:
-            return [*drafts[:i].tolist(), SampledCoins(rng).draw(excess(p[i], q[i], x))]
+            return [*drafts[:i].tolist(), SampledCoins(rng).draw(LOSSLESS.residual(p[i], q[i], x))]
     return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
 
 
 def uniform_for_nothing(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """Draws uniformly where the residual is zero, which rounding alone can bring about."""
-
-    def residual(p: Array, q: Array, x: int) -> Array:
-        over = np.maximum(p - q, 0)
-        return over if over.any() else np.ones(len(p))
-
-    return list(verifier(residual=residual)(p, q, drafts, SampledCoins(rng)))
+    return list(verifier(rules.ResidualOrUniform())(p, q, drafts, SampledCoins(rng)))
 
 
 def edge_on_the_left(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """Inverts a CDF from the left: a uniform of 0 gives the first token, whether it has mass or not."""
     for i, x in enumerate(drafts.tolist()):
-        if not rng.random() < ratio(p[i], q[i], x):
-            return [*drafts[:i].tolist(), _from_the_left(excess(p[i], q[i], x), rng)]
+        if not rng.random() < LOSSLESS.accept(p[i], q[i], x):
+            return [*drafts[:i].tolist(), _from_the_left(LOSSLESS.residual(p[i], q[i], x), rng)]
     return [*drafts.tolist(), _from_the_left(p[-1], rng)]
 
 
