@@ -17,7 +17,7 @@ import torch
 from experiments.models.methods import Method
 from experiments.models.session import Models, processes
 from experiments.sweeps.distortion import FIRST, STRIDE
-from experiments.sweeps.one_step_law import emitted, tv, wasserstein1
+from experiments.sweeps.one_step_law import one_step_law, tv, wasserstein1
 from experiments.sweeps.replay import verifies
 from simlab.arrays import Array
 from simlab.decoders import Info, SjdPd, run
@@ -106,5 +106,5 @@ def _summing_to_one(row: torch.Tensor) -> np.ndarray:
 
 def _point(rule: Rule, p: np.ndarray, q: np.ndarray, codebook: np.ndarray) -> tuple[float, ...]:
     """TV, Wasserstein-1, acceptance, and that of the lossless rule."""
-    own = emitted(rule, p, q)
-    return tv(own.law, p), wasserstein1(own.law, p, codebook), own.accepted, float(np.minimum(p, q).sum())
+    own = one_step_law(rule, p, q)
+    return tv(own.law, p), wasserstein1(own.law, p, codebook), own.acceptance, float(np.minimum(p, q).sum())
