@@ -1,4 +1,4 @@
-"""Contenders in turn: what each takes for the same work, measured side by side.
+"""Interleaved benchmarks; report the fastest run.
 
 A machine is shared and changes its clock, so only what was measured together is compared: contenders take turns, in
 another order every round, until nobody gets faster or time is up. What disturbs a turn makes it longer, never shorter;

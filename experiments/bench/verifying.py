@@ -2,8 +2,8 @@
 
 Rows are float32 and a block has gamma = 8 drafts. On a *rejecting* block the first draft is rejected: the kernel reads
 the rows p[V] and q[V] once, 8 V bytes, for the sums of blocks of [p - q]+, and then looks into one such block. On an
-*accepting* block all drafts are kept, and the token after them comes from the last row of p: 4 V bytes. Drafts that
-are only kept cost two entries each, which are not counted. Rows are laid out one after the other, and what is
+*accepting* block all drafts are accepted, and the token after them comes from the last row of p: 4 V bytes. Drafts that
+are only accepted cost two entries each, which are not counted. Rows are laid out one after the other, and what is
 verified moves on a row with each call, so that eight calls have used all of them.
 """
 
@@ -25,7 +25,7 @@ NAME = "verification"
 GAMMA = 8
 VOCABULARIES = 1024, 16384, 65536
 SINGLE = 4  # bytes of an entry
-REJECTED, KEPT = 0, 1  # tokens that no block keeps, and that every block keeps
+REJECTED, ACCEPTED = 0, 1  # tokens that no block keeps, and that every block keeps
 INSIDE, BEYOND = 1 / 4, 4  # of the last-level cache: what all rows take together
 SHARE_OF_MEMORY = 1 / 8  # ... at most
 KERNEL, READING, ENGINE = "kernel", "reading alone", "transformers"
@@ -45,10 +45,10 @@ class Rows:
         self.coins = random.random((self.blocks, GAMMA))
         self.noise = random.random((self.blocks, GAMMA + 1))
 
-    def _drawn(self, random: np.random.Generator, rows: int, rejected: float, kept: float) -> np.ndarray:
+    def _drawn(self, random: np.random.Generator, rows: int, rejected: float, accepted: float) -> np.ndarray:
         """``float32[(B + 1) rows, V]``: flat Dirichlet rows, with two tokens that decide what happens."""
         found = random.standard_exponential(((self.blocks + 1) * rows, self.vocabulary), dtype=np.float32)
-        found[:, REJECTED], found[:, KEPT] = rejected, kept
+        found[:, REJECTED], found[:, ACCEPTED] = rejected, accepted
         found /= found.sum(axis=1, keepdims=True)
         return found
 
@@ -79,7 +79,7 @@ def verification(quick: bool, watch: Callable[[str], None]) -> Results:
     for vocabulary in (WANTED_VOCABULARY,) if quick else VOCABULARIES:
         for where, size in sizes.items():
             rows = Rows(vocabulary, size)
-            for kind, token in (("rejecting", REJECTED), ("accepting", KEPT)):
+            for kind, token in (("rejecting", REJECTED), ("accepting", ACCEPTED)):
                 what = f"V = {vocabulary}, {where} the cache ({size / cache:.3g} x), {kind} blocks"
                 watch(f"{NAME}: {what}")
                 times = race(NAME, what, contenders(rows, token, engine), seconds=0.4 if quick else 4)

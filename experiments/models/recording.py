@@ -40,7 +40,7 @@ class Recorded(NamedTuple):
     place: np.ndarray  # in the window, from 0
     position: np.ndarray  # in the sequence
     token: np.ndarray
-    accepted: np.ndarray  # drafts that the run kept in that call
+    accepted: np.ndarray  # drafts that the run accepted in that call
 
 
 def halved(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

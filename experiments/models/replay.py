@@ -125,10 +125,10 @@ def enumerated(rule: Rule, p: np.ndarray, q: np.ndarray) -> Step:
     drafts = np.flatnonzero(q > 0)
     rejected = np.zeros_like(p)
     for own in np.array_split(drafts, -(-len(drafts) * len(p) // ENTRIES)):
-        kept = q[own] * rule.accept_rows(p[None], q[None], own)
-        accepted += kept.sum()
-        law[own] += kept
-        rejected[own] = q[own] - kept
+        mass = q[own] * rule.accept_rows(p[None], q[None], own)
+        accepted += mass.sum()
+        law[own] += mass
+        rejected[own] = q[own] - mass
         lost = own[rejected[own] > 0]
         if isinstance(rule, NeighbourhoodRule) and len(lost):  # only these have another residual for every draft
             law += rejected[lost] @ rule.residual_rows(p[None], q[None], lost)
@@ -171,10 +171,10 @@ def _measures(rule: Rule, p: np.ndarray, q: np.ndarray, codebook: np.ndarray | N
     return float(step.acceptance), float(abs(step.law - p).sum() / 2), moved
 
 
-def prefixes(kept: np.ndarray, windows: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """``[windows]``: the mean length of what a scan keeps, from the probabilities ``kept[n]`` of keeping each draft."""
+def prefixes(accepted: np.ndarray, windows: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """``[windows]``: the mean number of drafts a scan accepts, from the probabilities ``accepted[n]`` of each."""
     table = np.zeros((windows[-1] + 1, place.max() + 1))
-    table[windows, place] = kept
+    table[windows, place] = accepted
     return np.asarray(table.cumprod(axis=1).sum(axis=1))
 
 
