@@ -1,5 +1,6 @@
 # make verify   set up, decide the claims, measure a real model pair, write out/report.html
-# make test     set up with everything the tests need, and run them
+# make test     set up with everything the tests need, and run them: some minutes
+# make slow     run the tests that take longer, as CI does
 # make models   set up what `simlab generate` and the other commands for real models need: torch
 # make lab      open the notebooks in JupyterLab
 # make check    ruff and mypy
@@ -7,13 +8,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: verify test models lab check clean
+.PHONY: verify test slow models lab check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
 
 test: .venv/.test
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto -m "not slow"
+
+slow: .venv/.test
+	$(BIN)/pytest -n auto -m slow
 
 check: .venv/.test
 	$(BIN)/ruff check .

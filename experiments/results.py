@@ -1,4 +1,4 @@
-"""Results on disk: text, tables and arrays, each written whole or not at all."""
+"""Results on disk: text, tables and arrays, each written as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 
 def write(path: Path, fill: Callable[[Path], object]) -> None:
@@ -51,6 +52,8 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Named arrays, compressed, without pickles."""
+    import numpy as np
+
     write(path, lambda temporary: np.savez_compressed(temporary, **arrays))  # type: ignore[arg-type]
 
 

@@ -41,8 +41,8 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
+from simlab import mutants
 from simlab.decoders import make_decoder
-from simlab.mutants import decoders as controls
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from theory.acceptance import alpha, expected_tokens, frontier, speedup, trials_per_rejection, trials_per_token
@@ -112,18 +112,18 @@ def off_by(rule):
 
 
 assert off_by(speculative) == 0
-assert off_by(controls.RULES["ratio inverted"]) > 0
-assert off_by(controls.RULES["ratio times 1.01"]) > 0
-{name: float(off_by(rule)) for name, rule in controls.RULES.items()}
+assert off_by(mutants.RULES["ratio inverted"]) > 0
+assert off_by(mutants.RULES["ratio times 1.01"]) > 0
+{name: float(off_by(rule)) for name, rule in mutants.RULES.items()}
 
 # %% [markdown]
 # The other four wrong variants have the right acceptance rate: they differ in what they draw *after* a rejection. The
 # acceptance rate is no evidence that a verifier is lossless.
 
 # %%
-silent = {name for name, rule in controls.RULES.items() if off_by(rule) == 0}
+silent = {name for name, rule in mutants.RULES.items() if off_by(rule) == 0}
 assert silent == {"residual = p", "residual = [q - p]+", "residual not renormalised", "p zeroed in place"}
-assert all(any(tv(step_law(controls.RULES[name], p, q), p) > 0 for p, q in pairs) for name in silent)
+assert all(any(tv(step_law(mutants.RULES[name], p, q), p) > 0 for p, q in pairs) for name in silent)
 assert all(tv(step_law(speculative, p, q), p) == 0 for p, q in pairs)
 
 # %%
@@ -213,8 +213,8 @@ def first(law, n):
 worlds = [(random_world(k, 3, 4), random_world(k + 100, 3, 4)) for k in range(3)]
 right = make_decoder("speculative", gamma=2)
 variants = {"correct": (right, speculative)}
-variants |= {name: (right, rule) for name, rule in controls.RULES.items()}
-variants |= {name: (decoder, speculative) for name, decoder in controls.speculative_decoders(2).items()}
+variants |= {name: (right, rule) for name, rule in mutants.RULES.items()}
+variants |= {name: (decoder, speculative) for name, decoder in mutants.speculative_decoders(2).items()}
 
 deviation = pd.DataFrame(0.0, index=list(variants), columns=pd.Index([1, 2, 3, 4], name="first n tokens"))
 for name, (decoder, rule) in variants.items():
@@ -450,8 +450,8 @@ rules = {
     "grouped in pairs": lambda v: make_rule("grouped", labels=[x // 2 for x in range(v)]),
     "grouped, group residual": lambda v: make_rule("grouped-group-residual", labels=[x // 2 for x in range(v)]),
     "dynamic windows, G = 3": lambda v: make_rule("dynamic-grouped", size=3),
-    "wrong: residual = p": lambda v: controls.RULES["residual = p"],
-    "wrong: ratio inverted": lambda v: controls.RULES["ratio inverted"],
+    "wrong: residual = p": lambda v: mutants.RULES["residual = p"],
+    "wrong: ratio inverted": lambda v: mutants.RULES["ratio inverted"],
 }
 points = pd.DataFrame(
     [

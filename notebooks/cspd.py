@@ -49,7 +49,7 @@ import pandas as pd
 import seaborn as sns
 from scipy.stats import norm
 
-from simlab.continuous import InPlace, Outcome, Truncating, affine, make_pair, make_rule
+from simlab.continuous import InPlace, Outcome, Pair, Truncating, affine, affine_chain, make_rule
 from simlab.continuous.compiled import simulate
 from simlab.continuous.models.diffusion import noiseless_end
 from simlab.randomness import Tape
@@ -59,8 +59,8 @@ from theory.claims import find
 from theory.claims.cspd.output import by_hand
 from theory.claims.cspd.sequences import model
 from theory.claims.published.cspd import alpha_needed, best_cost
-from theory.continuous.example_processes import NOWHERE, mismatches
-from theory.continuous.gaussian_overlap import kept_over, shares, spent_over
+from theory.continuous.example_processes import UNCONDITIONAL, mismatches
+from theory.continuous.gaussian_overlap import acceptance_over_gap, acceptance_rates, cost_over_gap
 from theory.continuous.isotropic import kept
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import distances, target_law
@@ -104,10 +104,10 @@ assert (round(hand["below_edge"], 4), round(hand["target_below_edge"], 4)) == (0
 assert hand["below_edge"] == 2 * hand["target_below_edge"]
 
 COUNT = 20_000
-pair = make_pair("affine", steps=2, slope=0.0, sd=[1, 1], draft_sd=[1, 2], gap=[-1, 0])  # all of it 1 to the left
+pair = Pair(affine(slope=0.0, sd=[1, 1]), affine(slope=0.0, sd=[1, 2], offset=[-1, 0]))  # all of it 1 to the left
 algorithm_1 = make_rule("variance-product")
 done = Truncating(1).run(pair.target, pair.draft, algorithm_1, Tape(SEED, replicates=COUNT))
-below, kept_drafts = int((done.tokens + 1 < hand["edge"]).sum()), int((done.outcome == Outcome.KEPT).sum())
+below, kept_drafts = int((done.tokens + 1 < hand["edge"]).sum()), int((done.outcome == Outcome.ACCEPTED).sum())
 for seen, expected in ((below, hand["below_edge"]), (kept_drafts, hand["acceptance"])):
     test = ProportionTest(expected)
     assert test.p_value(seen, COUNT) > LEVEL
@@ -136,11 +136,11 @@ hand | {"seen below": below / COUNT, "seen kept": kept_drafts / COUNT}
 #   it multiplies $\Sigma$ with the ratio of how likely the noise of both was, which has nothing to do with the draft.
 
 # %%
-target = affine(8, 0.8, 0.5)
+target = affine_chain(8, 0.8, 0.5)
 drafts = {
-    "more noise": affine(8, 0.8, 0.6),
-    "less noise": affine(8, 0.8, 0.45),
-    "higher means": affine(8, 0.8, 0.5, 0.1),
+    "more noise": affine_chain(8, 0.8, 0.6),
+    "less noise": affine_chain(8, 0.8, 0.45),
+    "higher means": affine_chain(8, 0.8, 0.5, 0.1),
 }
 rules = {
     (name, told): make_rule(rule, aligned=aligned)
@@ -151,16 +151,16 @@ rules = {
 
 def off(law):
     """TV from the target's law; what is unfinished counts."""
-    gaps = abs(law.density - target_law(target, NOWHERE[0], law.x))
+    gaps = abs(law.density - target_law(target, UNCONDITIONAL[0], law.x))
     return 0.5 * (gaps.sum() * (law.x[1] - law.x[0]) + law.unfinished)
 
 
 laws = {
-    (draft, *name): distances(target, chain, NOWHERE, rule, 100)[0]
+    (draft, *name): distances(target, chain, UNCONDITIONAL, rule, 100)[0]
     for draft, chain in drafts.items()
     for name, rule in rules.items()
 }
-laws |= {(name, "two paths", "own"): two_path_law(target, chain, NOWHERE, 100) for name, chain in drafts.items()}
+laws |= {(name, "two paths", "own"): two_path_law(target, chain, UNCONDITIONAL, 100) for name, chain in drafts.items()}
 table = pd.DataFrame(
     [(off(law), law.kept, law.trials, law.unfinished) for law in laws.values()],
     index=pd.MultiIndex.from_tuples(laws, names=["the draft has", "rule", "noise"]),
@@ -183,7 +183,7 @@ for ax, draft in zip(axes, drafts, strict=True):
     for rule, (colour, dash) in looks.items():
         law = laws[draft, rule, "own" if rule == "two paths" else "shared"]
         ax.plot(law.x, law.density, dash, color=colour, label=rule)
-    ax.fill_between(law.x, target_law(target, NOWHERE[0], law.x), color="0.85", label="the target")
+    ax.fill_between(law.x, target_law(target, UNCONDITIONAL[0], law.x), color="0.85", label="the target")
     ax.set(title=f"the draft has {draft}", xlim=(-4, 4), xlabel="token")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 plt.show()
@@ -220,14 +220,14 @@ e = np.linspace(-6, 6, 121)
 late = norm.pdf(e, loc=e) / norm.pdf(e)
 assert late.min() == 1.0, "no draft is rejected"
 assert np.allclose(late * norm.pdf(e), 1 / sqrt(2 * pi)), "every e adds the same to the mean"
-drawn, kept_as_token = affine(2, [1, 0], 1.0), affine(2, 0.0, 1.0)
+drawn, kept_as_token = affine_chain(2, [1, 0], 1.0), affine_chain(2, 0.0, 1.0)
 assert [float(chain.marginal(np.zeros((1, 1))).covariance[0, 0]) for chain in (drawn, kept_as_token)] == [2.0, 1.0]
 
 gaps = np.linspace(-4, 4, 81)
 for sp in (0.5, 1.0, 2.0):
-    share = shares(gaps, 0.0, sp, 1.0)
+    share = acceptance_rates(gaps, 0.0, sp, 1.0)
     assert abs(share.kept + share.taken - 1).max() < 1e-12
-    other = shares(gaps, log(1.5), sp, 1.0)
+    other = acceptance_rates(gaps, log(1.5), sp, 1.0)
     assert abs(other.kept + 1.5 * other.taken - 1.5).max() < 1e-12, "that is the mass of Sigma p, which is not 1"
 
 cases = list(mismatches())[::10]
@@ -263,17 +263,17 @@ worst
 # %%
 def gap_of(target, draft, aligned=True):
     """Mean and standard deviation of the gap between the means of the last kernels."""
-    mean, covariance = last_means(target, draft, NOWHERE, aligned).gap
+    mean, covariance = last_means(target, draft, UNCONDITIONAL, aligned).gap
     return float(mean[0]), sqrt(max(float(covariance[0, 0]), 0.0))
 
 
-hard = shares(0.0, log(0.5))
+hard = acceptance_rates(0.0, log(0.5))
 assert (float(hard.kept), float(hard.taken)) == (0.5, 0.0)
 
-four = affine(4, 0.8, 0.5)
-thinner = affine(4, 0.8, [0.5, 0.45, 0.45, 0.45])
+four = affine_chain(4, 0.8, 0.5)
+thinner = affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
 growth = {
-    limit: spent_over(*gap_of(four, thinner), log(0.9**3), 0.5, 0.5, limit, panels=288).trials
+    limit: cost_over_gap(*gap_of(four, thinner), log(0.9**3), 0.5, 0.5, limit, panels=288).trials
     for limit in (100, 1000, 10_000)
 }
 assert [round(trials) for trials in growth.values()] == [26, 225, 1909]
@@ -281,9 +281,9 @@ assert [round(trials) for trials in growth.values()] == [26, 225, 1909]
 ratios = np.concatenate([np.linspace(0.8, 0.99, 20), np.linspace(1.01, 1.2, 20)])
 cost = []
 for ratio in ratios:
-    gap = gap_of(target, affine(8, 0.8, 0.5 * ratio))
-    last = spent_over(*gap, 0.0, 0.5, 0.5 * ratio)
-    paper = spent_over(*gap, log(ratio**7), 0.5, 0.5 * ratio, limit=100)
+    gap = gap_of(target, affine_chain(8, 0.8, 0.5 * ratio))
+    last = cost_over_gap(*gap, 0.0, 0.5, 0.5 * ratio)
+    paper = cost_over_gap(*gap, log(ratio**7), 0.5, 0.5 * ratio, limit=100)
     cost.append((ratio, last.trials, paper.trials, paper.unfinished))
 cost = pd.DataFrame(cost, columns=["ratio", "last step", "Algorithm 1", "unfinished"])
 assert abs(cost["last step"] - 1).max() < 1e-9
@@ -318,17 +318,24 @@ plt.show()
 
 # %%
 assert round(2 * norm.cdf(-4), 5) == 0.00006
-assert round(kept_over(8.0, sqrt(20)), 3) == 0.065
-assert round(kept_over(8.0, sqrt(20)) / (2 * norm.cdf(-4)), -2) == 1000
+assert round(acceptance_over_gap(8.0, sqrt(20)), 3) == 0.065
+assert round(acceptance_over_gap(8.0, sqrt(20)) / (2 * norm.cdf(-4)), -2) == 1000
 for v, expected in ((4.0, 0.5), (2.0, 0.608)):
-    assert abs(kept_over(0.0, sqrt(v)) - 2 / pi * atan(2 / sqrt(v))) < 1e-10
-    assert round(kept_over(0.0, sqrt(v)), 3) == expected
+    assert abs(acceptance_over_gap(0.0, sqrt(v)) - 2 / pi * atan(2 / sqrt(v))) < 1e-10
+    assert round(acceptance_over_gap(0.0, sqrt(v)), 3) == expected
 
 means = np.linspace(0, 5, 101)
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.4), sharey=True)
 for ax, shared, own in zip(axes, (0.0, 2.0), (1.0, sqrt(2)), strict=True):
-    ax.plot(means, [kept_over(m, shared) for m in means], color="C0", label=f"shared noise: gap of sd {shared:.2g}")
-    ax.plot(means, [kept_over(m, own) for m in means], "--", color="C1", label=f"own noise: gap of sd {own:.2g}")
+    ax.plot(
+        means,
+        [acceptance_over_gap(m, shared) for m in means],
+        color="C0",
+        label=f"shared noise: gap of sd {shared:.2g}",
+    )
+    ax.plot(
+        means, [acceptance_over_gap(m, own) for m in means], "--", color="C1", label=f"own noise: gap of sd {own:.2g}"
+    )
     ax.set(xlabel="mean of the gap, in sd of the last kernel")
     ax.legend()
 axes[0].set(ylabel="acceptance", title="equal models but for their means")
@@ -356,7 +363,7 @@ by_dimension = pd.DataFrame(
 )
 assert round(by_dimension.loc[16, "shared noise"], 3) == 0.617
 assert round(by_dimension.loc[16, "own noise"], 4) == 0.0014
-assert round(by_dimension.loc[1, "own noise"], 3) == round(kept_over(apart, spread, 0.0, SD, SD), 3)
+assert round(by_dimension.loc[1, "own noise"], 3) == round(acceptance_over_gap(apart, spread, 0.0, SD, SD), 3)
 by_dimension.map("{:.2g}".format)
 
 # %% [markdown]
@@ -375,7 +382,7 @@ by_dimension.map("{:.2g}".format)
 # correlation of neighbours is 0.88 in the target, 0.59 in place with $\gamma = 4$ and 0.36 with $\gamma = 8$.
 
 # %%
-two = model([1.0], length=2, carry=0.5)
+two = model([1.0], length=2, ar_coefficient=0.5)
 right, placed = autoregressive(two), in_place(two, gamma=2)
 assert abs(right.covariance - [[1, 0.5], [0.5, 1.25]]).max() < 1e-12
 assert abs(placed.covariance - [[1, 0], [0, 1.25]]).max() < 1e-12
@@ -383,7 +390,7 @@ assert abs(right.autocorrelation(1)[0, 0] - 1 / sqrt(5)) < 1e-12
 assert round(1 / sqrt(5), 3) == 0.447
 assert round(kl(right, placed), 3) == round(log(5 / 4) / 2, 3) == 0.112
 
-long, draft = (model([0.19], length=32, carry=0.9, level=level) for level in (0.0, 0.1))
+long, draft = (model([0.19], length=32, ar_coefficient=0.9, level=level) for level in (0.0, 0.1))
 lags = range(1, 13)
 made = {"the target, and cut at a rejection": autoregressive(long)}
 made |= {f"in place, γ = {gamma}": in_place(long, gamma) for gamma in (2, 4, 8)}
@@ -434,10 +441,10 @@ for decoder, (name, rate) in zip((Truncating(4), InPlace(4)), agree.items(), str
 # end up as zero.
 
 # %%
-code, ends = make_rule("cspd-reference"), noiseless_end(affine(4, 0.8, 0.5))
+code, ends = make_rule("cspd-reference"), noiseless_end(affine_chain(4, 0.8, 0.5))
 found = {}
-for name, draft in (("means 0.3 higher", affine(4, 0.8, 0.5, 0.3)), ("sd 0.6", affine(4, 0.8, 0.6))):
-    law, far = distances(ends, noiseless_end(draft), NOWHERE, code, 100)
+for name, draft in (("means 0.3 higher", affine_chain(4, 0.8, 0.5, 0.3)), ("sd 0.6", affine_chain(4, 0.8, 0.6))):
+    law, far = distances(ends, noiseless_end(draft), UNCONDITIONAL, code, 100)
     found[name] = {"kept": law.kept, "zero": law.unfinished, "TV": far.tv}
 found = pd.DataFrame(found).T
 assert found.loc["means 0.3 higher"].round(3).tolist() == [0.999, 0.0, 0.47]

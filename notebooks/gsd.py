@@ -45,8 +45,8 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
+from simlab import mutants
 from simlab.decoders import make_decoder
-from simlab.mutants import decoders as controls
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from theory.acceptance import alpha
@@ -140,7 +140,7 @@ def loses(make):
 
 
 assert smallest_violation(grouped_pairs, loses(lambda e: grouped(e[2])), **quick) is None
-assert smallest_violation(pairs, loses(lambda e: controls.RULES["ratio inverted"]), **quick) is not None
+assert smallest_violation(pairs, loses(lambda e: mutants.RULES["ratio inverted"]), **quick) is not None
 
 # %% [markdown]
 # ## 2. Algorithm 3's windows · `gsd.dynamic`
@@ -394,7 +394,7 @@ def excess(rule):
 
 assert excess(addition) <= 0
 assert excess(make_rule("amplify", k=5)) <= 0
-assert excess(controls.RULES["residual not renormalised"]) > 0
+assert excess(mutants.RULES["residual not renormalised"]) > 0
 
 # %% [markdown]
 # **TV does not know which tokens look alike.** Twelve tokens on a line, a target bump, and a draft that is shifted by

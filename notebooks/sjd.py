@@ -41,8 +41,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
+from simlab import mutants
 from simlab.decoders import make_decoder, run
-from simlab.mutants import decoders as controls
 from simlab.processes import TableProcess
 from simlab.randomness import Tape, explore
 from simlab.rules import make_rule
@@ -248,7 +248,7 @@ def draft_error(decoder, world, rule=speculative):
 
 assert all(draft_error(sjd(3, initial=initial), w) == 0 for initial in INITIALS for w in worlds)
 
-one_uniform = controls.WithRandomness(sjd(3), controls.OneUniform)
+one_uniform = mutants.WithRandomness(sjd(3), mutants.OneUniform)
 assert all(draft_error(one_uniform, w) > 0 for w in worlds)
 
 # %% [markdown]
@@ -267,7 +267,7 @@ assert all(draft_error(one_uniform, w) > 0 for w in worlds)
 # effect.
 
 # %%
-one_uniform = controls.WithRandomness(sjd(2), controls.OneUniform)
+one_uniform = mutants.WithRandomness(sjd(2), mutants.OneUniform)
 start = explore(lambda rows, randomness: one_uniform.init(two, randomness, len(rows)), [F(1)])
 drafts = [
     (tokens[:2], path.weight) for s, paths in start for tokens, path in zip(s.tokens.tolist(), paths, strict=True)
@@ -308,10 +308,10 @@ assert smallest is not None
 
 # %%
 by_hand = {
-    "tail kept, q relabelled": (controls.TailRelabelled(2), F(1, 72)),
-    "tail drawn anew, q stale": (controls.TailStale(2), F(1, 48)),
-    "greedy drafts, softmax q": (controls.GreedyDrafts(2), F(1, 72)),
-    "repeated neighbour, uniform q": (controls.NeighbourScoredUniform(2, "repeat-left"), F(5, 24)),
+    "tail kept, q relabelled": (mutants.TailRelabelled(2), F(1, 72)),
+    "tail drawn anew, q stale": (mutants.TailStale(2), F(1, 48)),
+    "greedy drafts, softmax q": (mutants.GreedyDrafts(2), F(1, 72)),
+    "repeated neighbour, uniform q": (mutants.NeighbourScoredUniform(2, "repeat-left"), F(5, 24)),
 }
 for wrong, expected in by_hand.values():
     assert deviation(wrong, two) == expected
@@ -325,12 +325,12 @@ for wrong, expected in by_hand.values():
 
 # %%
 variants = {"correct": (sjd(2), speculative)}
-variants |= {name: (wrong, speculative) for name, wrong in controls.sjd_decoders(2).items()}
-variants["greedy drafts, softmax q"] = controls.GreedyDrafts(2), speculative
+variants |= {name: (wrong, speculative) for name, wrong in mutants.sjd_decoders(2).items()}
+variants["greedy drafts, softmax q"] = mutants.GreedyDrafts(2), speculative
 variants |= {
-    f"{initial}, uniform q": (controls.NeighbourScoredUniform(2, initial), speculative) for initial in INITIALS[1:]
+    f"{initial}, uniform q": (mutants.NeighbourScoredUniform(2, initial), speculative) for initial in INITIALS[1:]
 }
-variants |= {name: (sjd(2), rule) for name, rule in controls.RULES.items()}
+variants |= {name: (sjd(2), rule) for name, rule in mutants.RULES.items()}
 
 off = {name: max(deviation(wrong, w, rule) for w in worlds) for name, (wrong, rule) in variants.items()}
 dishonest = {n for n, (wrong, rule) in variants.items() if max(draft_error(wrong, w, rule) for w in worlds) > 0}
@@ -481,7 +481,7 @@ def widened(p, q):
 
 assert smallest_violation(pairs, lambda e: widened(*e), seed=0, tries=40) is None
 p, q = (F(0), F(1, 3), F(2, 3)), (F(1), F(0), F(0))
-tempered = step_law(controls.ResidualTempered(), p, q)
+tempered = step_law(mutants.ResidualTempered(), p, q)
 assert tuple(tempered) == (0, F(1, 5), F(4, 5))
 assert tv(tempered, p) == F(2, 15)
 

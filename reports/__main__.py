@@ -10,18 +10,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from reports.data.runs import Unreadable
-from reports.pages import certificate as certify_page
-from reports.pages import judge as judge_page
-from reports.pages import report as page
-from reports.pages import self_test as certify_selftest_page
-from reports.site import site
+from reports.data.files import Unreadable
+from reports.pages import certificate, judge, report, self_test
+from reports.site.build import build as build_site
 
 PAGES: dict[str, tuple[str, Callable[[Path], Path]]] = {  # command: the file it writes, and who draws it
-    "verify": (page.SOURCE, page.build),
-    "judge": ("judge.json", judge_page.build),
-    "certify": (certify_page.SOURCE, certify_page.build),
-    "selftest": (certify_selftest_page.SOURCE, certify_selftest_page.build),
+    "verify": (report.SOURCE, report.build),
+    "judge": (judge.SOURCE, judge.build),
+    "certify": (certificate.SOURCE, certificate.build),
+    "selftest": (self_test.SOURCE, self_test.build),
 }
 USAGE = (
     "usage: python -m reports DIR [verify|judge|certify|selftest]  (DIR is what one of these wrote)\n"
@@ -66,7 +63,7 @@ def _pages(out: Path, wanted: list[str]) -> int:
 def _site(out: Path, runs: list[Path]) -> int:
     """Draw the whole site and say what is on it: 0, 1 where a result could not be read, 2 where there is none."""
     try:
-        built = site.build(out, runs)
+        built = build_site(out, runs)
     except FileNotFoundError as error:
         print(f"simlab: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2

@@ -7,7 +7,10 @@ an accelerator.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import chain
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -40,7 +43,7 @@ _ZERO_ONE = np.array([Fraction(0), Fraction(1)], dtype=object)
 
 def namespace(array: Array) -> Any:
     """The array-API namespace of ``array`` (NumPy for arrays of ``Fraction``)."""
-    return array_namespace(array)
+    return np if type(array) is np.ndarray else array_namespace(array)  # NumPy's own is several times as fast
 
 
 def is_exact(array: Array) -> bool:
@@ -177,6 +180,8 @@ def _total(rows: Array) -> Array:
 
 def normalised(weights: Array, fallback: Array) -> Array:
     """``weights`` scaled to sum to one on the last axis; ``fallback`` where they sum to nothing."""
+    if is_exact(weights):
+        return _each_row(_shares, weights, fallback)
     xp, weights = namespace(weights), wide(weights)
     mass = _total(weights)
     return xp.where(mass > 0, weights / xp.where(mass > 0, mass, number(1, weights)), fallback)
@@ -189,9 +194,11 @@ def wide(rows: Array) -> Array:
 
 def positive_part(p: Array, q: Array, fallback: Array | None = None) -> Array:
     """[p - q]+ before it is scaled: the positive part of p - q; ``fallback``, or else p, where it is empty."""
+    if is_exact(p):
+        return _each_row(_excess, p, q, p if fallback is None else fallback)
     p, q = wide(p), wide(q)
     xp = namespace(p)
-    return nonempty(xp.where(p > q, p - q, number(0, p)), p if fallback is None else wide(fallback))
+    return nonempty(xp.where(p > q, p - q, 0.0), p if fallback is None else wide(fallback))
 
 
 def nonempty(weights: Array, fallback: Array) -> Array:
@@ -202,8 +209,39 @@ def nonempty(weights: Array, fallback: Array) -> Array:
 
 def without(rows: Array, x: Any) -> Array:
     """``rows[..., V]`` without the tokens ``x[...]``, scaled up; all 0 where nothing is left."""
-    rest = namespace(rows).where(one_hot(asarray(x, rows), rows) > 0, number(0, rows), rows)
-    return normalised(rest, rest * 0)
+    taken = asarray(x, rows)[..., None] == indices(rows.shape[-1], rows)
+    rest = namespace(rows).where(taken, number(0, rows), rows)
+    return normalised(rest, full(tuple(rest.shape), 0, wide(rest)))
+
+
+# Exact rows. Enumerated branches have most of their rows in common, the very same objects: each is computed once.
+
+
+def _each_row(function: Callable[..., Sequence[Number]], *rows: np.ndarray) -> np.ndarray:
+    """``[..., V]``: what ``function`` makes of one row of each of the arrays."""
+    rows = np.broadcast_arrays(*rows)
+    found = np.empty_like(rows[0]).reshape(-1, rows[0].shape[-1])
+    known: dict[tuple[int, ...], Sequence[Number]] = {}
+    for k, given in enumerate(zip(*(r.reshape(found.shape).tolist() for r in rows), strict=True)):
+        same = tuple(map(id, chain(*given)))
+        if same not in known:
+            known[same] = function(*given)
+        found[k] = known[same]
+    return found.reshape(rows[0].shape)
+
+
+def _shares(weights: list[Fraction], fallback: list[Fraction]) -> Sequence[Number]:
+    """``weights`` as parts of their sum, over one common denominator."""
+    common = lcm(*(weight.denominator for weight in weights))
+    parts = [weight.numerator * (common // weight.denominator) for weight in weights]
+    whole = sum(parts)
+    return [Fraction(part, whole) for part in parts] if whole > 0 else fallback
+
+
+def _excess(p: list[Fraction], q: list[Fraction], fallback: list[Fraction]) -> Sequence[Number]:
+    """[p - q]+, or else ``fallback``."""
+    over = [x - y if x > y else Fraction(0) for x, y in zip(p, q, strict=True)]
+    return over if any(over) else fallback
 
 
 def splice(tokens: Array, start: Array, values: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from math import inf
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -44,7 +45,7 @@ def as_pmf(values: Any, what: str = "pmf") -> Array:
     if "float" not in str(rows.dtype) and not is_exact(rows):
         raise ValueError(f"{what} has dtype {rows.dtype}; expected real numbers")
     if is_exact(rows):
-        rows = np.vectorize(lambda v: _rational(v, what), otypes=[object])(rows)
+        rows = np.asarray(np.frompyfunc(partial(_rational, what), 1, 1)(rows), dtype=object)
     check_pmf(rows, what)
     return rows
 
@@ -58,7 +59,9 @@ def _from_numbers(values: Any, what: str) -> np.ndarray:
         raise ValueError(f"{what} is {values!r}; expected numbers in rows of one length") from None
 
 
-def _rational(value: Any, what: str) -> Fraction:
+def _rational(what: str, value: Any) -> Fraction:
+    if type(value) is Fraction:
+        return value
     if isinstance(value, Rational):
         return Fraction(value)
     if isinstance(value, Real) and np.isfinite(float(value)):

@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.arrays import Number
 from simlab.checks import as_metric, as_pair, check_at_least, check_number
-from theory.distances import ot, tv
+from theory.distances import pot, tv
 
 __all__ = [
     "alpha",
@@ -109,4 +109,4 @@ def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
         return 0.0
     # nothing that can stay moves: only what p has too much of, and q too; their sums may differ by rounding
     over, under = p - both, q - both
-    return float(ot.partial.partial_wasserstein2(over, under, cost, m=min(moved, over.sum(), under.sum())))
+    return float(pot().partial.partial_wasserstein2(over, under, cost, m=min(moved, over.sum(), under.sum())))

@@ -28,8 +28,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
+import scipy
 
 from simlab.arrays import Array, Number, is_exact, without
 from simlab.checks import as_pair, as_pmf, check_at_least, check_number
@@ -158,9 +157,9 @@ def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[fl
     place = {s: k for k, s in enumerate(sets)}
     rows = [place[s] for s, _ in pairs] + [len(sets) + y for _, y in pairs]
     columns = [*range(len(pairs))] * 2
-    matrix = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets) + len(p), len(pairs)))
+    matrix = scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sets) + len(p), len(pairs)))
     limits = np.array([float(mass) for mass in sets.values()] + list(p))
-    solved = linprog(-np.ones(len(pairs)), A_ub=matrix.toarray(), b_ub=limits)
+    solved = scipy.optimize.linprog(-np.ones(len(pairs)), A_ub=matrix.toarray(), b_ub=limits)
     if solved.x is None or solved.fun is None:
         raise ArithmeticError(f"the linear program of {len(pairs)} masses was not solved: {solved.message}")
     plan = {s: np.zeros(len(p)) for s in sets}

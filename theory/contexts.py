@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import entr
+import scipy
 
 from simlab.arrays import total, total_variation
 from simlab.checks import check_at_least
@@ -71,7 +70,7 @@ def likeliest(contexts: Contexts) -> Contexts:
 
 def entropies(contexts: Contexts) -> np.ndarray:
     """The entropy of each of the target's rows in bits, ``[n]``."""
-    return entr(contexts.p).sum(axis=1) / np.log(2)
+    return scipy.special.entr(contexts.p).sum(axis=1) / np.log(2)
 
 
 class Means(NamedTuple):
@@ -127,4 +126,4 @@ def _parameter(accepted: Callable[[float], float], wanted: float) -> float:
         raise ValueError(f"acceptance is {wanted!r}; expected {least:.6g} to {most:.6g}, what the rule can accept")
     if excess(0.0) >= -ROUNDING:
         return 0.0
-    return float(brentq(lambda parameter: excess(parameter) + ROUNDING, 0, high, xtol=1e-15))
+    return float(scipy.optimize.brentq(lambda parameter: excess(parameter) + ROUNDING, 0, high, xtol=1e-15))

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
-from scipy.special import rel_entr
+import scipy
 
 from simlab.arrays import is_exact, total_variation
 from simlab.checks import as_metric, as_pair, as_pmf
 
-for _backend in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):  # POT would import whatever is installed
-    os.environ.setdefault(f"POT_BACKEND_DISABLE_{_backend}", "1")
-import ot  # noqa: E402
-
-__all__ = ["aligned", "js", "kl", "tv", "wasserstein1", "wasserstein1_line"]
+__all__ = ["aligned", "js", "kl", "pot", "tv", "wasserstein1", "wasserstein1_line"]
 
 
 def tv(p: Any, q: Any) -> Any:
@@ -33,14 +31,16 @@ def tv(p: Any, q: Any) -> Any:
 def kl(p: Any, q: Any) -> Any:
     """KL(p || q) in nats; infinite where p has mass and q has none."""
     p, q = _floats(p, q)
-    return rel_entr(p, q).sum(axis=-1)
+    return scipy.special.rel_entr(p, q).sum(axis=-1)
 
 
 def js(p: Any, q: Any) -> Any:
     """The Jensen-Shannon divergence in nats (not its square root); at most log 2."""
     p, q = _floats(p, q)
     middle = (p + q) / 2
-    return np.maximum((rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=-1) / 2, 0.0)  # rounding may go below
+    return np.maximum(
+        (scipy.special.rel_entr(p, middle) + scipy.special.rel_entr(q, middle)).sum(axis=-1) / 2, 0.0
+    )  # rounding may go below
 
 
 def wasserstein1(p: Any, q: Any, metric: Any) -> Any:
@@ -52,23 +52,33 @@ def wasserstein1(p: Any, q: Any, metric: Any) -> Any:
     size = p.shape[-1]
     cost = as_metric(metric, "metric", size)
     flat = zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)
-    values = np.array([float(ot.emd2(a, b * (a.sum() / b.sum()), cost)) for a, b in flat])
+    values = np.array([float(pot().emd2(a, b * (a.sum() / b.sum()), cost)) for a, b in flat])
     return values.reshape(p.shape[:-1]) if p.ndim > 1 else float(values[0])
 
 
 def wasserstein1_line(p: Any, q: Any, values: Any) -> Any:
     """Wasserstein-1 of rows ``[..., V]`` on a line, ``values[V]`` being where the tokens stand; batched."""
     p, q = _floats(p, q)
-    size = p.shape[-1]
-    places = np.broadcast_to(np.asarray(values, dtype=np.float64)[:, None], (size, p.size // size))
-    weights = (np.ascontiguousarray(r.reshape(-1, size).T) for r in (p, q))
-    return ot.wasserstein_1d(places, places, *weights, p=1).reshape(p.shape[:-1])
+    places = np.asarray(values, dtype=np.float64)
+    order = np.argsort(places)
+    moved = abs(np.cumsum((p - q)[..., order], axis=-1))[..., :-1]  # past each place but the last
+    return moved @ np.diff(places[order])
 
 
 def aligned(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Two laws as pmfs over the outcomes of either."""
     outcomes = sorted(one.keys() | other.keys())
     return as_pmf([one.get(o, 0) for o in outcomes], "law"), as_pmf([other.get(o, 0) for o in outcomes], "law")
+
+
+@cache
+def pot() -> ModuleType:
+    """The library POT, imported at the first call: it and scikit-learn, on which it rests, take seconds."""
+    for backend in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):  # POT would import whatever is installed
+        os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
+    import ot
+
+    return ot
 
 
 def _floats(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.checks import as_metric, as_pair, check_at_least
-from theory.distances import ot
+from theory.distances import pot
 
 __all__ = ["Envelope", "nearest_envelope"]
 
@@ -58,6 +58,6 @@ def _moved(over: np.ndarray, under: np.ndarray, cost: np.ndarray, price: float) 
     """The mass that is worth moving at a price, and what moving it costs."""
     rows, columns = over > 0, under > 0
     total, part = over.sum(), cost[np.ix_(rows, columns)]
-    plan = ot.emd(over[rows] / total, under[columns] / under.sum(), np.minimum(part, price)) * total
+    plan = pot().emd(over[rows] / total, under[columns] / under.sum(), np.minimum(part, price)) * total
     worth = part < price
     return np.array([plan[worth].sum(), (plan * part)[worth].sum()])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
@@ -53,6 +53,36 @@ def smallest_violation(
     ``examples(vocabulary, largest)`` generates the examples of a level, of which ``tries`` are tried. What an
     example raises is raised.
     """
+    for level in levels:
+        known = (examples, level, seed, tries)
+        if known in _TRIED and not any(map(violates, _TRIED[known])):
+            continue
+        tried: dict[Example, None] = {}
+        try:
+            return _found(examples(*level), violates, seed, tries, tried)
+        except NoSuchExample:
+            _TRIED[known] = tuple(tried)
+    return None
+
+
+# What a search of a level tries where it finds nothing, which does not depend on what it looks for. Generating these
+# examples takes longer than most checks of them, so that searches share them.
+_TRIED: dict[Any, tuple[Any, ...]] = {}
+
+
+def _found(
+    examples: st.SearchStrategy[Example],
+    violates: Callable[[Example], bool],
+    seed: int,
+    tries: int,
+    tried: dict[Example, None],
+) -> Example:
+    """The smallest violation on one level; notes what it has ``tried``. Raises ``NoSuchExample`` if there is none."""
+
+    def noted(example: Example) -> bool:
+        tried[example] = None
+        return violates(example)
+
     quiet = settings(
         max_examples=tries,
         database=None,
@@ -60,12 +90,7 @@ def smallest_violation(
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
-    for vocabulary, largest in levels:
-        try:
-            return find(examples(vocabulary, largest), violates, settings=quiet, random=Random(seed))
-        except NoSuchExample:
-            continue
-    return None
+    return find(examples, noted, settings=quiet, random=Random(seed))
 
 
 def searched(levels: Sequence[tuple[int, int]] = LEVELS, tries: int = TRIES) -> str:

@@ -14,11 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
+import scipy
 
 from simlab.arrays import total_variation
-from theory.distances import ot
+from theory.distances import pot
 
 __all__ = ["Cells", "cells", "wasserstein1_exact", "wasserstein1_least", "wasserstein1_most", "wasserstein1_nearly"]
 
@@ -36,6 +35,8 @@ class Cells(NamedTuple):
 
 def cells(codebook: np.ndarray, count: int) -> Cells:
     """``count`` cells by k-means."""
+    from sklearn.cluster import KMeans
+
     labels = KMeans(count, n_init=1, max_iter=20, random_state=0).fit(codebook).labels_
     return Cells(labels, np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1]))
 
@@ -45,8 +46,8 @@ def wasserstein1_exact(law: np.ndarray, p: np.ndarray, codebook: np.ndarray) -> 
     much, little = _apart(law - p)
     if much is None or little is None:
         return 0.0
-    cost = cdist(codebook[much.tokens], codebook[little.tokens])
-    return much.total * float(ot.emd2(much.shares, little.shares, cost, numItermax=ITERATIONS))
+    cost = scipy.spatial.distance.cdist(codebook[much.tokens], codebook[little.tokens])
+    return much.total * float(pot().emd2(much.shares, little.shares, cost, numItermax=ITERATIONS))
 
 
 def wasserstein1_least(law: np.ndarray, p: np.ndarray, codebook: np.ndarray, landmarks: int = 1000) -> float:
@@ -55,9 +56,10 @@ def wasserstein1_least(law: np.ndarray, p: np.ndarray, codebook: np.ndarray, lan
     if much is None or little is None:
         return 0.0
     few, where = (_gathered(side, codebook, landmarks) for side in (much, little))
-    cost = cdist(codebook[few.tokens], codebook[where.tokens])
-    _, log = ot.emd2(few.shares, where.shares, cost, log=True, numItermax=ITERATIONS)
-    rising = (cdist(codebook, codebook[where.tokens]) - log["v"]).min(axis=1)  # by no more than distance
+    cost = scipy.spatial.distance.cdist(codebook[few.tokens], codebook[where.tokens])
+    _, log = pot().emd2(few.shares, where.shares, cost, log=True, numItermax=ITERATIONS)
+    away = scipy.spatial.distance.cdist(codebook, codebook[where.tokens])
+    rising = (away - log["v"]).min(axis=1)  # by no more than distance
     return max(0.0, float(rising @ (law - p)))
 
 
@@ -69,7 +71,7 @@ def wasserstein1_most(law: np.ndarray, p: np.ndarray, codebook: np.ndarray, with
         much, little = _apart(left[members])
         if much is None or little is None:
             continue
-        cost = cdist(codebook[members[much.tokens]], codebook[members[little.tokens]])
+        cost = scipy.spatial.distance.cdist(codebook[members[much.tokens]], codebook[members[little.tokens]])
         plan = _as_much_as_can(much.masses, little.masses, cost)
         spent += float((plan * cost).sum())
         left[members[much.tokens]] -= plan.sum(axis=1)
@@ -86,8 +88,8 @@ def wasserstein1_nearly(law: np.ndarray, p: np.ndarray, codebook: np.ndarray) ->
     if moved < NOTHING:
         return 0.0
     (sources, less), (goals, more) = (_largest(np.maximum(row, 0.0)) for row in (p - law, law - p))
-    cost = cdist(codebook[sources], codebook[goals])
-    return moved * float(ot.emd2(less, more, cost, numItermax=ITERATIONS))
+    cost = scipy.spatial.distance.cdist(codebook[sources], codebook[goals])
+    return moved * float(pot().emd2(less, more, cost, numItermax=ITERATIONS))
 
 
 # Parts ----------------------------------------------------------------------------------------------------------
@@ -127,7 +129,7 @@ def _apart(difference: np.ndarray) -> tuple[_Side | None, _Side | None]:
 def _gathered(side: _Side, codebook: np.ndarray, count: int) -> _Side:
     """The ``count`` tokens with most of the mass, the rest of it added to the nearest of them."""
     few = side.tokens[np.argsort(-side.masses, kind="stable")[:count]]
-    nearest = cdist(codebook[side.tokens], codebook[few]).argmin(axis=1)
+    nearest = scipy.spatial.distance.cdist(codebook[side.tokens], codebook[few]).argmin(axis=1)
     return _Side(few, np.bincount(nearest, side.masses, len(few)))
 
 
@@ -136,7 +138,7 @@ def _as_much_as_can(much: np.ndarray, little: np.ndarray, cost: np.ndarray) -> n
     over = much.sum() - little.sum()
     sources, sinks = np.append(much, max(-over, 0.0)), np.append(little, max(over, 0.0))
     padded = np.pad(cost, ((0, 1), (0, 1)))
-    plan = ot.emd(sources / sources.sum(), sinks / sinks.sum(), padded, numItermax=ITERATIONS)
+    plan = pot().emd(sources / sources.sum(), sinks / sinks.sum(), padded, numItermax=ITERATIONS)
     return sources.sum() * plan[:-1, :-1]
 
 
@@ -149,7 +151,9 @@ def _between(left: np.ndarray, codebook: np.ndarray, within: Cells) -> float:
         [_spread(sign * left, within.members[cell]) for cell in side.tokens] for sign, side in ((1, much), (-1, little))
     )
     starts, ends = (np.stack([s.shares @ codebook[s.tokens] for s in side]) for side in (sources, sinks))
-    plan = much.total * ot.emd(much.shares, little.shares, cdist(starts, ends), numItermax=ITERATIONS)
+    plan = much.total * pot().emd(
+        much.shares, little.shares, scipy.spatial.distance.cdist(starts, ends), numItermax=ITERATIONS
+    )
     return sum(
         plan[i, j] * float(sources[i].shares @ _costs(codebook, sources[i], sinks[j]) @ sinks[j].shares)
         for i, j in zip(*np.nonzero(plan), strict=True)
@@ -163,4 +167,4 @@ def _spread(left: np.ndarray, members: np.ndarray) -> _Side:
 
 
 def _costs(codebook: np.ndarray, one: _Side, other: _Side) -> np.ndarray:
-    return cdist(codebook[one.tokens], codebook[other.tokens])
+    return scipy.spatial.distance.cdist(codebook[one.tokens], codebook[other.tokens])

@@ -18,7 +18,7 @@ from experiments.bench.machine import cores
 from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import InPlace, Truncating
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm, learned_range, schedule
+from simlab.continuous.models.diffusion import ddpm_chain, learned_range, schedule
 from simlab.continuous.models.sequences import Pair, Tokens
 from simlab.continuous.rules import LastStep
 from simlab.randomness import Tape
@@ -40,9 +40,9 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("diagonal", lambda data, abar: ddpm(data, abar), False, 10.0, 1.8),
-    Kind("learned range", lambda data, abar: learned_range(ddpm(data, abar, "posterior"), abar, 0.5)),
-    Kind("dense", lambda data, abar: ddpm(data, abar), True),
+    Kind("diagonal", lambda data, abar: ddpm_chain(data, abar), False, 10.0, 1.8),
+    Kind("learned range", lambda data, abar: learned_range(ddpm_chain(data, abar, "posterior"), abar, 0.5)),
+    Kind("dense", lambda data, abar: ddpm_chain(data, abar), True),
 )
 
 
@@ -53,12 +53,12 @@ def make_pair(kind: Kind, steps: int = STEPS, size: int = SIZE, length: int = 1)
     if kind.dense:
         turn = np.linalg.qr(np.random.Generator(np.random.Philox(1)).standard_normal((size, size)))[0]
         data = (turn * data) @ turn.T
-    carry, level = np.array(0.5), np.array(2e-3)
+    ar_coefficient, level = np.array(0.5), np.array(2e-3)
 
     def build(covariance: np.ndarray) -> Chain:
         return kind.build(covariance, abar)
 
-    return Pair(Tokens(build, data, length, carry), Tokens(build, data, length, carry, level))
+    return Pair(Tokens(build, data, length, ar_coefficient), Tokens(build, data, length, ar_coefficient, level))
 
 
 def with_generator(tokens: Tokens, count: int, random: np.random.Generator) -> np.ndarray:
@@ -67,9 +67,9 @@ def with_generator(tokens: Tokens, count: int, random: np.random.Generator) -> n
     found = np.empty((count, tokens.length, tokens.dimension))
     previous = np.broadcast_to(tokens.first, shape)
     for n in range(tokens.length):
-        found[:, n] = previous = tokens.chain.walk(tokens.condition(previous), lambda t: random.standard_normal(shape))[
-            0
-        ]
+        found[:, n] = previous = tokens.chain.trajectory(
+            tokens.condition(previous), lambda t: random.standard_normal(shape)
+        )[0]
     return found
 
 

@@ -1,16 +1,22 @@
-"""``simlab bench``: what it prints, writes and returns."""
+"""``simlab bench``: measure how fast this machine is, as ratios."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.console import Console
-from rich.text import Text
+import typer
 
-from experiments.bench import BENCHMARKS, bench
-from experiments.cli.terminal import UsageError, check_copy, output, plain_table, progress_bar
-from experiments.results import write_json
+from experiments.cli.options import file_option
+from experiments.cli.terminal import (
+    UsageError,
+    check_copy,
+    error_output,
+    output,
+    plain_table,
+    print_text,
+    progress_bar,
+)
 
 METHOD = (
     "Ratios within this run. Contenders take turns; the fastest turn of each counts, because what else a machine does "
@@ -18,27 +24,34 @@ METHOD = (
 )
 
 
-def bench_command(names: list[str], quick: bool, copy: Path | None) -> int:
-    """Run the benchmarks ``names``, or all of them; returns the exit status.
+def bench_command(
+    quick: Annotated[bool, typer.Option("--quick", help="seconds instead: only to see whether it runs")] = False,
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="only this benchmark (repeatable)")] = None,
+    copy: Annotated[Path | None, file_option("--json", "write all times and ratios here")] = None,
+) -> int:
+    """Measure how fast this machine is, as ratios.
 
-    It is 1 where ``copy`` cannot be written once everything is measured, which is then printed none the less.
+    Verification, decoders, threads, how cost grows, and continuous tokens, each against what else could be used, in
+    turns within this run. A few minutes, on a machine that does nothing else.
     """
-    for name in names:
+    from experiments.bench import BENCHMARKS, bench
+    from experiments.results import write_json
+
+    for name in only or []:
         if name not in BENCHMARKS:
             raise UsageError(f"--only {name}: there is no such benchmark; expected one of {', '.join(BENCHMARKS)}")
     if copy is not None:
         check_copy("--json", copy)
     with progress_bar() as progress:
         bar = progress.add_task("starting", total=None)
-        chosen = [name for name in BENCHMARKS if name in names or not names]
+        chosen = [name for name in BENCHMARKS if not only or name in only]
         document = bench(chosen, quick, lambda what: progress.update(bar, description=what))
     _print(document)
     if copy is not None:
         try:
             write_json(copy, document)
         except OSError as error:
-            told = Text(f"{copy}: {error.strerror}; the numbers are above", style="red")
-            Console(stderr=True).print(told, soft_wrap=True)
+            print_text(error_output(), f"{copy}: {error.strerror}; the numbers are above", "red")
             return 1
     return 0
 
@@ -46,24 +59,18 @@ def bench_command(names: list[str], quick: bool, copy: Path | None) -> int:
 def _print(document: dict[str, Any]) -> None:
     console, machine = output(), document["machine"]
     cache = f"{machine['last_level_cache'] >> 20} MiB last-level cache ({machine['cache_known_from']})"
-    console.print(
-        f"{machine['processor']}, {machine['cores']} cores, {cache}", highlight=False, soft_wrap=True, markup=False
-    )
-    console.print(METHOD, highlight=False, soft_wrap=True)
+    print_text(console, f"{machine['processor']}, {machine['cores']} cores, {cache}")
+    print_text(console, METHOD)
     rows = [
-        (row["what"], f"{row['contender']} : {row['against']}", _value(row), _verdict(row))
+        (row["what"], f"{row['contender']} : {row['against']}", _format(row["value"], row["kind"]), _verdict(row))
         for row in document["ratios"]
     ]
     console.print(plain_table(console, ("what", "compared", "", "wanted"), rows))
     for note in document["notes"]:
-        console.print(Text(note, style="yellow"), soft_wrap=True)
+        print_text(console, note, "yellow")
 
 
-def _value(row: dict[str, Any]) -> str:
-    return _told(row["value"], row["kind"])
-
-
-def _told(value: float, kind: str) -> str:
+def _format(value: float, kind: str) -> str:
     if kind == "share":
         return f"{value:.0%}"
     return f"{value:.2f}" if kind == "exponent" else f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} x"
@@ -74,4 +81,4 @@ def _verdict(row: dict[str, Any]) -> str:
     if row["met"] is None:
         return ""
     bound = "at_least" if row["at_least"] is not None else "at_most"
-    return f"{bound.replace('_', ' ')} {_told(row[bound], row['kind'])}: {'met' if row['met'] else 'missed'}"
+    return f"{bound.replace('_', ' ')} {_format(row[bound], row['kind'])}: {'met' if row['met'] else 'missed'}"

@@ -1,53 +1,81 @@
-"""``simlab compare``: every method on one model at equal seeds, what it takes and what it gives."""
+"""``simlab compare``: every method on one model at equal seeds: its cost, its images, and whether it is lossless."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from experiments.cli.terminal import UsageError, check_writable, output, plain_table, progress_bar
-from experiments.models.compare import Asked, compare, table
-from experiments.models.grid import write_grid
-from experiments.models.methods import METHODS
-from experiments.models.session import Models, OutOfMemory, check_device, memory
-from experiments.results import write_arrays, write_json, write_table
-from simlab.models.process.sampling import Sampling
+import typer
+
+from experiments.cli.options import (
+    Batch,
+    Device,
+    Guidance,
+    Model,
+    Models,
+    Seed,
+    Temperature,
+    TopK,
+    TopP,
+    out_option,
+)
+from experiments.cli.terminal import UsageError, check_writable, output, plain_table, print_text, progress_bar
 
 FILES = ("compare.json", "compare.npz", "compare.parquet", "samples.png")
 LEAST = 10  # images: fewer say nothing of a distribution
+TIMED = (1, 16)  # images at a time
 
 
 def compare_command(
-    out: Path,
-    methods: str | None,
-    count: int,
-    timing: list[int] | None,
-    data: Path | None,
-    models: Path | None,
-    device: str,
-    seed: int,
-    batch: int,
-    **sampling: Any,
+    methods: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="which, as simlab generate names them; all by default")
+    ] = None,
+    count: Annotated[int, typer.Option(metavar="N", min=LEAST, help="images of each method")] = 100,
+    timing: Annotated[
+        list[int] | None,
+        typer.Option("--timing-batch", metavar="N", min=1, help="time so many images (default: 1 and 16)"),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere")
+    ] = None,
+    out: Annotated[Path, out_option()] = Path("out/compare"),
+    model: Model = "fashion",
+    models: Models = None,
+    guidance: Guidance = 1.0,
+    temperature: Temperature = 1.0,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    seed: Seed = 0,
+    device: Device = "cpu",
+    batch: Batch = 32,
 ) -> int:
-    """Compare ``methods``, all there are by default, and write what is found into ``out``; returns the exit status."""
-    batches = tuple(dict.fromkeys(timing or (1, 16)))
-    for option, value, least in (("--count", count, LEAST), ("--batch", batch, 1)):
-        _check(option, value, least)
-    for value in batches:
-        _check("--timing-batch", value, 1)
+    """Compare all methods on one model.
+
+    Draws the same images by every method, with the same random numbers, and writes what each takes (steps, accepted
+    lengths, time, memory) and what it gives (tests against the target's law, distances, accuracy, likelihood):
+    compare.json, compare.npz, compare.parquet and samples.png. Needs torch.
+    """
+    from experiments.models import session
+    from experiments.models.compare import Asked, compare, table
+    from experiments.models.grid import write_grid
+    from experiments.models.methods import METHODS
+    from experiments.results import write_arrays, write_json, write_table
+    from simlab.models.process.sampling import Sampling
+
+    batches = tuple(dict.fromkeys(timing or TIMED))
     check_writable("--out", out)
     try:
         names = tuple(METHODS) if methods is None else tuple(dict.fromkeys(methods.split(",")))
-        asked = Asked(names, count, batch, batches, seed, Sampling(**sampling), data)
-        loaded = Models(models, check_device(device))
+        asked = Asked(names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data)
+        loaded = session.Models(models, session.check_device(device))
         asked.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
-        with progress_bar() as progress, memory():
+        with progress_bar() as progress, session.memory():
             steps = 2 + len(names) * (2 + len(batches))
             bar = progress.add_task("starting", total=steps)
             found = compare(loaded, asked, lambda what: progress.update(bar, description=what, advance=1))
     except ValueError as error:
         raise UsageError(str(error)) from None
-    except OutOfMemory as error:
+    except session.OutOfMemory as error:
         raise UsageError(f"--batch {batch}: {error}; lower --batch or --timing-batch") from None
     write_json(out / "compare.json", found.document)
     write_arrays(out / "compare.npz", found.arrays)
@@ -58,11 +86,6 @@ def compare_command(
     return 0
 
 
-def _check(option: str, value: int, least: int) -> None:
-    if value < least:
-        raise UsageError(f"{option} {value}: expected a whole number >= {least}")
-
-
 def _print(document: dict[str, Any], out: Path) -> None:
     console = output()
     batches = [entry["batch"] for entry in document["methods"][0]["timing"]]
@@ -70,9 +93,8 @@ def _print(document: dict[str, Any], out: Path) -> None:
     rows = [_row(row) for row in document["methods"]]
     title = f"{document['n']} images a method, {document['device']}, seed {document['seed']}"
     console.print(plain_table(console, (*names, "Frechet", "is it the target's law"), rows, title), highlight=False)
-    console.print("Frechet: distance on features of simlab's classifier, to images of ar", highlight=False)
-    paths = "\n".join(f"{Path(name).suffix[1:]:<9}{out / name}" for name in FILES)
-    console.print(paths, highlight=False, soft_wrap=True, markup=False)
+    print_text(console, "Frechet: distance on features of simlab's classifier, to images of ar")
+    print_text(console, "\n".join(f"{Path(name).suffix[1:]:<9}{out / name}" for name in FILES))
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
@@ -92,11 +114,11 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _verdict(row: dict[str, Any]) -> str:
-    """Of the tests for a lossless method, of the distortion for a lossy one."""
+    """The outcome of the tests for a lossless method, the distortion for a lossy one."""
     if row["checks"] is not None:
         failed = [name for name, check in row["checks"].items() if not check["passes"]]
         ranks = row["checks"]["ranks"]["detects"]
-        seen = "nothing" if ranks is None else f"ranks TV {ranks:.3f} away"
-        return f"no: {', '.join(failed)}" if failed else f"not told apart ({seen} would be)"
+        detects = "nothing" if ranks is None else f"ranks TV {ranks:.3f} away"
+        return f"no: {', '.join(failed)}" if failed else f"no difference found ({detects} would be)"
     far = row["distortion"]
     return "lossy" if far is None else f"lossy: TV {far['tv']:.3f}, distance {far['wasserstein']:.3f} a token"

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import torch
-from rich.console import Console
+import typer
 
-from experiments.cli.terminal import UsageError, check_copy, output, plain_table, progress_bar
-from experiments.models.device import measure, plan_for
-from experiments.models.session import OutOfMemory, check_device, memory
-from experiments.results import write_json
+from experiments.cli.options import file_option
+from experiments.cli.terminal import (
+    UsageError,
+    check_copy,
+    error_output,
+    output,
+    plain_table,
+    print_text,
+    progress_bar,
+)
 
 
-def device_command(device: str, small: bool, out: Path) -> int:
-    """Measure and write ``out``; returns the exit status."""
+def device_command(
+    device: Annotated[str, typer.Option(metavar="NAME", help="cuda, or cpu with --small")] = "cuda",
+    small: Annotated[bool, typer.Option("--small", help="small sizes: only to see whether it runs")] = False,
+    out: Annotated[Path, file_option("--out", "where to write")] = Path("out/device.json"),
+) -> int:
+    """Measure what a step costs on a device.
+
+    Times the parts of a step over models of official size with random weights, verification over vocabularies of
+    thousands, and the cache, with warm-up and synchronised. Needs torch.
+    """
+    import torch
+
+    from experiments.models.device import measure, plan_for
+    from experiments.models.session import OutOfMemory, check_device, memory
+    from experiments.results import write_json
+
     try:
         check_device(device)
     except ValueError as error:
@@ -28,7 +47,7 @@ def device_command(device: str, small: bool, out: Path) -> int:
             bar = progress.add_task("device", total=None)
             found = measure(plan_for(device, small), lambda what: progress.update(bar, description=what))
     except OutOfMemory as error:
-        Console(stderr=True, highlight=False).print(f"simlab: --device {device}: {error}")
+        print_text(error_output(), f"simlab: --device {device}: {error}")
         return 1
     write_json(out, found)
     _print(found, out)
@@ -37,13 +56,15 @@ def device_command(device: str, small: bool, out: Path) -> int:
 
 def _print(found: dict[str, Any], out: Path) -> None:
     console = output()
-    console.print(f"{found['device']}, torch {found['versions']['torch']}", style="bold", highlight=False)
-    rows = [(model, part, *_told(entry)) for model, parts in found["breakdown"].items() for part, entry in _each(parts)]
+    print_text(console, f"{found['device']}, torch {found['versions']['torch']}", "bold")
+    rows = [
+        (model, part, *_times(entry)) for model, parts in found["breakdown"].items() for part, entry in _each(parts)
+    ]
     for entry in found["verification"]:
         name = f"{entry['decoder']}, V = {entry['vocabulary']}, L = {entry['window']}"
-        rows += [("verification", f"{name}, {way}", *_told(entry[way])) for way in ("eager", "graph", "compiled")]
+        rows += [("verification", f"{name}, {way}", *_times(entry[way])) for way in ("eager", "graph", "compiled")]
     console.print(plain_table(console, ("of", "part", "ms", "on the device", ""), rows))
-    console.print(f"written   {out}", highlight=False, soft_wrap=True)
+    print_text(console, f"written   {out}")
 
 
 def _each(parts: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -51,11 +72,11 @@ def _each(parts: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     if "not_measured" in parts:
         return [("", parts)]
     flat = {key: entry for key, entry in parts.items() if key not in ("sizes", "cache")}
-    moved = {f"cache: {key.replace('_', ' ')}": parts["cache"][key] for key in ("write", "move", "copy_of_all")}
-    return [*((key.replace("_", " "), entry) for key, entry in flat.items()), *moved.items()]
+    cache = {f"cache: {key.replace('_', ' ')}": parts["cache"][key] for key in ("write", "move", "copy_of_all")}
+    return [*((key.replace("_", " "), entry) for key, entry in flat.items()), *cache.items()]
 
 
-def _told(entry: dict[str, Any]) -> tuple[str, str, str]:
+def _times(entry: dict[str, Any]) -> tuple[str, str, str]:
     """The times of an entry and, where there are none, why."""
     if "not_measured" in entry:
         return "", "", f"not measured: {entry['not_measured']}"

@@ -1,25 +1,52 @@
-"""``simlab judge``: what it prints."""
+"""``simlab judge``: judge a verification rule of the user's own."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
-from rich.console import Console
-from rich.text import Text
+import typer
 
-from experiments.cli.terminal import UsageError, check_copy, check_writable, drawn, output, plain_table, progress_bar
-from experiments.judging.judge import judge
-from experiments.judging.load_object import bring
-from experiments.judging.measures import codebook
-from experiments.results import write_json
+from experiments.cli.options import file_option, out_option, seed_option
+from experiments.cli.terminal import (
+    UsageError,
+    check_copy,
+    check_writable,
+    drawn,
+    output,
+    plain_table,
+    print_text,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 COLOURS = {"lossless": "green", "lossy": "yellow", "breaks": "red", "passes": "green", "note": "cyan", "fails": "red"}
 
 
-def judge_command(spec: str, out: Path, seed: int, copy: Path | None) -> int:
-    """Judge the rule that ``spec`` names; returns the exit status."""
+def judge_command(
+    spec: Annotated[str, typer.Argument(metavar="MODULE:NAME", help="where the rule is", show_default=False)],
+    out: Annotated[Path, out_option()] = Path("out/judge"),
+    seed: Annotated[int, seed_option("of random rows and searches")] = 0,
+    copy: Annotated[Path | None, file_option("--json", "write judge.json here as well")] = None,
+) -> int:
+    """Judge a verification rule of your own.
+
+    Checks that the rule satisfies the contract, computes its output law, its acceptance and what that costs beside the
+    rules known here, searches for inputs where it goes wrong, and writes judge.json and judge.html.
+
+    A rule is accept(p, q, x), the probability of accepting x, and residual(p, q, x), the pmf to draw from once x is
+    rejected; p and q are float64 arrays [V], x is a token. NAME is an object with these two methods, a class or
+    function without arguments that makes one, a function of the argument codebook that makes one for any table
+    [V, dimensions], or a pair of functions; without it the module's own accept and residual are taken. The module may
+    be a file: path/to/file.py.
+    """
+    from experiments.judging.judge import judge
+    from experiments.judging.load_object import bring
+    from experiments.judging.measures import codebook
+    from experiments.results import write_json
+
     try:
         rule = bring(spec, lambda vocabulary: codebook(seed, vocabulary))
     except ValueError as error:
@@ -42,28 +69,32 @@ def judge_command(spec: str, out: Path, seed: int, copy: Path | None) -> int:
     _print(console, document, out)
     complete = drawn(out, "judge")
     if not complete:
-        console.print("the page could not be drawn; the results are saved", style="bold red")
-    console.print(
-        f"verdict  {out / 'judge.json'}\npage     {out / 'judge.html'}", highlight=False, soft_wrap=True, markup=False
-    )
+        print_text(console, "the page could not be drawn; the results are saved", "bold red")
+    print_text(console, f"verdict  {out / 'judge.json'}\npage     {out / 'judge.html'}")
     return 0 if complete and document["verdict"] != "breaks" else 1
 
 
 def _print(console: Console, document: dict[str, Any], out: Path) -> None:
+    import pandas as pd
+    from rich.text import Text
+
     verdict = document["verdict"]
     console.print(Text.assemble((verdict, f"bold {COLOURS[verdict]}"), f": {document['meaning']}"))
-    console.print(Text(document["summary"]), soft_wrap=True)
-    told = [(c, c["message"] or "") for c in document["contract"]]
-    rows = [(c["statement"], Text(c["outcome"], style=COLOURS[c["outcome"]]), message) for c, message in told]
+    print_text(console, document["summary"])
+    checks = document["contract"]
+    rows = [(c["statement"], Text(c["outcome"], style=COLOURS[c["outcome"]]), c["message"] or "") for c in checks]
     _section(console, ("contract", "", ""), rows)
     if verdict == "breaks":
         return
     rows = [
-        (one["looked_for"], Text("found" if one["found"] else "not found"), _told(one)) for one in document["searches"]
+        (search["looked_for"], Text("found" if search["found"] else "not found"), _example(search))
+        for search in document["searches"]
     ]
     _section(console, ("searches", "", "smallest input"), rows)
     console.print(Text(f"\n{document['behaves_like']['told']}"))
-    names = ("K candidates in turn", "kept", "lossless in turn", "lossless optimum", "TV spent", "frontier at that TV")
+    names = (
+        "K candidates in turn", "accepted", "lossless in turn", "lossless optimum", "TV spent", "frontier at that TV"
+    )  # fmt: skip
     keys = ("acceptance", "lossless", "optimum", "tv", "frontier")
     _section(
         console, names, [(str(k["candidates"]), *(f"{k[key]:.3f}" for key in keys)) for k in document["candidates"]]
@@ -72,7 +103,7 @@ def _print(console: Console, document: dict[str, Any], out: Path) -> None:
     _section(
         console,
         (f"on {document['map']['contexts']} contexts", "", "acceptance", "gained", "TV", "W1", "least W1"),
-        [_placed(row) for row in table.to_dict("records")],
+        [_map_row(row) for row in table.to_dict("records")],
     )
     console.print("each rule with the parameter that accepts most nearly as often; all are on the page\n", style="dim")
 
@@ -82,23 +113,22 @@ def _section(console: Console, names: tuple[str, ...], rows: list[tuple[Any, ...
     console.print(plain_table(console, names, rows))
 
 
-def _told(one: dict[str, Any]) -> str:
-    if not one["found"]:
-        return str(one["summary"])
-    told = one["example"] | one["example"].get("exact", {})
-    rows = (f"{name} = ({', '.join(map(_short, told[name]))})" for name in ("p", "q", "law"))
-    return ", ".join(rows) + f", acceptance {_short(told['acceptance'])}, TV {_short(told['tv'])}"
+def _example(search: dict[str, Any]) -> str:
+    """The smallest input that a search has found, and what the rule does there."""
+    if not search["found"]:
+        return str(search["summary"])
+    found = search["example"] | search["example"].get("exact", {})
+    rows = (f"{name} = ({', '.join(map(_short, found[name]))})" for name in ("p", "q", "law"))
+    return ", ".join(rows) + f", acceptance {_short(found['acceptance'])}, TV {_short(found['tv'])}"
 
 
 def _short(value: Any) -> str:
     return value if isinstance(value, str) else f"{value:.4g}"
 
 
-def _placed(row: dict[Any, Any]) -> tuple[Any, ...]:
-    style = "bold" if row["own"] else ""
-    cells = (
-        row["family"],
-        row["parameter"],
-        *(f"{row[name]:.3f}" for name in ("acceptance", "gained", "tv", "wasserstein", "least_wasserstein")),
-    )
-    return tuple(Text(cell, style=style) for cell in cells)
+def _map_row(row: dict[Any, Any]) -> tuple[Any, ...]:
+    from rich.text import Text
+
+    numbers = (row[name] for name in ("acceptance", "gained", "tv", "wasserstein", "least_wasserstein"))
+    cells = (row["family"], row["parameter"], *(f"{number:.3f}" for number in numbers))
+    return tuple(Text(cell, style="bold" if row["own"] else "") for cell in cells)

@@ -5,38 +5,59 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
+import typer
 
-from experiments.cli.terminal import UsageError, check_writable, output, progress_bar
-from experiments.measurements import large_vocabulary
-from experiments.results import write_table
+from experiments.cli.options import out_option
+from experiments.cli.terminal import UsageError, check_writable, output, print_text, progress_bar
 
-TABLES: dict[str, Callable[..., pd.DataFrame]] = {
-    "naive": large_vocabulary.naive,
-    "neighbours": partial(large_vocabulary.neighbours, distances=True),
-    "compounding": large_vocabulary.compounding,
-    "blocks": large_vocabulary.blocks,
-    "simulated_blocks": large_vocabulary.simulated_blocks,
-}
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def large_command(names: list[str], vocabulary: int, out: Path) -> int:
-    """Write ``out/large/NAME.parquet`` for the tables ``names``, or all of them; returns the exit status."""
-    for name in names:
-        if name not in TABLES:
-            raise UsageError(f"{name}: there is no such table; expected one of {', '.join(TABLES)}")
+def large_command(
+    table: Annotated[
+        list[str] | None, typer.Argument(metavar="TABLE", help="which tables; all by default", show_default=False)
+    ] = None,
+    vocabulary: Annotated[int, typer.Option(metavar="V", help="tokens")] = 1024,
+    out: Annotated[Path, out_option()] = Path("out"),
+) -> int:
+    """Measure rules over vocabularies of thousands.
+
+    Acceptance, TV and distance over a codebook of lossy rules, exact in each context, how they add up along sequences,
+    and tokens a block. Minutes a table; simlab report draws a page of them.
+    """
+    from experiments.results import write_table
+
+    measure = tables()
+    for name in table or []:
+        if name not in measure:
+            raise UsageError(f"{name}: there is no such table; expected one of {', '.join(measure)}")
     check_writable("--out", out)
-    chosen = [name for name in TABLES if name in names or not names]
+    chosen = [name for name in measure if not table or name in table]
     with progress_bar() as progress:
         bar = progress.add_task("starting", total=len(chosen))
         for name in chosen:
             progress.update(bar, description=name)
             path = out / "large" / f"{name}.parquet"
             try:
-                write_table(path, TABLES[name](vocabulary))
+                write_table(path, measure[name](vocabulary))
             except ValueError as error:
                 raise UsageError(f"--vocabulary {vocabulary}: {error}") from None
             progress.advance(bar)
-            output().print(f"table  {path}", highlight=False, soft_wrap=True, markup=False)
+            print_text(output(), f"table  {path}")
     return 0
+
+
+def tables() -> dict[str, Callable[[int], pd.DataFrame]]:
+    """What makes each table, for a vocabulary."""
+    from experiments.measurements import large_vocabulary
+
+    return {
+        "naive": large_vocabulary.naive,
+        "neighbours": partial(large_vocabulary.neighbours, distances=True),
+        "compounding": large_vocabulary.compounding,
+        "blocks": large_vocabulary.blocks,
+        "simulated_blocks": large_vocabulary.simulated_blocks,
+    }

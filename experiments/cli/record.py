@@ -3,63 +3,87 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
+import typer
 
-from experiments.cli.generate import check_counts
-from experiments.cli.terminal import UsageError, check_copy, output, progress_bar
-from experiments.models.methods import make_method, read_settings
-from experiments.models.record import record
-from experiments.models.recording import Recording, write_recording
-from experiments.models.session import Models, OutOfMemory, check_device, label_of, memory
-from simlab.models.adapters.fashion import CLASSES
-from simlab.models.process.sampling import Sampling
+from experiments.cli.options import (
+    Batch,
+    Device,
+    Guidance,
+    Label,
+    Model,
+    Models,
+    Seed,
+    Settings,
+    Temperature,
+    TopK,
+    TopP,
+    count_option,
+    file_option,
+)
+from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
+
+if TYPE_CHECKING:
+    from experiments.models.recording import Recording
 
 
 def record_command(
-    method: str,
-    label: str,
-    count: int,
-    calls: int,
-    out: Path,
-    settings: list[str],
-    models: Path | None,
-    device: str,
-    seed: int,
-    batch: int,
-    **sampling: Any,
+    method: Annotated[str, typer.Option(metavar="METHOD", help="as of simlab generate")] = "sjd",
+    label: Label = "all",
+    count: Annotated[int, count_option("--count", "images")] = 8,
+    calls: Annotated[int, count_option("--calls", "of each image, spread over it")] = 8,
+    out: Annotated[Path, file_option("--out", "where to write")] = Path("out/rows.npz"),
+    settings: Settings = None,
+    model: Model = "fashion",
+    models: Models = None,
+    guidance: Guidance = 1.0,
+    temperature: Temperature = 1.0,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    seed: Seed = 0,
+    device: Device = "cpu",
+    batch: Batch = 32,
 ) -> int:
-    """Record up to ``calls`` calls of each of ``count`` images in ``out``; returns the exit status."""
-    check_counts(count, batch)
-    if calls < 1:
-        raise UsageError(f"--calls {calls}: expected a whole number >= 1")
+    """Save the rows of a run of a model.
+
+    Draws images as simlab generate does, and saves what was verified: for every draft in a window the target's row, the
+    row declared for the draft, the token, and where it stood. simlab replay puts every rule through it. Needs torch.
+    """
+    from experiments.models import session
+    from experiments.models.methods import make_method, read_settings
+    from experiments.models.record import record
+    from experiments.models.recording import Recording, write_recording
+    from simlab.models.process.sampling import Sampling
+
     if out.suffix != ".npz":
         raise UsageError(f"--out {out}: expected a name that ends in .npz")
     check_copy("--out", out)
     try:
-        labels = np.arange(count) % len(CLASSES) if label == "all" else np.full(count, label_of(label))
-        loaded, rows = Models(models, check_device(device)), Sampling(**sampling)
+        labels = session.labels_of(label, count)
+        loaded = session.Models(models, session.check_device(device))
+        rows = Sampling(guidance, temperature, top_k, top_p)
         rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
-        made = make_method(method, loaded.codebook, read_settings(settings))
-        with progress_bar() as progress, memory():
+        made = make_method(method, loaded.codebook, read_settings(settings or []))
+        with progress_bar() as progress, session.memory():
             bar = progress.add_task(method, total=count)
             arrays = record(
                 loaded, made, labels, seed, rows, batch, calls, lambda done: progress.update(bar, completed=done)
             )
     except ValueError as error:
         raise UsageError(str(error)) from None
-    except OutOfMemory as error:
+    except session.OutOfMemory as error:
         raise UsageError(f"--batch {batch}: {error}; lower --batch or --calls") from None
     write_recording(out, arrays)
-    _print_recording(Recording(out), out)
+    print_text(output(), _summary(Recording(out), out))
     return 0
 
 
-def _print_recording(made: Recording, out: Path) -> None:
-    lost, console = made.manifest["rounding"], output()
-    told = f"{made.manifest['method']}  {len(made):,} drafts in {made.windows[-1] + 1} windows of "
-    told += f"{len(np.unique(made.image))} images, V = {made.vocabulary}\n"
-    told += f"rounding  TV {lost['mean_tv']:.1e}, at most {lost['max_tv']:.1e}\n"
-    told += f"rows      {out}, {out.stat().st_size / 1e6:.1f} MB"
-    console.print(told, highlight=False, soft_wrap=True, markup=False)
+def _summary(recording: Recording, out: Path) -> str:
+    manifest, images = recording.manifest, len(set(recording.image.tolist()))
+    return (
+        f"{manifest['method']}  {len(recording):,} drafts in {recording.windows[-1] + 1} windows of {images} images, "
+        f"V = {recording.vocabulary}\n"
+        f"rounding  TV {manifest['rounding']['mean_tv']:.1e}, at most {manifest['rounding']['max_tv']:.1e}\n"
+        f"rows      {out}, {out.stat().st_size / 1e6:.1f} MB"
+    )

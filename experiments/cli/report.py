@@ -6,18 +6,50 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
+import typer
+from typer.core import TyperCommand
+
+from experiments.cli.options import out_option
 from experiments.cli.terminal import UsageError, check_writable
 
 
-def report_command(out: Path, runs: Sequence[Path]) -> int:
-    """Draw the site of the results in ``out``, with the sweeps in ``runs``; returns the exit status.
+class SeveralRuns(TyperCommand):
+    """A command whose option ``--runs`` takes several values: ``--runs A B`` is ``--runs A --runs B``."""
 
-    Raises :class:`~experiments.cli.terminal.UsageError` for a folder that is not there.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, repeated("--runs", args))
+
+
+def repeated(option: str, arguments: Sequence[str]) -> list[str]:
+    """``arguments`` with ``option`` before each of its values."""
+    found: list[str] = []
+    current = ""  # the option that a value belongs to
+    for word in arguments:
+        if word.startswith("-"):
+            current = word.partition("=")[0]
+        elif current == option and found[-1] != option:
+            found.append(option)
+        found.append(word)
+    return found
+
+
+def report_command(
+    out: Annotated[Path, out_option("the results, and the site")] = Path("out"),
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR...", help="runs, or folders of runs (default: DIR/runs, DIR/sweeps)"),
+    ] = None,
+) -> int:
+    """Draw all pages again from saved results.
+
+    Draws the whole site without simulating anything: the claims, a page for each run, benchmarks, certificates, an
+    index, and every figure as PDF. What is missing is named with the command that makes it.
     """
-    for option, folder in (("--out", out), *(("--runs", folder) for folder in runs)):
+    for option, folder in (("--out", out), *(("--runs", folder) for folder in runs or [])):
         if not folder.is_dir():
             raise UsageError(f"{option} {folder}: there is no such folder; expected one with results")
     check_writable("--out", out)
-    command = [sys.executable, "-P", "-m", "reports", str(out), "site", *map(str, runs)]
+    command = [sys.executable, "-P", "-m", "reports", str(out), "site", *map(str, runs or [])]
     return subprocess.run(command, check=False).returncode

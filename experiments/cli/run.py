@@ -1,49 +1,82 @@
-"""``simlab run``: what it finds, prints and returns."""
+"""``simlab run``: run a sweep of simulations."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import joblib
-import pandas as pd
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.text import Text
+import typer
 
-from experiments.cli.terminal import UsageError, output, plain_table
-from experiments.sweeps import (
-    Busy,
-    Cell,
-    Done,
-    Failed,
-    Listener,
-    Lost,
-    Spec,
-    cells,
-    local,
-    read_spec,
-    run_sweep,
-    summary,
-)
-from experiments.sweeps.cluster import Unreachable, cluster
+from experiments.cli.terminal import UsageError, error_output, output, plain_table, print_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.progress import Progress
+
+    from experiments.sweeps import Cell, Done, Pool, Spec
 
 SHIPPED = Path(__file__).parents[1] / "specs"
-SHOWN = 40  # configurations in the summary
+MOST_ROWS = 40  # configurations in the summary
 WHOLE_RUN = 1e9  # seconds the estimate looks back: cells may be few and long
 
 
-def list_command() -> int:
+def run_command(
+    spec: Annotated[
+        str | None,
+        typer.Argument(metavar="SPEC", help="a TOML file, or the name of a spec that is listed", show_default=False),
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="list the specs that come with simlab")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="where to write (default: out/sweeps/NAME)")] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option(metavar="N", min=0, help="instead of the spec's (repeatable)")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", min=1, help="processes (default: one a core)")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="send the cells to the Dask cluster of this scheduler")
+    ] = None,
+) -> int:
+    """Run a sweep of simulations.
+
+    Simulates every process x decoder x rule x seed of a spec, in cells of a few seconds. Finished cells are saved: a
+    run that was interrupted or killed goes on where it was when the same command is given again, and ends with the same
+    table.
+    """
+    if listing == (spec is not None):
+        raise UsageError("run: expected a SPEC or --list, and not both")
+    if workers is not None and scheduler is not None:
+        raise UsageError("run: expected --workers or --scheduler, and not both")
+    if spec is None:
+        return _list()
+    return _run(find_spec(spec), out, seed or [], workers, scheduler)
+
+
+def _list() -> int:
     """Print the specs that come with simlab."""
+    from experiments.sweeps import read_spec
+
     console = output()
     rows = [(path.stem, read_spec(path).title) for path in sorted(SHIPPED.glob("*.toml"))]
     console.print(plain_table(console, ("spec", "title"), rows), highlight=False)
     return 0
 
 
-def run_command(given: str, out: Path | None, seeds: list[int], workers: int | None, scheduler: str | None) -> int:
-    """Run the spec that ``given`` names; returns the exit status."""
-    path = find_spec(given)
+def find_spec(name: str) -> Path:
+    """The file of this name, or the spec of this name that comes with simlab."""
+    path = Path(name)
+    shipped = SHIPPED / f"{name}.toml"
+    if path.is_file() or (path.suffix and not shipped.is_file()):
+        return path
+    if "/" in name or not shipped.is_file():
+        known = ", ".join(sorted(spec.stem for spec in SHIPPED.glob("*.toml")))
+        raise UsageError(f"there is no spec {name!r}; expected a file, or one of {known}")
+    return shipped
+
+
+def _run(path: Path, out: Path | None, seeds: list[int], workers: int | None, scheduler: str | None) -> int:
+    from experiments.sweeps import Busy, Failed, Lost, cells, read_spec, run_sweep
+    from experiments.sweeps.cluster import Unreachable
+
     try:
         spec = read_spec(path)
         spec = spec.with_seeds(seeds) if seeds else spec
@@ -56,57 +89,51 @@ def run_command(given: str, out: Path | None, seeds: list[int], workers: int | N
     out = out or Path("out/sweeps") / spec.name
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out}: is a file; expected a folder")
-    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
-        done = _run(spec, work, out, workers, scheduler)
+        with _pool(workers, scheduler) as pool, _bar() as progress:
+            done = run_sweep(spec, work, out, pool, _Display(progress))
     except Unreachable as error:
         raise UsageError(f"--scheduler {scheduler}: {error}") from None
     except Busy as error:
         raise UsageError(f"--out {out}: {error}") from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _stopped(errors, f"{where}{error.strerror or error}", out)
+        return _stopped(f"{where}{error.strerror or error}", out)
     except Lost as error:
-        return _stopped(errors, str(error), out)
+        return _stopped(str(error), out)
     except Failed as failed:
+        errors = error_output()
         for cell, reason in failed.failures:
-            errors.print(Text(f"{cell.told}: {reason.splitlines()[-1]}", style="red"))
-        errors.print(failed.failures[0][1], style="dim")
-        return _stopped(errors, str(failed), out)
+            print_text(errors, f"{cell.summary}: {reason.splitlines()[-1]}", "red")
+        print_text(errors, failed.failures[0][1], "dim")
+        return _stopped(str(failed), out)
     except KeyboardInterrupt:
-        return _stopped(errors, "interrupted", out, status=130)
+        return _stopped("interrupted", out, status=130)
     _print(spec, done, out)
     return 0
 
 
-def find_spec(given: str) -> Path:
-    """The file ``given`` names, or the spec of that name that comes with simlab."""
-    path = Path(given)
-    shipped = SHIPPED / f"{given}.toml"
-    if path.is_file() or (path.suffix and not shipped.is_file()):
-        return path
-    if "/" in given or not shipped.is_file():
-        known = ", ".join(sorted(spec.stem for spec in SHIPPED.glob("*.toml")))
-        raise UsageError(f"there is no spec {given!r}; expected a file, or one of {known}")
-    return shipped
+def _pool(workers: int | None, scheduler: str | None) -> AbstractContextManager[Pool]:
+    import joblib
 
+    from experiments.sweeps import local
+    from experiments.sweeps.cluster import cluster
 
-def _run(spec: Spec, work: list[Cell], out: Path, workers: int | None, scheduler: str | None) -> Done:
-    where = nullcontext(local(workers or joblib.cpu_count())) if scheduler is None else cluster(scheduler)
-    with where as pool, _bar() as progress:
-        return run_sweep(spec, work, out, pool, _Told(progress))
+    return nullcontext(local(workers or joblib.cpu_count())) if scheduler is None else cluster(scheduler)
 
 
 def _bar() -> Progress:
     """A bar with the time that is left, on the terminal; nothing where there is none."""
-    console = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = error_output()
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     disable = not console.is_terminal
     return Progress(*columns, console=console, transient=True, disable=disable, speed_estimate_period=WHOLE_RUN)
 
 
-class _Told(Listener):
-    """Notes above the bar; the bar runs in units of work, the text in cells."""
+class _Display:
+    """The :class:`~experiments.sweeps.Listener` of the terminal: notes above a bar, which runs in units of work."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -127,26 +154,32 @@ class _Told(Listener):
         return f"{self.done}/{self.all} cells"
 
 
-def _stopped(errors: Console, reason: str, out: Path, status: int = 1) -> int:
-    errors.print(f"simlab: {reason}")
-    errors.print(f"simlab: finished cells are kept in {out / 'cells'}; the same command goes on from there")
+def _stopped(reason: str, out: Path, status: int = 1) -> int:
+    errors = error_output()
+    print_text(errors, f"simlab: {reason}")
+    print_text(errors, f"simlab: finished cells are saved in {out / 'cells'}; the same command goes on from there")
     return status
 
 
 def _print(spec: Spec, done: Done, out: Path) -> None:
+    from experiments.sweeps import summary
+
     console = output()
     each = summary(spec, done.table)
-    console.print(spec.title, style="bold", highlight=False, soft_wrap=True, markup=False)
+    print_text(console, spec.title, "bold")
     names = ("process", "decoder", "rule", "sequences", "tokens/call ± s.e.", "pooled")
-    console.print(plain_table(console, names, [_row(row) for _, row in each.head(SHOWN).iterrows()]))
-    if len(each) > SHOWN:
-        console.print(f"... and {len(each) - SHOWN} more in the table", highlight=False)
-    paths = f"cells     {done.computed} computed, {done.kept} kept\n"
-    paths += f"table     {out / 'table.parquet'}\nmanifest  {out / 'manifest.json'}"
-    console.print(paths, highlight=False, soft_wrap=True, markup=False)
+    console.print(plain_table(console, names, [_row(row) for _, row in each.head(MOST_ROWS).iterrows()]))
+    if len(each) > MOST_ROWS:
+        print_text(console, f"... and {len(each) - MOST_ROWS} more in the table")
+    print_text(
+        console,
+        f"cells     {done.computed} computed, {done.found} there already\n"
+        f"table     {out / 'table.parquet'}\n"
+        f"manifest  {out / 'manifest.json'}",
+    )
 
 
 def _row(row: pd.Series) -> tuple[str, ...]:
-    error = "" if pd.isna(row["error"]) else f" ± {row['error']:.4f}"
+    error = "" if row["error"] != row["error"] else f" ± {row['error']:.4f}"
     mean, pooled = f"{row['mean']:.4f}{error}", f"{row['pooled']:.4f}"
     return row["process"], row["decoder"], row["rule"], str(row["sequences"]), mean, pooled

@@ -1,41 +1,27 @@
-"""What the commands share at the terminal: usage errors, progress, tables that fit."""
+"""Terminal output of the commands: usage errors, progress bars, tables that fit the window.
+
+Rich is imported where it is used: ``simlab --help`` does without.
+"""
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from textwrap import shorten
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+    from rich.text import Text
 
 
 class UsageError(Exception):
-    """Wrong usage that only shows when the arguments are looked at."""
-
-
-def seed(text: str) -> int:
-    """A seed from the command line."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value < 1 << 32:
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed; expected a whole number from 0 to 2^32 - 1")
-    return value
-
-
-def workers(text: str) -> int:
-    """A number of processes from the command line."""
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; expected a whole number >= 1")
-    return int(text)
+    """Wrong usage that only shows when a command has started."""
 
 
 def check_copy(option: str, path: Path) -> None:
@@ -56,25 +42,44 @@ def check_writable(option: str, folder: Path) -> None:
 
 
 def progress_bar() -> Progress:
-    """A bar on the terminal; nothing where there is none."""
-    console = Console(stderr=True)
+    """A progress bar on the terminal; nothing where there is none."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = TextColumn("{task.description:<34.34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    console = error_output()
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def output() -> Console:
     """Where results are printed."""
+    from rich.console import Console
+
     return Console() if sys.stdout.isatty() else Console(width=150)
+
+
+def error_output() -> Console:
+    """Where progress, notes and errors are printed, as they are."""
+    from rich.console import Console
+
+    return Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+
+
+def print_text(console: Console, text: str, style: str = "") -> None:
+    """Print ``text`` as it is: without markup, highlighting or wrapping."""
+    console.print(text, style=style, highlight=False, soft_wrap=True, markup=False)
 
 
 def plain_table(
     console: Console, names: Sequence[str], rows: Sequence[Sequence[str | Text]], title: str | None = None
 ) -> Table:
     """A table without lines; the last column is cut so that every row fits on one line."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for name in names:
         table.add_column(name)
-    used = sum(max(len(row[k]) for row in rows) + 2 for k in range(len(names) - 1))
+    used = sum(max(len(name), *(len(row[k]) for row in rows)) + 2 for k, name in enumerate(names[:-1]))
     for *first, last in rows:
         cut = shorten(str(last), max(20, console.width - used), placeholder=" …")
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in (*first, cut)))

@@ -3,24 +3,52 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import torch
-from rich.console import Console
+import typer
 
-from experiments.cli.terminal import UsageError, check_writable, output, progress_bar
-from experiments.models.session import OutOfMemory, check_device, memory
-from experiments.training.commands import Asked, plan_for, state, train_model
+from experiments.cli.options import out_option, seed_option
+from experiments.cli.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
 
 
-def train_command(model: str, out: Path, data: Path | None, device: str, **plan: Any) -> int:
-    """Train ``model``, by its plan but for what is given of ``plan``; returns the exit status."""
+def train_command(
+    model: Annotated[
+        Literal["tokenizer", "classifier", "target", "draft", "head"],
+        typer.Argument(help="which", show_default=False),
+    ],
+    out: Annotated[Path, out_option("models")] = Path("out/models"),
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="the four files (default: Debian's package, or a download)")
+    ] = None,
+    device: Annotated[str, typer.Option(metavar="NAME", help="cpu or cuda")] = "cpu",
+    precision: Annotated[
+        Literal["float32", "bfloat16"] | None, typer.Option(help="of the products (default: float32)")
+    ] = None,
+    compiled: Annotated[bool | None, typer.Option("--compile", help="compile the model, by torch")] = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", help="instead of the plan's")] = None,
+    batch: Annotated[int | None, typer.Option(metavar="N", help="examples a step, instead of the plan's")] = None,
+    rate: Annotated[float | None, typer.Option(metavar="R", help="of learning, instead of the plan's")] = None,
+    seed: Annotated[int | None, seed_option("of weights, order and noise (default: 0)")] = None,
+) -> int:
+    """Train a small image model.
+
+    One of the models that come with simlab, on Fashion-MNIST: the tokenizer first, then what is built on it. Killed at
+    any instant, the same command goes on from the last saved state. Needs torch.
+    """
+    import torch
+
+    from experiments.models.session import OutOfMemory, check_device, memory
+    from experiments.training.commands import Asked, plan_for, state, train_model
+
     check_writable("--out", out)
+    plan = {
+        "precision": precision, "compiled": compiled, "steps": steps, "batch": batch, "rate": rate, "seed": seed
+    }  # fmt: skip
     try:
         where, command = torch.device(check_device(device)), _command(model, device, plan)
         asked = Asked(model, out, plan_for(model, **plan), data, where, command)
         if state(asked).is_file():
-            Console(stderr=True, highlight=False).print(f"simlab: going on from {state(asked)}")
+            print_text(error_output(), f"simlab: going on from {state(asked)}")
         with progress_bar() as progress, memory():
             bar = progress.add_task(model, total=asked.plan.steps)
             record = train_model(
@@ -31,12 +59,12 @@ def train_command(model: str, out: Path, data: Path | None, device: str, **plan:
     except OutOfMemory as error:
         raise UsageError(f"{error}; lower --batch") from None
     except KeyboardInterrupt:
-        Console(stderr=True, highlight=False).print("simlab: interrupted; the same command goes on from the last save")
+        print_text(error_output(), "simlab: interrupted; the same command goes on from the last save")
         return 130
     console = output()
-    told = "  ".join(f"{name} {value:.4g}" for name, value in record["metrics"].items())
-    console.print(f"{model}  {record['parameters']:,} numbers, {record['seconds']:.0f} s", highlight=False)
-    console.print(f"held out  {told}\nmodel     {out / f'{model}.safetensors'}", highlight=False, soft_wrap=True)
+    metrics = "  ".join(f"{name} {value:.4g}" for name, value in record["metrics"].items())
+    print_text(console, f"{model}  {record['parameters']:,} numbers, {record['seconds']:.0f} s")
+    print_text(console, f"held out  {metrics}\nmodel     {out / f'{model}.safetensors'}")
     return 0
 
 

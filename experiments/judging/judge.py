@@ -24,7 +24,7 @@ from hypothesis.configuration import set_hypothesis_home_dir
 
 from experiments.judging.measures import VOCABULARY, Placed, placed, several
 from experiments.results import versions, write_json, write_table
-from theory.claims.base import fmt, fmt_row, numbers
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.judge.contract import SMALL, Check, Fault, Pair, contract, families, floats, reason
 from theory.judge.rule_matching import Likeness, likeness
 from theory.judge.searches import NARROW, WIDE, Judged, Searched, Step, step_tolerance

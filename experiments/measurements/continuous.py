@@ -8,6 +8,7 @@ dimensions, whose kernels and mismatch are known: x_{t-1} = slope x_t + offset +
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import inf, sqrt
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from simlab.checks import check_at_least
-from simlab.continuous import InPlace, Truncating, affine, make_pair
+from simlab.continuous import InPlace, Pair, Truncating, affine_chain, ddpm, schedule
 from simlab.continuous.compiled import simulate
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import noiseless_end
@@ -23,8 +24,8 @@ from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, Var
 from simlab.randomness import Tape
 from theory.acceptance import speedup
 from theory.claims.published.cspd import alpha_needed, best_cost
-from theory.continuous.example_processes import NOWHERE
-from theory.continuous.gaussian_overlap import kept_by_last_step, spent_over
+from theory.continuous.example_processes import UNCONDITIONAL
+from theory.continuous.gaussian_overlap import cost_over_gap, last_step_acceptance
 from theory.continuous.isotropic import kept, overlap
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import Law, distances, marginal_tv, target_law, tv_from_target
@@ -42,7 +43,7 @@ Record = dict[str, Any]
 
 def chain(slope: Any = SLOPE, sd: Any = SD, offset: Any = 0.0) -> Chain:
     """A model on the line, the target if nothing is said."""
-    return affine(STEPS, slope, sd, offset)
+    return affine_chain(STEPS, slope, sd, offset)
 
 
 def last_alone(last: float, others: float) -> np.ndarray:
@@ -76,7 +77,7 @@ def laws() -> pd.DataFrame:
     parts = []
     for pair, draft in DRAFTS.items():
         for rule, law, own, tv, error in _laws(target, draft):
-            density = target_law(own, NOWHERE[0], law.x)
+            density = target_law(own, UNCONDITIONAL[0], law.x)
             seen = np.abs(law.x) < SHOWN * sqrt(float(own.marginal(np.zeros((1, 1))).covariance[0, 0]))
             whole = {"kept": law.kept, "trials": law.trials, "unfinished": law.unfinished, "tv": tv, "tv_error": error}
             told = {"pair": pair, "sigma": float(np.exp(log_sigma(target, draft))), "rule": rule}
@@ -88,13 +89,13 @@ def laws() -> pd.DataFrame:
 def _laws(target: Chain, draft: Chain) -> Iterator[tuple[str, Law, Chain, float, float]]:
     """Each rule, its law, the target it is for, their TV, and the error of that."""
     for name, rule in RULES.items():
-        law, far = distances(target, draft, NOWHERE, rule, LIMIT)
+        law, far = distances(target, draft, UNCONDITIONAL, rule, LIMIT)
         yield name, law, target, far.tv, far.tv_error
-    fine, rough = (two_path_law(target, draft, NOWHERE, LIMIT, nodes, POINTS) for nodes in (36, 18))
-    tv = [tv_from_target(law, target, NOWHERE) for law in (fine, rough)]
+    fine, rough = (two_path_law(target, draft, UNCONDITIONAL, LIMIT, nodes, POINTS) for nodes in (36, 18))
+    tv = [tv_from_target(law, target, UNCONDITIONAL) for law in (fine, rough)]
     yield TWO_PATH, fine, target, tv[0], abs(tv[0] - tv[1])
     ends = noiseless_end(target), noiseless_end(draft)
-    law, far = distances(*ends, NOWHERE, ReferenceCode(), LIMIT)
+    law, far = distances(*ends, UNCONDITIONAL, ReferenceCode(), LIMIT)
     yield CODE, law, ends[0], far.tv, far.tv_error
 
 
@@ -135,10 +136,10 @@ def acceptance() -> pd.DataFrame:
             draft = mismatch.draft(float(gap))
             row: Record = {"mismatch": mismatch.told, "gap": float(gap)}
             for name, aligned in (("shared", True), ("own", False)):
-                spread = float(last_means(target, draft, NOWHERE, aligned).gap[1][0, 0])
-                row |= {name: kept_by_last_step(target, draft, NOWHERE, aligned)}
+                spread = float(last_means(target, draft, UNCONDITIONAL, aligned).gap[1][0, 0])
+                row |= {name: last_step_acceptance(target, draft, UNCONDITIONAL, aligned)}
                 row |= {f"spread_{name}": sqrt(max(spread, 0.0)) / SD}
-            table.append({**row, "most": marginal_tv(target, draft, NOWHERE, Marginal())[1]})
+            table.append({**row, "most": marginal_tv(target, draft, UNCONDITIONAL, Marginal())[1]})
     return pd.DataFrame(table)
 
 
@@ -164,7 +165,9 @@ def dimensions() -> pd.DataFrame:
         for d in DIMENSIONS:
             row: Record = {"mismatch": told, "dimension": d}
             for name, aligned in (("shared", True), ("own", False)):
-                mean, variance = (float(part.ravel()[0]) for part in last_means(target, draft, NOWHERE, aligned).gap)
+                mean, variance = (
+                    float(part.ravel()[0]) for part in last_means(target, draft, UNCONDITIONAL, aligned).gap
+                )
                 row[name] = kept(d, abs(mean) * sqrt(d), variance if variance > 1e-14 else 0.0, SD)
             table.append({**row, "most": overlap(d, abs(means[0] - means[1]) * sqrt(d), *sds)})
     return pd.DataFrame(table)
@@ -187,12 +190,12 @@ def trials() -> pd.DataFrame:
     table = []
     for ratio in RATIOS:
         draft = chain(sd=float(ratio) * SD)
-        mean, covariance = last_means(target, draft, NOWHERE, aligned=True).gap
+        mean, covariance = last_means(target, draft, UNCONDITIONAL, aligned=True).gap
         gap = float(mean[0]), sqrt(max(float(covariance[0, 0]), 0.0))
         weight = log_sigma(target, draft)
         for name, weighted, limit in rules:
             own = weight if weighted else 0.0
-            fine, rough = (spent_over(*gap, own, SD, float(ratio) * SD, limit, panels) for panels in (144, 72))
+            fine, rough = (cost_over_gap(*gap, own, SD, float(ratio) * SD, limit, panels) for panels in (144, 72))
             lost = 1 - fine.kept
             table.append(
                 {
@@ -212,7 +215,7 @@ def trials() -> pd.DataFrame:
 
 # Sequences ------------------------------------------------------------------------------------------------------
 
-LENGTH, CARRY, GAMMAS = 32, 0.9, (2, 4, 8)
+LENGTH, AR_COEFFICIENT, GAMMAS = 32, 0.9, (2, 4, 8)
 SEQUENCES = 20_000
 
 
@@ -223,7 +226,9 @@ def sequences(seed: int = 0, count: int = SEQUENCES) -> pd.DataFrame:
     target's law of sequences from this one, nats), acceptance (in the runs). Correlations are means over places.
     """
     check_at_least("count", count, 2)
-    pair = make_pair("ddpm", dimension=1, steps=4, variance=1 - CARRY**2, length=LENGTH, carry=CARRY, shift=0.1)
+    abar = schedule("cosine", steps=4)
+    model = partial(ddpm, 1, abar, 1 - AR_COEFFICIENT**2, length=LENGTH, ar_coefficient=AR_COEFFICIENT)
+    pair = Pair(model(), model(level=0.1))
     target = autoregressive(pair.target)
     cases: list[tuple[str, Truncating | InPlace, SequenceLaw]] = [("cut at a rejection", Truncating(4), target)]
     cases += [("replaced in place", InPlace(gamma), in_place(pair.target, gamma)) for gamma in GAMMAS]

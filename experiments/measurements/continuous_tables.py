@@ -28,7 +28,7 @@ from theory.published.ledger import Ledger, Row, published
 
 CLOSE = 0.05  # what "number" allows
 TOKENS, START, LEVEL = 256, 0.05, 0.34  # of an image, and the acceptance at its first token and in the end
-CARRY = 0.15  # how much of a token the next one keeps, where blocks are replaced in place
+AR_COEFFICIENT = 0.15  # how much of a token the next one keeps, where blocks are replaced in place
 SEQUENCES, LENGTH = 400, 64
 
 Record = dict[str, Any]
@@ -119,12 +119,12 @@ def _lengths(ledger: Ledger, seed: int) -> Iterator[Record]:
     """Tables 1 and 7, Figure 8: the pair of Table 6 in sequences, cut at rejections and replaced in place."""
     first = {row.aligned: float(row.distance.value) for row in rates(ledger)[:2]}
     alone = even_pair(NEEDED, first[True], first[False])
-    pair = Pair(*(replace(model, length=LENGTH, carry=CARRY) for model in alone))
+    pair = Pair(*(replace(model, length=LENGTH, ar_coefficient=AR_COEFFICIENT) for model in alone))
     for kind, how in ((Truncating, "cut at the first rejection"), (InPlace, "replaced in place")):
         found = [_rate(kind(int(gamma)), pair, seed) for gamma in GAMMAS]
         (first_rate, first_error), (last_rate, last_error) = found[0], found[-1]
         falls = first_rate - last_rate > 5 * sqrt(first_error**2 + last_error**2)  # as all printed columns do
-        process = f"the pair of Table 6, each token {CARRY} of the one before, blocks {how}"
+        process = f"the pair of Table 6, each token {AR_COEFFICIENT} of the one before, blocks {how}"
         for gamma, (rate, error) in zip(GAMMAS, found, strict=True):
             for table in ("1", "7"):
                 row = ledger.one({"gamma": gamma}, paper="cspd", table=table, target="MAR-H", metric="alpha")

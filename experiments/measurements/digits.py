@@ -1,24 +1,25 @@
 """Every decoder x rule pair on a real model pair: scikit-learn's digits.
 
-Sequences are drawn on the tape, but nothing that can be computed is counted. For each draft a decoder looks at,
-the rows p and q it was judged by give the *exact* probability of keeping a draft there, the exact law of the
-token that comes out, and so the exact TV, KL and Wasserstein-1 (over grey levels) of that law to p; averages
-of these conditional expectations have far less spread than counts. Each of these laws is conditional on the past
-of a decoder's run, so by the chain rule, and because KL is convex, the expected sum of KL over a sequence bounds
-the KL of the whole sequence law from the target's. So does the sum of TV for TV. Means over sequences estimate
-these expectations. A sum of Wasserstein-1 bounds nothing; it says what single tokens add up to.
+Sequences are sampled, but what can be computed is not counted. For each draft that is verified, the rows p and q it is
+judged by give the *exact* probability of accepting a draft there, the exact law of the token that comes out, and so the
+exact TV, KL and Wasserstein-1 (over grey levels) of that law to p; averages of these conditional expectations have far
+less spread than counts. Each of these laws is conditional on the past of a decoder's run, so by the chain rule, and
+because KL is convex, the expected sum of KL over a sequence bounds the KL of the whole sequence law from the target's.
+So does the sum of TV for TV. Means over sequences estimate these expectations. A sum of Wasserstein-1 bounds nothing;
+it says what single tokens add up to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from simlab.arrays import Array, slots
-from simlab.decoders import Decoder, Info, make_decoder, run
+from simlab.arrays import Array, at
+from simlab.decoders import Decoder, make_decoder
+from simlab.decoders.compiled import Simulation, simulate
+from simlab.processes import Process
 from simlab.processes.digits import DigitsPair
 from simlab.randomness import Tape
 from simlab.rules import Rule, codebook_neighbours, make_rule
@@ -41,7 +42,8 @@ DECODERS: dict[str, Decoder] = {
         for initial in ("random", "repeat-left", "repeat-above", "sample-left", "sample-above")
     },
 }
-MAPPED = "sjd, repeat-above"  # whose contexts the frontier is computed on
+MAPPED = "sjd, repeat-above"  # whose contexts the map and the frontier are computed on
+MOST_MAPPED = 1500  # contexts
 RULELESS = ("autoregressive", "jacobi, fresh noise", "jacobi, fixed noise", "block verification")
 
 _groups = (LEVELS + 1) // 2  # 0 alone, then 1-2, 3-4, ..., 15-16
@@ -83,23 +85,11 @@ SWEEPS: dict[str, list[tuple[float, Rule]]] = {
 }
 
 
-class _Recorder(Rule):
-    """A rule that remembers the rows it was last asked about."""
-
-    def __init__(self, rule: Rule) -> None:
-        self.rule = rule
-        self.rows: tuple[Array, Array] | None = None
-
-    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        self.rows = p, q
-        return self.rule.accept_rows(p, q, x)
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return self.rule.weights_rows(p, q, x)
+EXPECTED = ["acceptance", "lossless", "tv", "kl", "wasserstein"]  # what is computed at each context
 
 
 class Contexts(NamedTuple):
-    """The drafts a run looked at: where, and by which rows."""
+    """The drafts a run has verified: where, and by which rows."""
 
     sequence: np.ndarray  # int[K]
     position: np.ndarray  # int[K]
@@ -107,129 +97,151 @@ class Contexts(NamedTuple):
     q: np.ndarray  # [K, V]
 
 
+NO_CONTEXTS = Contexts(*(np.empty(0, np.int64) for _ in range(2)), *(np.empty((0, len(LEVELS))) for _ in range(2)))
+
+
 class Measured(NamedTuple):
     """What :func:`measure` returns for one decoder."""
 
     pairs: list[dict[str, Any]]  # one row a rule
     compounding: pd.DataFrame  # rule, position, cumulative TV, KL and Wasserstein-1
-    map: pd.DataFrame  # rule, parameter: acceptance and distortion, all on one set of contexts
-    frontier: pd.DataFrame  # gained, wasserstein: the least there is on these contexts; empty but for `MAPPED`
+    map: pd.DataFrame  # rule, parameter: acceptance and distortion, all on one set of contexts; only for `MAPPED`
+    frontier: pd.DataFrame  # gained, wasserstein: the least there is on these contexts; only for `MAPPED`
     samples: dict[str, np.ndarray]  # rule -> uint8[sequences, 64]
 
 
-def decode(decoder: Decoder, rule: Rule, pair: DigitsPair, tape: Tape) -> tuple[Any, Contexts]:
-    """Run a decoder to the end and keep the rows of every draft it looked at."""
-    recorder, found = _Recorder(rule), []
+def measure(name: str, pair: DigitsPair, seed: int, sequences: int) -> Measured:
+    """Measure all rules with the decoder ``name``: ``sequences`` sequences each, all from one tape."""
+    decoder, tape = DECODERS[name], Tape(seed, sequences)
+    if name in RULELESS:
+        draft = pair.draft if decoder.needs_draft else None
+        runs = {"(none)": (simulate(decoder, pair.target, RULES["speculative"], tape, draft), NO_CONTEXTS)}
+    else:
+        runs = {label: decode(decoder, rule, pair, tape) for label, rule in RULES.items()}
+    pairs, curves = [], []
+    for label, (done, contexts) in runs.items():
+        exact = _expectations(RULES.get(label, RULES["speculative"]), contexts)
+        named = {"decoder": name, "rule": label}
+        pairs.append({**named, **_summary(done, exact, contexts, pair)})
+        curves.append(_compounding(exact, contexts, sequences, pair.target.length).assign(**named))
+    mapped = _thinned(runs["speculative"][1]) if name == MAPPED else None
+    return Measured(
+        pairs,
+        pd.concat(curves),
+        pd.DataFrame() if mapped is None else _map(mapped).assign(decoder=name),
+        pd.DataFrame() if mapped is None else _frontier(mapped).assign(decoder=name),
+        {label: done.tokens.astype(np.uint8) for label, (done, _) in runs.items()},
+    )
 
-    def watch(before: Any, after: Any, info: Info) -> None:
-        if recorder.rows is None:
-            return
-        p, q = recorder.rows
-        place = np.arange(p.shape[1])
-        # a draft is looked at if all before it were kept, up to the end of the sequence
-        looked = (place <= info.accepted[:, None]) & (before.length[:, None] + place < pair.target.length)
-        b, j = np.nonzero(looked)
-        found.append(Contexts(b, before.length[b] + j, p[b, j], q[b, j]))
 
-    draft = pair.draft if decoder.needs_draft else None
-    done = run(decoder, pair.target, recorder, tape, draft, watch)
-    if not found:
-        empty = np.empty((0, pair.target.vocabulary))
-        return done, Contexts(np.empty(0, np.int64), np.empty(0, np.int64), empty, empty)
+# Decoding ----------------------------------------------------------------------------------------------------------
+
+
+class _Recorder(Process):
+    """``process``, which remembers the rows it has given."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
+        self.uniform = process.uniform
+        self._given: list[Array] = []
+
+    def taken(self) -> Array:
+        """The rows ``[B, M, V]`` given since the last time, side by side."""
+        rows = np.concatenate(self._given, axis=1)
+        self._given.clear()
+        return rows
+
+    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
+        self._given.append(self.process.forward(tokens, start, count))
+        return self._given[-1]
+
+
+def decode(decoder: Decoder, rule: Rule, pair: DigitsPair, tape: Tape) -> tuple[Simulation, Contexts]:
+    """Sequences by a decoder that verifies its drafts by ``rule``, and the rows that each draft was verified by."""
+    target, draft = _Recorder(pair.target), _Recorder(pair.draft)
+    found = []
+
+    def watch(sequences: np.ndarray, before: Any, accepted: np.ndarray) -> None:
+        p, q = target.taken(), draft.taken() if decoder.needs_draft else before.q
+        place = np.arange(q.shape[1])
+        # a draft is verified if all before it were accepted, up to the end of the sequence
+        verified = (place <= accepted[:, None]) & (before.length[:, None] + place < pair.target.length)
+        b, j = np.nonzero(verified)
+        found.append(Contexts(sequences[b], before.length[b] + j, p[b, j], q[b, j]))
+
+    done = simulate(decoder, target, rule, tape, draft if decoder.needs_draft else None, watch=watch)
     return done, Contexts(*(np.concatenate(field) for field in zip(*found, strict=True)))
 
 
-def measure(name: str, pair: DigitsPair, seed: int, sequences: int) -> Measured:
-    """All rules with the decoder ``name``, ``sequences`` sequences each, all from one tape."""
-    decoder = DECODERS[name]
-    rules = {"(none)": RULES["speculative"]} if name in RULELESS else RULES
-    pairs, curves, samples = [], [], {}
-    bank: Contexts | None = None
-    for label, rule in rules.items():
-        done, contexts = decode(decoder, rule, pair, Tape(seed, sequences))
-        local = _local(rule, contexts)
-        pairs.append({"decoder": name, "rule": label, **_summary(done, local, contexts, pair)})
-        curves.append(_compounding(local, contexts, sequences, pair.target.length).assign(decoder=name, rule=label))
-        samples[label] = done.tokens.astype(np.uint8)
-        if label == "speculative":
-            bank = contexts
-    mapped = None if bank is None else _thinned(bank)
-    frontier = _frontier(mapped).assign(decoder=name) if mapped and name == MAPPED else pd.DataFrame()
-    return Measured(pairs, pd.concat(curves), _map(name, mapped), frontier, samples)
+# Measuring ---------------------------------------------------------------------------------------------------------
 
 
-def _local(rule: Rule, contexts: Contexts) -> pd.DataFrame:
-    """Exact conditional expectations at each context: what the rule keeps there and what comes out."""
+def _expectations(rule: Rule, contexts: Contexts) -> pd.DataFrame:
+    """Exact conditional expectations at each context: how probable acceptance is, and what is emitted."""
     p, q = contexts.p, contexts.q
-    law = step_law(rule, p, q) if len(p) else p
-    exact: dict[str, Callable[[], Any]] = {
-        "acceptance": lambda: acceptance(rule, p, q),
-        "lossless": lambda: 1 - tv(p, q),
-        "tv": lambda: tv(law, p),
-        "kl": lambda: kl(law, p),
-        "wasserstein": lambda: wasserstein1_line(law, p, LEVELS),
-    }
-    return pd.DataFrame({name: value() if len(p) else np.empty(0) for name, value in exact.items()})
+    if not len(p):
+        return pd.DataFrame(columns=EXPECTED, dtype=np.float64)
+    law = step_law(rule, p, q)
+    values = acceptance(rule, p, q), 1 - tv(p, q), tv(law, p), kl(law, p), wasserstein1_line(law, p, LEVELS)
+    return pd.DataFrame(dict(zip(EXPECTED, values, strict=True)))
 
 
-def _summary(done: Any, local: pd.DataFrame, contexts: Contexts, pair: DigitsPair) -> dict[str, float]:
-    """Means with their standard errors; ``bits`` is what the target pays for the samples, per pixel."""
+def _summary(done: Simulation, exact: pd.DataFrame, contexts: Contexts, pair: DigitsPair) -> dict[str, float]:
+    """Means with their standard errors; ``bits`` is -log2 p of the samples under the target, per pixel."""
     count = len(done.tokens)
     rows = pair.target.forward(done.tokens, np.zeros(count, np.int64), pair.target.length)
-    bits = -np.log2(slots(rows.reshape(-1, rows.shape[-1]), done.tokens.reshape(-1, 1))).reshape(count, -1).mean(axis=1)
-    compression = pair.target.length / done.steps
-    values = {"steps": done.steps, "compression": compression, "bits": bits}
+    values = {
+        "steps": done.steps,
+        "compression": pair.target.length / done.steps,
+        "bits": -np.log2(at(rows, done.tokens)).mean(axis=1),
+    }
     summary = {"sequences": float(count)}
     for name, value in values.items():
         summary |= {name: float(value.mean()), f"{name}_se": float(value.std(ddof=1) / np.sqrt(count))}
-    return summary | _pooled(local, contexts.sequence, count)
+    return summary | _pooled(exact, contexts.sequence, count)
 
 
-def _pooled(local: pd.DataFrame, sequence: np.ndarray, count: int) -> dict[str, float]:
-    """The mean of every column over all contexts, with its standard error from whole sequences.
+def _pooled(exact: pd.DataFrame, sequence: np.ndarray, count: int) -> dict[str, float]:
+    """The mean of every column over all contexts, with its standard error from whole sequences; NaN without contexts.
 
     Contexts of one sequence are not independent, sequences are: the mean is a ratio of two sums over sequences,
     and its error is that of the residuals of these.
     """
-    looks = np.bincount(sequence, minlength=count)
+    verified = np.bincount(sequence, minlength=count)
     pooled: dict[str, float] = {}
-    for name in map(str, local):
-        sums = np.bincount(sequence, weights=local[name], minlength=count)
-        mean = sums.sum() / looks.sum() if len(local) else np.nan
-        error = (
-            np.sqrt(((sums - mean * looks) ** 2).sum() / (count * (count - 1))) / looks.mean() if len(local) else np.nan
-        )
-        pooled |= {name: float(mean), f"{name}_se": float(error)}
+    for name in map(str, exact):
+        sums = np.bincount(sequence, weights=exact[name], minlength=count)
+        mean = sums.sum() / verified.sum() if len(exact) else np.nan
+        error = np.sqrt(((sums - mean * verified) ** 2).sum() / (count * (count - 1)))
+        pooled |= {name: float(mean), f"{name}_se": float(error / verified.mean()) if len(exact) else np.nan}
     return pooled
 
 
-def _compounding(local: pd.DataFrame, contexts: Contexts, sequences: int, length: int) -> pd.DataFrame:
+def _compounding(exact: pd.DataFrame, contexts: Contexts, sequences: int, length: int) -> pd.DataFrame:
     """Mean over sequences of the distortion of all tokens up to each position; a token no rule judged adds 0."""
     names = ["tv", "kl", "wasserstein"]
-    at_position = local[names].groupby(contexts.position).sum().reindex(range(length), fill_value=0.0) / sequences
+    at_position = exact[names].groupby(contexts.position).sum().reindex(range(length), fill_value=0.0) / sequences
     return at_position.cumsum().rename_axis("position").reset_index()
 
 
-def _thinned(bank: Contexts) -> Contexts:
-    """Evenly spread contexts of the lossless run, at most 1500 of them."""
-    every = slice(None, None, -(-len(bank.p) // 1500))
-    return Contexts(*(field[every] for field in bank))
+def _thinned(contexts: Contexts) -> Contexts:
+    """At most ``MOST_MAPPED`` of the contexts, evenly spread."""
+    every = slice(None, None, -(-len(contexts.p) // MOST_MAPPED))
+    return Contexts(*(field[every] for field in contexts))
 
 
-def _map(name: str, contexts: Contexts | None) -> pd.DataFrame:
+def _map(contexts: Contexts) -> pd.DataFrame:
     """Acceptance against distortion of every rule on the same contexts.
 
     One set of contexts for all rules: averages over different trajectories are not comparable.
     """
-    if contexts is None:
-        return pd.DataFrame()
     named = [(label, np.nan, rule) for label, rule in RULES.items()]
     swept = [(label, parameter, rule) for label, points in SWEEPS.items() for parameter, rule in points]
-    rows = [
-        {"decoder": name, "rule": label, "parameter": parameter, **_local(rule, contexts).mean().to_dict()}
+    return pd.DataFrame(
+        {"rule": label, "parameter": parameter, **_expectations(rule, contexts).mean().to_dict()}
         for label, parameter, rule in named + swept
-    ]
-    return pd.DataFrame(rows)
+    )
 
 
 def _frontier(contexts: Contexts) -> pd.DataFrame:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from simlab.decoders import Decoder, Info, make_decoder, run
+from simlab.decoders import Decoder, make_decoder
+from simlab.decoders.compiled import simulate
 from simlab.decoders.tree import tree
 from simlab.processes.digits import DigitsPair
 from simlab.randomness import Tape
@@ -120,15 +121,9 @@ def measure(initial: str, pair: DigitsPair, seed: int, sequences: int) -> Measur
 
 def decode(decoder: Decoder, pair: DigitsPair, tape: Tape) -> tuple[np.ndarray, np.ndarray]:
     """The calls each sequence took, ``[B]``, and how often a call committed 1, 2, ... tokens to it, ``[B, most]``."""
-    found: list[np.ndarray] = []
-
-    def watch(before: Any, after: Any, info: Info) -> None:
-        found.append(np.asarray(info.committed))  # 0 where a sequence was over
-
-    steps = run(decoder, pair.target, make_rule("speculative"), tape, watch=watch).steps
-    committed = np.stack(found, axis=1)
-    counts = np.stack([(committed == length).sum(axis=1) for length in range(1, committed.max() + 1)], axis=1)
-    return np.asarray(steps), counts
+    done = simulate(decoder, pair.target, make_rule("speculative"), tape)
+    lengths = range(1, done.committed.max() + 1)
+    return done.steps, np.stack([(done.committed == length).sum(axis=1) for length in lengths], axis=1)
 
 
 def _mean(name: str, values: np.ndarray) -> dict[str, float]:

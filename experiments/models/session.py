@@ -165,11 +165,16 @@ def pictures(models: Models, tokens: np.ndarray, batch: int) -> Tensor:
     return torch.cat([models.tokenizer.decode(part.to(models.device)).cpu() for part in parts])
 
 
-def label_of(name: str) -> int:
-    """The class called ``name``; raises ``ValueError`` for a name there is none of."""
+def labels_of(name: str, count: int) -> np.ndarray:
+    """``int[count]``: the class called ``name``, or every class in turn for "all".
+
+    Raises ``ValueError`` for a name there is none of.
+    """
+    if name == "all":
+        return np.arange(count) % len(CLASSES)
     if name not in CLASSES:
         raise ValueError(f"unknown label {name!r}; expected one of {', '.join(CLASSES)}, or all")
-    return CLASSES.index(name)
+    return np.full(count, CLASSES.index(name))
 
 
 def check_device(name: str) -> str:

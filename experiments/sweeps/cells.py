@@ -60,9 +60,9 @@ class Cell:
         return hashlib.sha256(f"{FORMAT} {canonical(self.content)}".encode()).hexdigest()[:32]
 
     @property
-    def told(self) -> str:
-        """The cell, to read."""
-        entries = " x ".join(entry.told for entry in (self.process, self.decoder, self.rule))
+    def summary(self) -> str:
+        """The cell in words."""
+        entries = " x ".join(entry.summary() for entry in (self.process, self.decoder, self.rule))
         return f"{entries}, seed {self.seed}, replicates {self.first} to {self.stop - 1}"
 
 

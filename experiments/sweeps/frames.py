@@ -25,9 +25,9 @@ def table(cells: Sequence[Cell], frames: Sequence[pd.DataFrame]) -> pd.DataFrame
     rows = [_configuration(cell) for cell in cells]
     counts = [len(frame) for frame in frames]
     names = sorted({name: None for row in rows for name in row}, key=_place)
-    told = pd.DataFrame({name: _column([row.get(name) for row in rows]) for name in names})
-    told = told.take(np.repeat(np.arange(len(rows)), counts)).reset_index(drop=True)
-    made = told.join(pd.concat(frames, ignore_index=True))
+    made = pd.DataFrame({name: _column([row.get(name) for row in rows]) for name in names})
+    made = made.take(np.repeat(np.arange(len(rows)), counts)).reset_index(drop=True)
+    made = made.join(pd.concat(frames, ignore_index=True))
     made.attrs = {}  # those of the cells
     return made
 
@@ -42,11 +42,11 @@ def summary(spec: Spec, made: pd.DataFrame) -> pd.DataFrame:
     shape = (len(spec.processes), len(spec.decoders) * len(spec.rules), each)
     ratio, tokens, steps = (made[name].to_numpy().reshape(shape) for name in ("compression", "tokens", "steps"))
     models = [model(process) for process in spec.processes]
-    pairs = [(decoder.told, rule.told) for decoder in spec.decoders for rule in spec.rules]
+    pairs = [(decoder.summary(), rule.summary()) for decoder in spec.decoders for rule in spec.rules]
     rows = []
     for one in dict.fromkeys(models):
         own = [k for k, other in enumerate(models) if other == one]
-        process = spec.processes[own[0]].told_without(IMAGE)
+        process = spec.processes[own[0]].summary(without=(IMAGE,))
         for k, (decoder, rule) in enumerate(pairs):
             mean, error = _mean(ratio[own, k])
             pooled = tokens[own, k].sum() / steps[own, k].sum()

@@ -16,7 +16,7 @@ import hashlib
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
@@ -28,8 +28,8 @@ from experiments.sweeps.spec import Spec, canonical
 from experiments.sweeps.store import Found, Store, locked
 
 
-class Listener:
-    """Who is told how a run goes on; this one does not listen."""
+class Listener(Protocol):
+    """Receives the progress of a run."""
 
     def begins(self, cells: int, work: int) -> None:
         """So many cells are to be computed."""
@@ -42,7 +42,7 @@ class Listener:
 
 
 class Failed(RuntimeError):
-    """Cells that failed, each with the reason; the others are finished and kept."""
+    """Cells that failed, each with the reason; the others are finished and saved."""
 
     def __init__(self, failures: list[tuple[Cell, Failure]]) -> None:
         super().__init__(f"{len(failures)} cells failed")
@@ -53,7 +53,7 @@ class Done(NamedTuple):
     """A complete run."""
 
     table: pd.DataFrame
-    kept: int  # cells that were there already
+    found: int  # cells that were there already
     computed: int
 
 
@@ -62,7 +62,7 @@ def run_sweep(spec: Spec, cells: list[Cell], out: Path, pool: Pool, listener: Li
 
     Raises :class:`~experiments.sweeps.store.Busy` if another run works there, ``OSError`` where a file cannot be
     written, :class:`~experiments.sweeps.pools.Lost` if the workers are gone and :class:`Failed` for cells that failed.
-    Whatever it raises, finished cells are kept.
+    Whatever it raises, finished cells are saved.
     """
     started = perf_counter()
     with locked(out):
@@ -70,15 +70,15 @@ def run_sweep(spec: Spec, cells: list[Cell], out: Path, pool: Pool, listener: Li
         found = store.find(cells)
         for text in _notes(found, len(cells), out):
             listener.note(text)
-        done = set(map(store.path, found.kept))
+        done = set(map(store.path, found.finished))
         waiting = [cell for cell in cells if store.path(cell) not in done]
         computing = _compute(store, waiting, pool, listener)
         made = table(cells, [store.load(cell) for cell in cells])
         write_table(out / "table.parquet", made)
-        run = {"cells": {"all": len(cells), "kept": len(found.kept), "computed": len(waiting), "stale": found.stale}}
+        count = {"all": len(cells), "kept": len(found.finished), "computed": len(waiting), "stale": found.stale}
         seconds = {"all": round(perf_counter() - started, 2), "computing": round(computing, 2)}
-        write_json(out / "manifest.json", _about(spec) | run | {"rows": len(made), "seconds": seconds})
-    return Done(made, len(found.kept), len(waiting))
+        write_json(out / "manifest.json", _about(spec) | {"cells": count, "rows": len(made), "seconds": seconds})
+    return Done(made, len(found.finished), len(waiting))
 
 
 def _about(spec: Spec) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _about(spec: Spec) -> dict[str, Any]:
 
 def _notes(found: Found, count: int, out: Path) -> list[str]:
     notes = [f"{path} cannot be read; the cell is computed again" for path in found.unreadable]
-    if found.kept:
-        notes.append(f"{len(found.kept)} of {count} cells are there already")
+    if found.finished:
+        notes.append(f"{len(found.finished)} of {count} cells are there already")
     if found.others:
         others = ", ".join(found.others)
         notes.append(f"some of them were computed by simlab {others}; remove {out / 'cells'} to compute them again")

@@ -1,10 +1,10 @@
-"""What a sweep is, written down: a TOML file that names processes, decoders, rules and seeds, and what to record.
+"""The spec of a sweep: a TOML file that names processes, decoders, rules and seeds, and what to record.
 
 Every process goes with every decoder, every rule and every seed. A complete example::
 
     name = "window"
     title = "Calls against the window of speculative Jacobi decoding"
-    seeds = [1, 2]                # of the tapes; replicates with the same number share their chance
+    seeds = [1, 2]                # of the tapes; replicates with the same number share their random numbers
     replicates = 6                # sequences for each seed
     record = ["lengths", "loglik"]
 
@@ -45,7 +45,8 @@ Keys of ``[[process]]``, ``[[decoder]]`` and ``[[rule]]``
     ``grid.neighbours.count = [4, 8]``.
 Images
     A process with a parameter ``image`` is one of many samples of the same model: ``grid.image = "0..47"``. The
-    replicates of image k have the numbers from k times ``replicates`` on, so that no two images share their chance.
+    replicates of image k have the numbers from k times ``replicates`` on, so that no two images share their random
+    numbers.
 Processors
     A process may have ``processors = { temperature = 1, top_k = 100, top_p = 0.9 }``, through which the rows of target
     and draft pass (:class:`~simlab.processes.Processed`).
@@ -65,21 +66,23 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import product
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from experiments.sweeps.recorders import RECORDERS
-from simlab.checks import check_at_least
+from experiments.validation import expectation
 
 MOST_SEED = (1 << 63) - 1  # what a column of whole numbers holds
 MOST_REPLICATES = 1 << 32  # what a tape can number
-KEYS = ("name", "title", "seeds", "replicates", "record", "chunk", "process", "decoder", "rule")
-OPTIONAL = ("record", "chunk")
 KINDS = ("process", "decoder", "rule")
 RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
-RESERVED = ("name", "label", "grid")  # keys of an entry that are no parameters
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -98,14 +101,9 @@ class Entry:
         """What the entry is, in one canonical line; the label and the place in the file are not part of it."""
         return canonical({"name": self.name, **self.parameters})
 
-    @property
-    def told(self) -> str:
-        """The label and what varies, to read."""
-        return self.told_without()
-
-    def told_without(self, *names: str) -> str:
-        """The same but for some of what varies."""
-        varying = (f"{name}={_short(value)}" for name, value in self.point.items() if name not in names)
+    def summary(self, without: tuple[str, ...] = ()) -> str:
+        """The label and what varies, but for the parameters ``without``."""
+        varying = (f"{name}={_short(value)}" for name, value in self.point.items() if name not in without)
         return " ".join([self.label, *varying])
 
 
@@ -126,7 +124,8 @@ class Spec:
 
     def with_seeds(self, seeds: list[int]) -> Spec:
         """The same with other seeds; raises ``ValueError`` as for those in a file."""
-        return replace(self, seeds=_seeds(seeds), written=self.written | {"seeds": list(seeds)})
+        written = self.written | {"seeds": list(seeds)}
+        return replace(self, seeds=tuple(_validated(written).seeds), written=written)
 
 
 def canonical(value: Any) -> str:
@@ -161,152 +160,177 @@ def parse_spec(text: str, what: str) -> Spec:
 
 
 def _spec(written: dict[str, Any]) -> Spec:
-    _check_keys(written)
-    _check_plain(written, "")
+    file = _validated(written)
     return Spec(
-        name=_file_name(written["name"]),
-        title=_text("title", written["title"]),
-        seeds=_seeds(written["seeds"]),
-        replicates=_replicates(written["replicates"]),
-        record=_record(written.get("record", [])),
-        chunk=check_at_least("chunk", written["chunk"], 1) if "chunk" in written else None,
-        processes=_entries("process", written["process"]),
-        decoders=_entries("decoder", written["decoder"]),
-        rules=_entries("rule", written["rule"]),
+        name=file.name,
+        title=file.title,
+        seeds=tuple(file.seeds),
+        replicates=file.replicates,
+        record=tuple(name for name in RECORDERS if name == "steps" or name in file.record),
+        chunk=file.chunk,
+        processes=_entries("process", file.process),
+        decoders=_entries("decoder", file.decoder),
+        rules=_entries("rule", file.rule),
         written=written,
     )
 
 
-def _check_keys(written: Mapping[str, Any]) -> None:
-    for key in written:
-        if key not in KEYS:
-            raise ValueError(f"unknown key {key!r}; expected {', '.join(KEYS)}")
-    for key in KEYS:
-        if key not in written and key not in OPTIONAL:
-            raise ValueError(f"the key {key!r} is missing" + (f"; expected [[{key}]]" if key in KINDS else ""))
+# The file ----------------------------------------------------------------------------------------------------------
+# Validators raise what was expected; :func:`_message` adds the key and the value.
 
 
-def _check_plain(value: Any, key: str) -> None:
-    """Raise ``ValueError`` for what TOML can say and a spec cannot: dates and times, infinity, NaN."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            _check_plain(inner, f"{key}.{name}" if key else name)
-    elif isinstance(value, list):
-        for number, inner in enumerate(value, 1):
-            _check_plain(inner, f"[[{key}]] {number}" if key in KINDS else key)
-    elif not isinstance(value, str | bool | int | float) or (isinstance(value, float) and not isfinite(value)):
-        raise ValueError(f"{key} is {value}; expected text, true or false, or a finite number")
-
-
-def _text(key: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{key} is {value!r}; expected text")
-    return value
-
-
-def _file_name(value: Any) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", _text("name", value)):
-        raise ValueError(f"name is {value!r}; expected letters, digits, '-', '_' and '.', fit for a folder")
-    return str(value)
-
-
-def _listed(value: Any) -> Any:
+def _list_of_range(value: Any) -> Any:
     """``value``, where a range is the list it stands for."""
     found = RANGE.fullmatch(value) if isinstance(value, str) else None
     return list(range(int(found[1]), int(found[2]) + 1)) if found else value
 
 
-def _seeds(value: Any) -> tuple[int, ...]:
-    value = _listed(value)
-    if not isinstance(value, list) or not value:
-        raise ValueError(f"seeds is {value!r}; expected a list of at least one whole number, or a range")
-    for seed in value:
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MOST_SEED:
-            raise ValueError(f"seeds holds {seed!r}; expected whole numbers from 0 to 2^63 - 1")
-    return tuple(_once("seeds", value))
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("text")
+    return value
 
 
-def _replicates(value: Any) -> int:
-    if check_at_least("replicates", value, 1) > MOST_REPLICATES:
-        raise ValueError(f"replicates is {value}; expected at most 2^32")
-    return int(value)
+def _folder_name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", _text(value)):
+        raise ValueError("letters, digits, '-', '_' and '.', fit for a folder")
+    return value
 
 
-def _record(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise ValueError(f"record is {value!r}; expected a list of {', '.join(RECORDERS)}")
-    for name in value:
-        if name not in RECORDERS:
-            raise ValueError(f"record holds the unknown recorder {name!r}; expected {', '.join(RECORDERS)}")
-    chosen = _once("record", value)
-    return tuple(name for name in RECORDERS if name == "steps" or name in chosen)
+def _recorder(value: str) -> str:
+    if value not in RECORDERS:
+        raise ValueError(f"one of {', '.join(RECORDERS)}")
+    return value
 
 
-def _once(key: str, values: list[Any]) -> list[Any]:
-    for value in values:
-        if values.count(value) > 1:
-            raise ValueError(f"{key} holds {value!r} more than once")
+def _distinct(values: list[T]) -> list[T]:
+    if len(set(values)) < len(values):
+        raise ValueError("no value more than once")
     return values
 
 
-def _entries(kind: str, written: Any) -> tuple[Entry, ...]:
-    if not isinstance(written, list) or not all(isinstance(table, dict) for table in written):
-        raise ValueError(f"{kind} is {written!r}; expected tables, each under [[{kind}]]")
-    if not written:
-        raise ValueError(f"{kind} is empty; expected at least one [[{kind}]]")
+def _plain(value: Any) -> Any:
+    """Refuse what TOML can express and a spec cannot: dates and times, infinity, NaN."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _plain(inner)
+    elif not isinstance(value, str | bool | int | float) or (isinstance(value, float) and not isfinite(value)):
+        raise ValueError("text, true or false, finite numbers, and lists and tables of these")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Plain = Annotated[Any, AfterValidator(_plain)]
+Seeds = Annotated[
+    list[Annotated[int, Field(ge=0, le=MOST_SEED)]],
+    BeforeValidator(_list_of_range),
+    Field(min_length=1),
+    AfterValidator(_distinct),
+]
+
+
+class EntryTable(BaseModel):
+    """One ``[[process]]``, ``[[decoder]]`` or ``[[rule]]`` of a file; all keys but these are parameters."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+    __pydantic_extra__: dict[str, Plain]
+
+    name: Text
+    label: Text | None = None
+    grid: dict[str, Plain] = {}
+
+
+class SpecFile(BaseModel):
+    """The keys of a file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: Annotated[str, AfterValidator(_folder_name)]
+    title: Text
+    seeds: Seeds
+    replicates: int = Field(ge=1, le=MOST_REPLICATES)
+    record: Annotated[list[Annotated[str, AfterValidator(_recorder)]], AfterValidator(_distinct)] = []
+    chunk: int | None = Field(default=None, ge=1)
+    process: list[EntryTable] = Field(min_length=1)
+    decoder: list[EntryTable] = Field(min_length=1)
+    rule: list[EntryTable] = Field(min_length=1)
+
+
+def _validated(written: dict[str, Any]) -> SpecFile:
+    try:
+        return SpecFile.model_validate(written)
+    except ValidationError as error:
+        unknown_first = sorted(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+        raise ValueError(_message(unknown_first[0], written)) from None
+
+
+def _message(error: Mapping[str, Any], written: dict[str, Any]) -> str:
+    """An error of pydantic with the place in the file, the key, the value and what was expected."""
+    where, (key, *rest) = "", error["loc"]
+    if key in KINDS and len(rest) > 1:
+        kind, (number, key, *rest) = key, rest
+        name = written[kind][number].get("name")
+        where = f"[[{kind}]] {number + 1}{'' if key == 'name' else f' ({name})'}: "
+    if error["type"] == "missing":
+        return f"{where}the key {key!r} is missing" + (f"; expected [[{key}]]" if key in KINDS else "")
+    if error["type"] == "extra_forbidden":
+        near = get_close_matches(key, SpecFile.model_fields, 1)
+        return f"unknown key {key!r}; " + (f"did you mean {near[0]!r}? " if near else "") + KEYS_EXPECTED
+    expected = f"tables, each under [[{key}]]" if not where and key in KINDS else expectation(error)
+    verb = "holds" if rest and isinstance(rest[-1], int) else "is"
+    return f"{where}{key} {verb} {error['input']!r}; expected {expected}"
+
+
+KEYS_EXPECTED = f"Expected keys: {', '.join(SpecFile.model_fields)}"
+
+
+# Grids -------------------------------------------------------------------------------------------------------------
+
+
+def _entries(kind: str, tables: list[EntryTable]) -> tuple[Entry, ...]:
+    """The entries of all tables of a kind, which must differ."""
     entries: dict[str, Entry] = {}
-    for number, table in enumerate(written, 1):
-        for entry in _points(kind, table, f"[[{kind}]] {number}"):
+    for number, table in enumerate(tables, 1):
+        for entry in _points(kind, table, f"[[{kind}]] {number} ({table.name})"):
             if entry.text in entries:
                 raise ValueError(f"{entry.where}: is the same as {entries[entry.text].where}: {entry.text}")
             entries[entry.text] = entry
     return tuple(entries.values())
 
 
-def _points(kind: str, table: dict[str, Any], where: str) -> Iterator[Entry]:
+def _points(kind: str, table: EntryTable, where: str) -> Iterator[Entry]:
     """The entries of one table: one for each point of its grid."""
-    if "name" not in table:
-        raise ValueError(f"{where}: the key 'name' is missing")
-    name = _text(f"{where}: name", table["name"])
-    label = _text(f"{where}: label", table.get("label", name))
-    where = f"{where} ({name})"
-    fixed = {key: value for key, value in table.items() if key not in RESERVED}
-    axes = list(_axes(table.get("grid", {}), where, ()))
+    axes = list(_axes(table.grid, where))
     for point in product(*(values for _, values in axes)):
-        parameters, told = deepcopy(fixed), {}
+        parameters = deepcopy(table.__pydantic_extra__)
         for (path, _), value in zip(axes, point, strict=True):
             _put(parameters, path, deepcopy(value), where)
-            told[".".join(path)] = value
-        yield Entry(kind, name, label, parameters, told, where)
+        varying = {".".join(path): value for (path, _), value in zip(axes, point, strict=True)}
+        yield Entry(kind, table.name, table.label or table.name, parameters, varying, where)
 
 
-def _axes(grid: Any, where: str, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+def _axes(grid: dict[str, Any], where: str, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
     """The parameters that vary, each by its path through the tables, and their values."""
-    for key, given in _table("grid", grid, where).items():
-        values = _listed(given)
-        path = (*above, key)
-        shown = f"grid.{'.'.join(path)}"
-        if path[0] in RESERVED:
-            raise ValueError(f"{where}: {shown} is not allowed; expected parameters under grid")
+    for key, given in grid.items():
+        values, path = _list_of_range(given), (*above, key)
+        dotted = f"grid.{'.'.join(path)}"
+        if path[0] in EntryTable.model_fields:
+            raise ValueError(f"{where}: {dotted} is not allowed; expected parameters under grid")
         if isinstance(values, dict):
             yield from _axes(values, where, path)
         elif not isinstance(values, list) or not values:
-            raise ValueError(f"{where}: {shown} is {given!r}; expected a list of at least one value")
+            raise ValueError(f"{where}: {dotted} is {given!r}; expected a list of at least one value")
         else:
             yield path, values
-
-
-def _table(key: str, value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{where}: {key} is {value!r}; expected a table of parameters")
-    return value
 
 
 def _put(parameters: dict[str, Any], path: tuple[str, ...], value: Any, where: str) -> None:
     """Write ``value`` at ``path``, where nothing may stand yet."""
     *above, last = path
     for key in above:
-        parameters = _table(key, parameters.setdefault(key, {}), where)
+        parameters = parameters.setdefault(key, {})
+        if not isinstance(parameters, dict):
+            raise ValueError(f"{where}: {key} is {parameters!r}; expected a table of parameters")
     if last in parameters:
         raise ValueError(f"{where}: {'.'.join(path)} is fixed and under grid; expected one of the two")
     parameters[last] = value

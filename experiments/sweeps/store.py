@@ -21,16 +21,16 @@ from experiments.sweeps.cells import Cell
 
 
 class Busy(ValueError):
-    """Another run works in the folder."""
+    """Another run is at work in the folder."""
 
 
 class Found(NamedTuple):
-    """What an earlier run has left."""
+    """The files that earlier runs have left."""
 
-    kept: list[Cell]  # finished
+    finished: list[Cell]
     unreadable: list[Path]
     stale: int  # files of other cells, of another spec or format
-    others: list[str]  # other versions of simlab that kept cells come from
+    others: list[str]  # other versions of simlab that finished cells come from
 
 
 @contextmanager
@@ -83,7 +83,7 @@ class Store:
         return frame
 
     def find(self, wanted: Iterable[Cell]) -> Found:
-        """Which of the cells ``wanted`` are there."""
+        """Which of the cells ``wanted`` are there, and what else is."""
         present = {path.name for path in self.folder.glob("*.parquet")}
         found = Found([], [], 0, [])
         for cell in wanted:
@@ -96,7 +96,7 @@ class Store:
             except (OSError, ValueError, LookupError, TypeError):
                 found.unreadable.append(self.path(cell))
                 continue
-            found.kept.append(cell)
+            found.finished.append(cell)
             if by != self.versions["simlab"] and by not in found.others:
                 found.others.append(by)
         return found._replace(stale=len(present))

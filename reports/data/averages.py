@@ -1,11 +1,11 @@
-"""What a saved sweep says in the mean: tokens a call both ways, standard errors between images, paired differences.
+"""Averages of a saved sweep: tokens a call, standard errors between images, paired differences.
 
 Step compression is one of two ratios, and the papers do not say which: the mean over images of tokens/calls, or all
 tokens over all calls, the *pooled* ratio, in which images that take many calls count for more. Both are given.
 
 What is independent is the image. Where a sweep has one image only, as any process without a parameter ``image`` or
 ``seed`` has, it is the sequence. Standard errors are between those. All decoders see the same images with the same
-chance, so differences are taken image by image.
+random numbers, so differences are taken image by image.
 """
 
 from __future__ import annotations
@@ -16,28 +16,33 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.data.runs import Unsuitable
-
 KINDS = ("process", "decoder", "rule")
 SAMPLES = ("process.image", "process.seed")  # parameters by which a process is one of many of its kind
 
 
+class Unsuitable(ValueError):
+    """A table that does not have what a figure shows; names what is missing."""
+
+
 def need(table: pd.DataFrame, *columns: str) -> None:
-    """Raise :class:`~reports.data.runs.Unsuitable` unless the table has all ``columns``."""
+    """Raise :class:`Unsuitable` unless the table has all ``columns``."""
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise Unsuitable(f"the table has no column {', '.join(missing)}")
 
 
-def rows_of(table: pd.DataFrame, told: str, **values: object) -> pd.DataFrame:
-    """The rows with these values, where ``__`` stands for a dot; Unsuitable, saying ``told``, where there are none."""
+def rows_of(table: pd.DataFrame, name: str, **values: object) -> pd.DataFrame:
+    """The rows with these values, where ``__`` stands for a dot.
+
+    Raises :class:`Unsuitable`, naming them by ``name``, where there are none.
+    """
     chosen = pd.Series(True, index=table.index)
-    for name, value in values.items():
-        column = name.replace("__", ".")
+    for key, value in values.items():
+        column = key.replace("__", ".")
         need(table, column)
         chosen &= table[column].isin(value if isinstance(value, list | tuple) else [value]).fillna(False).astype(bool)
     if not chosen.any():
-        raise Unsuitable(f"the table has no rows of {told}")
+        raise Unsuitable(f"the table has no rows of {name}")
     return table[chosen]
 
 
@@ -59,14 +64,14 @@ def unit_name(table: pd.DataFrame) -> str:
     return "images" if several else "sequences"
 
 
-def told_units(table: pd.DataFrame) -> str:
-    """How many there are for each setting, to read."""
+def counted_units(table: pd.DataFrame) -> str:
+    """How many independent units each setting has, in words."""
     settings = [name for name in table.columns if name.partition(".")[0] in KINDS and name not in SAMPLES]
     groups = table.assign(unit=units(table)).groupby(settings, dropna=False, sort=False)
     counts = sorted(set(groups["unit"].nunique()))
     each = sorted(set(groups.size() // groups["unit"].nunique()))
-    told = f"{_span(counts)} {unit_name(table)} a setting"
-    return told + (f", {_span(each)} sequences each" if unit_name(table) == "images" and each[-1] > 1 else "")
+    text = f"{_span(counts)} {unit_name(table)} a setting"
+    return text + (f", {_span(each)} sequences each" if unit_name(table) == "images" and each[-1] > 1 else "")
 
 
 def _span(counts: list[int]) -> str:
@@ -93,14 +98,14 @@ def averages(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str] = (
         found |= {"error": part["compression"].sem(), "pooled": pooled, "pooled_error": spread}
         for value in values:
             found |= {value: part[value].mean(), f"{value}_error": part[value].sem()}
-        rows.append(_told(keys, setting) | found)
+        rows.append(_setting(keys, setting) | found)
     return pd.DataFrame(rows)
 
 
 def gains(table: pd.DataFrame, keys: Sequence[str], against: pd.DataFrame, value: str = "compression") -> pd.DataFrame:
     """``gain`` and ``gain_error`` of each setting over ``against``, the rows of one setting, image by image.
 
-    Raises :class:`~reports.data.runs.Unsuitable` where the two were not simulated on the same images.
+    Raises :class:`Unsuitable` where the two were not simulated on the same images.
     """
     base = _per_unit(against, [], [value]).set_index("unit")[value]
     rows = []
@@ -109,7 +114,7 @@ def gains(table: pd.DataFrame, keys: Sequence[str], against: pd.DataFrame, value
         if set(own.index) != set(base.index):
             raise Unsuitable("the settings to be compared are not of the same images")
         difference = own - base.loc[own.index]
-        rows.append(_told(keys, setting) | {"gain": difference.mean(), "gain_error": difference.sem()})
+        rows.append(_setting(keys, setting) | {"gain": difference.mean(), "gain_error": difference.sem()})
     return pd.DataFrame(rows)
 
 
@@ -130,7 +135,7 @@ def lengths(table: pd.DataFrame, keys: Sequence[str], bins: Sequence[int] | None
         own = pd.DataFrame({"tokens": firsts})
         own["share"], own["share_error"] = _shares(calls)
         own["extra"], own["extra_error"] = _shares(beyond)
-        parts.append(own.assign(**_told(keys, setting)))
+        parts.append(own.assign(**_setting(keys, setting)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -148,7 +153,7 @@ def profiles(table: pd.DataFrame, keys: Sequence[str], column: str, first: int) 
         ]
         per = pd.DataFrame(np.reshape(padded, (len(part), longest))).groupby(part["unit"].to_numpy()).mean()
         own = pd.DataFrame({"place": np.arange(first, first + longest), "value": per.mean(), "error": per.sem()})
-        parts.append(own.assign(**_told(keys, setting)))
+        parts.append(own.assign(**_setting(keys, setting)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -182,5 +187,5 @@ def _per_unit(table: pd.DataFrame, keys: Sequence[str], values: Sequence[str]) -
     return grouped.agg(wanted).rename(columns={"replicate": "sequences"}).reset_index()
 
 
-def _told(keys: Sequence[str], setting: Any) -> dict[str, Any]:
+def _setting(keys: Sequence[str], setting: Any) -> dict[str, Any]:
     return dict(zip(keys, setting if isinstance(setting, tuple) else (setting,), strict=True))

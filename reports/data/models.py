@@ -8,22 +8,23 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from reports.data.runs import Unreadable, read_json
-from reports.pages import device_tables as models_device
+from reports.data.files import Unreadable, read_json
 
 SOURCE, ARRAYS = Path("compare", "compare.json"), Path("compare", "compare.npz")
 REPLAY, DEVICE = Path("replay", "replay.json"), Path("device.json")
 COMMAND = "simlab compare --out out/compare"
-RECORD, REPLAYED = "simlab record --out out/rows.npz", "simlab replay out/rows.npz --out out/replay"
-HEAD = {
+RECORD_COMMAND = "simlab record --out out/rows.npz"
+REPLAY_COMMAND = "simlab replay out/rows.npz --out out/replay"
+DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
+KEYS = {
     "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "versions", "memory",
     "nearest_codes", "testing", "methods", "locality",
 }  # fmt: skip
-ROW = {
+METHOD = {
     "method", "decoder", "rule", "drafter", "lossless", "nodes", "steps", "compression", "committed", "accepted",
     "quality", "distortion", "checks", "timing",
 }  # fmt: skip
-HELD = {"method", "labels", "shown", "images", "steps", "kept", "offsets", "locality", "locality_error"}
+NAMES = {"method", "labels", "shown", "images", "steps", "kept", "offsets", "locality", "locality_error"}
 
 
 class Compared(NamedTuple):
@@ -46,15 +47,15 @@ class Compared(NamedTuple):
 
 
 def read(out: Path) -> Compared | None:
-    """The comparison in ``out``, if there is one; raises :class:`~reports.data.runs.Unreadable` for what is none."""
+    """The comparison in ``out``, if there is one; raises :class:`~reports.data.files.Unreadable` for what is none."""
     if not (out / SOURCE).exists():
         return None
     document = read_json(out / SOURCE, COMMAND)
-    methods = document["methods"] if document.keys() >= HEAD else None
+    methods = document["methods"] if document.keys() >= KEYS else None
     if (
         not isinstance(methods, list)
         or not methods
-        or not all(isinstance(row, dict) and row.keys() >= ROW for row in methods)
+        or not all(isinstance(row, dict) and row.keys() >= METHOD for row in methods)
     ):
         raise Unreadable(f"{out / SOURCE} cannot be read: it is no comparison of methods; run `{COMMAND}` again")
     return Compared(document, _arrays(out / ARRAYS, [row["method"] for row in methods]))
@@ -63,24 +64,24 @@ def read(out: Path) -> Compared | None:
 def _arrays(path: Path, methods: list[str]) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
-            found = {name: archive[name] for name in sorted(HELD & set(archive.files))}
+            found = {name: archive[name] for name in sorted(NAMES & set(archive.files))}
     except FileNotFoundError:
         raise Unreadable(f"{path} is missing; run `{COMMAND}` again") from None
     except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise Unreadable(f"{path} cannot be read: {error}; run `{COMMAND}` again") from None
-    if HELD - found.keys() or found["method"].tolist() != methods:
+    if NAMES - found.keys() or found["method"].tolist() != methods:
         raise Unreadable(f"{path} cannot be read: it is not of the methods of {SOURCE.name}; run `{COMMAND}` again")
     return found
 
 
 def read_replay(out: Path) -> dict[str, Any] | None:
-    """What was replayed, if anything was; raises as :func:`read`."""
-    return _read(out / REPLAY, {"recording", "rows", "windows", "rules"}, REPLAYED)
+    """The replay in ``out``, if there is one; raises as :func:`read`."""
+    return _read(out / REPLAY, {"recording", "rows", "windows", "rules"}, REPLAY_COMMAND)
 
 
 def read_device(out: Path) -> dict[str, Any] | None:
-    """What a step costs on a device, if that was measured; raises as :func:`read`."""
-    return _read(out / DEVICE, models_device.KEYS, models_device.COMMAND)
+    """The times of steps on a device, if they were measured; raises as :func:`read`."""
+    return _read(out / DEVICE, {"device", "versions", "small", "window", "breakdown", "verification"}, DEVICE_COMMAND)
 
 
 def _read(path: Path, keys: set[str], command: str) -> dict[str, Any] | None:

@@ -1,0 +1,1 @@
+"""A module a subject: figures, each a pure function of a saved frame."""

@@ -19,18 +19,6 @@ SHARED, OWN, MOST = "#0072B2", "#E69F00", "0.35"
 RULES = {"last step": LOSSLESS, "Algorithm 1": PAPER, "two paths": PATHS, "published code": CODE}
 TARGET = "#D5DBE1"
 LEAST = 1e-4  # of acceptance on a logarithmic axis
-COLUMNS = {
-    "laws": ("pair", "sigma", "rule", "x", "density", "target", "kept", "trials", "unfinished", "tv", "tv_error"),
-    "acceptance": ("mismatch", "gap", "shared", "own", "most", "spread_shared", "spread_own"),
-    "dimensions": ("mismatch", "dimension", "shared", "own", "most"),
-    "trials": ("rule", "limit", "ratio", "sigma", "kept", "per_token", "per_rejection", "unfinished"),
-    "sequences": ("decoder", "gamma", "lag", "exact", "simulated", "error", "sequences", "kl"),
-    "walltime": (
-        "table", "target", "resolution", "batch", "gamma", "alpha", "printed", "cost", "formula", "needed", "free",
-        "needed_free", "column_cost",
-    ),
-    "tables": ("table", "setting", "quantity", "printed", "found", "error", "process", "meets"),
-}  # fmt: skip
 
 
 def laws(table: pd.DataFrame) -> Figure:

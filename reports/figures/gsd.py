@@ -9,11 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.data.averages import averages, need, profiles
-from reports.data.runs import Unsuitable
-from reports.figures.basic import LOSSLESS, RULES
-from reports.figures.plot_style import PRINTED, SHADES, SHAPES, finish, panels
-from reports.figures.rules import COSTS, beside, lines, trade
+from reports.data.averages import Unsuitable, averages, need, profiles
+from reports.figures.lossy_rules import COSTS, beside, lines, trade
+from reports.figures.plot_style import ALL_RULE_STYLES, LOSSLESS, PRINTED, SHADES, SHAPES, finish, panels
 from theory.published.ledger import Ledger
 
 FAR = 1.5  # times the largest cost of groups
@@ -23,8 +21,8 @@ METHODS = {"sjd": LOSSLESS, "gsd": "dynamic-grouped", "amplify": "amplify", "add
 def pareto(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """GSD, Fig. 10: calls against both costs, a column a process; right, calls against CLIP and FID as printed.
 
-    ``table`` has ``process.label``, ``rule``, its parameter, and what :func:`~reports.figures.rules.traded` needs, of
-    one decoder.
+    ``table`` has ``process.label``, ``rule``, its parameter, and what :func:`~reports.figures.lossy_rules.traded`
+    needs, of one decoder.
     """
     labels = list(dict.fromkeys(table["process.label"]))
     figure = Figure(figsize=(3.9 * (len(labels) + 1), 7.4), layout="constrained")
@@ -67,7 +65,7 @@ def _printed_pareto(ax: Axes, ledger: Ledger, dataset: str, metric: str) -> None
     for method, rule in METHODS.items():
         rows = [(row, ledger.beside(row, metric)) for row in ledger.select(method=method, metric="nfe", **table)]
         points = [(float(row.value) / all_calls, float(y.value), row) for row, y in rows if y]
-        colour, marker = RULES[rule]
+        colour, marker = ALL_RULE_STYLES[rule]
         style: dict[str, Any] = {"ls": "--", "lw": 1.0, "mfc": "white", "mec": PRINTED["mec"], "mew": 1.4, "ms": 6.5}
         ax.plot([x for x, _, _ in points], [y for _, y, _ in points], color=colour, marker=marker, **style)
         for x, y, row in points:

@@ -10,9 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from reports.data.averages import averages, lengths, need, profiles, rows_of
-from reports.data.runs import Unsuitable
-from reports.figures.plot_style import ERRORS, PRINTED, PRINTED_COLOUR, SHADES, SHAPES, finish, line, look, panels
+from reports.data.averages import Unsuitable, averages, lengths, need, profiles, rows_of
+from reports.figures.plot_style import (
+    ERRORS,
+    PRINTED,
+    PRINTED_COLOUR,
+    SHADES,
+    SHAPES,
+    decoder_style,
+    finish,
+    line,
+    panels,
+)
 from reports.figures.sjd_pac import COCO
 from theory.published.ledger import Ledger
 
@@ -153,7 +162,18 @@ def kept(table: pd.DataFrame, ledger: Ledger) -> Figure:
     for column, told, style in (("keep", "verified", {}), ("keep_drawn", "drawn anew", {"ls": "--", "mfc": "white"})):
         for names, own in profiles(table, keys, column, 0).groupby(keys, sort=False):
             decoder, label = map(str, names)
-            line(ax, own, "place", "value", look(decoder), f"{label}, {told}", "error", ms=3.5, capsize=0, **style)
+            line(
+                ax,
+                own,
+                "place",
+                "value",
+                decoder_style(decoder),
+                f"{label}, {told}",
+                "error",
+                ms=3.5,
+                capsize=0,
+                **style,
+            )
     ax.axhline(0.7, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)), label="printed: verified > 0.7")
     ax.axhline(0.01, color=PRINTED_COLOUR, lw=1.1, ls=(0, (1, 2)), label="printed: drawn anew < 0.01")
     ax.set(xlabel="place in the window, from its first token", ylabel="probability that a draft stays", ylim=(0, 1))

@@ -9,11 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.data.averages import need, parameter
-from reports.data.runs import Unsuitable
-from reports.figures.basic import LOSSLESS
-from reports.figures.plot_style import ERRORS, PRINTED, SHADES, SHAPES, across, finish, panels
-from reports.figures.rules import COSTS, traded
+from reports.data.averages import Unsuitable, need, parameter
+from reports.figures.lossy_rules import COSTS, traded
+from reports.figures.plot_style import ERRORS, LOSSLESS, PRINTED, SHADES, SHAPES, across, finish, panels
 from theory.published.ledger import Ledger, Row
 
 COUNT, DELTA, MEASURE, BOUND = "rule.neighbours.count", "rule.delta", "rule.neighbours.measure", "rule.bound"
@@ -21,7 +19,7 @@ LENGTH = "mean accepted length: tokens per call"
 
 
 def _rows(table: pd.DataFrame) -> pd.DataFrame:
-    """:func:`~reports.figures.rules.traded` of the lossless rule and of LANTERN, what it does not name filled in."""
+    """:func:`~reports.figures.lossy_rules.traded` of the lossless rule and of LANTERN, with defaults filled in."""
     need(table, COUNT, DELTA)
     chosen = table[table["rule"].isin([LOSSLESS, "lantern"])]
     filled = {MEASURE: parameter(chosen, MEASURE).fillna("l2"), BOUND: parameter(chosen, BOUND).fillna("tv")}
@@ -34,8 +32,8 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
 def lantern(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """LANTERN, Fig. 5 and Table 2: accepted length against cost over k and delta, simulated and printed; acceptance.
 
-    ``table`` has ``rule.neighbours.count``, ``rule.delta``, and what :func:`~reports.figures.rules.traded` needs; of
-    nearest neighbours by L2 with a bound on TV only.
+    ``table`` has ``rule.neighbours.count``, ``rule.delta``, and what :func:`~reports.figures.lossy_rules.traded` needs;
+    of nearest neighbours by L2 with a bound on TV only.
     """
     found = _rows(table)
     found = found[(found[MEASURE] == "l2") & (found[BOUND] == "tv")]

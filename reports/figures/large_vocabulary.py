@@ -8,18 +8,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from reports.figures.basic import RULES
-from reports.figures.plot_style import PRINTED, SHADES, SHAPES, finish, panels
+from reports.figures.plot_style import ALL_RULE_STYLES, PRINTED, SHADES, SHAPES, finish, panels
 from theory.published.ledger import Ledger
 
 FAMILIES = {"clusters": "grouped", "windows": "dynamic-grouped", "lantern": "lantern"}  # and whose look they have
 DASHES = {"l2": "-", "cosine": "--", "random": ":"}
-COLUMNS = {
-    "naive": ("vocabulary", "rows", "lossless", "beside", "rule", "acceptance", "tv", "least", "wasserstein", "most"),
-    "neighbours": ("vocabulary", "rows", "candidate", "lossless", "measure", "k", "delta", "acceptance", "tv"),
-    "compounding": ("vocabulary", "rule", "n", "least", "estimate", "most", "sequences", "confidence"),
-    "blocks": ("vocabulary", "process", "heterogeneity", "gamma", "tokens", "formula_by_look", "formula_by_position"),
-}
 
 
 def naive(table: pd.DataFrame, ledger: Ledger) -> Figure:
@@ -34,7 +27,7 @@ def naive(table: pd.DataFrame, ledger: Ledger) -> Figure:
         own = table[table["rows"] == kind]
         gained = own["acceptance"] - own["lossless"]
         for rule, part in own.groupby(own["rule"].str.split(",").str[0], sort=False):
-            colour, marker = RULES[FAMILIES.get(str(rule), str(rule))]
+            colour, marker = ALL_RULE_STYLES[FAMILIES.get(str(rule), str(rule))]
             style: dict[str, Any] = {"color": colour, "marker": marker, "ls": "", "ms": 5.5, "label": rule}
             above.plot(gained[part.index], part["tv"], **style)
             middle = part["wasserstein"].fillna((part["least"] + part["most"]) / 2)

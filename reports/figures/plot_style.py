@@ -1,6 +1,6 @@
-"""What the figures on studies share: looks, error bars, printed numbers, legends that cover nothing.
+"""One style for all figures: colours, markers, fonts, error bars, printed numbers, legends that cover nothing.
 
-Colours are told apart by the colour-blind (after Okabe and Ito), and nothing is told by colour alone. What papers print
+Colours are distinct to the colour-blind (after Okabe and Ito), and nothing is told by colour alone. What papers print
 is always an open red diamond; what was simulated is filled.
 """
 
@@ -9,17 +9,89 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import matplotlib
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theory.published.ledger import Row
 
-Look = tuple[str, str]  # colour and marker
+matplotlib.use("Agg")  # files only: no window, wherever this runs
 
-# One look a decoder, on every page.
-DECODERS: dict[str, Look] = {
+INK = ".15"
+SETTINGS: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 10.2,
+    "axes.linewidth": 1.25,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif"],
+    "font.size": 10.2,
+    "grid.color": ".8",
+    "grid.linewidth": 1.0,
+    "legend.fontsize": 9.35,
+    "legend.frameon": False,
+    "legend.title_fontsize": 10.2,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
+    "pdf.fonttype": 42,  # letters stay letters
+    "svg.fonttype": "none",
+    "svg.hashsalt": "simlab",
+    "text.color": INK,
+    "xtick.color": INK,
+    "xtick.labelsize": 9.35,
+    "xtick.major.size": 6.0,
+    "xtick.major.width": 1.25,
+    "xtick.minor.size": 4.0,
+    "ytick.color": INK,
+    "ytick.labelsize": 9.35,
+    "ytick.major.size": 6.0,
+    "ytick.major.width": 1.25,
+    "ytick.minor.size": 4.0,
+}
+
+Style = tuple[str, str]  # colour and marker
+
+LOSSLESS = "speculative"
+
+# One colour and one marker a family of rules, in every figure, distinct to the colour-blind (after Okabe and Ito). Kin
+# have the same hue: the dynamic windows, LANTERN's neighbourhoods.
+RULE_STYLES: dict[str, Style] = {
+    "speculative": ("#000000", "o"),
+    "optimal-lossy": ("#7F4F24", "d"),
+    "amplify": ("#D55E00", "^"),
+    "addition": ("#E69F00", "v"),
+    "grouped": ("#0072B2", "s"),
+    "grouped, group residual": ("#56B4E9", "D"),
+    "dynamic, printed": ("#7FCDBB", "P"),
+    "dynamic, clamped": ("#00594C", "*"),
+    "dynamic, centred": ("#009E73", "h"),
+    "lantern": ("#9B4F96", "p"),
+    "lantern, l2": ("#9B4F96", "p"),
+    "lantern, cosine": ("#CF9FCB", "8"),
+    "lantern, random": ("#4A1A55", "x"),
+    "lantern-multiplicative": ("#E078B0", "<"),
+    "lantern-reference": ("#882255", "+"),
+    "typical": ("#8A8A8A", "X"),
+}
+
+# The rules by the names they are made with; those that the report separates by their options share a style.
+ALL_RULE_STYLES: dict[str, Style] = RULE_STYLES | {
+    "grouped-group-residual": RULE_STYLES["grouped, group residual"],
+    "dynamic-grouped": RULE_STYLES["dynamic, centred"],
+    "gsd-reference": RULE_STYLES["dynamic, clamped"],
+    "lantern-greedy": RULE_STYLES["lantern, random"],
+}
+
+# One colour and one marker a decoder, on every page.
+DECODER_STYLES: dict[str, Style] = {
     "autoregressive": ("#999999", "*"),
     "speculative": ("#000000", "P"),
     "block": ("#7F4F24", "X"),
@@ -30,8 +102,8 @@ DECODERS: dict[str, Look] = {
     "sjd-pd": ("#CC6677", "^"),
     "sjd-pac": ("#228833", "D"),
 }
-OTHER: Look = ("#7A4EAB", "p")
-SHADES = ("#0B3C5D", "#328CC1", "#D9B310", "#A64B2A", "#5E8C61", "#7A4EAB")  # of a parameter that has no look
+OTHER: Style = ("#7A4EAB", "p")
+SHADES = ("#0B3C5D", "#328CC1", "#D9B310", "#A64B2A", "#5E8C61", "#7A4EAB")  # of a parameter that has no style
 SHAPES = ("o", "s", "^", "D", "v", "P")
 
 PRINTED_COLOUR = "#B3261E"
@@ -48,9 +120,19 @@ FITTED = "#9AA5B1"  # simulated, but a number that parameters were fitted to
 ERRORS = 2  # standard errors that a bar reaches either way
 
 
-def look(decoder: str) -> Look:
+def use_style() -> None:
+    """Make :data:`SETTINGS` those of all figures that follow."""
+    matplotlib.rcParams.update(SETTINGS)
+
+
+def rule_style(rule: str) -> Style:
+    """Colour and marker of a rule as the report names it; its parameter, after the last comma, does not matter."""
+    return RULE_STYLES.get(rule) or RULE_STYLES[rule.rpartition(",")[0]]
+
+
+def decoder_style(decoder: str) -> Style:
     """Colour and marker of a decoder."""
-    return DECODERS.get(decoder, OTHER)
+    return DECODER_STYLES.get(decoder, OTHER)
 
 
 def panels(count: int, height: float = 4.0, width: float = 10.0, **kwargs: Any) -> tuple[Figure, list[Axes]]:
@@ -59,34 +141,35 @@ def panels(count: int, height: float = 4.0, width: float = 10.0, **kwargs: Any) 
     return figure, list(figure.subplots(1, count, squeeze=False, **kwargs)[0])
 
 
-def line(ax: Axes, frame: pd.DataFrame, x: str, y: str, own: Look, told: str, error: str = "", **kwargs: Any) -> None:
+def line(
+    ax: Axes, frame: pd.DataFrame, x: str, y: str, style: Style, label: str, error: str = "", **kwargs: Any
+) -> None:
     """Points with error bars of two standard errors, joined."""
-    colour, marker = own
+    colour, marker = style
     bars = ERRORS * frame[error].astype(float) if error else None
-    style = {"lw": 1.3, "ms": 5.5, "capsize": 2.5, "elinewidth": 1.1} | kwargs
-    ax.errorbar(frame[x].astype(float), frame[y].astype(float), bars, color=colour, marker=marker, label=told, **style)
+    look = {"lw": 1.3, "ms": 5.5, "capsize": 2.5, "elinewidth": 1.1} | kwargs
+    ax.errorbar(frame[x].astype(float), frame[y].astype(float), bars, color=colour, marker=marker, label=label, **look)
 
 
-def printed(ax: Axes, points: Iterable[tuple[float, Row]], told: str) -> None:
+def printed(ax: Axes, points: Iterable[tuple[float, Row]], label: str) -> None:
     """Printed numbers at their places on the x axis."""
     xs, rows = zip(*points, strict=True)
-    ax.plot(xs, [float(row.value) for row in rows], label=told, **PRINTED)
+    ax.plot(xs, [float(row.value) for row in rows], label=label, **PRINTED)
 
 
-def across(ax: Axes, row: Row, told: str) -> None:
+def across(ax: Axes, row: Row, label: str) -> None:
     """A printed number as a level."""
-    ax.axhline(float(row.value), label=told, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)))
+    ax.axhline(float(row.value), label=label, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)))
 
 
 def finish(figure: Figure, *sources: Axes, ncols: int = 4) -> Figure:
-    """The legend of the axes named below everything, each entry once; no frames."""
+    """Put the legend of the axes named below everything, each entry once."""
     entries: dict[str, Any] = {}
     for ax in sources:
-        for handle, told in zip(*ax.get_legend_handles_labels(), strict=True):
-            entries.setdefault(told, handle)
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
     if entries:
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=ncols, fontsize=9)
-    sns.despine(figure)
     return figure
 
 
@@ -96,3 +179,10 @@ def powers(ax: Axes, values: Iterable[float]) -> None:
     ax.set_xticks(sorted({float(value) for value in values}))
     ax.xaxis.set_major_formatter("{x:.0f}")
     ax.minorticks_off()
+
+
+def rule_lines(ax: Axes, table: pd.DataFrame, x: str, y: str, marked: bool = False) -> None:
+    """A line for each ``rule`` of the table."""
+    for rule, line in table.groupby("rule", sort=False):
+        colour, marker = rule_style(str(rule))
+        ax.plot(line[x], line[y], color=colour, marker=marker if marked else None, ms=5, lw=1.3, label=rule)

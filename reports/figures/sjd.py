@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reports.data.averages import averages, gains, parameter, rows_of
-from reports.figures.plot_style import across, finish, line, look, panels, powers, printed
+from reports.figures.plot_style import across, decoder_style, finish, line, panels, powers, printed
 from theory.published.ledger import Ledger
 
 TOKENS_PER_CALL = "tokens per call of the target"
@@ -26,16 +26,18 @@ def window(table: pd.DataFrame, ledger: Ledger) -> Figure:
     figure, (left, right) = panels(2, width_ratios=(1.35, 1))
     sjd = rows_of(table, "sjd", decoder="sjd")
     shown = averages(sjd, ["decoder.window"]).sort_values("decoder.window")
-    line(left, shown, "decoder.window", "mean", look("sjd"), "SJD, mean over images", "error")
-    line(left, shown, "decoder.window", "pooled", look("sjd"), "SJD, pooled", "pooled_error", **POOLED)
+    line(left, shown, "decoder.window", "mean", decoder_style("sjd"), "SJD, mean over images", "error")
+    line(left, shown, "decoder.window", "pooled", decoder_style("sjd"), "SJD, pooled", "pooled_error", **POOLED)
     doubled = _doublings(sjd, "decoder.window")
-    line(right, doubled, "size", "gain", look("sjd"), "SJD", "gain_error")
+    line(right, doubled, "size", "gain", decoder_style("sjd"), "SJD", "gain_error")
     ticks = set(shown["decoder.window"])
     if (table["decoder"] == "sjd-pac").any():
         pac = rows_of(table, "sjd-pac", decoder="sjd-pac")
         shown = averages(pac, ["decoder.budget"]).sort_values("decoder.budget")
-        line(left, shown, "decoder.budget", "mean", look("sjd-pac"), "SJD-PAC, mean over images", "error")
-        line(right, _doublings(pac, "decoder.budget"), "size", "gain", look("sjd-pac"), "SJD-PAC", "gain_error")
+        line(left, shown, "decoder.budget", "mean", decoder_style("sjd-pac"), "SJD-PAC, mean over images", "error")
+        line(
+            right, _doublings(pac, "decoder.budget"), "size", "gain", decoder_style("sjd-pac"), "SJD-PAC", "gain_error"
+        )
     coco = {"dataset": "MS-COCO-2017", "target": "Lumina-mGPT", "metric": "step_compression"}
     points = [
         (AUTHORS_WINDOW, ledger.one(paper="sjd", method="sjd", **coco)),
@@ -77,7 +79,7 @@ def chance(table: pd.DataFrame, ledger: Ledger) -> Figure:
         decoder, label = map(str, names)
         style = {"ls": "--", "mfc": "white"} if "fixed" in label else {}
         apart = own.assign(x=own[keys[-1]].astype(float) * 1.03 ** (number - 1))
-        line(ax, apart, "x", "mean", look(decoder), label, "error", **style)
+        line(ax, apart, "x", "mean", decoder_style(decoder), label, "error", **style)
     coco = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
     points = [(float(AUTHORS_TOP_K), ledger.one(method=method, **coco)) for method in ("sjd", "jacobi")]
     printed(ax, points, f"printed: Lumina-mGPT, top-{AUTHORS_TOP_K}")
@@ -105,7 +107,7 @@ def refinement(table: pd.DataFrame, ledger: Ledger) -> Figure:
     for decoder, label, offset in (("sjd", "refined", -0.13), ("sjd-unrefined", "drawn anew instead", 0.13)):
         shown = averages(rows_of(table, decoder, decoder=decoder), ["decoder.initial"]).set_index("decoder.initial")
         shown = shown.reindex(names).assign(place=np.arange(len(names)) + offset)
-        _dots(ax, shown, look(decoder), label)
+        _dots(ax, shown, decoder_style(decoder), label)
     coco = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
     across(ax, ledger.one(method="sjd", **coco), "printed: Lumina-mGPT, refined")
     ax.axhline(1, color="0.75", lw=0.8, zorder=0)

@@ -14,9 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from reports.data.averages import averages, gains, lengths, need, parameter, rows_of
-from reports.data.runs import Unsuitable
-from reports.figures.plot_style import ERRORS, FITTED, PRINTED, PRINTED_COLOUR, finish, line, look, panels
+from reports.data.averages import Unsuitable, averages, gains, lengths, need, parameter, rows_of
+from reports.figures.plot_style import ERRORS, FITTED, PRINTED, PRINTED_COLOUR, decoder_style, finish, line, panels
 from reports.figures.sjd import TOKENS_PER_CALL
 from theory.published.ledger import Ledger, Row
 
@@ -129,19 +128,19 @@ def tree(table: pd.DataFrame, ledger: Ledger) -> Figure:
         at = BEST[1] if fixed == "D" else BEST[0]
         own = found[found[fixed] == at].sort_values(x)
         top, bottom = column
-        line(top, own, x, "mean", look("sjd-pac"), "simulated, mean over images", "error")
+        line(top, own, x, "mean", decoder_style("sjd-pac"), "simulated, mean over images", "error")
         pooled = {"ls": ":", "mfc": "white", "lw": 1.0}
         line(
             top,
             own.assign(**{x: own[x] + 0.06}),
             x,
             "pooled",
-            look("sjd-pac"),
+            decoder_style("sjd-pac"),
             "simulated, pooled",
             "pooled_error",
             **pooled,
         )
-        line(bottom, own, x, "gain", look("sjd-pac"), "_", "gain_error")
+        line(bottom, own, x, "gain", decoder_style("sjd-pac"), "_", "gain_error")
         fitted = own[own["told"] == "fitted"]
         top.plot(fitted[x], fitted["mean"], "s", color=FITTED, ms=7, zorder=5, label="fitted")
         top.plot(own[x], own["printed"], label="printed: Lumina-mGPT", **PRINTED)
@@ -210,7 +209,7 @@ def committed(table: pd.DataFrame, ledger: Ledger) -> Figure:
         for ax, value in ((left, "share"), (right, "extra")):
             style: dict[str, Any] = {"capsize": 1.5, "error_kw": {"elinewidth": 0.9}}
             bars = ERRORS * own[f"{value}_error"]
-            ax.bar(at, own[value], width, yerr=bars, color=look(decoder)[0], label=label, **style)
+            ax.bar(at, own[value], width, yerr=bars, color=decoder_style(decoder)[0], label=label, **style)
     left.axhline(
         0.5, color=PRINTED_COLOUR, lw=1.1, ls=(0, (4, 3)), label="printed of SJD: “nearly 50 %” commit one token"
     )

@@ -1,0 +1,1 @@
+"""A module a page: what it shows, put together from saved results."""

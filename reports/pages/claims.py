@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from experiments.results import write
-from reports.site.html import template
+from reports.site.html import remove, save, template
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = {
@@ -20,7 +18,6 @@ NOTEBOOKS = {
     "cspd": "cspd.py",
     "baselines": "sjd_pac.py",  # block verification, several candidates; the lossy optimum is in lantern.py
 }
-MARK = '<meta name="generator" content="simlab claim page">'
 
 
 def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
@@ -37,12 +34,11 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
             parents=[other for other in entries.values() if id in other["parts"]],
             parts=[entries[part] for part in claim["parts"] if part in entries],
             notebook=notebook(claim["paper"], folder),
-            mark=MARK,
         )
-        write(folder / f"{id}.html", partial(Path.write_text, data=page, encoding="utf-8"))
+        save(folder / f"{id}.html", page)
     for path in folder.glob("*.html"):
-        if path.stem not in entries and MARK in path.read_text(encoding="utf-8", errors="replace"):
-            path.unlink()
+        if path.stem not in entries:
+            remove(path)
 
 
 def notebook(paper: str, folder: Path, root: Path = ROOT) -> dict[str, str | None] | None:

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reports.pages.study import Sheet
+from reports.pages.elements import Table
 from theory.published.ledger import Ledger, Row
 
-COMMAND = "simlab device --device cuda --out out/device.json"
-KEYS = {"device", "versions", "small", "window", "breakdown", "verification"}
 WAYS = ("eager", "graph", "compiled")
 
 Entry = dict[str, Any]
 
 
-class Told(NamedTuple):
-    """What the page says of a device."""
+class Device(NamedTuple):
+    """What a step costs on a device, as tables."""
 
     title: str  # the device, and what it was measured with
     cuda: bool
     small: bool
-    breakdown: Sheet
-    verification: Sheet | None
+    breakdown: Table
+    verification: Table | None
     missing: list[str]  # what was not measured, and why
 
 
-def told(found: Entry | None, ledger: Ledger) -> Told:
+def device(found: Entry | None, ledger: Ledger) -> Device:
     """The tables of a document; printed numbers alone where there is none."""
     if found is None:
-        return Told("", False, False, breakdown({}, 64, ledger), None, [])
+        return Device("", False, False, breakdown({}, 64, ledger), None, [])
     models = {name: parts for name, parts in found["breakdown"].items() if "not_measured" not in parts}
     absent = [f"{name}: {parts['not_measured']}" for name, parts in found["breakdown"].items() if name not in models]
     absent += [
@@ -38,7 +36,7 @@ def told(found: Entry | None, ledger: Ledger) -> Told:
         if reason
     ]
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    return Told(
+    return Device(
         f"{found['device']}; {versions}",
         not found["device"].startswith("CPU"),
         found["small"],
@@ -48,7 +46,7 @@ def told(found: Entry | None, ledger: Ledger) -> Told:
     )
 
 
-def breakdown(models: dict[str, Entry], window: int, ledger: Ledger) -> Sheet:
+def breakdown(models: dict[str, Entry], window: int, ledger: Ledger) -> Table:
     """The parts of a step: milliseconds as printed, and of every model."""
 
     def printed(metric: str, method: str = "sjd-pac") -> str:
@@ -70,10 +68,10 @@ def breakdown(models: dict[str, Entry], window: int, ledger: Ledger) -> Sheet:
     rows = [row for row in rows if set(row[1:]) != {"–"}]
     columns = ["part, ms", "printed, Lumina-mGPT (SJD-PAC Table 4)", *models]
     note = "Medians of single calls, by the clock; in brackets between two events on the device." if models else ""
-    return Sheet("Parts of a step", columns, rows, note)
+    return Table("Parts of a step", columns, rows, note)
 
 
-def verification(entries: list[Entry]) -> Sheet:
+def verification(entries: list[Entry]) -> Table:
     """A step over rows that are ready, in the ways there are to run it."""
     rows = [
         [
@@ -86,7 +84,7 @@ def verification(entries: list[Entry]) -> Sheet:
         for entry in entries
     ]
     columns = ["decoder", "V", "drafts", "eager, ms", "as a graph, ms", "compiled, ms", "operations", "host reads"]
-    return Sheet("Verification", columns, rows)
+    return Table("Verification", columns, rows)
 
 
 def _at(parts: Entry, path: tuple[str, ...]) -> str:

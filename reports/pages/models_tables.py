@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from reports.data.models import Compared
-from reports.pages.study import Sheet
+from reports.pages.elements import Table
 from reports.site.html import number
 
 TESTS = {  # and what each is about
@@ -19,7 +19,7 @@ TESTS = {  # and what each is about
 }
 
 
-def calls(found: Compared) -> Sheet:
+def calls(found: Compared) -> Table:
     """What each method is, and the calls it takes."""
     batches = [entry["batch"] for entry in found.methods[0]["timing"]]
     columns = [
@@ -47,10 +47,10 @@ def calls(found: Compared) -> Sheet:
         for row in found.methods
     ]
     note = "Means of images, ± one standard error. Speedup: seconds an image of ar, over those of the method."
-    return Sheet("Calls", [*columns, *(f"speedup, batch {batch}" for batch in batches)], rows, note, words=4)
+    return Table("Calls", [*columns, *(f"speedup, batch {batch}" for batch in batches)], rows, note, words=4)
 
 
-def time(found: Compared) -> Sheet:
+def time(found: Compared) -> Table:
     """Where the time of a step goes."""
     memory = any(entry["peak_bytes"] is not None for row in found.methods for entry in row["timing"])
     rows = [
@@ -66,10 +66,10 @@ def time(found: Compared) -> Sheet:
         for entry in row["timing"]
     ]
     columns = ["method", "batch", "s an image", "step, ms", "target, ms", "drafter, ms", "overhead, ms", "overhead"]
-    return Sheet("Time", [*columns, *(["peak, MiB"] if memory else [])], rows)
+    return Table("Time", [*columns, *(["peak, MiB"] if memory else [])], rows)
 
 
-def quality(found: Compared) -> Sheet:
+def quality(found: Compared) -> Table:
     """What comes out: how good it is, and whether it is what the target says."""
     held_out = any(row["quality"]["frechet_to_held_out"] is not None for row in found.methods)
     rows = []
@@ -95,16 +95,16 @@ def quality(found: Compared) -> Sheet:
         f"committed token from the target's row, exact; a code is {found.document['nearest_codes']:.3g} from its "
         "nearest neighbour in the mean. A tree of drafts is not measured so."
     )
-    return Sheet("Quality", columns, rows, note, words=2)
+    return Table("Quality", columns, rows, note, words=2)
 
 
-def replayed(document: dict[str, Any]) -> Sheet:
+def replayed(document: dict[str, Any]) -> Table:
     """What every rule does in the contexts of a recorded run."""
     measured = "acceptance", "gained", "tv", "wasted", "wasserstein", "kept"
     rows = [[row["rule"], row["parameters"], *(number(row[name], 4) for name in measured)] for row in document["rules"]]
     columns = ["rule", "parameters", "acceptance", "gained", "TV", "wasted", "Wasserstein-1", "kept of a window"]
     note = "Gained: acceptance beyond the lossless rule's. Wasted: TV beyond what is gained."
-    return Sheet("Rules", columns, rows, note, words=2)
+    return Table("Rules", columns, rows, note, words=2)
 
 
 def verdict(row: dict[str, Any]) -> str:
@@ -118,13 +118,13 @@ def verdict(row: dict[str, Any]) -> str:
     return "indistinguishable" + (f"; detects TV ≥ {', '.join(found)}" if found else "")
 
 
-def tests(found: Compared) -> Sheet:
+def tests(found: Compared) -> Table:
     """The p-value of every test of every lossless method, and the smallest deviation it detects."""
     rows = []
     for row in found.methods:
         cells = [_p_value(row["checks"][name]) for name in TESTS] if row["checks"] else None
         rows += [[row["method"], *cells]] if cells else []
-    return Sheet("Tests", ["method", *TESTS], rows)
+    return Table("Tests", ["method", *TESTS], rows)
 
 
 def _p_value(check: dict[str, Any]) -> str:
@@ -151,7 +151,7 @@ def _pair(mean: float | None, error: float | None, digits: int) -> str:
 # What the data say ------------------------------------------------------------------------------------------------
 
 
-def said(found: Compared) -> dict[str, str]:
+def sentences(found: Compared) -> dict[str, str]:
     """Sentences made of the numbers, by what they stand beside."""
     return {"calls": _fastest(found.methods), "time": _walltime(found.methods), "tests": _tested(found)} | {
         "locality": _reach(found)

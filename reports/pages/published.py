@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.results import write
-from reports.site.html import template
+from reports.site.html import remove, save, template
 from theory.published.ledger import Ledger, Row, published
 
 PAPER, FILE = "published", "published.html"
-MARK = '<meta name="generator" content="simlab published page">'
 LINES = "lines"  # under this name a comparison gives the lines of the ledger it is about
 
 
@@ -39,12 +37,10 @@ class Printed:
 
 def build(out: Path, verdicts: dict[str, Any]) -> None:
     """Write ``published.html`` to ``out``; where no such claims were decided, one of an earlier run goes away."""
-    path = out / FILE
     if any(claim["paper"] == PAPER for claim in verdicts["claims"]):
-        text = page(verdicts, published())
-        write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
-    elif path.exists() and MARK in path.read_text(encoding="utf-8", errors="replace"):
-        path.unlink()
+        save(out / FILE, page(verdicts, published()))
+    else:
+        remove(out / FILE)
 
 
 def page(verdicts: dict[str, Any], ledger: Ledger) -> str:
@@ -56,7 +52,6 @@ def page(verdicts: dict[str, Any], ledger: Ledger) -> str:
         printed=printed(ledger),
         disputed=disputed(claims),
         seed=verdicts["seed"],
-        mark=MARK,
     )
 
 

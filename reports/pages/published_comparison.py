@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reports.pages.study import Sheet
+from reports.pages.elements import Table
 from theory.published.ledger import Ledger, Row
 
 PRINTED_AS = {  # methods here, and what papers call them
@@ -126,7 +126,7 @@ def orders(compression: Mapping[str, np.ndarray], nodes: Mapping[str, int], ledg
     ]
 
 
-def sheet(found: list[Found]) -> Sheet:
+def table(found: list[Found]) -> Table:
     """The orders as a table."""
     rows = [
         [
@@ -144,7 +144,7 @@ def sheet(found: list[Found]) -> Sheet:
         "Drafts: that a call sees at most. sjd-isp stands beside every start from neighbours: SJD's tables do not say "
         "which it is."
     )
-    return Sheet("Orders", columns, rows, note, words=2)
+    return Table("Orders", columns, rows, note, words=2)
 
 
 def _told(printed: list[tuple[float, str]]) -> tuple[str, str]:

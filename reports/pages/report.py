@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.results import write
-from reports.data.runs import Unreadable, read_json, read_table
-from reports.figures import acceptance_length as drafting
-from reports.figures import basic as figures
-from reports.figures import maps
+from reports.data.files import Unreadable, read_json, read_table
+from reports.figures import acceptance_maps, digits, small_processes
+from reports.figures.plot_style import use_style
 from reports.pages import claims as claim_pages
 from reports.pages import continuous as continuous_page
 from reports.pages import published as published_page
 from reports.site.gallery import Draw, inline
-from reports.site.html import template
+from reports.site.html import save, template
 
 SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
 COMMAND = "simlab verify"
@@ -54,9 +52,7 @@ class Report:
         """Write ``report.html`` to ``out``, a page a claim under ``claims``, and one of printed numbers."""
         claim_pages.build(out, self.verdicts, papers(self.verdicts["claims"]))
         published_page.build(out, self.verdicts)
-        path = out / FILE
-        write(path, lambda temporary: temporary.write_text(self.text, encoding="utf-8"))
-        return path
+        return save(out / FILE, self.text)
 
 
 def build(out: Path) -> Path:
@@ -71,7 +67,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     """The report on the results in ``out``; ``draw`` puts figures on it.
 
     It leads to the index of the site if there is one, or will be: ``indexed``. Raises ``FileNotFoundError`` where
-    results are missing, and :class:`~reports.data.runs.Unreadable` where one cannot be read.
+    results are missing, and :class:`~reports.data.files.Unreadable` where one cannot be read.
     """
     found, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
     if not isinstance(found.get("claims"), list):
@@ -79,7 +75,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     text = template("report.html").render(
         verdicts=found,
         manifest=manifest,
-        count={v: sum(c["verdict"] == v for c in found["claims"]) for v in VERDICT_NAMES},
+        counts={v: sum(c["verdict"] == v for c in found["claims"]) for v in VERDICT_NAMES},
         meaning=VERDICT_NAMES,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
@@ -97,9 +93,9 @@ def papers(claims: list[dict[str, Any]]) -> dict[str, str]:
 
 def _measured(out: Path, draw: Draw) -> dict[str, Any]:
     """Tables and figures of the measurements."""
-    figures.style()
+    use_style()
     table: Callable[[str], pd.DataFrame] = lambda name: read_table(out / f"{name}.parquet", COMMAND)  # noqa: E731
-    digits, bound, codebook = table("digits"), table("digits-frontier"), table("codebook-map")
+    measured, bound, codebook = table("digits"), table("digits-frontier"), table("codebook-map")
     mapped = bound["decoder"].iloc[0]  # the decoder whose contexts the frontier was computed on
     points = table("digits-map").query("decoder == @mapped")
     with np.load(out / "digits-samples.npz", allow_pickle=False) as archive:
@@ -112,25 +108,31 @@ def _measured(out: Path, draw: Draw) -> dict[str, Any]:
     return {
         "quality": table("digits-quality").to_dict("records")[0],
         "decoders": [
-            {"name": name, "rows": part.to_dict("records")} for name, part in digits.groupby("decoder", sort=False)
+            {"name": name, "rows": part.to_dict("records")} for name, part in measured.groupby("decoder", sort=False)
         ],
         "mapped": mapped,
         "lossless": points["lossless"].iloc[0],
-        "frontier": draw("digits-map", maps.digits_map(points, bound), "acceptance against distortion on digits"),
+        "frontier": draw(
+            "digits-map", acceptance_maps.digits_map(points, bound), "acceptance against distortion on digits"
+        ),
         "codebook": _codebook(codebook, table("codebook-frontier"), draw),
         "candidates": draw(
-            "candidates", maps.candidates_map(table("codebook-candidates")), "acceptance of several candidates"
+            "candidates",
+            acceptance_maps.candidates_map(table("codebook-candidates")),
+            "acceptance of several candidates",
         ),
-        "steps": draw("steps", figures.steps(table("steps")), "exact step distributions"),
+        "steps": draw("steps", small_processes.steps(table("steps")), "exact step distributions"),
         "pac_steps": _pac_steps(table("pac-steps"), draw),
         "pac": _pac(table("digits-pac"), table("digits-lengths"), draw),
-        "compounding": draw("compounding", figures.compounding(table("compounding")), "TV of sequences against length"),
+        "compounding": draw(
+            "compounding", small_processes.compounding(table("compounding")), "TV of sequences against length"
+        ),
         "digits_compounding": draw(
             "digits-compounding",
-            figures.digits_compounding(table("digits-compounding"), COMPARED),
+            digits.compounding(table("digits-compounding"), COMPARED),
             "distortion along a sequence of digits",
         ),
-        "grid": draw("digits-samples", figures.digits_grid(methods), "samples of each method"),
+        "grid": draw("digits-samples", digits.grid(methods), "samples of each method"),
     }
 
 
@@ -140,7 +142,9 @@ def _codebook(points: pd.DataFrame, frontier: pd.DataFrame, draw: Draw) -> dict[
     rows = points.assign(gained=gained)
     return {
         "map": draw(
-            "codebook-map", maps.codebook_map(points, frontier), "acceptance against distortion over a codebook"
+            "codebook-map",
+            acceptance_maps.codebook_map(points, frontier),
+            "acceptance against distortion over a codebook",
         ),
         "lossless": points["lossless"].iloc[0],
         "rows": rows.to_dict("records"),
@@ -152,7 +156,7 @@ def _pac_steps(table: pd.DataFrame, draw: Draw) -> list[dict[str, Any]]:
     named = table["decoder"].where(table["reading"] == "", table["decoder"] + ", " + table["reading"])
     table = table.assign(decoder=named)
     return [
-        {"world": world, "figure": draw(f"pac-steps-{number}", figures.steps(part), f"steps of {world}")}
+        {"world": world, "figure": draw(f"pac-steps-{number}", small_processes.steps(part), f"steps of {world}")}
         for number, (world, part) in enumerate(table.groupby("world", sort=False), 1)
     ]
 
@@ -164,5 +168,5 @@ def _pac(runs: pd.DataFrame, lengths: pd.DataFrame, draw: Draw) -> dict[str, Any
     return {
         "initial": first,
         "initials": [{"name": name, "rows": part.to_dict("records")} for name, part in groups],
-        "figure": draw("digits-lengths", drafting.lengths(lengths, runs, first), "tokens committed by a call"),
+        "figure": draw("digits-lengths", digits.lengths(lengths, runs, first), "tokens committed by a call"),
     }

@@ -1,46 +1,117 @@
-"""What a page on a sweep shows: figures with captions, and tables."""
+"""The page of a study: the figures and tables of a sweep, each a function of its table and of the printed numbers.
+
+Names of studies are those of the specs that come with simlab. Any other sweep has a page too, with all its settings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import pandas as pd
 from matplotlib.figure import Figure
 
-LONG = 16  # rows of a table that is shown at once
+from reports.data.averages import Unsuitable, counted_units, unit_name
+from reports.data.sweeps import Run
+from reports.figures.gsd import accumulation, gained, pareto
+from reports.figures.image_process import calibration, kept, locality, told_apart
+from reports.figures.lantern import lantern, relaxations
+from reports.figures.lossy_rules import pairs
+from reports.figures.sjd import chance, refinement, window
+from reports.figures.sjd_pac import ablation, committed, readings, tree
+from reports.pages import study_tables
+from reports.pages.elements import Picture, Table, picture, texts
+from reports.site.gallery import Draw
+from reports.site.html import Entries, template
+from theory.published.ledger import Ledger
+
+FOLDER = "studies"
+BARS = "Bars are two standard errors, between {units}."
+BOTH = "Mean: of each sequence's tokens/calls; pooled: all tokens over all calls."
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure on a page."""
+class Shown:
+    """Which figures, in the order of their texts, and which tables a page shows."""
 
-    name: str  # of its file
-    heading: str
-    figure: Figure
-    caption: str
-    counterpart: str = ""  # the figure or table of a paper that it stands beside
+    figures: Sequence[Callable[[pd.DataFrame, Ledger], Figure]]
+    tables: Sequence[Callable[[pd.DataFrame, Ledger], Table]] = ()
+
+
+STUDIES: dict[str, Shown] = {
+    "window": Shown([window]),
+    "randomness": Shown([chance]),
+    "refinement": Shown([refinement]),
+    "lengths": Shown([committed, kept], [study_tables.likelihoods]),
+    "locality": Shown([locality]),
+    "ablation": Shown([ablation], [study_tables.ablation]),
+    "tree": Shown([tree], [study_tables.tree]),
+    "readings": Shown([readings], [study_tables.readings]),
+    "calibration": Shown([calibration, told_apart]),
+    "accumulation": Shown([accumulation]),
+    "groups": Shown([pareto, gained], [study_tables.trades]),
+    "lantern": Shown([lantern, relaxations], [study_tables.trades]),
+    "pairs": Shown([pairs], [study_tables.trades]),
+    "relabel": Shown([], [study_tables.trades]),
+}
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A table on a page; cells are text, and all but the first ``words`` of a row are numbers."""
+class Study:
+    """A sweep with everything its page shows."""
 
-    heading: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    note: str = ""
-    words: int = 1
-
-    @property
-    def long(self) -> bool:
-        """Whether it is folded away."""
-        return len(self.rows) > LONG
-
-
-@dataclass(frozen=True)
-class Content:
-    """Everything on the page of a study."""
-
+    run: Run
     lead: str
     pictures: Sequence[Picture]
-    sheets: Sequence[Sheet] = field(default=())
+    tables: Sequence[Table] = field(default=())
+    note: str = ""  # why figures of its own are missing
+
+    @property
+    def path(self) -> str:
+        """Where its page is, from the site's folder."""
+        return f"{FOLDER}/{re.sub(r'[^A-Za-z0-9_-]+', '-', self.run.name)}.html"
+
+
+def order(name: str) -> tuple[int, str]:
+    """A key to sort studies by: those that have figures of their own first, in the order of :data:`STUDIES`."""
+    known = list(STUDIES)
+    return (known.index(name) if name in known else len(known), name)
+
+
+def study(run: Run, ledger: Ledger) -> Study:
+    """The sweep's study; without its own figures, and with a note, where its table does not have what they show."""
+    text, note = texts().get(run.name, {}), ""
+    pictures: list[Picture] = []
+    tables: list[Table] = []
+    if run.name in STUDIES:
+        try:
+            pictures = _pictures(run.table, STUDIES[run.name], text.get("pictures", []), ledger)
+            tables = [tabulate(run.table, ledger) for tabulate in STUDIES[run.name].tables]
+        except Unsuitable as reason:
+            note = f"The figures of this study cannot be drawn: {reason}."
+    return Study(run, text.get("lead", "").strip(), pictures, [*tables, study_tables.settings(run.table)], note)
+
+
+def _pictures(table: pd.DataFrame, shown: Shown, told: list[dict[str, str]], ledger: Ledger) -> list[Picture]:
+    words = {"n": counted_units(table), "bars": BARS.format(units=unit_name(table)), "both": BOTH}
+    return [picture(text, draw(table, ledger), **words) for draw, text in zip(shown.figures, told, strict=True)]
+
+
+def page(study: Study, entries: Entries, draw: Draw) -> str:
+    """The page as HTML."""
+    return template("study.html").render(
+        heading=study.run.title,
+        run=study.run,
+        lead=[study.lead] if study.lead else [],
+        pictures=study.pictures,
+        tables=study.tables,
+        note=study.note,
+        simulated=counted_units(study.run.table),
+        spec=json.dumps(study.run.spec, indent=1, ensure_ascii=False),
+        draw=draw,
+        entries=entries,
+        here=study.path,
+        above="../",
+    )

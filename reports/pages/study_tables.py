@@ -7,11 +7,10 @@ from typing import Any
 import pandas as pd
 
 from reports.data.averages import KINDS, SAMPLES, averages, gains, need, rows_of
-from reports.figures import rules as rule_figures
-from reports.figures import sjd_pac as pac_figures
-from reports.figures.basic import LOSSLESS
-from reports.figures.rules import COSTS
-from reports.pages.study import Sheet
+from reports.figures import lossy_rules, sjd_pac
+from reports.figures.lossy_rules import COSTS
+from reports.figures.plot_style import LOSSLESS
+from reports.pages.elements import Table
 from reports.site.html import number
 from theory.published.ledger import Ledger
 
@@ -19,17 +18,17 @@ BOTH = "mean: of each sequence's tokens/calls; pooled: all tokens over all calls
 PAIRED = "differences are taken image by image"
 
 
-def settings(table: pd.DataFrame) -> Sheet:
+def settings(table: pd.DataFrame) -> Table:
     """Every configuration of a sweep, whatever it is: what varies, and tokens a call both ways."""
     varying = varied(table)
     found = averages(table, [*(f"{kind}.label" for kind in KINDS), *varying])
     rows = []
     for row in records(found):
-        told = ", ".join(f"{name.partition('.')[2]} = {shown(row[name])}" for name in varying if _there(row[name]))
+        told = ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in varying if _there(row[name]))
         labels = [str(row[f"{kind}.label"]) for kind in KINDS]
         rows.append([*labels, told, str(row["sequences"]), *_both(row)])
     columns = ["process", "decoder", "rule", "what varies", "sequences", "tokens per call, mean", "pooled"]
-    return Sheet("All settings", columns, rows, f"{BOTH}.", words=4)
+    return Table("All settings", columns, rows, f"{BOTH}.", words=4)
 
 
 def varied(table: pd.DataFrame) -> list[str]:
@@ -39,7 +38,7 @@ def varied(table: pd.DataFrame) -> list[str]:
     return [name for name in rest if table[name].nunique() > 1]
 
 
-def likelihoods(table: pd.DataFrame, ledger: Ledger) -> Sheet:
+def likelihoods(table: pd.DataFrame, ledger: Ledger) -> Table:
     """SJD, Table 11: how likely the tokens are under the target."""
     need(table, "loglik_mean", "loglik_std", "decoder.label")
     found = averages(table, ["decoder.label"], ["loglik_mean", "loglik_std"])
@@ -53,7 +52,7 @@ def likelihoods(table: pd.DataFrame, ledger: Ledger) -> Sheet:
     for method in ("ar", "sjd"):
         printed = ledger.one(paper="sjd", table="11", method=method)
         rows.append([f"printed: Lumina-mGPT, {method}", printed.printed, str(printed.std)])
-    return Sheet(
+    return Table(
         "Log probability of a token, nats",
         ["", "mean", "standard deviation"],
         rows,
@@ -62,25 +61,25 @@ def likelihoods(table: pd.DataFrame, ledger: Ledger) -> Sheet:
     )
 
 
-def ablation(table: pd.DataFrame, ledger: Ledger) -> Sheet:
+def ablation(table: pd.DataFrame, ledger: Ledger) -> Table:
     """SJD-PAC, Table 2, printed beside simulated."""
     rows = [
         [
-            f"{pac_figures.NAMES[row['decoder']]}, L = {row['size']}",
+            f"{sjd_pac.NAMES[row['decoder']]}, L = {row['size']}",
             str(row["told"]),
             number(row["printed"], 2),
             *_both(row),
             signed(row["gain"], row["gain_error"]) if row["gain"] else "",
         ]
-        for row in records(pac_figures.ablation_numbers(table, ledger))
+        for row in records(sjd_pac.ablation_numbers(table, ledger))
     ]
     columns = ["decoder", "the simulated value is", "printed", "mean", "pooled", "over SJD, L = 32"]
-    return Sheet("The numbers", columns, rows, f"{BOTH}; {PAIRED}.", words=2)
+    return Table("The numbers", columns, rows, f"{BOTH}; {PAIRED}.", words=2)
 
 
-def tree(table: pd.DataFrame, ledger: Ledger) -> Sheet:
+def tree(table: pd.DataFrame, ledger: Ledger) -> Table:
     """SJD-PAC, Table 3, printed beside simulated."""
-    found = pac_figures.tree_numbers(table, ledger)
+    found = sjd_pac.tree_numbers(table, ledger)
     best = float(found.loc[found["told"] == "fitted", "printed"].iloc[0])
     rows = [
         [
@@ -102,10 +101,10 @@ def tree(table: pd.DataFrame, ledger: Ledger) -> Sheet:
         "printed, over 4, 3",
         "simulated, over 4, 3",
     ]
-    return Sheet("The numbers", columns, rows, f"{BOTH}; {PAIRED}.", words=2)
+    return Table("The numbers", columns, rows, f"{BOTH}; {PAIRED}.", words=2)
 
 
-def readings(table: pd.DataFrame, ledger: Ledger) -> Sheet:
+def readings(table: pd.DataFrame, ledger: Ledger) -> Table:
     """The readings of SJD-PAC."""
     rows = [
         [
@@ -114,25 +113,25 @@ def readings(table: pd.DataFrame, ledger: Ledger) -> Sheet:
             *_both(row),
             signed(row["gain"], row["gain_error"]) if row["gain"] else "",
         ]
-        for row in records(pac_figures.readings_numbers(table))
+        for row in records(sjd_pac.readings_numbers(table))
     ]
     columns = ["reading", "chain", "K", "D", "mean", "pooled", "over the first"]
-    return Sheet("The numbers", columns, rows, f"{BOTH}; {PAIRED}.")
+    return Table("The numbers", columns, rows, f"{BOTH}; {PAIRED}.")
 
 
-def trades(table: pd.DataFrame, ledger: Ledger) -> Sheet:
+def trades(table: pd.DataFrame, ledger: Ledger) -> Table:
     """What rules gain over the lossless one and what they cost, for each process and decoder."""
     varying = [name for name in varied(table) if name.startswith("rule.")]
     rows = []
     for labels, part in table.groupby(["process.label", "decoder.label"], sort=False):
         own = [name for name in varying if part[name].notna().any()]
         keys = ["rule", "rule.label", *own]
-        found = rule_figures.traded(part, keys)
+        found = lossy_rules.traded(part, keys)
         need(part, "distortion_exact")
         bound = "" if part["distortion_exact"].all() else "≤ "
         faster = gains(part, keys, rows_of(part, "the lossless rule", rule=LOSSLESS))
         for row, gain in zip(records(found), records(faster), strict=True):
-            told = ", ".join(f"{name.partition('.')[2]} = {shown(row[name])}" for name in own if _there(row[name]))
+            told = ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in own if _there(row[name]))
             lossless = row["rule"] == LOSSLESS
             rows.append(
                 [
@@ -140,7 +139,7 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Sheet:
                     f"{row['rule.label']} {told}".strip(),
                     *_both(row),
                     "" if lossless else signed(gain["gain"], gain["gain_error"]),
-                    *(f"{row[name]:.3f}" for name in rule_figures.ACCEPTANCE),
+                    *(f"{row[name]:.3f}" for name in lossy_rules.ACCEPTANCE),
                     *(with_error(row[cost], row[f"{cost}_error"]) for cost in COSTS),
                 ]
             )
@@ -154,7 +153,7 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Sheet:
         "would keep of the same drafts. TV and Wasserstein-1 (W1, over the codebook): of the law of a committed token "
         "from the target's row; ≤: an upper bound, where there are several candidates."
     )
-    return Sheet("The numbers", columns, rows, note, words=3 - len(same))
+    return Table("The numbers", columns, rows, note, words=3 - len(same))
 
 
 def _both(row: dict[str, Any]) -> list[str]:
@@ -171,7 +170,7 @@ def signed(value: float, error: float, digits: int = 3) -> str:
     return ("+" if value >= 0 else "") + with_error(value, error, digits)
 
 
-def shown(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A value of a table, to read."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 

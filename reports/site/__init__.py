@@ -1,0 +1,1 @@
+"""What a site is: all pages drawn together, figures as files, templates and numbers as HTML."""

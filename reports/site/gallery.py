@@ -1,4 +1,4 @@
-"""Figures on pages, each kept as a PDF too: drawn once, for the screen and for a paper."""
+"""Figures on pages, each a PDF too: laid out once, for the screen and for a paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from experiments.results import write
-from reports.site.html import png, svg
+from reports.site.html import lay_out, png, svg
 
 Draw = Callable[[str, Figure, str], Markup]  # a name for the file, the figure, what it shows
 
@@ -29,12 +29,11 @@ class Gallery:
         """What draws figures on a page; ``above`` leads from its folder to the site's."""
         return partial(self._draw, above)
 
-    def _draw(self, above: str, name: str, figure: Figure, told: str) -> Markup:
+    def _draw(self, above: str, name: str, figure: Figure, title: str) -> Markup:
         if name in self.files:
             raise ValueError(f"two figures are called {name}")
         link = Markup('<p class="file"><a href="{}{}/{}.pdf">PDF</a></p>').format(above, FOLDER, name)
-        drawn = inline(name, figure, told) + link
-        figure.set_layout_engine("none")  # it is laid out; doing so again takes as long as drawing
+        drawn = inline(name, figure, title) + link
         self.files[name] = pdf(figure)
         return drawn
 
@@ -48,13 +47,14 @@ class Gallery:
                 path.unlink()
 
 
-def inline(name: str, figure: Figure, told: str) -> Markup:
+def inline(name: str, figure: Figure, title: str) -> Markup:
     """The figure on a page that stands for itself: pixels as PNG, anything else as SVG."""
-    return png(figure, told) if any(ax.images for ax in figure.axes) else svg(figure, told)
+    return png(figure, title) if any(ax.images for ax in figure.axes) else svg(figure, title)
 
 
 def pdf(figure: Figure) -> bytes:
     """The figure as PDF, the same bytes for the same figure."""
+    lay_out(figure)
     buffer = io.BytesIO()
     metadata = {"Creator": MARK.decode(), "CreationDate": None, "ModDate": None}
     figure.savefig(buffer, format="pdf", metadata=metadata)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,22 +15,56 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from experiments.results import write
 
-def template(name: str) -> Template:
-    """The template ``name``: whatever is put into it is escaped, and nothing may be missing."""
-    environment = Environment(
+Entries = Sequence[tuple[str, str]]  # of the navigation: what pages are called, and their paths in the site's folder
+
+GENERATOR = '<meta name="generator" content="simlab'  # by which pages of earlier runs are known again
+
+
+@cache
+def environment() -> Environment:
+    """Where templates come from: whatever is put into one is escaped, and nothing may be missing."""
+    found = Environment(
         loader=PackageLoader("reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "fields": fields, "anchor": lambda id: id.replace(".", "-")}
-    return environment.get_template(name)
+    found.filters |= {"number": number, "fields": fields, "anchor": lambda id: id.replace(".", "-")}
+    found.globals["mark"] = Markup(f'{GENERATOR}">')
+    return found
+
+
+def template(name: str) -> Template:
+    """The template ``name``."""
+    return environment().get_template(name)
+
+
+def save(path: Path, text: str) -> Path:
+    """Write a page to ``path``, whole or not at all."""
+    write(path, partial(Path.write_text, data=text, encoding="utf-8"))
+    return path
+
+
+def remove(path: Path) -> None:
+    """Remove the page at ``path``, if there is one and simlab drew it."""
+    if path.exists() and GENERATOR in path.read_text(encoding="utf-8", errors="replace"):
+        path.unlink()
+
+
+def lay_out(figure: Figure) -> None:
+    """Place the panels of a figure once; saving it would do so again, and draw all of it twice."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
 
 
 def svg(figure: Figure, title: str) -> Markup:
     """The figure as inline SVG that scales with the page."""
+    lay_out(figure)
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     drawing = buffer.getvalue()
@@ -41,6 +78,7 @@ def svg(figure: Figure, title: str) -> Markup:
 
 def png(figure: Figure, title: str) -> Markup:
     """The figure as an inline PNG, for what is made of pixels."""
+    lay_out(figure)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=170)
     data = base64.b64encode(buffer.getvalue()).decode()
@@ -55,12 +93,12 @@ def number(value: float | None, digits: int = 3) -> str:
 def fields(example: dict[str, Any]) -> list[tuple[str, str]]:
     """The numbers of a counterexample, rationals where they are known."""
     exact = example.get("exact", {})
-    return [(name, _shown(exact.get(name, value))) for name, value in example.items() if name != "exact"]
+    return [(name, _text(exact.get(name, value))) for name, value in example.items() if name != "exact"]
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{key or 'start'}: {_shown(item)}" for key, item in value.items())
+        return "; ".join(f"{key or 'start'}: {_text(item)}" for key, item in value.items())
     if isinstance(value, list):
-        return "(" + ", ".join(map(_shown, value)) + ")"
+        return "(" + ", ".join(map(_text, value)) + ")"
     return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -11,7 +11,7 @@ say. Two readings are lossless:
     the K candidates are drawn afresh, and what was kept at those positions is lost.
 
 As c_K, verified last, it is not: siblings drawn without replacement may not change places
-(:mod:`simlab.mutants.decoders`).
+(:mod:`simlab.mutants.trees`).
 """
 
 from __future__ import annotations

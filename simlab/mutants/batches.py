@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.coins import Coins
-from simlab.mutants import random_numbers as generators
-from simlab.mutants import verifiers as verifying
-from simlab.mutants.base import Mutant
-from simlab.mutants.verifiers import Verify, excess, ratio
+from simlab.mutants import generator_verifiers, verifiers
+from simlab.mutants.base import LOSSLESS, Mutant, Tokens
+from simlab.mutants.verifiers import Verify, accepted, next_row
+from simlab.randomness.coins import Coins
 
 Rows = tuple[Tokens, ...]
 VerifyBatch = Callable[[Array, Array, Array, Coins], Rows]
@@ -44,7 +42,7 @@ def each(verify: Verify) -> VerifyBatch:
     return verify_batch
 
 
-lossless = each(verifying.lossless)
+lossless = each(verifiers.lossless)
 
 
 def padded(verify_batch: VerifyBatch) -> VerifyBatch:
@@ -57,7 +55,7 @@ def padded(verify_batch: VerifyBatch) -> VerifyBatch:
     return verify
 
 
-def _row_by_row(verify: generators.Plain) -> Callable[[Array, Array, Array, np.random.Generator], Any]:
+def _row_by_row(verify: generator_verifiers.Plain) -> Callable[[Array, Array, Array, np.random.Generator], Any]:
     """One verifier that takes a generator, for every row."""
 
     def verify_batch(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
@@ -69,9 +67,9 @@ def _row_by_row(verify: generators.Plain) -> Callable[[Array, Array, Array, np.r
     return verify_batch
 
 
-PLAIN_TRAPS = {
-    "single precision": _row_by_row(generators.in_single_precision),
-    "sampler match in single precision": _row_by_row(generators.match_in_single_precision),
+CORRECT = {
+    "single precision": _row_by_row(generator_verifiers.in_single_precision),
+    "sampler match in single precision": _row_by_row(generator_verifiers.match_in_single_precision),
 }
 
 
@@ -129,30 +127,19 @@ def _bonus(row: Callable[[Array, int, int], Array]) -> VerifyBatch:
     return verify
 
 
-def _kept_together(together: Callable[[list[int]], int]) -> VerifyBatch:
-    """As many drafts are kept in each row as ``together`` says, where it has so many."""
+def _accepted_together(together: Callable[[list[int]], int]) -> VerifyBatch:
+    """As many drafts are accepted in each row as ``together`` says, where it has so many."""
 
     def verify(p: Array, q: Array, drafts: Array, coins: Coins) -> Rows:
         gammas = lengths(drafts)
-        kept = together([_kept(p[b], q[b], drafts[b, :gamma], coins) for b, gamma in enumerate(gammas)])
+        count = together([accepted(p[b], q[b], drafts[b, :gamma], coins) for b, gamma in enumerate(gammas)])
         return tuple(
-            (*drafts[b, :k].tolist(), coins.draw(_end(p[b], q[b], drafts[b], k, gamma)))
+            (*drafts[b, :k].tolist(), coins.draw(next_row(p[b], q[b], drafts[b, :gamma], k)))
             for b, gamma in enumerate(gammas)
-            for k in [min(kept, gamma)]
+            for k in [min(count, gamma)]
         )
 
     return verify
-
-
-def _kept(p: Array, q: Array, drafts: Array, coins: Coins) -> int:
-    for i, x in enumerate(drafts.tolist()):
-        if not coins.coin(ratio(p[i], q[i], x)):
-            return i
-    return len(drafts)
-
-
-def _end(p: Array, q: Array, drafts: Array, kept: int, gamma: int) -> Array:
-    return p[kept] if kept == gamma else excess(p[kept], q[kept], int(drafts[kept]))
 
 
 # Randomness ----------------------------------------------------------------------------------------------------
@@ -172,21 +159,21 @@ def _shared(coins_shared: bool, draws_shared: bool) -> VerifyBatch:
             return known[what, number]
 
         def row(b: int, gamma: int) -> Tokens:
-            kept = 0
-            while kept < gamma:
-                coin = uniform("coin", kept, coins_shared)
-                if not coins.below(coin, ratio(p[b, kept], q[b, kept], int(drafts[b, kept]))):
+            count = 0
+            while count < gamma:
+                coin = uniform("coin", count, coins_shared)
+                if not coins.below(coin, LOSSLESS.accept(p[b, count], q[b, count], int(drafts[b, count]))):
                     break
-                kept += 1
-            end = _end(p[b], q[b], drafts[b], kept, gamma)
-            return (*drafts[b, :kept].tolist(), coins.invert(uniform("end", 0, draws_shared), end))
+                count += 1
+            end = next_row(p[b], q[b], drafts[b, :gamma], count)
+            return (*drafts[b, :count].tolist(), coins.invert(uniform("end", 0, draws_shared), end))
 
         return tuple(row(b, gamma) for b, gamma in enumerate(lengths(drafts)))
 
     return verify
 
 
-def _suspects() -> dict[str, Mutant[VerifyBatch]]:
+def _mutants() -> dict[str, Mutant[VerifyBatch]]:
     table: list[tuple[str, str, VerifyBatch]] = [
         ("9", "rows of p of another sequence", _seen(_target_rolled)),
         ("9", "rows of q of another sequence", _seen(_draft_rolled)),
@@ -195,14 +182,14 @@ def _suspects() -> dict[str, Mutant[VerifyBatch]]:
         ("9", "bonus from the last row of the batch, whatever a sequence's own", _bonus(lambda p, b, gamma: p[b, -1])),
         ("9", "bonus from the last sequence", _bonus(lambda p, b, gamma: p[-1, gamma])),
         ("9", "bonus from where the first sequence has its own", _bonus(_where_first_ends)),
-        ("17", "the fewest kept of all rows kept in each", _kept_together(min)),
-        ("17", "as many kept in each row as in the first", _kept_together(lambda kept: kept[0])),
+        ("17", "the fewest kept of all rows kept in each", _accepted_together(min)),
+        ("17", "as many kept in each row as in the first", _accepted_together(lambda counts: counts[0])),
         ("28", "rows share the uniforms of their coins", _shared(True, False)),
         ("28", "rows share the uniform of the last token", _shared(False, True)),
         ("29", "the generator seeded anew for every row", _shared(True, True)),
     ]
     return {name: Mutant(name, number, verify) for number, name, verify in table} | {
-        name: Mutant(name, suspect.mutant, each(suspect.run)) for name, suspect in verifying.MUTANTS.items()
+        name: Mutant(name, mutant.mutant, each(mutant.run)) for name, mutant in verifiers.MUTANTS.items()
     }
 
 
@@ -210,5 +197,5 @@ def _where_first_ends(p: Array, b: int, gamma: int) -> Array:
     return np.asarray(p[b, int(np.flatnonzero(p[0].any(axis=-1))[-1])])
 
 
-MUTANTS: dict[str, Mutant[VerifyBatch]] = _suspects()
-OF_BATCHES = tuple(name for name in MUTANTS if name not in verifying.MUTANTS)
+MUTANTS: dict[str, Mutant[VerifyBatch]] = _mutants()
+OF_BATCHES = tuple(name for name in MUTANTS if name not in verifiers.MUTANTS)

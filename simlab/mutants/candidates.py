@@ -1,7 +1,7 @@
 """Verifiers of several candidates for one position that are known: the right one, and bugs.
 
 Candidates are drawn from q in turn without replacement. The right one goes through them in turn: with q = what is left
-of it and p = what is left to be emitted, both scaled to one, a candidate is kept with min(1, p/q), and a rejection
+of it and p = what is left to be emitted, both scaled to one, a candidate is accepted with min(1, p/q); a rejection
 makes p [p - q]+ and takes the candidate out of q.
 
 Not seen: a zero residual replaced by something (mutant 14). After a rejection something is left of [p - q]+, however
@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simlab.arrays import Array
-from simlab.certify.contracts.blocks import scaled
-from simlab.certify.engine.coins import Coins
-from simlab.mutants.base import Mutant, single_draw
-from simlab.mutants.verifiers import ratio
+from simlab.arrays import Array, normalised
+from simlab.mutants import rules
+from simlab.mutants.base import LOSSLESS, Mutant, RowRule, single_draw
+from simlab.randomness.coins import Coins
+from simlab.rules import Amplify
 
 VerifyCandidates = Callable[[Array, Array, Array, Coins], tuple[int, ...]]
 Order = Callable[[Array, Array, Array], list[int]]
@@ -37,15 +37,13 @@ def in_turn(p: Array, q: Array, candidates: Array) -> list[int]:
 
 def without_rejected(q: Array, left: Array, rejected: list[int]) -> Array:
     """What is left of q, scaled."""
-    rest = q.copy()
-    rest[rejected] = 0
-    return scaled(rest)
+    rest = _unscaled(q, left, rejected)
+    return normalised(rest, rest)
 
 
 def excess(p: Array, q: Array) -> Array:
-    """[p - q]+ scaled, or p where nothing is left."""
-    rest = np.maximum(p - q, 0)
-    return scaled(rest) if rest.any() else p
+    """The residual of a rejection: [p - q]+ scaled, or p where nothing is left."""
+    return normalised(LOSSLESS.residual(p, q, 0), p)  # whichever token was rejected
 
 
 def what_is_left(p: Array, rest: Array, before: Array, q: Array) -> Array:
@@ -55,12 +53,12 @@ def what_is_left(p: Array, rest: Array, before: Array, q: Array) -> Array:
 
 def verifier(
     order: Order = in_turn,
-    accept: Accept = ratio,
+    accept: Accept = LOSSLESS.accept,
     left: Left = without_rejected,
     update: Update = excess,
     last: Last = what_is_left,
 ) -> VerifyCandidates:
-    """Keep the first candidate whose coin says so; after none draw from what is left of p."""
+    """Accept the first candidate whose coin says so; after none draw from what is left of p."""
 
     def verify(p: Array, q: Array, candidates: Array, coins: Coins) -> tuple[int, ...]:
         rest, before, drawn, rejected = p, p, q, list[int]()
@@ -90,7 +88,10 @@ def in_single_precision(p: Array, q: Array, candidates: Array, rng: np.random.Ge
     for k, x in enumerate(candidates.tolist()):
         if rng.random(dtype=np.float32) * left[x] < rest[x]:
             return (x,)
-        rest, left = excess(rest, left), without_rejected(whole, left, candidates[: k + 1].tolist())
+        over = np.maximum(rest - left, 0)
+        rest = over / over.sum() if over.any() else rest
+        left = _unscaled(whole, left, candidates[: k + 1].tolist())
+        left /= left.sum() or np.float32(1)
     return (single_draw(rest, rng),)
 
 
@@ -142,27 +143,17 @@ def _without_rejected(p: Array, q: Array, candidates: Array, coins: Coins) -> tu
     """Rejected tokens are struck from p, as if q were their point mass."""
     rest, left = p, q
     for k, x in enumerate(candidates.tolist()):
-        if coins.coin(ratio(rest, left, x)):
+        if coins.coin(LOSSLESS.accept(rest, left, x)):
             return (x,)
         struck = rest.copy()
         struck[x] = 0
-        rest = scaled(struck) if struck.any() else rest
+        rest = normalised(struck, rest)
         left = without_rejected(q, left, candidates[: k + 1].tolist())
     return (coins.draw(rest),)
 
 
-def _inverted(p: Array, q: Array, x: int) -> float:
-    return float(min(1.0, q[x] / p[x])) if p[x] > 0 else 1.0
-
-
-def _inflated(p: Array, q: Array, x: int) -> float:
-    return min(1.0, 1.05 * ratio(p, q, x))
-
-
 def _missing_on_last(p: Array, rest: Array, before: Array, q: Array) -> Array:
-    weights = np.maximum(before - q, 0)
-    weights[-1] += 1 - weights.sum()
-    return weights
+    return RowRule(rules.ResidualNotNormalised()).residual(before, q, 0)
 
 
 # The wrong order -----------------------------------------------------------------------------------------------
@@ -181,7 +172,7 @@ def _by_number(p: Array, q: Array, candidates: Array) -> list[int]:
 
 
 def _best_ratio(p: Array, q: Array, candidates: Array) -> list[int]:
-    return sorted(candidates.tolist(), key=lambda x: -ratio(p, q, x))
+    return sorted(candidates.tolist(), key=lambda x: -LOSSLESS.accept(p, q, x))
 
 
 # Randomness ----------------------------------------------------------------------------------------------------
@@ -191,7 +182,7 @@ def _one_coin(p: Array, q: Array, candidates: Array, coins: Coins) -> tuple[int,
     targets, drafts = chain(p, q, candidates)
     uniform = coins.uniform()
     for k, x in enumerate(candidates.tolist()):
-        if coins.below(uniform, ratio(targets[k], drafts[k], x)):
+        if coins.below(uniform, LOSSLESS.accept(targets[k], drafts[k], x)):
             return (x,)
     return (coins.draw(targets[-1]),)
 
@@ -200,7 +191,7 @@ def _residual_of_the_coin(p: Array, q: Array, candidates: Array, coins: Coins) -
     targets, drafts = chain(p, q, candidates)
     for k, x in enumerate(candidates.tolist()):
         uniform = coins.uniform()
-        if coins.below(uniform, ratio(targets[k], drafts[k], x)):
+        if coins.below(uniform, LOSSLESS.accept(targets[k], drafts[k], x)):
             return (x,)
     return (coins.invert(uniform, targets[-1]),)
 
@@ -209,11 +200,11 @@ def _argmax(p: Array, q: Array, candidates: Array, coins: Coins) -> tuple[int, .
     return (int(p.argmax()),)
 
 
-def _suspects() -> dict[str, Mutant[VerifyCandidates]]:
+def _mutants() -> dict[str, Mutant[VerifyCandidates]]:
     table: list[tuple[str, str, VerifyCandidates]] = [
         ("7", "verified by argmax", _argmax),
-        ("10", "ratio inverted", verifier(accept=_inverted)),
-        ("11", "ratio times 1.05", verifier(accept=_inflated)),
+        ("10", "ratio inverted", verifier(accept=RowRule(rules.InvertedQuotient()).accept)),
+        ("11", "ratio times 1.05", verifier(accept=RowRule(Amplify(1.05)).accept)),
         ("12", "after all rejections drawn from p", verifier(last=lambda p, rest, before, q: p)),
         ("12", "the last rejection not taken from p", verifier(last=lambda p, rest, before, q: before)),
         ("12", "rejected tokens struck from p, q not subtracted", _without_rejected),
@@ -238,4 +229,4 @@ def _last_step_only(p: Array, rest: Array, before: Array, q: Array) -> Array:
     return excess(p, q)
 
 
-MUTANTS: dict[str, Mutant[VerifyCandidates]] = _suspects()
+MUTANTS: dict[str, Mutant[VerifyCandidates]] = _mutants()

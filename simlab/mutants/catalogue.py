@@ -10,16 +10,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from simlab.certify.contracts.base import Function
-from simlab.certify.engine.coins import SampledCoins
-from simlab.mutants import batches, candidates
-from simlab.mutants import drafters as drafting
-from simlab.mutants import generation as decoding
-from simlab.mutants import random_numbers as generators
-from simlab.mutants import verifiers as verifying
-from simlab.mutants.loops import playing
+from simlab.mutants import batches, candidates, drafters, generation, generator_verifiers, verifiers
+from simlab.mutants.loops import as_callable
+from simlab.randomness.coins import SampledCoins
 
-__all__ = ["Implementation", "bugs", "correct", "thrown"]
+Function = Callable[..., Any]
+
+__all__ = ["Implementation", "bugs", "correct", "sampled"]
 
 
 class Implementation(NamedTuple):
@@ -31,15 +28,15 @@ class Implementation(NamedTuple):
     make: Callable[[], Function]
 
 
-def thrown(run: Callable[..., Any]) -> Function:
+def sampled(run: Callable[..., Any]) -> Function:
     """What asks for coins as its last argument, as a callable that takes a generator there."""
     return lambda *arguments: run(*arguments[:-1], SampledCoins(arguments[-1]))
 
 
 def bugs() -> tuple[Implementation, ...]:
     """Every bug of every contract."""
-    found = [Implementation("verify", bug.name, bug.mutant, _of(bug.run)) for bug in verifying.MUTANTS.values()]
-    found += [Implementation("verify", bug.name, bug.mutant, bug.run) for bug in generators.BUGS.values()]
+    found = [Implementation("verify", bug.name, bug.mutant, _of(bug.run)) for bug in verifiers.MUTANTS.values()]
+    found += [Implementation("verify", bug.name, bug.mutant, bug.run) for bug in generator_verifiers.BUGS.values()]
     found += [
         Implementation("verify_batch", name, bug.mutant, _of(batches.padded(bug.run)))
         for name, bug in batches.MUTANTS.items()
@@ -48,24 +45,25 @@ def bugs() -> tuple[Implementation, ...]:
     found += [
         Implementation("verify_candidates", bug.name, bug.mutant, _of(bug.run)) for bug in candidates.MUTANTS.values()
     ]
-    found += [Implementation("draft", bug.name, bug.mutant, _of(bug.run)) for bug in drafting.MUTANTS.values()]
+    found += [Implementation("draft", bug.name, bug.mutant, _of(bug.run)) for bug in drafters.MUTANTS.values()]
     found += [
-        Implementation("decode", bug.name, bug.mutant, partial(playing, bug.run)) for bug in decoding.MUTANTS.values()
+        Implementation("decode", bug.name, bug.mutant, partial(as_callable, bug.run))
+        for bug in generation.MUTANTS.values()
     ]
     found += [
-        Implementation("decode", bug.name, bug.mutant, _always(bug.run)) for bug in decoding.NOISY_SUSPECTS.values()
+        Implementation("decode", bug.name, bug.mutant, _always(bug.run)) for bug in generation.GUMBEL_MUTANTS.values()
     ]
     return tuple(found)
 
 
 def correct() -> tuple[Implementation, ...]:
     """Correct implementations of every contract, of many kinds."""
-    found = [Implementation("verify", name, "", _always(trap)) for name, trap in generators.CORRECT.items()]
+    found = [Implementation("verify", name, "", _always(trap)) for name, trap in generator_verifiers.CORRECT.items()]
     found += [
         Implementation("verify_batch", name, "", _of(batches.padded(batches.each(verify))))
-        for name, verify in (("row by row", verifying.lossless), ("row by row, sampler match", verifying.own_draw))
+        for name, verify in (("row by row", verifiers.lossless), ("row by row, sampler match", verifiers.own_draw))
     ]
-    found += [Implementation("verify_batch", name, "", _always(trap)) for name, trap in batches.PLAIN_TRAPS.items()]
+    found += [Implementation("verify_batch", name, "", _always(trap)) for name, trap in batches.CORRECT.items()]
     found += [
         Implementation("verify_candidates", "candidates in turn", "", _of(candidates.lossless)),
         Implementation("verify_candidates", "the target's own draw", "", _of(candidates.own_draw)),
@@ -76,17 +74,19 @@ def correct() -> tuple[Implementation, ...]:
             "",
             _always(candidates.own_draw_in_single_precision),
         ),
-        Implementation("draft", "row by row", "", _of(drafting.lossless)),
-        Implementation("draft", "single precision", "", _always(drafting.in_single_precision)),
-        Implementation("draft", "Gumbel noise", "", _always(drafting.with_gumbel_noise)),
+        Implementation("draft", "row by row", "", _of(drafters.lossless)),
+        Implementation("draft", "single precision", "", _always(drafters.in_single_precision)),
+        Implementation("draft", "Gumbel noise", "", _always(drafters.with_gumbel_noise)),
     ]
-    found += [Implementation("decode", name, "", partial(playing, loop)) for name, loop in decoding.CORRECT.items()]
-    found += [Implementation("decode", name, "", _always(decode)) for name, decode in decoding.NOISY_TRAPS.items()]
+    found += [
+        Implementation("decode", name, "", partial(as_callable, loop)) for name, loop in generation.CORRECT.items()
+    ]
+    found += [Implementation("decode", name, "", _always(decode)) for name, decode in generation.GUMBEL_CORRECT.items()]
     return tuple(found)
 
 
 def _of(run: Callable[..., Any]) -> Callable[[], Function]:
-    return partial(thrown, run)
+    return partial(sampled, run)
 
 
 def _always(function: Function) -> Callable[[], Function]:

@@ -1,26 +1,19 @@
-"""Deliberately wrong variants. Every check in :mod:`theory.claims` is seen failing on some of these.
+"""Wrong decoders: the speculative decoder and speculative Jacobi decoding with one mistake each.
 
-Each is a bug found in real implementations, as small as it can be stated. None is registered as a rule or a
-decoder; nothing but checks and tests may use them.
+Each is a bug found in real implementations, as small as it can be stated. None is registered in
+:mod:`simlab.decoders`; only checks and tests may use them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
-
 from simlab.arrays import (
     Array,
-    at,
     full,
     grid,
     indices,
     namespace,
-    normalised,
     number,
     one_hot,
-    positive_part,
     slot,
     slots,
     splice,
@@ -29,157 +22,10 @@ from simlab.decoders import Decoder, Info, Sjd, SpeculativeDecoder
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.speculative import SpeculativeState
+from simlab.mutants.randomness import CountOffByOne, FirstUnverified, OneCoin, OneUniform, WithRandomness
 from simlab.processes import Process
-from simlab.randomness import Purpose, Randomness
-from simlab.rules import Amplify, Rule, Speculative
-
-# Accept and residual ------------------------------------------------------------------------------------------
-
-
-class InvertedRatio(Speculative):
-    """Accepts with min(1, q/p)."""
-
-    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        return at(q, x), at(p, x)
-
-
-class ResidualIsTarget(Speculative):
-    """Draws from p after a rejection."""
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return p
-
-
-class ResidualReversed(Speculative):
-    """Draws from [q - p]+ after a rejection."""
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return positive_part(q, p)
-
-
-class ResidualNotNormalised(Speculative):
-    """Draws from p - q where positive without scaling it up: what is missing to one falls on the last token."""
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        xp, zero = namespace(p), number(0, p)
-        excess = xp.where(p > q, p - q, zero)
-        missing = number(1, p) - xp.sum(excess, axis=-1, keepdims=True)
-        return excess + missing * one_hot(indices(p.shape[-1], p)[-1], p)
-
-
-class TargetZeroedInPlace(Speculative):
-    """Zeroes the rejected token in p and scales p up, in place, before q is subtracted."""
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        zeroed = namespace(p).where(one_hot(x, p) > 0, number(0, p), p)
-        return positive_part(normalised(zeroed, p), q)
-
-
-class ResidualTempered(Speculative):
-    """Passes the residual through temperature 1/2 again, which squares it."""
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        residual = positive_part(p, q)
-        return normalised(residual * residual, p)
-
-
-def inflated_ratio() -> Rule:
-    """Accepts with min(1, 1.01 p/q)."""
-    return Amplify(Fraction(101, 100))
-
-
-RULES: dict[str, Rule] = {
-    "ratio inverted": InvertedRatio(),
-    "ratio times 1.01": inflated_ratio(),
-    "residual = p": ResidualIsTarget(),
-    "residual = [q - p]+": ResidualReversed(),
-    "residual not renormalised": ResidualNotNormalised(),
-    "p zeroed in place": TargetZeroedInPlace(),
-}
-
-# Chance --------------------------------------------------------------------------------------------------------
-
-
-class Twisted(Randomness):
-    """Passes every question on; a control changes one of them."""
-
-    def __init__(self, randomness: Randomness) -> None:
-        self.randomness = randomness
-
-    def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
-        return self.randomness.accept(probability, position, lane)
-
-    def accept_prefix(self, probability: Array, position: Array) -> Array:
-        return self.randomness.accept_prefix(probability, position)
-
-    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
-        return self.randomness.draw(pmf, position, purpose, lane)
-
-    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
-        return self.randomness.draw_again(pmf, position, known)
-
-
-class FirstUnverified(Twisted):
-    """Commits the first draft without a look."""
-
-    def accept_prefix(self, probability: Array, position: Array) -> Array:
-        sure = full((len(probability), 1), 1, probability)
-        every = namespace(probability).concat([sure, probability[:, 1:]], axis=1)
-        return self.randomness.accept_prefix(every, position)
-
-
-class CountOffByOne(Twisted):
-    """Commits one draft more than were kept."""
-
-    def accept_prefix(self, probability: Array, position: Array) -> Array:
-        count = self.randomness.accept_prefix(probability, position)
-        return namespace(count).clip(count + 1, 0, probability.shape[1])
-
-
-class OneCoin(Twisted):
-    """Uses one uniform for all positions of a scan: draft j is kept while it is below every ratio so far."""
-
-    def accept_prefix(self, probability: Array, position: Array) -> Array:
-        xp, columns, lowest = namespace(probability), [], full((len(probability),), 1, probability)
-        for j in range(probability.shape[1]):
-            lower = xp.where(probability[:, j] < lowest, probability[:, j], lowest)
-            columns.append(xp.where(lowest > 0, lower / xp.where(lowest > 0, lowest, number(1, lower)), lower))
-            lowest = lower
-        return self.randomness.accept_prefix(xp.stack(columns, axis=1), position)
-
-
-class OneUniform(Twisted):
-    """Draws all tokens of a call by inverse CDF from one uniform."""
-
-    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
-        xp = namespace(pmf)
-        upto = xp.cumulative_sum(normalised(pmf, pmf), axis=2)
-        edges = xp.sort(xp.reshape(upto, (len(pmf), -1)), axis=1)
-        pieces = xp.concat([edges[:, :1], edges[:, 1:] - edges[:, :-1]], axis=1)
-        piece = self.randomness.draw(pieces[:, None], position, purpose, lane)
-        upper = slots(edges, piece)[:, None]
-        return xp.sum(xp.astype(upto < upper, position.dtype), axis=2)
-
-
-@dataclass(frozen=True)
-class WithRandomness(Decoder[Any]):
-    """A decoder whose verification, or all of it, sees twisted chance."""
-
-    decoder: Decoder
-    twist: type[Twisted]
-
-    @property
-    def needs_draft(self) -> bool:  # type: ignore[override]
-        return self.decoder.needs_draft
-
-    def init(self, process: Process, randomness: Randomness, batch: int) -> Any:
-        return self.decoder.init(process, self.twist(randomness), batch)
-
-    def step(
-        self, state: Any, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
-    ) -> tuple[Any, Info]:
-        return self.decoder.step(state, process, rule, self.twist(randomness), draft)
-
+from simlab.randomness import Randomness
+from simlab.rules import Rule
 
 # The bonus token -----------------------------------------------------------------------------------------------
 

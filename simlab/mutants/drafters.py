@@ -1,6 +1,6 @@
 """Drafters that are known: the right one, and bugs.
 
-Most draw every position from another row than the declared one (:class:`Drawn`), some take all tokens of one draw
+Most draw every position from another row than the declared one (:class:`Drawn`), some take all tokens from one draw
 (:class:`Together`). The law of both is known however large the vocabulary is.
 
 **bfloat16.** It keeps 8 bits: a number in [2^k, 2^(k+1)) is rounded to a multiple of 2^(k-7). What can be seen of it:
@@ -19,62 +19,40 @@ is another 2^-24.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.arrays import Array
-from simlab.certify.contracts.blocks import Block, Events, scaled
-from simlab.certify.engine.coins import Coins
-from simlab.mutants.base import Mutant, single_draw
-from simlab.mutants.verifiers import tempered, topped
-
-
-class Draft(ABC):
-    """A drafter."""
-
-    @abstractmethod
-    def __call__(self, q: Array, coins: Coins) -> tuple[int, ...]:
-        """Tokens for rows ``[gamma, V]``."""
-
-    @abstractmethod
-    def law(self, q: Array, events: Events) -> Array:
-        """The probability ``[events]`` of each."""
+from simlab.arrays import Array, normalised
+from simlab.mutants.base import Mutant, Tokens, single_draw
+from simlab.mutants.verifiers import flattened, row_after, row_before, sharpened, top_two
+from simlab.processes.processors import top_p
+from simlab.randomness.coins import Coins
 
 
 @dataclass(frozen=True)
-class Drawn(Draft):
-    """A token from each of the rows ``change(q)``."""
+class Drawn:
+    """A drafter that draws a token from each of the rows ``change(q)``, for q ``[gamma, V]``."""
 
     change: Callable[[Array], Array]
 
-    def __call__(self, q: Array, coins: Coins) -> tuple[int, ...]:
+    def __call__(self, q: Array, coins: Coins) -> Tokens:
         return tuple(coins.draw(row) for row in self.change(q))
-
-    def law(self, q: Array, events: Events) -> Array:
-        return events.law(positions(self.change(q)))
 
 
 @dataclass(frozen=True)
-class Together(Draft):
-    """All tokens at once: one of the lists ``[n, gamma]``, by its weight ``[n]``."""
+class Together:
+    """A drafter that draws all tokens at once: one of the lists ``[n, gamma]``, by its weight ``[n]``."""
 
     lists: Callable[[Array], tuple[Array, Array]]
 
-    def __call__(self, q: Array, coins: Coins) -> tuple[int, ...]:
+    def __call__(self, q: Array, coins: Coins) -> Tokens:
         tokens, weights = self.lists(q)
         return tuple(tokens[coins.draw(weights)].tolist())
 
-    def law(self, q: Array, events: Events) -> Array:
-        tokens, weights = self.lists(q)
-        return np.bincount(events.codes(tokens, q.shape[1]), weights, len(events.law(positions(q))))
 
-
-def positions(rows: Array) -> Block:
-    """One position a row."""
-    return Block(tuple(row[None] for row in rows), (), 0)
+Draft = Drawn | Together
 
 
 def as_declared(q: Array) -> Array:
@@ -83,6 +61,10 @@ def as_declared(q: Array) -> Array:
 
 
 lossless = Drawn(as_declared)
+
+
+def _scaled(rows: Array) -> Array:
+    return normalised(rows, rows)
 
 
 def with_gumbel_noise(q: Array, rng: np.random.Generator) -> Array:
@@ -109,23 +91,13 @@ def certain(tokens: Array, size: int) -> Array:
     return (np.arange(size) == tokens[:, None]).astype(float)
 
 
-def nucleus(rows: Array, share: float) -> Array:
-    """Rows cut to the fewest tokens that hold ``share`` of the mass (top-p)."""
-    order = np.argsort(-rows, axis=-1, kind="stable")
-    ordered = np.take_along_axis(rows, order, axis=-1)
-    above = ordered.cumsum(axis=-1) - ordered
-    kept = np.zeros_like(rows)
-    np.put_along_axis(kept, order, np.where(above < share, ordered, 0), axis=-1)
-    return scaled(kept)
-
-
 def _cut_small(rows: Array) -> Array:
     """Rows without masses below a tenth of the largest (min-p)."""
-    return scaled(np.where(rows < 0.1 * rows.max(axis=-1, keepdims=True), 0, rows))
+    return _scaled(np.where(rows < 0.1 * rows.max(axis=-1, keepdims=True), 0, rows))
 
 
 def _uniform_on_support(rows: Array) -> Array:
-    return scaled((rows > 0).astype(float))
+    return _scaled((rows > 0).astype(float))
 
 
 # bfloat16 ------------------------------------------------------------------------------------------------------
@@ -142,12 +114,12 @@ def of_rounded_logs(rows: Array) -> Array:
     """The softmax of log q in bfloat16."""
     with np.errstate(divide="ignore"):
         logs = np.where(rows > 0, bfloat16(np.log(np.where(rows > 0, rows, 1))), -np.inf)
-    return scaled(np.exp(logs - logs.max(axis=-1, keepdims=True)))
+    return _scaled(np.exp(logs - logs.max(axis=-1, keepdims=True)))
 
 
 def of_rounded_cdf(rows: Array) -> Array:
     """The steps of a CDF that is rounded to bfloat16."""
-    return scaled(np.diff(bfloat16(rows.cumsum(axis=-1)), axis=-1, prepend=0))
+    return _scaled(np.diff(bfloat16(rows.cumsum(axis=-1)), axis=-1, prepend=0))
 
 
 def of_accumulated_cdf(rows: Array) -> Array:
@@ -158,23 +130,15 @@ def of_accumulated_cdf(rows: Array) -> Array:
         longer = bfloat16(upto + masses[..., x])
         steps[..., x] = longer - upto
         upto = longer
-    return scaled(steps)
+    return _scaled(steps)
 
 
 def of_rounded_masses(rows: Array) -> Array:
     """Masses rounded to bfloat16 one by one: hardly to be seen, see above; no suspect."""
-    return scaled(bfloat16(rows))
+    return _scaled(bfloat16(rows))
 
 
 # The wrong row -------------------------------------------------------------------------------------------------
-
-
-def _row_before(rows: Array) -> Array:
-    return np.concatenate([rows[:1], rows[:-1]])
-
-
-def _row_after(rows: Array) -> Array:
-    return np.concatenate([rows[1:], rows[-1:]])
 
 
 def _first_row(rows: Array) -> Array:
@@ -204,13 +168,13 @@ def _one_uniform(q: Array) -> tuple[Array, Array]:
     return np.stack([np.searchsorted(row, middles, side="right") for row in upto], axis=1), np.diff(edges)
 
 
-def _suspects() -> dict[str, Mutant[Draft]]:
+def _mutants() -> dict[str, Mutant[Draft]]:
     table: list[tuple[str, str, Draft]] = [
         ("1", "greedy", Drawn(greedy)),
-        ("2", "temperature 1/2 that q does not have", Drawn(lambda rows: tempered(rows, 2))),
-        ("2", "temperature 2, as if that of q were missing", Drawn(lambda rows: tempered(rows, 0.5))),
-        ("2", "top-k that q does not have", Drawn(lambda rows: topped(rows, 2))),
-        ("2", "top-p of 0.9 that q does not have", Drawn(lambda rows: nucleus(rows, 0.9))),
+        ("2", "temperature 1/2 that q does not have", Drawn(sharpened)),
+        ("2", "temperature 2, as if that of q were missing", Drawn(flattened)),
+        ("2", "top-k that q does not have", Drawn(top_two)),
+        ("2", "top-p of 0.9 that q does not have", Drawn(lambda rows: top_p(rows, 0.9))),
         ("2", "masses below a tenth of the largest cut, which q does not have", Drawn(_cut_small)),
         ("2", "uniform over the tokens of q", Drawn(_uniform_on_support)),
         ("3", "drawn from log q in bfloat16", Drawn(of_rounded_logs)),
@@ -218,12 +182,12 @@ def _suspects() -> dict[str, Mutant[Draft]]:
         ("3", "drawn with a CDF accumulated in bfloat16", Drawn(of_accumulated_cdf)),
         ("4", "the likeliest tokens of the first row, one a position", Drawn(_ranked)),
         ("5", "the first token repeated", Together(_repeated)),
-        ("8", "rows of q one position too early", Drawn(_row_before)),
-        ("8", "rows of q one position too late", Drawn(_row_after)),
+        ("8", "rows of q one position too early", Drawn(row_before)),
+        ("8", "rows of q one position too late", Drawn(row_after)),
         ("8", "all positions drawn from the first row", Drawn(_first_row)),
         ("28", "one uniform for all positions", Together(_one_uniform)),
     ]
     return {name: Mutant(name, number, draft) for number, name, draft in table}
 
 
-MUTANTS: dict[str, Mutant[Draft]] = _suspects()
+MUTANTS: dict[str, Mutant[Draft]] = _mutants()

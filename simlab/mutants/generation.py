@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.coins import Coins
-from simlab.mutants import loops
-from simlab.mutants.base import Mutant, single_draw
-from simlab.mutants.loops import Asked, Decode, Kept, Loop, Model, State, Step, drafted, emit, speculative
-from simlab.mutants.verifiers import Residual, excess, ratio, tempered, topped
+from simlab.mutants import loops, rules, verifiers
+from simlab.mutants.base import LOSSLESS, Mutant, Tokens, single_draw
+from simlab.mutants.loops import Carried, Decode, Loop, Model, Request, State, Step, drafted, emit, speculative
+from simlab.mutants.verifiers import sharpened, verifier
+from simlab.randomness.coins import Coins
+from simlab.rules import Amplify
 
 # Windows of two drafts -----------------------------------------------------------------------------------------
 
 Initial = Callable[[Tokens, int, Coins], int]
 Scored = Callable[[int, int], Array]
-Tail = Callable[[Asked, Tokens, int, Coins], Kept]
+Residual = Callable[[Array, Array, int], Array]
+Tail = Callable[[Request, Tokens, int, Coins], Carried]
 
 
 def _anywhere(context: Tokens, size: int, coins: Coins) -> int:
@@ -42,34 +43,36 @@ def _certain(x: int, size: int) -> Array:
     return np.eye(size)[x]
 
 
-def _tail(asked: Asked, context: Tokens, x: int, coins: Coins) -> Kept:
+def _tail(request: Request, context: Tokens, x: int, coins: Coins) -> Carried:
     """A draft of the row behind the draft that was rejected, and of which row it is."""
-    return Kept(coins.draw(asked.model(context)), context)
+    return Carried(coins.draw(request.model(context)), context)
 
 
-def _relabelled(asked: Asked, context: Tokens, x: int, coins: Coins) -> Kept:
-    return Kept(x, context)
+def _relabelled(request: Request, context: Tokens, x: int, coins: Coins) -> Carried:
+    return Carried(x, context)
 
 
-def _old_label(asked: Asked, context: Tokens, x: int, coins: Coins) -> Kept:
-    return Kept(coins.draw(asked.model(context)), None)
+def _old_label(request: Request, context: Tokens, x: int, coins: Coins) -> Carried:
+    return Carried(coins.draw(request.model(context)), None)
 
 
 def jacobi(initial: Initial = _anywhere, scored: Scored = _evenly, tail: Tail = _tail) -> Step:
     """Verify two drafts; behind a rejected one the second is drafted anew by the row it was to be verified with."""
 
-    def step(asked: Asked, state: State, coins: Coins) -> State:
-        context, size = state.context, len(asked.model(()))
-        x, label = state.kept or (initial(context, size, coins), None)
-        q = scored(x, size) if label is None else asked.model(label)
-        p, behind = asked.model(context), (*context, x)
+    def step(request: Request, state: State, coins: Coins) -> State:
+        context, size = state.context, len(request.model(()))
+        x, label = state.carried or (initial(context, size, coins), None)
+        q = scored(x, size) if label is None else request.model(label)
+        p, behind = request.model(context), (*context, x)
         second = initial(behind, size, coins)
-        if not coins.coin(ratio(p, q, x)):
-            return emit(asked, state, (coins.draw(excess(p, q, x)),), kept=tail(asked, behind, second, coins))
-        p, q = asked.model(behind), scored(second, size)
-        if not coins.coin(ratio(p, q, second)):
-            second = coins.draw(excess(p, q, second))
-        return emit(asked, state, (x, second))
+        if not coins.coin(LOSSLESS.accept(p, q, x)):
+            return emit(
+                request, state, (coins.draw(LOSSLESS.residual(p, q, x)),), carried=tail(request, behind, second, coins)
+            )
+        p, q = request.model(behind), scored(second, size)
+        if not coins.coin(LOSSLESS.accept(p, q, second)):
+            second = coins.draw(LOSSLESS.residual(p, q, second))
+        return emit(request, state, (x, second))
 
     return step
 
@@ -149,7 +152,7 @@ def _first(a: int, chosen: int) -> int:
 
 def tree(
     candidates: Candidates = _distinct,
-    left: Residual = excess,
+    left: Residual = LOSSLESS.residual,
     chain: Callable[[int, int], int] = _chosen,
     coin: Callable[[Any, Coins], Any] = _another,
 ) -> Step:
@@ -159,23 +162,23 @@ def tree(
     candidate that ``chain`` says of the first and the one that was kept.
     """
 
-    def step(asked: Asked, state: State, coins: Coins) -> State:
-        context, p = state.context, asked.model(state.context)
-        a, b, of_a, of_b = candidates(drafted(asked.model, context), coins)
+    def step(request: Request, state: State, coins: Coins) -> State:
+        context, p = state.context, request.model(state.context)
+        a, b, of_a, of_b = candidates(drafted(request.model, context), coins)
         uniform = coins.uniform()
         chosen = a
-        if not coins.below(uniform, ratio(p, of_a, a)):
+        if not coins.below(uniform, LOSSLESS.accept(p, of_a, a)):
             rest = _scaled(left(p, of_a, a))
-            kept = ratio(rest, of_b, b) if of_b[b] > 0 else float(rest[b] > 0)
+            kept = LOSSLESS.accept(rest, of_b, b) if of_b[b] > 0 else float(rest[b] > 0)
             if not coins.below(coin(uniform, coins), kept):
-                return emit(asked, state, (coins.draw(excess(rest, of_b, b)),))
+                return emit(request, state, (coins.draw(LOSSLESS.residual(rest, of_b, b)),))
             chosen = b
         behind = (*context, chain(a, chosen))
-        p, q = asked.model(behind), drafted(asked.model, behind)
+        p, q = request.model(behind), drafted(request.model, behind)
         x = coins.draw(q)
-        if not coins.coin(ratio(p, q, x)):
-            return emit(asked, state, (chosen, coins.draw(excess(p, q, x))))
-        return emit(asked, state, (chosen, x, coins.draw(asked.model((*behind, x)))))
+        if not coins.coin(LOSSLESS.accept(p, q, x)):
+            return emit(request, state, (chosen, coins.draw(LOSSLESS.residual(p, q, x))))
+        return emit(request, state, (chosen, x, coins.draw(request.model((*behind, x)))))
 
     return step
 
@@ -190,7 +193,7 @@ def _argmax(weights: Array, noise: Array) -> int:
 
 def _recovered(p: Array, q: Array, proposal: Array, recovery: Array, rng: np.random.Generator) -> int:
     x = _argmax(q, proposal)
-    return x if rng.random() * q[x] < p[x] else _argmax(excess(p, q, x), recovery)
+    return x if rng.random() * q[x] < p[x] else _argmax(LOSSLESS.residual(p, q, x), recovery)
 
 
 def _noise_shared(p: Array, q: Array, rng: np.random.Generator) -> int:
@@ -211,8 +214,8 @@ def _coupled(p: Array, q: Array, rng: np.random.Generator) -> int:
 
 def _noisy(token: Callable[[Array, Array, np.random.Generator], int]) -> Decode:
     def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> Tokens:
-        asked, tokens = Asked(model, length, eos), Tokens()
-        while not asked.over(tokens):
+        request, tokens = Request(model, length, eos), Tokens()
+        while not request.complete(tokens):
             tokens = (*tokens, token(model(tokens), drafted(model, tokens), rng))
         return tokens
 
@@ -225,50 +228,58 @@ def _noisy(token: Callable[[Array, Array, np.random.Generator], int]) -> Decode:
 def _padded(step: Step) -> Step:
     """The same with two more tokens, which have no mass, in the vocabulary."""
 
-    def wider(asked: Asked, state: State, coins: Coins) -> State:
-        return step(asked._replace(model=lambda context: np.append(asked.model(context), [0.0, 0.0])), state, coins)
+    def wider(request: Request, state: State, coins: Coins) -> State:
+        size = len(request.model(()))
+
+        def model(context: Tokens) -> Array:
+            known = tuple(token % size for token in context)  # padding that is drafted is rejected whatever follows
+            return np.append(request.model(known), [0.0, 0.0])
+
+        return step(request._replace(model=model), state, coins)
 
     return wider
 
 
-def _without_draft(p: Array, q: Array, x: int) -> Array:
-    weights = p.copy()
-    weights[x] = 0
-    return weights if weights.any() else p
-
-
-def _suspects() -> dict[str, Mutant[Loop]]:
+def _mutants() -> dict[str, Mutant[Loop]]:
     table: list[tuple[str, str, Loop | Step]] = [
-        ("1", "drafts drawn at temperature 1/2, scored with q as it is", speculative(drawn=lambda q: tempered(q, 2))),
-        ("2", "q scored at temperature 1/2, drafts drawn as it is", speculative(scored=lambda q: tempered(q, 2))),
+        ("1", "drafts drawn at temperature 1/2, scored with q as it is", speculative(drawn=sharpened)),
+        ("2", "q scored at temperature 1/2, drafts drawn as it is", speculative(scored=sharpened)),
         ("4", "greedy drafts scored with a soft q", speculative(drawn=loops.top)),
         ("4", "the two likeliest candidates scored with a soft q", tree(_two_best_scored_with_q)),
         ("5", "initial token copied from its neighbour, scored with a uniform q", jacobi(_neighbour)),
-        ("6", "p at temperature 1/2", speculative(target=lambda model, c, x: tempered(model(c), 2))),
-        ("7", "verified by argmax", speculative(accept=loops.by_argmax, residual=lambda p, q, x: loops.top(p))),
+        ("6", "p at temperature 1/2", speculative(target=lambda model, c, x: sharpened(model(c)))),
+        ("7", "verified by argmax", speculative(verifier(rules.ArgmaxVerified()))),
         ("8", "rows of p one position too early", speculative(target=loops.early)),
         ("8", "rows of p one position too late", speculative(target=loops.late)),
         ("9", "rows of p of another context", speculative(target=loops.elsewhere)),
-        ("11", "ratio times 1.05", speculative(accept=lambda p, q, x: min(1.0, 1.05 * ratio(p, q, x)))),
-        ("12", "residual drawn from p", speculative(residual=lambda p, q, x: p)),
-        ("12", "residual drawn from p without the rejected token", speculative(residual=_without_draft)),
-        ("13", "residual = [q - p]+", speculative(residual=lambda p, q, x: excess(q, p, x))),
-        ("15", "temperature applied to the residual again", speculative(residual=lambda *r: tempered(excess(*r), 2))),
-        ("16", "first draft committed unverified", loops.unverified),
-        ("17", "one draft too many kept", loops.one_too_many),
-        ("17", "one draft too few kept", loops.one_too_few),
-        ("20", "small masses of the residual lost", speculative(residual=loops.without_small)),
+        ("11", "ratio times 1.05", speculative(verifier(Amplify(1.05)))),
+        ("12", "residual drawn from p", speculative(verifier(rules.ResidualIsTarget()))),
+        (
+            "12",
+            "residual drawn from p without the rejected token",
+            speculative(verifier(rules.ResidualWithoutDraft())),
+        ),
+        ("13", "residual = [q - p]+", speculative(verifier(rules.ResidualReversed()))),
+        ("15", "temperature applied to the residual again", speculative(verifier(rules.ResidualTempered()))),
+        ("16", "first draft committed unverified", speculative(verifiers.unverified)),
+        ("17", "one draft too many kept", speculative(verifiers.one_too_many)),
+        ("17", "one draft too few kept", speculative(verifiers.one_too_few)),
+        ("20", "small masses of the residual lost", speculative(loops.without_small)),
         ("21", "bonus token not emitted, but kept in the context", loops.bonus_not_emitted),
-        ("21", "bonus token written twice", loops.bonus_twice),
-        ("21", "bonus drawn from the residual", speculative(bonus=loops.of_residual)),
+        ("21", "bonus token written twice", speculative(verifiers.bonus_twice)),
+        ("21", "bonus drawn from the residual", speculative(verifier(bonus=verifiers.bonus_of_residual))),
         ("22", "tail token kept, its q relabelled with the new p", jacobi(tail=_relabelled)),
         ("22", "tail token drawn anew, its q still the old one", jacobi(tail=_old_label)),
         ("23", "rejected token kept in the cache", loops.rejected_in_cache),
         ("24", "end of the sequence inside a block missed", loops.end_missed),
         ("24", "end of the sequence inside a block dropped", loops.end_dropped),
-        ("25", "drafts that q holds unlikely replaced by a draw from p", loops.unlikely_not_verified),
-        ("26", "residual reuses the uniform of the coin", loops.residual_of_the_coin),
-        ("28", "one uniform for the coins of a block", loops.one_coin_a_block),
+        (
+            "25",
+            "drafts that q holds unlikely replaced by a draw from p",
+            speculative(verifiers.unlikely_replaced(0.6)),
+        ),
+        ("26", "residual reuses the uniform of the coin", speculative(verifiers.residual_of_the_coin)),
+        ("28", "one uniform for the coins of a block", speculative(verifiers.one_uniform)),
         ("28", "one uniform for all coins of a sequence", Loop(loops.RIGHT, loops.OneCoin)),
         ("29", "seed reset in every iteration", Loop(loops.RIGHT, loops.Reseeded)),
         ("30", "tree: second candidate drawn without the first, scored with q", tree(_distinct_scored_with_q)),
@@ -281,23 +292,21 @@ def _suspects() -> dict[str, Mutant[Loop]]:
     return {name: Mutant(name, number, _loop(step)) for number, name, step in table}
 
 
-def _traps() -> dict[str, Loop]:
+def _correct() -> dict[str, Loop]:
     table: dict[str, Step] = {
         "one token at a time": loops.one_by_one,
         "drafts, ratio and residual": loops.RIGHT,
-        "the target's own draw emitted": loops.own_draw,
+        "the target's own draw emitted": speculative(verifiers.own_draw),
         "greedy drafts scored as point masses": speculative(drawn=loops.top, scored=loops.top),
         "the two likeliest candidates, zeroed and renormalised in turn": tree(_two_best),
         "two distinct candidates": tree(),
         "two independent candidates": tree(_independent),
-        "top-k applied again to a residual it leaves alone": speculative(
-            residual=lambda p, q, x: topped(excess(p, q, x), int((p > 0).sum()))
-        ),
+        "top-k applied again to a residual it leaves alone": speculative(verifier(rules.ResidualFiltered())),
         "uniform initial token scored with a uniform q": jacobi(),
         "uniform initial token scored as a point mass": jacobi(scored=_certain),
         "neighbour copied as initial token, scored as a point mass": jacobi(_neighbour, _certain),
         "vocabulary padded with tokens without mass": _padded(loops.RIGHT),
-        "drafting ends behind an unlikely draft, which is verified": loops.unlikely_verified,
+        "drafting ends behind an unlikely draft, which is verified": speculative(least=0.6),
     }
     return {name: _loop(step) for name, step in table.items()}
 
@@ -306,14 +315,14 @@ def _loop(step: Loop | Step) -> Loop:
     return step if isinstance(step, Loop) else Loop(step)
 
 
-MUTANTS: dict[str, Mutant[Loop]] = _suspects()
-CORRECT: dict[str, Loop] = _traps()
-NOISY_SUSPECTS: dict[str, Mutant[Decode]] = {
+MUTANTS: dict[str, Mutant[Loop]] = _mutants()
+CORRECT: dict[str, Loop] = _correct()
+GUMBEL_MUTANTS: dict[str, Mutant[Decode]] = {
     "proposal and recovery share Gumbel noise": Mutant(
         "proposal and recovery share Gumbel noise", "27", _noisy(_noise_shared)
     )
 }
-NOISY_TRAPS: dict[str, Decode] = {
+GUMBEL_CORRECT: dict[str, Decode] = {
     "one token at a time, in single precision": _noisy(lambda p, q, rng: single_draw(p, rng)),
     "recovery with Gumbel noise of its own": _noisy(_noise_of_its_own),
     "draft and target coupled by Gumbel noise, the target's own draw emitted": _noisy(_coupled),

@@ -1,8 +1,9 @@
-"""Decoders of whole sequences that keep blocks of drafts: right ones, and with bugs that were seen in real ones.
+"""Sequence decoders over coins that verify blocks of drafts: right ones, and bugs seen in real implementations.
 
-A decoder here is a :class:`Loop`: a step that emits at least one token, taken until the sequence is over. Steps ask
-their chance of :class:`~simlab.certify.engine.coins.Coins`, so that each can be run, and has an exact output law:
-states that are alike are merged. The drafts are of the decoder's own making: the model one token ago, flattened.
+A decoder here is a :class:`Loop`: a step that emits at least one token, taken until the sequence is complete. Steps ask
+their randomness of :class:`~simlab.randomness.coins.Coins`, so that each can be run and has an exact output law, for
+which equal states are merged. Most are :func:`speculative` with a verifier of :mod:`simlab.mutants.verifiers`; the
+draft model is the target one token ago, flattened.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.blocks import Tokens
-from simlab.certify.engine.coins import Coins, SampledCoins, outcomes
-from simlab.mutants.verifiers import Accept, Residual, excess, ratio
+from simlab.mutants.base import LOSSLESS, Tokens
+from simlab.mutants.verifiers import Verify, lossless
+from simlab.randomness.coins import Coins, SampledCoins, outcomes
 
 GAMMA = 2  # drafts of a block
 
@@ -25,11 +26,10 @@ Model = Callable[[Tokens], Array]
 Decode = Callable[..., Tokens]
 Change = Callable[[Array], Array]
 Target = Callable[[Model, Tokens, int], Array]
-Bonus = Callable[[Model, Tokens, Array, Array, int], Array]
 
 
-class Asked(NamedTuple):
-    """What a decoder is asked: a sequence of ``length`` tokens of ``model``, or up to the token ``eos``."""
+class Request(NamedTuple):
+    """A sequence to decode: ``length`` tokens of ``model``, or fewer where the last is the token ``eos``."""
 
     model: Model
     length: int
@@ -40,75 +40,81 @@ class Asked(NamedTuple):
         ends = tokens.index(self.eos) + 1 if self.eos in tokens else len(tokens)
         return tokens[: min(ends, self.length)]
 
-    def over(self, tokens: Tokens) -> bool:
-        """Whether the sequence is complete."""
+    def complete(self, tokens: Tokens) -> bool:
+        """Whether the sequence has ended."""
         return len(tokens) >= self.length or self.eos in tokens
 
 
-class Kept(NamedTuple):
-    """A draft for the next step; its q is the model's row after ``label``, or that of an initial token."""
+class Carried(NamedTuple):
+    """A draft for the next step; its q is the model's row after ``context``, or that of an initial token."""
 
     token: int
-    label: Tokens | None
+    context: Tokens | None
 
 
 class State(NamedTuple):
-    """What is emitted, what the decoder takes for it, and a draft it kept."""
+    """The tokens emitted, the context that the decoder takes for them, and a draft it carries on."""
 
     tokens: Tokens
     context: Tokens
-    kept: Kept | None = None
+    carried: Carried | None = None
 
 
-Step = Callable[[Asked, State, Coins], State]
+Step = Callable[[Request, State, Coins], State]
 Around = Callable[[Coins, list[Any]], Coins]
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A decoder: ``step`` until the sequence is over. ``around`` makes the coins of a step, with what others left."""
+    """A decoder: ``step`` until the sequence is complete.
+
+    ``around`` makes the coins of a step from new ones and from the uniforms that earlier steps left.
+    """
 
     step: Step
     around: Around | None = None
 
-    def run(self, asked: Asked, coins: Coins) -> Tokens:
+    def run(self, request: Request, coins: Coins) -> Tokens:
         """One sequence."""
         state, left = State((), ()), list[Any]()
-        while not asked.over(state.tokens):
-            state = self.step(asked, state, self.around(coins, left) if self.around else coins)
+        while not request.complete(state.tokens):
+            state = self.step(request, state, self.around(coins, left) if self.around else coins)
         return state.tokens
 
-    def law(self, asked: Asked) -> dict[Tokens, float]:
+    def law(self, request: Request) -> dict[Tokens, float]:
         """The probability of every sequence."""
         if self.around:  # steps are not independent
-            return outcomes(partial(self.run, asked))
+            return outcomes(partial(self.run, request))
         law: dict[Tokens, float] = {}
         waiting = {State((), ()): 1.0}
         while waiting:
             state = min(waiting, key=lambda state: len(state.tokens))  # none that comes later leads back to it
             weight = waiting.pop(state)
-            if asked.over(state.tokens):
+            if request.complete(state.tokens):
                 law[state.tokens] = law.get(state.tokens, 0.0) + weight
                 continue
-            for after, probability in outcomes(partial(self.step, asked, state)).items():
+            for after, probability in outcomes(partial(self.step, request, state)).items():
                 waiting[after] = waiting.get(after, 0.0) + weight * probability
         return law
 
 
-def playing(loop: Loop) -> Decode:
-    """A loop as a callable of the contract."""
+def as_callable(loop: Loop) -> Decode:
+    """A loop as a callable of the contract ``decode``."""
 
     def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> Tokens:
-        return loop.run(Asked(model, length, eos), SampledCoins(rng))
+        return loop.run(Request(model, length, eos), SampledCoins(rng))
 
     return decode
 
 
-def emit(asked: Asked, state: State, new: Tokens, seen: Tokens | None = None, kept: Kept | None = None) -> State:
-    """``new`` is emitted, and ``seen``, if it is another, taken for it."""
-    tokens = asked.cut((*state.tokens, *new))
-    over = asked.over(tokens)
-    return State(tokens, () if over else (*state.context, *(new if seen is None else seen)), None if over else kept)
+def emit(
+    request: Request, state: State, new: Tokens, context: Tokens | None = None, carried: Carried | None = None
+) -> State:
+    """The state after emitting ``new``; ``context``, if it is given, is what the decoder takes for it."""
+    tokens = request.cut((*state.tokens, *new))
+    if request.complete(tokens):
+        return State(tokens, ())
+    return State(tokens, (*state.context, *(new if context is None else context)), carried)
 
 
 # A block of drafts ---------------------------------------------------------------------------------------------
@@ -120,201 +126,123 @@ def drafted(model: Model, context: Tokens) -> Array:
     return np.asarray(0.6 * row + 0.4 / len(row)) if context else np.full(len(row), 1 / len(row))
 
 
-def _after(model: Model, context: Tokens, x: int) -> Array:
+def unchanged(row: Array) -> Array:
+    """The row as it is."""
+    return row
+
+
+def of_context(model: Model, context: Tokens, x: int) -> Array:
+    """The row p that a draft x is verified with."""
     return model(context)
 
 
-def _behind(model: Model, context: Tokens, p: Array, q: Array, x: int) -> Array:
-    return model(context)
+class Drafts(NamedTuple):
+    """A block: p ``[gamma + 1, V]``, q ``[gamma, V]`` and the drafts ``[gamma]``."""
+
+    p: Array
+    q: Array
+    x: Array
 
 
-def _same(rows: Array) -> Array:
-    return rows
+def draft_block(
+    request: Request,
+    context: Tokens,
+    coins: Coins,
+    drawn: Change = unchanged,
+    scored: Change = unchanged,
+    target: Target = of_context,
+    least: float = 0.0,
+) -> Drafts:
+    """Draft up to ``GAMMA`` tokens.
+
+    Drafts are ``drawn`` from a change of q and ``scored`` with another, each with the row that ``target`` gives;
+    drafting ends after one whose q is below ``least``.
+    """
+    p, q, x = list[Array](), list[Array](), list[int]()
+    while len(x) < GAMMA:
+        row = drafted(request.model, context)
+        x.append(coins.draw(drawn(row)))
+        q.append(scored(row))
+        p.append(target(request.model, context, x[-1]))
+        context = (*context, x[-1])
+        if row[x[-1]] < least:
+            break
+    return Drafts(np.stack([*p, request.model(context)]), np.stack(q), np.array(x))
 
 
-def speculative(
-    drawn: Change = _same,
-    scored: Change = _same,
-    target: Target = _after,
-    accept: Accept = ratio,
-    residual: Residual = excess,
-    bonus: Bonus = _behind,
-) -> Step:
-    """Drafts are ``drawn`` and ``scored`` in turn; the first rejected one is replaced, else a bonus is added."""
+def speculative(verify: Verify = lossless, **drafting: Any) -> Step:
+    """A step that drafts a block and emits what ``verify`` makes of it; for ``drafting`` see :func:`draft_block`."""
 
-    def step(asked: Asked, state: State, coins: Coins) -> State:
-        context, new = state.context, Tokens()
-        for _ in range(GAMMA):
-            q = drafted(asked.model, context)
-            x = coins.draw(drawn(q))
-            q, p = scored(q), target(asked.model, context, x)
-            if not coins.coin(accept(p, q, x)):
-                return emit(asked, state, (*new, coins.draw(residual(p, q, x))))
-            context, new = (*context, x), (*new, x)
-        return emit(asked, state, (*new, coins.draw(bonus(asked.model, context, p, q, x))))
+    def step(request: Request, state: State, coins: Coins) -> State:
+        block = draft_block(request, state.context, coins, **drafting)
+        return emit(request, state, verify(*block, coins))
 
     return step
 
 
 def top(row: Array) -> Array:
+    """All mass on the likeliest token."""
     return np.eye(len(row))[int(row.argmax())]
 
 
 def early(model: Model, context: Tokens, x: int) -> Array:
+    """The row of the position before."""
     return model(context[:-1])
 
 
 def late(model: Model, context: Tokens, x: int) -> Array:
+    """The row of the position after."""
     return model((*context, x))
 
 
 def elsewhere(model: Model, context: Tokens, x: int) -> Array:
+    """The row of another context."""
     size = len(model(()))
     return model(tuple((token + 1) % size for token in context))
 
 
-def by_argmax(p: Array, q: Array, x: int) -> float:
-    return float(x == int(p.argmax()))
+def without_small(p: Array, q: Array, drafts: Array, coins: Coins) -> Tokens:
+    """Verifies with a residual whose masses below 0.05 are lost."""
+    for i, x in enumerate(drafts.tolist()):
+        if not coins.coin(LOSSLESS.accept(p[i], q[i], x)):
+            weights = LOSSLESS.residual(p[i], q[i], x)
+            large = np.where(weights < 0.05, 0, weights)
+            return (*drafts[:i].tolist(), coins.draw(large if large.any() else weights))
+    return (*drafts.tolist(), coins.draw(p[-1]))
 
 
-def without_small(p: Array, q: Array, x: int) -> Array:
-    weights = excess(p, q, x)
-    return np.where(weights < 0.05, 0, weights) if (weights >= 0.05).any() else weights
+# What is done with the tokens of a block -----------------------------------------------------------------------
 
 
-def of_residual(model: Model, context: Tokens, p: Array, q: Array, x: int) -> Array:
-    return excess(p, q, x)
+def bonus_not_emitted(request: Request, state: State, coins: Coins) -> State:
+    """The bonus token goes into the context, but is not emitted."""
+    tokens = lossless(*draft_block(request, state.context, coins), coins)
+    return emit(request, state, tokens[:GAMMA], tokens)
 
 
-# Blocks that end differently -----------------------------------------------------------------------------------
+def rejected_in_cache(request: Request, state: State, coins: Coins) -> State:
+    """The context holds the rejected draft in place of the token that was emitted for it."""
+    block = draft_block(request, state.context, coins)
+    tokens = lossless(*block, coins)
+    wrong = (*tokens[:-1], int(block.x[len(tokens) - 1])) if len(tokens) <= GAMMA else tokens
+    return emit(request, state, tokens, wrong)
 
 
-class _Verified(NamedTuple):
-    """Drafts that were kept, the context behind them, and p, q and draft of the one rejected, if one was."""
-
-    kept: Tokens
-    context: Tokens
-    rejected: tuple[Array, Array, int] | None
+def end_missed(request: Request, state: State, coins: Coins) -> State:
+    """Only the last token of a block may end the sequence: what was drafted behind the end is emitted."""
+    tokens = lossless(*draft_block(request, state.context, coins), coins)
+    return State((*state.tokens, *tokens)[: request.length], (*state.context, *tokens))
 
 
-def _verified(asked: Asked, state: State, coins: Coins, context: Tokens | None = None, most: int = GAMMA) -> _Verified:
-    context = state.context if context is None else context
-    kept: Tokens = ()
-    while len(kept) < most:
-        p, q = asked.model(context), drafted(asked.model, context)
-        x = coins.draw(q)
-        if not coins.coin(ratio(p, q, x)):
-            return _Verified(kept, context, (p, q, x))
-        kept, context = (*kept, x), (*context, x)
-    return _Verified(kept, context, None)
-
-
-def _last(asked: Asked, found: _Verified, coins: Coins) -> int:
-    return coins.draw(excess(*found.rejected) if found.rejected else asked.model(found.context))
-
-
-def unverified(asked: Asked, state: State, coins: Coins) -> State:
-    first = coins.draw(drafted(asked.model, state.context))
-    found = _verified(asked, state, coins, (*state.context, first), GAMMA - 1)
-    return emit(asked, state, (first, *found.kept, _last(asked, found, coins)))
-
-
-def one_too_many(asked: Asked, state: State, coins: Coins) -> State:
-    found = _verified(asked, state, coins)
-    wrong = () if found.rejected is None else (found.rejected[2],)
-    return emit(asked, state, (*found.kept, *wrong, coins.draw(asked.model((*found.context, *wrong)))))
-
-
-def one_too_few(asked: Asked, state: State, coins: Coins) -> State:
-    found = _verified(asked, state, coins)
-    if not found.kept or found.rejected is None:
-        return emit(asked, state, (*found.kept, _last(asked, found, coins)))
-    before = found.context[:-1]
-    weights = excess(asked.model(before), drafted(asked.model, before), found.kept[-1])
-    return emit(asked, state, (*found.kept[:-1], coins.draw(weights)))
-
-
-def bonus_not_emitted(asked: Asked, state: State, coins: Coins) -> State:
-    found = _verified(asked, state, coins)
-    last = _last(asked, found, coins)
-    new = (*found.kept, last) if found.rejected else found.kept
-    return emit(asked, state, new, (*found.kept, last))
-
-
-def bonus_twice(asked: Asked, state: State, coins: Coins) -> State:
-    found = _verified(asked, state, coins)
-    last = _last(asked, found, coins)
-    return emit(asked, state, (*found.kept, last) if found.rejected else (*found.kept, last, last))
-
-
-def rejected_in_cache(asked: Asked, state: State, coins: Coins) -> State:
-    found = _verified(asked, state, coins)
-    last = _last(asked, found, coins)
-    seen = last if found.rejected is None else found.rejected[2]
-    return emit(asked, state, (*found.kept, last), (*found.kept, seen))
-
-
-def end_missed(asked: Asked, state: State, coins: Coins) -> State:
-    """Only the last token of a block is looked at: what was drafted behind the end is emitted."""
-    found = _verified(asked, state, coins)
-    new = (*found.kept, _last(asked, found, coins))
-    return State((*state.tokens, *new)[: asked.length], (*state.context, *new))
-
-
-def end_dropped(asked: Asked, state: State, coins: Coins) -> State:
+def end_dropped(request: Request, state: State, coins: Coins) -> State:
     """An end inside a block is taken out, and decoding goes on."""
-    found = _verified(asked, state, coins)
-    new = (*(token for token in found.kept if token != asked.eos), _last(asked, found, coins))
-    return emit(asked, state, new)
+    *accepted, last = lossless(*draft_block(request, state.context, coins), coins)
+    return emit(request, state, (*(token for token in accepted if token != request.eos), last))
 
 
-def unlikely_not_verified(asked: Asked, state: State, coins: Coins) -> State:
-    """Drafting ends at a draft that q holds unlikely, and a token of p takes its place."""
-    context, new = state.context, Tokens()
-    for _ in range(GAMMA):
-        p, q = asked.model(context), drafted(asked.model, context)
-        x = coins.draw(q)
-        if q[x] < 0.6 * q.max():
-            return emit(asked, state, (*new, coins.draw(p)))
-        if not coins.coin(ratio(p, q, x)):
-            return emit(asked, state, (*new, coins.draw(excess(p, q, x))))
-        context, new = (*context, x), (*new, x)
-    return emit(asked, state, (*new, coins.draw(asked.model(context))))
-
-
-def unlikely_verified(asked: Asked, state: State, coins: Coins) -> State:
-    """Drafting ends behind a draft that q holds unlikely, which is verified like any other."""
-    first = _verified(asked, state, coins, most=1)
-    if first.rejected or drafted(asked.model, state.context)[first.kept[0]] < 0.6:
-        return emit(asked, state, (*first.kept, _last(asked, first, coins)))
-    more = _verified(asked, state, coins, first.context, 1)
-    return emit(asked, state, (*first.kept, *more.kept, _last(asked, more, coins)))
-
-
-def residual_of_the_coin(asked: Asked, state: State, coins: Coins) -> State:
-    context, new = state.context, Tokens()
-    for _ in range(GAMMA):
-        p, q = asked.model(context), drafted(asked.model, context)
-        x, uniform = coins.draw(q), coins.uniform()
-        if not coins.below(uniform, ratio(p, q, x)):
-            return emit(asked, state, (*new, coins.invert(uniform, excess(p, q, x))))
-        context, new = (*context, x), (*new, x)
-    return emit(asked, state, (*new, coins.draw(asked.model(context))))
-
-
-def own_draw(asked: Asked, state: State, coins: Coins) -> State:
-    """The target's own draw is emitted; where it is the draft, the block goes on."""
-    context, new = state.context, Tokens()
-    for _ in range(GAMMA):
-        x, own = coins.draw(drafted(asked.model, context)), coins.draw(asked.model(context))
-        context, new = (*context, own), (*new, own)
-        if own != x:
-            break
-    return emit(asked, state, new)
-
-
-def one_by_one(asked: Asked, state: State, coins: Coins) -> State:
-    return emit(asked, state, (coins.draw(asked.model(state.context)),))
+def one_by_one(request: Request, state: State, coins: Coins) -> State:
+    """One token of the model."""
+    return emit(request, state, (coins.draw(request.model(state.context)),))
 
 
 # Coins that are not new ----------------------------------------------------------------------------------------
@@ -350,14 +278,10 @@ class Reseeded(_Shared):
 
 
 class OneCoin(_Shared):
-    """One uniform for every coin; draws have their own."""
+    """One uniform for every acceptance; draws have their own."""
 
     def coin(self, probability: float) -> bool:
         return self.below(self._held(0), probability)
-
-
-def one_coin_a_block(asked: Asked, state: State, coins: Coins) -> State:
-    return RIGHT(asked, state, OneCoin(coins, []))
 
 
 RIGHT = speculative()

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.arrays import Array, namespace, normalised, number, one_hot
+from simlab.arrays import Array, namespace, normalised, one_hot
 from simlab.decoders import Decoder, SpeculativeDecoder
+from simlab.mutants.rules import ArgmaxVerified, ResidualProcessed
 from simlab.processes import Process, Processed
 from simlab.processes.processors import top_k, top_p
 from simlab.rules import Rule, Speculative
@@ -60,27 +61,6 @@ def _bfloat16(value: Fraction) -> Fraction:
         return value
     unit = Fraction(2) ** (int(np.floor(np.log2(float(value)))) - 7)
     return round(value / unit) * unit
-
-
-class ArgmaxVerified(Speculative):
-    """Keeps a draft if it is the target's likeliest token, and emits that otherwise."""
-
-    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        xp = namespace(p)
-        return xp.where(xp.argmax(p, axis=-1) == x, number(1, p), number(0, p))
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return one_hot(namespace(p).argmax(p, axis=-1), p)
-
-
-@dataclass(frozen=True)
-class ResidualProcessed(Speculative):
-    """Passes the residual through a processor again."""
-
-    change: Callable[[Array], Array]
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return self.change(normalised(super().weights_rows(p, q, x), p))
 
 
 TOP = 3

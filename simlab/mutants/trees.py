@@ -11,7 +11,8 @@ from simlab.arrays import Array, at, namespace, number, slots
 from simlab.decoders import Decoder, SjdAc, SjdPac
 from simlab.decoders.sjd import Known, SjdState, Tail, Verified
 from simlab.decoders.tree import NONE, Shape
-from simlab.mutants.decoders import TailRelabelled, Twisted, WithRandomness
+from simlab.mutants.decoders import TailRelabelled
+from simlab.mutants.randomness import SharedCoin, WithRandomness
 from simlab.randomness import Randomness
 from simlab.rules import Rule
 
@@ -96,24 +97,6 @@ class WrongBranch(SjdPac):
 
     def _below(self, children: Array, picked: Array) -> Array:
         return children[:, 0] + 1
-
-
-class SharedCoin(Twisted):
-    """Tosses one coin for all candidates of a node: one is kept if the coin is below its ratio and no earlier one."""
-
-    highest: Array
-
-    def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
-        if lane == 0:
-            self.highest = probability * 0
-        xp, one = namespace(probability), number(1, probability)
-        above = probability > self.highest
-        room = xp.where(self.highest < one, one - self.highest, one)
-        found = self.randomness.accept(
-            xp.where(above, (probability - self.highest) / room, number(0, probability)), position, lane
-        )
-        self.highest = xp.where(above, probability, self.highest)
-        return found
 
 
 # Continuation --------------------------------------------------------------------------------------------------

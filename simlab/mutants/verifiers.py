@@ -1,59 +1,58 @@
-"""Verifiers of a block that are known: the right one, and bugs that were seen in real implementations.
+"""Verifiers of one block of drafts over coins: the lossless one, and bugs seen in real implementations.
 
-All are one loop (:func:`verifier`) with one of its pieces replaced. They ask their randomness of
-:class:`~simlab.certify.engine.coins.Coins`, so that each can be run, and has an exact output law.
+Most are :func:`verifier`, the loop of Leviathan et al., arXiv 2211.17192, Algorithm 1, with another rule (of
+:mod:`simlab.rules` or :mod:`simlab.mutants.rules`), other rows or another bonus. They ask their randomness of
+:class:`~simlab.randomness.coins.Coins`, so that each can be run and has an exact output law.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.blocks import scaled
-from simlab.certify.engine.coins import Coins
-from simlab.mutants.base import Mutant
+from simlab.mutants import rules
+from simlab.mutants.base import LOSSLESS, Mutant, RowRule
+from simlab.processes.processors import tempered, top_k
+from simlab.randomness.coins import Coins
+from simlab.rules import Amplify, Rule, Speculative, Typical
 
-Accept = Callable[[Array, Array, int], float]
-Residual = Callable[[Array, Array, int], Array]
 Bonus = Callable[[Array, Array, Array], Array]
-TrajectoryPair = Callable[[Array, Array, Array], tuple[Array, Array]]
+Rows = Callable[[Array, Array], tuple[Array, Array]]
 Verify = Callable[[Array, Array, Array, Coins], tuple[int, ...]]
-
-# The pieces ----------------------------------------------------------------------------------------------------
-
-
-def ratio(p: Array, q: Array, x: int) -> float:
-    """min(1, p/q)."""
-    return float(min(1.0, p[x] / q[x])) if q[x] > 0 else 1.0
-
-
-def excess(p: Array, q: Array, x: int) -> Array:
-    """[p - q]+, or p where nothing is left."""
-    return _or(np.maximum(p - q, 0), p)
 
 
 def last_row(p: Array, q: Array, drafts: Array) -> Array:
-    """The row behind the drafts."""
+    """The row after the drafts."""
     return p[-1]
 
 
-def as_given(p: Array, q: Array, drafts: Array) -> tuple[Array, Array]:
+def as_given(p: Array, q: Array) -> tuple[Array, Array]:
     """The rows as they are."""
     return p, q
 
 
-def verifier(
-    accept: Accept = ratio, residual: Residual = excess, bonus: Bonus = last_row, seen: TrajectoryPair = as_given
-) -> Verify:
-    """Keep drafts in turn; after the first rejection one token of the residual, after none the bonus."""
+def verifier(rule: Rule | None = None, rows: Rows = as_given, bonus: Bonus = last_row) -> Verify:
+    """A verifier of one block: accept drafts in turn; draw the first rejected anew, or a bonus token after them all.
+
+    Parameters
+    ----------
+    rule
+        What accepts and replaces a draft; lossless speculative sampling unless given.
+    rows
+        The rows p ``[gamma + 1, V]`` and q ``[gamma, V]`` that the verifier takes for those it is given.
+    bonus
+        The row ``[V]`` that the token after the last draft is drawn from.
+    """
+    by = RowRule(rule or Speculative())
 
     def verify(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
-        p, q = seen(p, q, drafts)
+        p, q = rows(p, q)
         for i, x in enumerate(drafts.tolist()):
-            if not coins.coin(accept(p[i], q[i], x)):
-                return (*drafts[:i].tolist(), coins.draw(residual(p[i], q[i], x)))
+            if not coins.coin(by.accept(p[i], q[i], x)):
+                return (*drafts[:i].tolist(), coins.draw(by.residual(p[i], q[i], x)))
         return (*drafts.tolist(), coins.draw(bonus(p, q, drafts)))
 
     return verify
@@ -63,7 +62,7 @@ lossless = verifier()
 
 
 def own_draw(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
-    """Emits the target's own draws; a match with the draft counts as acceptance: lossless too."""
+    """Emits the target's own draws; a draft is accepted where it is the same token. Lossless too."""
     tokens: list[int] = []
     for row, x in zip(p, [*drafts.tolist(), -1], strict=True):
         tokens.append(coins.draw(row))
@@ -72,250 +71,197 @@ def own_draw(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]
     return tuple(tokens)
 
 
-def _or(weights: Array, instead: Array) -> Array:
-    return weights if weights.any() else instead
+# Other rows than those given -----------------------------------------------------------------------------------
+
+flattened = partial(tempered, temperature=2)
+sharpened = partial(tempered, temperature=0.5)
+top_two = partial(top_k, k=2)
 
 
-def tempered(rows: Array, power: float) -> Array:
-    """Rows at temperature 1 / power."""
-    return scaled(rows**power)
+def _of_target(change: Callable[[Array], Array]) -> Rows:
+    return lambda p, q: (change(p), q)
 
 
-def topped(rows: Array, k: int) -> Array:
-    """Rows cut to their k largest masses."""
-    least = np.sort(rows, axis=-1)[..., -min(k, rows.shape[-1]), None]
-    return scaled(np.where(rows >= least, rows, 0))
+def _of_draft(change: Callable[[Array], Array]) -> Rows:
+    return lambda p, q: (p, change(q))
 
 
-# Drafts that are not drawn from the declared q -----------------------------------------------------------------
+def _uniform(rows: Array) -> Array:
+    return np.full(rows.shape, 1 / rows.shape[1])
 
 
-def _of_target(change: Callable[[Array], Array]) -> TrajectoryPair:
-    return lambda p, q, drafts: (change(p), q)
+def row_before(rows: Array) -> Array:
+    """``rows[n, V]``, each in the place of the next."""
+    return np.concatenate([rows[:1], rows[:-1]])
 
 
-def _of_draft(change: Callable[[Array], Array]) -> TrajectoryPair:
-    return lambda p, q, drafts: (p, change(q))
+def row_after(rows: Array) -> Array:
+    """``rows[n, V]``, each in the place of the one before."""
+    return np.concatenate([rows[1:], rows[-1:]])
 
 
-def _uniform(p: Array, q: Array, drafts: Array) -> tuple[Array, Array]:
-    return p, np.full(q.shape, 1 / q.shape[1])
+# Which drafts are accepted, and what is emitted ----------------------------------------------------------------
 
 
-# The wrong row of p --------------------------------------------------------------------------------------------
-
-
-def _row_before(p: Array, q: Array, drafts: Array) -> tuple[Array, Array]:
-    return np.concatenate([p[:1], p[:-1]]), q
-
-
-def _row_after(p: Array, q: Array, drafts: Array) -> tuple[Array, Array]:
-    return np.concatenate([p[1:], p[-1:]]), q
-
-
-def _argmax(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+def by_argmax(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Accepts drafts while they are the likeliest token of p, and emits that: asks for no randomness."""
     best = p.argmax(axis=1).tolist()
-    kept = next((i for i, x in enumerate(drafts.tolist()) if x != best[i]), len(drafts))
-    return (*drafts[:kept].tolist(), best[kept])
+    count = next((i for i, x in enumerate(drafts.tolist()) if x != best[i]), len(drafts))
+    return (*drafts[:count].tolist(), best[count])
 
 
-# Accept and residual -------------------------------------------------------------------------------------------
+def _zeroed_in_place(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Changes the argument p, beside drawing from the wrong residual."""
+    tokens = verifier(rules.TargetZeroedInPlace())(p, q, drafts, coins)
+    if len(tokens) < len(p):
+        place = len(tokens) - 1
+        p[place, drafts[place]] = 0
+        p[place] /= p[place].sum() or 1.0
+    return tokens
 
 
-def _inverted(p: Array, q: Array, x: int) -> float:
-    return float(min(1.0, q[x] / p[x])) if p[x] > 0 else 1.0
-
-
-def _times(factor: float) -> Accept:
-    return lambda p, q, x: float(min(1.0, factor * ratio(p, q, x)))
-
-
-def _plus(slack: float) -> Accept:
-    return lambda p, q, x: min(1.0, ratio(p, q, x) + slack)
-
-
-def _missing_on(place: int) -> Residual:
-    """[p - q]+ that is not scaled up: what is missing to one falls on one token."""
-
-    def residual(p: Array, q: Array, x: int) -> Array:
-        weights = np.maximum(p - q, 0)
-        weights[place] += 1 - weights.sum()
-        return weights
-
-    return residual
-
-
-def _zeroed_in_place(p: Array, q: Array, x: int) -> Array:
-    p[x] = 0
-    p /= p.sum() or 1.0
-    return _or(np.maximum(p - q, 0), np.ones(len(p)))
-
-
-def _without_draft(p: Array, q: Array, x: int) -> Array:
-    """p without the rejected token, as if q were its point mass."""
-    weights = p.copy()
-    weights[x] = 0
-    return _or(weights, p)
-
-
-def _unverified(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+def unverified(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Commits the first draft without verifying it."""
     if len(drafts) == 0:
         return lossless(p, q, drafts, coins)
     return (int(drafts[0]), *lossless(p[1:], q[1:], drafts[1:], coins))
 
 
-def _one_kept_too_many(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+def accepted(p: Array, q: Array, drafts: Array, coins: Coins) -> int:
+    """How many drafts are accepted."""
     for i, x in enumerate(drafts.tolist()):
-        if not coins.coin(ratio(p[i], q[i], x)):
-            return (*drafts[: i + 1].tolist(), coins.draw(p[i + 1]))
-    return (*drafts.tolist(), coins.draw(p[-1]))
+        if not coins.coin(LOSSLESS.accept(p[i], q[i], x)):
+            return i
+    return len(drafts)
 
 
-def _one_kept_too_few(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
-    """The count is one short where something was kept: the residual is drawn for a draft that was accepted."""
-    kept = next((i for i, x in enumerate(drafts.tolist()) if not coins.coin(ratio(p[i], q[i], x))), len(drafts))
-    if kept == 0 or kept == len(drafts):
-        return _ended(p, q, drafts, kept, coins)
-    return _ended(p, q, drafts, kept - 1, coins)
+def next_row(p: Array, q: Array, drafts: Array, count: int) -> Array:
+    """The row that the token after ``count`` accepted drafts is drawn from."""
+    return p[count] if count == len(drafts) else LOSSLESS.residual(p[count], q[count], int(drafts[count]))
 
 
-def _ended(p: Array, q: Array, drafts: Array, kept: int, coins: Coins) -> tuple[int, ...]:
-    row = p[-1] if kept == len(drafts) else excess(p[kept], q[kept], int(drafts[kept]))
-    return (*drafts[:kept].tolist(), coins.draw(row))
+def one_too_many(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Commits the rejected draft, and draws the token after it from p."""
+    count = min(accepted(p, q, drafts, coins) + 1, len(drafts))
+    return (*drafts[:count].tolist(), coins.draw(p[count]))
 
 
-# Bonus and window ----------------------------------------------------------------------------------------------
+def one_too_few(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Draws the residual for the last accepted draft, where some were accepted and one was rejected."""
+    count = accepted(p, q, drafts, coins)
+    if count < len(drafts):
+        count = max(0, count - 1)
+    return (*drafts[:count].tolist(), coins.draw(next_row(p, q, drafts, count)))
 
 
-def _bonus_twice(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+def unlikely_replaced(share: float) -> Verify:
+    """Drafts with less than ``share`` of the largest mass of q are not verified: a token of p takes their place."""
+
+    def verify(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+        likely = [q[i][x] >= share * q[i].max() for i, x in enumerate(drafts.tolist())]
+        until = [*likely, False].index(False)
+        return lossless(p[: until + 1], q[:until], drafts[:until], coins)
+
+    return verify
+
+
+# The bonus token -----------------------------------------------------------------------------------------------
+
+
+def bonus_twice(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Writes the bonus token twice."""
     tokens = lossless(p, q, drafts, coins)
     return (*tokens, tokens[-1]) if len(tokens) == len(p) else tokens
 
 
-def _bonus_again_in_block(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
-    """The token that ends a block is written twice where there is room."""
+def _last_twice(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Writes the token that ends a block twice where there is room."""
     tokens = lossless(p, q, drafts, coins)
     return (*tokens, tokens[-1]) if len(tokens) < len(p) else tokens
 
 
-def _bonus_of_residual(p: Array, q: Array, drafts: Array) -> Array:
-    return excess(p[-2], q[-1], int(drafts[-1])) if len(drafts) else p[-1]
-
-
-def _likely_or_stop(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
-    """Drafts that q holds unlikely are not verified: a token of p takes their place."""
-    for i, x in enumerate(drafts.tolist()):
-        if q[i][x] < 0.25 * q[i].max():
-            return (*drafts[:i].tolist(), coins.draw(p[i]))
-        if not coins.coin(ratio(p[i], q[i], x)):
-            return (*drafts[:i].tolist(), coins.draw(excess(p[i], q[i], x)))
-    return (*drafts.tolist(), coins.draw(p[-1]))
+def bonus_of_residual(p: Array, q: Array, drafts: Array) -> Array:
+    """The residual of the last draft."""
+    return LOSSLESS.residual(p[-2], q[-1], int(drafts[-1])) if len(drafts) else p[-1]
 
 
 # Randomness ----------------------------------------------------------------------------------------------------
 
 
-def _residual_of_the_coin(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+def residual_of_the_coin(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Draws the residual with the uniform that rejected the draft."""
     for i, x in enumerate(drafts.tolist()):
         uniform = coins.uniform()
-        if not coins.below(uniform, ratio(p[i], q[i], x)):
-            return (*drafts[:i].tolist(), coins.invert(uniform, excess(p[i], q[i], x)))
+        if not coins.below(uniform, LOSSLESS.accept(p[i], q[i], x)):
+            return (*drafts[:i].tolist(), coins.invert(uniform, LOSSLESS.residual(p[i], q[i], x)))
     return (*drafts.tolist(), coins.draw(p[-1]))
 
 
-def _one_uniform(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+def one_uniform(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Compares all drafts of a block with one uniform."""
     uniform = coins.uniform()
     for i, x in enumerate(drafts.tolist()):
-        if not coins.below(uniform, ratio(p[i], q[i], x)):
-            return (*drafts[:i].tolist(), coins.draw(excess(p[i], q[i], x)))
+        if not coins.below(uniform, LOSSLESS.accept(p[i], q[i], x)):
+            return (*drafts[:i].tolist(), coins.draw(LOSSLESS.residual(p[i], q[i], x)))
     return (*drafts.tolist(), coins.draw(p[-1]))
 
 
-# Lossy rules ---------------------------------------------------------------------------------------------------
+# All of them ---------------------------------------------------------------------------------------------------
+
+# by the rule alone: (number, name, rule)
+BY_RULE: tuple[tuple[str, str, Rule], ...] = (
+    ("10", "ratio inverted", rules.InvertedQuotient()),
+    ("11", "ratio times 1.01", Amplify(1.01)),
+    ("11", "ratio times 1.05", Amplify(1.05)),
+    ("12", "residual drawn from p", rules.ResidualIsTarget()),
+    ("12", "residual drawn from p without the rejected token", rules.ResidualWithoutDraft()),
+    ("13", "residual = [q - p]+", rules.ResidualReversed()),
+    ("14", "residual not renormalised, the rest on the last token", rules.ResidualNotNormalised()),
+    ("14", "residual not renormalised, the rest on the first token", rules.ResidualNotNormalised(place=0)),
+    ("15", "temperature applied to the residual again", rules.ResidualTempered()),
+    ("15", "top-k applied to the residual again", rules.ResidualProcessed(partial(top_k, k=1))),
+    ("36", "groups accepted, tokens in the residual", rules.PairsGrouped()),
+    ("37", "mass of neighbours in the numerator", rules.NeighbourNumerator()),
+    ("38", "typical acceptance", Typical()),
+    ("39", "0.05 added to the ratio", rules.RatioPlus(0.05)),
+    ("39", "ratio times 1.2", Amplify(1.2)),
+)
+
+# by the rows alone: (number, name, rows taken for p and q)
+BY_ROWS: tuple[tuple[str, str, Rows], ...] = (
+    ("2", "q lacks the temperature 1/2 the drafts were drawn at", _of_draft(flattened)),
+    ("2", "q has a temperature of 1/2 the drafts were not drawn at", _of_draft(sharpened)),
+    ("2", "q has a top-k the drafts were not drawn with", _of_draft(top_two)),
+    ("5", "drafts scored with a uniform q", _of_draft(_uniform)),
+    ("6", "p at temperature 1/2", _of_target(sharpened)),
+    ("6", "p at temperature 2, as if its own were missing", _of_target(flattened)),
+    ("6", "p cut to the top 2", _of_target(top_two)),
+    ("8", "rows of p one position too early", _of_target(row_before)),
+    ("8", "rows of p one position too late", _of_target(row_after)),
+)
+
+_OTHERS: tuple[tuple[str, str, Verify], ...] = (
+    ("7", "verified by argmax", by_argmax),
+    ("16", "first draft committed unverified", unverified),
+    ("17", "one draft too many kept", one_too_many),
+    ("17", "one draft too few kept", one_too_few),
+    ("18", "rejected token zeroed in p before q is subtracted", _zeroed_in_place),
+    ("21", "bonus token written twice", bonus_twice),
+    ("21", "last token of a block written twice", _last_twice),
+    ("21", "bonus drawn from the residual", verifier(bonus=bonus_of_residual)),
+    ("21", "bonus drawn at another temperature", verifier(bonus=lambda p, q, drafts: sharpened(p[-1]))),
+    ("25", "drafts that q holds unlikely replaced by a draw from p", unlikely_replaced(0.25)),
+    ("26", "residual reuses the uniform of the coin", residual_of_the_coin),
+    ("28", "one uniform for the coins of all positions", one_uniform),
+)
 
 
-def _pairs(row: Array) -> Array:
-    """The mass of each token's group of two neighbours, ``[V]``."""
-    groups = np.arange(len(row)) // 2
-    return np.bincount(groups, row)[groups]
+def _mutants() -> dict[str, Mutant[Verify]]:
+    found = [(number, name, verifier(rule)) for number, name, rule in BY_RULE]
+    found += [(number, name, verifier(rows=rows)) for number, name, rows in BY_ROWS]
+    found += _OTHERS
+    found.sort(key=lambda mutant: int(mutant[0]))
+    return {name: Mutant(name, number, verify) for number, name, verify in found}
 
 
-def _grouped(p: Array, q: Array, x: int) -> float:
-    return ratio(_pairs(p), _pairs(q), x)
-
-
-def _neighbours(p: Array, q: Array, x: int) -> float:
-    near = float(p[max(0, x - 1) : x + 2].sum())
-    return min(1.0, near / q[x]) if q[x] > 0 else 1.0
-
-
-def _typical(p: Array, q: Array, x: int) -> float:
-    """Kept if p(x) is above min(0.3, 0.09 exp(-entropy))."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = -float(np.nansum(p * np.log(p)))
-    return float(p[x] > min(0.3, 0.09 * np.exp(-entropy)))
-
-
-def _suspects() -> dict[str, Mutant[Verify]]:
-    table: list[tuple[str, str, Verify]] = [
-        ("2", "q lacks the temperature 1/2 the drafts were drawn at", verifier(seen=_of_draft(_flattened))),
-        ("2", "q has a temperature of 1/2 the drafts were not drawn at", verifier(seen=_of_draft(_sharpened))),
-        ("2", "q has a top-k the drafts were not drawn with", verifier(seen=_of_draft(_top_two))),
-        ("5", "drafts scored with a uniform q", verifier(seen=_uniform)),
-        ("6", "p at temperature 1/2", verifier(seen=_of_target(_sharpened))),
-        ("6", "p at temperature 2, as if its own were missing", verifier(seen=_of_target(_flattened))),
-        ("6", "p cut to the top 2", verifier(seen=_of_target(_top_two))),
-        ("7", "verified by argmax", _argmax),
-        ("8", "rows of p one position too early", verifier(seen=_row_before)),
-        ("8", "rows of p one position too late", verifier(seen=_row_after)),
-        ("10", "ratio inverted", verifier(accept=_inverted)),
-        ("11", "ratio times 1.01", verifier(accept=_times(1.01))),
-        ("11", "ratio times 1.05", verifier(accept=_times(1.05))),
-        ("12", "residual drawn from p", verifier(residual=lambda p, q, x: p)),
-        ("12", "residual drawn from p without the rejected token", verifier(residual=_without_draft)),
-        ("13", "residual = [q - p]+", verifier(residual=lambda p, q, x: excess(q, p, x))),
-        ("14", "residual not renormalised, the rest on the last token", verifier(residual=_missing_on(-1))),
-        ("14", "residual not renormalised, the rest on the first token", verifier(residual=_missing_on(0))),
-        ("15", "temperature applied to the residual again", verifier(residual=_again(_sharpened))),
-        ("15", "top-k applied to the residual again", verifier(residual=_again(_top_one))),
-        ("16", "first draft committed unverified", _unverified),
-        ("17", "one draft too many kept", _one_kept_too_many),
-        ("17", "one draft too few kept", _one_kept_too_few),
-        ("18", "rejected token zeroed in p before q is subtracted", verifier(residual=_zeroed_in_place)),
-        ("21", "bonus token written twice", _bonus_twice),
-        ("21", "last token of a block written twice", _bonus_again_in_block),
-        ("21", "bonus drawn from the residual", verifier(bonus=_bonus_of_residual)),
-        ("21", "bonus drawn at another temperature", verifier(bonus=lambda p, q, d: tempered(p[-1], 2))),
-        ("25", "drafts that q holds unlikely replaced by a draw from p", _likely_or_stop),
-        ("26", "residual reuses the uniform of the coin", _residual_of_the_coin),
-        ("28", "one uniform for the coins of all positions", _one_uniform),
-        ("36", "groups accepted, tokens in the residual", verifier(accept=_grouped)),
-        ("37", "mass of neighbours in the numerator", verifier(accept=_neighbours)),
-        ("38", "typical acceptance", verifier(accept=_typical, residual=lambda p, q, x: p)),
-        ("39", "0.05 added to the ratio", verifier(accept=_plus(0.05))),
-        ("39", "ratio times 1.2", verifier(accept=_times(1.2))),
-    ]
-    return {name: Mutant(name, number, verify) for number, name, verify in table}
-
-
-def _flattened(rows: Array) -> Array:
-    return tempered(rows, 0.5)
-
-
-def _sharpened(rows: Array) -> Array:
-    return tempered(rows, 2)
-
-
-def _top_two(rows: Array) -> Array:
-    return topped(rows, 2)
-
-
-def _top_one(rows: Array) -> Array:
-    return topped(rows, 1)
-
-
-def _again(change: Callable[[Array], Array]) -> Residual:
-    return lambda p, q, x: change(excess(p, q, x))
-
-
-MUTANTS: dict[str, Mutant[Verify]] = _suspects()
+MUTANTS: dict[str, Mutant[Verify]] = _mutants()

@@ -22,9 +22,10 @@ from simlab.registry import make
 def digits_pair(seed: int = 0) -> Pair:
     """The network and the table fitted to handwritten digits (:mod:`simlab.processes.digits`); grey levels are near.
 
-    It takes seconds, and scikit-learn, which is imported only here.
+    It takes scikit-learn, and seconds for any seed but 0.
     """
-    from simlab.processes.digits import VOCABULARY, fit_digits
+    from simlab.processes.digits import fit_digits
+    from simlab.processes.digits_network import VOCABULARY
 
     fitted = fit_digits(seed)
     return Pair(fitted.target, fitted.draft, np.arange(VOCABULARY)[:, None] / (VOCABULARY - 1))

@@ -45,23 +45,35 @@ class Jittered(Process):
         rows = self.process.forward_tree(tokens, start, nodes, paths)
         return self._noisy(rows, start, start[:, None] + deep)
 
+    def _ended(self, rows: Array, position: Array) -> Array:
+        """As they are: those past the end are those of ``process``, without noise."""
+        return rows
+
     def _noisy(self, rows: np.ndarray, start: np.ndarray, position: np.ndarray) -> np.ndarray:
         found = np.ascontiguousarray(rows).copy()
         key = self.seed & MASK, self.seed >> 32
-        _add_noise(found, integers(start), integers(position), self.jitter, key, self.kind)
+        _add_noise(found, integers(start), integers(position), self.length, self.jitter, key, self.kind)
         return found
 
 
 @njit(nogil=True, cache=True)
 def _add_noise(
-    rows: np.ndarray, start: np.ndarray, position: np.ndarray, jitter: float, key: tuple[int, int], kind: int
+    rows: np.ndarray,
+    start: np.ndarray,
+    position: np.ndarray,
+    length: int,
+    jitter: float,
+    key: tuple[int, int],
+    kind: int,
 ) -> None:
-    """Noise on the logits of ``rows[B, M, V]``, in place; a point mass stays one."""
+    """Noise on the logits of ``rows[B, M, V]`` before the end, in place."""
     size = rows.shape[2]
     first, second, third, fourth = np.empty((4, -(-size // 4)), np.int64)
     noise = np.empty(4 * len(first))
     for b in range(rows.shape[0]):
         for m in range(rows.shape[1]):
+            if position[b, m] >= length:
+                continue
             row = rows[b, m]
             for k in range(len(first)):  # in loops of their own, so that several tokens are computed at a time
                 first[k], second[k], third[k], fourth[k] = philox4x32(

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from simlab.checks import check_at_least, check_number, check_shape
 from simlab.processes import rows
@@ -152,7 +152,7 @@ def _model(
     near = np.einsum("ko,kod,ode->ke", np.broadcast_to(target.weights, tokens.shape), codebook[tokens], target.maps)
     near /= np.linalg.norm(target.weights)
     seen = np.sqrt(1 - coupling) * content + np.sqrt(coupling) * near + floor * far
-    hardness = np.exp(heterogeneity * ndtri((np.arange(SAMPLE) + 0.5) / SAMPLE))
+    hardness = np.exp(heterogeneity * scipy.special.ndtri((np.arange(SAMPLE) + 0.5) / SAMPLE))
     return _Model(codebook, target, draft, rows.sharpness(hardness[:, None] * (seen @ codebook.T), entropy))
 
 

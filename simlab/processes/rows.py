@@ -10,8 +10,7 @@ from collections.abc import Callable
 from math import log, log2
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import digamma, entr
+import scipy
 
 from simlab.checks import check_at_least, check_number
 
@@ -28,7 +27,7 @@ def pmfs(scores: np.ndarray) -> np.ndarray:
 
 def mean_entropy(scores: np.ndarray) -> float:
     """The mean entropy of the rows, in bits."""
-    return float(entr(pmfs(scores)).sum(axis=-1).mean() / log(2))
+    return float(scipy.special.entr(pmfs(scores)).sum(axis=-1).mean() / log(2))
 
 
 def zipf(random: np.random.Generator, contexts: int, vocabulary: int) -> np.ndarray:
@@ -54,7 +53,9 @@ def concentration_of(entropy: float, vocabulary: int) -> float:
     """
 
     def excess(concentration: float) -> float:
-        return float(digamma(vocabulary * concentration + 1) - digamma(concentration + 1)) - entropy * log(2)
+        return float(
+            scipy.special.digamma(vocabulary * concentration + 1) - scipy.special.digamma(concentration + 1)
+        ) - entropy * log(2)
 
     found = first_root(excess)
     return float(FACTORS[-1]) if found is None else found
@@ -98,6 +99,6 @@ def first_root(excess: Callable[[float], float]) -> float | None:
         return low
     for high in FACTORS.tolist():
         if excess(high) >= 0:
-            return float(brentq(excess, low, high))
+            return float(scipy.optimize.brentq(excess, low, high))
         low = high
     return None

@@ -12,10 +12,9 @@ and outcomes of probability zero do not exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,8 +25,7 @@ Result = TypeVar("Result")
 Outcome = tuple[Any, Number]  # an answer and its probability
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(NamedTuple):
     """The row a path started from, the answers it has been given, and its probability so far."""
 
     row: int
@@ -51,7 +49,7 @@ class Enumerator(Randomness):
             possible = [
                 Path(path.row, (*path.answers, answer), path.weight * probability)
                 for answer, probability in outcomes(k)
-                if probability > 0
+                if probability
             ]
             self.done[k], *others = possible
             self.untried += others
@@ -78,9 +76,14 @@ class Enumerator(Randomness):
 
 
 def _coins(probability: Array) -> Iterator[Outcome]:
-    sides = [[(side, mass) for side, mass in ((True, p), (False, 1 - p)) if mass > 0] for p in probability]
-    for combination in product(*sides):
-        yield tuple(side for side, _ in combination), prod(mass for _, mass in combination)
+    sides = [[(side, mass) for side, mass in ((True, p), (False, 1 - p)) if mass] for p in probability]
+    return _combined(sides)
+
+
+def _combined(parts: Iterable[list[Outcome]]) -> Iterator[Outcome]:
+    """Every combination of an outcome of each part. Sure outcomes, which are many, are not multiplied."""
+    for combination in product(*parts):
+        yield tuple(answer for answer, _ in combination), prod(mass for _, mass in combination if mass != 1)
 
 
 def _prefixes(probability: Array) -> Iterator[Outcome]:
@@ -92,11 +95,16 @@ def _prefixes(probability: Array) -> Iterator[Outcome]:
 
 
 def _draws(pmf: Array) -> Iterator[Outcome]:
-    rows = [
-        [(token, mass / whole) for token, mass in enumerate(row) if mass > 0] for row in pmf for whole in [sum(row)]
-    ]
-    for combination in product(*rows):
-        yield tuple(token for token, _ in combination), prod(mass for _, mass in combination)
+    return _combined(map(_tokens, pmf))
+
+
+def _tokens(row: Array) -> list[Outcome]:
+    """The tokens with mass, and their probabilities; ``row`` need not sum to one."""
+    tokens = [(token, mass) for token, mass in enumerate(row) if mass]
+    if len(tokens) == 1:
+        return [(tokens[0][0], 1)]
+    whole = sum(mass for _, mass in tokens)
+    return tokens if whole == 1 else [(token, mass / whole) for token, mass in tokens]
 
 
 def _overlaps(row: Array, low: Number, high: Number) -> list[tuple[int, Number, Number, Number]]:

@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from simlab.arrays import Array, Constant
 from simlab.checks import check_at_least, check_choice
@@ -101,7 +101,7 @@ def codebook_neighbours(
     found = np.empty((size, count), np.int64)
     for first in range(0, size, TOKENS_AT_ONCE):
         own = np.arange(first, min(first + TOKENS_AT_ONCE, size))
-        distances = random.random((len(own), size)) if measure == "random" else cdist(vectors[own], vectors)
+        distances = random.random((len(own), size)) if measure == "random" else _distances(vectors[own], vectors)
         distances[np.arange(len(own)), own] = np.inf
         found[own] = _smallest(distances, count)
     return found
@@ -124,7 +124,8 @@ def codebook_distances(codebook: Any, normalised: bool = False) -> np.ndarray:
     Raises ``ValueError`` as :func:`codebook_neighbours` does.
     """
     vectors = _vectors(codebook)
-    return _distances(_unit(vectors) if normalised else vectors)
+    vectors = _unit(vectors) if normalised else vectors
+    return _distances(vectors, vectors)
 
 
 def _vectors(codebook: Any) -> np.ndarray:
@@ -146,5 +147,5 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / length
 
 
-def _distances(vectors: np.ndarray) -> np.ndarray:
-    return cdist(vectors, vectors)
+def _distances(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return scipy.spatial.distance.cdist(some, others)

@@ -13,9 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
-from scipy.optimize import brentq
-from scipy.special import logsumexp
+import scipy
 
 from simlab.checks import check_at_least
 from simlab.statistics.laws import Law, as_p_values, observations
@@ -124,7 +122,7 @@ def critical(scores: np.ndarray, mass: np.ndarray, n: int, level: float) -> int:
         return n * (total - theta * mean) - np.log(level)
 
     most = _steepest(scores)
-    theta = most if bound(most) > 0 else float(brentq(bound, 0, most))
+    theta = most if bound(most) > 0 else float(scipy.optimize.brentq(bound, 0, most))
     first, law, scale = _tilted_sum(scores, mass, n, theta)
     places = np.arange(first, first + len(law))
     middle = n * _tilted(scores, mass, theta)[1]
@@ -143,7 +141,7 @@ def _tilted(scores: np.ndarray, mass: np.ndarray, theta: float) -> tuple[float, 
     """The log of E e^(theta s), and the tilted law with its mean."""
     with np.errstate(divide="ignore"):
         logs = np.log(mass) + theta * scores
-    total = float(logsumexp(logs))
+    total = float(scipy.special.logsumexp(logs))
     law = np.exp(logs - total)
     return total, float(law @ scores), law
 
@@ -160,15 +158,15 @@ def _tilt(scores: np.ndarray, mass: np.ndarray, mean: float) -> float:
     def short(theta: float) -> float:
         return _tilted(scores, mass, theta)[1] - mean
 
-    return 0.0 if short(0) >= 0 else most if short(most) <= 0 else float(brentq(short, 0, most))
+    return 0.0 if short(0) >= 0 else most if short(most) <= 0 else float(scipy.optimize.brentq(short, 0, most))
 
 
 def _tilted_sum(scores: np.ndarray, mass: np.ndarray, n: int, theta: float) -> tuple[int, np.ndarray, float]:
     """The law of the sum under the tilt: its first place, probabilities from there on, and n log E e^(theta s)."""
     total, mean, law = _tilted(scores, mass, theta)
-    size = next_fast_len(_width(scores, law, n), real=True)
+    size = scipy.fft.next_fast_len(_width(scores, law, n), real=True)
     ring = np.bincount(scores % size, law, size)
-    around = np.maximum(irfft(rfft(ring) ** n, size), 0)
+    around = np.maximum(scipy.fft.irfft(scipy.fft.rfft(ring) ** n, size), 0)
     lowest = n * int(scores.min())
     first = min(max(lowest, round(n * mean) - size // 2), max(lowest, n * int(scores.max()) - size + 1))
     return first, np.roll(around, -(first % size)), n * total

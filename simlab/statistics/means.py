@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
+import scipy
 
 from simlab.checks import check_number
 from simlab.statistics.power import Planned, check_share
@@ -30,7 +30,7 @@ class Estimate:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Student's interval; its coverage is asymptotic."""
         check_share("confidence", confidence)
-        half = float(student.isf((1 - confidence) / 2, self.n - 1)) * self.error
+        half = float(scipy.stats.t.isf((1 - confidence) / 2, self.n - 1)) * self.error
         return self.mean - half, self.mean + half
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from math import inf, isfinite
 from numbers import Real
 from typing import Any
 
-from scipy.optimize import brentq
+import scipy
 
 from simlab.checks import check_at_least, check_number
 
@@ -83,7 +83,7 @@ def smallest_deviation(power: Callable[[float], float], wanted: float, most: flo
     """Where a rising ``power`` reaches ``wanted``; infinite if it does not up to ``most``."""
     if power(most) < wanted:
         return inf
-    return float(brentq(lambda deviation: power(deviation) - wanted, 0, most, xtol=1e-14, rtol=1e-10))
+    return float(scipy.optimize.brentq(lambda deviation: power(deviation) - wanted, 0, most, xtol=1e-14, rtol=1e-10))
 
 
 def smallest_sample(enough: Callable[[int], bool], deviation: float, unit: str = "TV") -> int:

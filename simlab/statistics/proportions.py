@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, binom
+import scipy
 
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.laws import as_p_values
@@ -14,28 +14,32 @@ from simlab.statistics.power import Planned, check_share
 
 def binomial_p_value(successes: Any, n: int, rate: float) -> Any:
     """Of ``successes[...]`` among n at ``rate``; no level is exceeded."""
-    tails = np.minimum(binom.cdf(successes, n, rate), binom.sf(np.asarray(successes) - 1, n, rate))
+    tails = np.minimum(
+        scipy.stats.binom.cdf(successes, n, rate), scipy.stats.binom.sf(np.asarray(successes) - 1, n, rate)
+    )
     return as_p_values(np.minimum(1.0, 2 * tails))
 
 
 def binomial_power(n: int, level: float, rate: float, true: float) -> float:
     """The probability of a p-value of at most ``level`` where the rate is ``true``."""
-    low = binom.ppf(level / 2, n, rate)  # the smallest number whose lower tail reaches level / 2
-    low -= binom.cdf(low, n, rate) > level / 2
-    high = binom.isf(level / 2, n, rate) + 1  # isf is the smallest number beyond which there is no more than level / 2
-    return float(binom.cdf(low, n, true) + binom.sf(high - 1, n, true))
+    low = scipy.stats.binom.ppf(level / 2, n, rate)  # the smallest number whose lower tail reaches level / 2
+    low -= scipy.stats.binom.cdf(low, n, rate) > level / 2
+    high = (
+        scipy.stats.binom.isf(level / 2, n, rate) + 1
+    )  # isf is the smallest number beyond which there is no more than level / 2
+    return float(scipy.stats.binom.cdf(low, n, true) + scipy.stats.binom.sf(high - 1, n, true))
 
 
 def proportion_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
     """Clopper and Pearson's interval (Biometrika 26, 1934): it holds the rate with at least ``confidence``."""
+    from statsmodels.stats.proportion import proportion_confint  # slow to import
+
     n = check_at_least("n", n, 1)
     successes = check_at_least("successes", successes, 0)
     check_share("confidence", confidence)
     if successes > n:
         raise ValueError(f"successes is {successes}; expected at most n = {n}")
-    tail = (1 - confidence) / 2
-    low = beta.ppf(tail, successes, n - successes + 1) if successes else 0.0
-    high = beta.isf(tail, successes + 1, n - successes) if successes < n else 1.0
+    low, high = proportion_confint(successes, n, alpha=1 - confidence, method="beta")
     return float(low), float(high)
 
 

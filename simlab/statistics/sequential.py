@@ -15,8 +15,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, xlogy
-from scipy.stats import ncx2
+import scipy
 
 from simlab.statistics.laws import Law, as_p_values
 from simlab.statistics.power import Planned, check_share
@@ -62,13 +61,19 @@ class Sequential(Planned):
         """The log of the product so far; infinite once something was seen that the law excludes."""
         n, mass = self.seen.sum(axis=-1), self.law.mass
         stakes = [
-            gammaln(weight) - gammaln(weight + n) + _rising(weight * mass, self.seen) - xlogy(self.seen, mass).sum(-1)
+            scipy.special.gammaln(weight)
+            - scipy.special.gammaln(weight + n)
+            + _rising(weight * mass, self.seen)
+            - scipy.special.xlogy(self.seen, mass).sum(-1)
             for weight in WEIGHTS * len(mass)
         ]
-        mixed = logsumexp(stakes, axis=0) - np.log(len(stakes))
+        mixed = scipy.special.logsumexp(stakes, axis=0) - np.log(len(stakes))
         if self.towards:
-            ratios = [(xlogy(self.seen, other) - xlogy(self.seen, mass)).sum(axis=-1) for other in self.towards]
-            mixed = np.logaddexp(mixed, logsumexp(ratios, axis=0) - np.log(len(ratios))) - np.log(2)
+            ratios = [
+                (scipy.special.xlogy(self.seen, other) - scipy.special.xlogy(self.seen, mass)).sum(axis=-1)
+                for other in self.towards
+            ]
+            mixed = np.logaddexp(mixed, scipy.special.logsumexp(ratios, axis=0) - np.log(len(ratios))) - np.log(2)
         return np.where(self.excluded > 0, np.inf, mixed)
 
     @property
@@ -103,9 +108,9 @@ class Sequential(Planned):
         share = n / (WEIGHTS * len(self.law.mass))
         stakes = len(WEIGHTS) * (2 if self.towards else 1)
         needed = ((2 * np.log(stakes / level) + freedom * np.log1p(share)) * (1 + 1 / share)).min()
-        return float(ncx2.sf(needed, freedom, 4 * n * deviation**2))
+        return float(scipy.stats.ncx2.sf(needed, freedom, 4 * n * deviation**2))
 
 
 def _rising(start: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """Sum over outcomes of log(start (start + 1) ... (start + seen - 1))."""
-    return (gammaln(start + seen) - gammaln(start)).sum(axis=-1)
+    return (scipy.special.gammaln(start + seen) - scipy.special.gammaln(start)).sum(axis=-1)

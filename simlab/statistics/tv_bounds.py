@@ -11,14 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from math import log, log1p
+from math import log1p
 from typing import Any
 
 import numpy as np
-from scipy.special import betaln, xlog1py, xlogy
-from scipy.stats import beta
+import scipy
 
-from simlab.checks import check_at_least
 from simlab.statistics.laws import Law, observations
 from simlab.statistics.power import check_share
 
@@ -39,19 +37,13 @@ def tv_upper(counts: Any, law: Any, confidence: float) -> float:
     return event_bound(known, *known.counts(counts), once(confidence))
 
 
-def tv_upper_always(counts: Any, law: Any, confidence: float) -> float:
-    """The same for all n at once: with ``confidence`` it holds whenever one looks, however often."""
-    known = Law.of(law)
-    return event_bound(known, *known.counts(counts), always(confidence))
-
-
 def once(confidence: float) -> Limit:
     """Clopper and Pearson's upper limit."""
     check_share("confidence", confidence)
 
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
         whole = seen >= n
-        return np.where(whole, 1.0, beta.isf(1 - confidence, seen + 1.0, np.where(whole, 1, n - seen)))
+        return np.where(whole, 1.0, scipy.stats.beta.isf(1 - confidence, seen + 1.0, np.where(whole, 1, n - seen)))
 
     return limit
 
@@ -65,11 +57,11 @@ def always(confidence: float) -> Limit:
     check_share("confidence", confidence)
 
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
-        mixed = betaln(seen + 0.5, n - seen + 0.5) - betaln(0.5, 0.5) + log1p(-confidence)
+        mixed = scipy.special.betaln(seen + 0.5, n - seen + 0.5) - scipy.special.betaln(0.5, 0.5) + log1p(-confidence)
         low, high = seen / n, np.ones(len(seen))
         for _ in range(60):
             middle = (low + high) / 2
-            refuted = mixed >= xlogy(seen, middle) + xlog1py(n - seen, -middle)
+            refuted = mixed >= scipy.special.xlogy(seen, middle) + scipy.special.xlog1py(n - seen, -middle)
             low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
         return high
 
@@ -101,34 +93,6 @@ def event_bound(law: Law, seen: np.ndarray, excluded: np.ndarray, limit: Limit) 
         return cost[choice] + np.interp(more, holding, costing)
 
     return min(1.0, _most(upper, least, len(chosen), int(holding[-1])))
-
-
-def weissman(n: int, outcomes: int, confidence: float) -> float:
-    """TV of the counts of n observations from their own law is at most this, with ``confidence``.
-
-    sqrt(log((2^V - 2) / a) / (2 n)) (Weissman, Ordentlich, Seroussi, Verdu and Weinberger, "Inequalities for the L1
-    deviation of the empirical distribution", HP Labs 2003, eq. 5 with phi = 2). It bounds all events at once, which
-    :func:`tv_upper` need not.
-    """
-    check_at_least("n", n, 1)
-    check_at_least("outcomes", outcomes, 2)
-    check_share("confidence", confidence)
-    events = outcomes * log(2) + log1p(-(2.0 ** (1 - outcomes)))
-    return float(np.sqrt((events - log1p(-confidence)) / (2 * n)))
-
-
-def tv_radius(n: int, confidence: float) -> float:
-    """The most by which :func:`tv_upper` goes beyond TV(x/n, p): sqrt(log(1/a) / (2 n))."""
-    check_at_least("n", n, 1)
-    check_share("confidence", confidence)
-    return float(np.sqrt(-log1p(-confidence) / (2 * n)))
-
-
-def tv_sample_size(radius: float, confidence: float) -> int:
-    """How many observations make :func:`tv_radius` at most ``radius``."""
-    check_share("radius", radius)
-    check_share("confidence", confidence)
-    return int(np.ceil(-log1p(-confidence) / (2 * radius**2)))
 
 
 def _most(upper: Rising, least: Rising, choices: int, n: int) -> float:

@@ -3,8 +3,8 @@
 The G-test of homogeneity over cells. Given how often each outcome occurred in both samples together, its occurrences
 are distributed over the two by chance alone if the laws are equal; so cells are made from the two together, and the
 level is what it is given the cells. With Williams' correction it is as good as chi-square's for four cells or more
-(:mod:`simlab.statistics.cells`); with two cells the exact hypergeometric test takes its place. Two laws d apart in TV
-give noncentrality at least 4 d^2 n m / (n + m), by Pinsker's inequality.
+(:mod:`simlab.statistics.discrete`); with two cells the exact hypergeometric test takes its place. Two laws d apart
+in TV give noncentrality at least 4 d^2 n m / (n + m), by Pinsker's inequality.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, hypergeom, ncx2
+import scipy
 
 from simlab.checks import check_at_least
-from simlab.statistics.cells import LEAST
-from simlab.statistics.goodness import g_statistic
+from simlab.statistics.discrete import LEAST, g_statistic
 from simlab.statistics.power import Planned
 
 
@@ -40,17 +39,20 @@ class TwoSampleG(Planned):
             return 1.0
         if len(columns) == 2:
             margins = n, int(columns[0]), int(rows[0])
-            tails = hypergeom.cdf(table[0, 0], *margins), hypergeom.sf(table[0, 0] - 1, *margins)
+            tails = (
+                scipy.stats.hypergeom.cdf(table[0, 0], *margins),
+                scipy.stats.hypergeom.sf(table[0, 0] - 1, *margins),
+            )
             return float(min(1.0, 2 * min(tails)))
         freedom = len(columns) - 1
         corrected = 1 + (n * (1 / rows).sum() - 1) * (n * (1 / columns).sum() - 1) / (6 * n * freedom)
         g = float(g_statistic(table, np.outer(rows, columns) / n).sum())
-        return float(chi2.sf(g / corrected, freedom))
+        return float(scipy.stats.chi2.sf(g / corrected, freedom))
 
     def _power(self, n: int, level: float, deviation: float) -> float:
         """With n in each sample, up to the approximation by the noncentral chi-square with all cells in use."""
         freedom = self.most_cells - 1
-        return float(ncx2.sf(chi2.isf(level, freedom), freedom, 2 * n * deviation**2))
+        return float(scipy.stats.ncx2.sf(scipy.stats.chi2.isf(level, freedom), freedom, 2 * n * deviation**2))
 
     def _pooled(self, table: np.ndarray) -> np.ndarray:
         """``[2, C]``: columns in falling order of what they hold together, the last shared."""

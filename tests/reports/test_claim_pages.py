@@ -13,6 +13,7 @@ from experiments.verification import verify
 from reports.pages import claims as claim_pages
 from reports.pages.claims import notebook
 from reports.pages.report import build
+from reports.site.html import GENERATOR
 from theory.claims import CLAIMS
 
 pytestmark = pytest.mark.cli
@@ -121,7 +122,7 @@ def test_every_link_leads_somewhere(out: Path, tmp_path: Path) -> None:
 
 def test_pages_of_claims_that_are_gone_go_too(out: Path) -> None:
     stale, own = out / "claims" / "gsd.gone.html", out / "claims" / "mine.html"
-    stale.write_text(f"<html>{claim_pages.MARK}</html>", encoding="utf-8")
+    stale.write_text(f"<html>{GENERATOR}</html>", encoding="utf-8")
     own.write_text("<html>a page of the reader's</html>", encoding="utf-8")
     build(out)
     assert not stale.exists()

@@ -11,13 +11,13 @@ import pytest
 from experiments.measurements import continuous as measured
 from experiments.measurements import continuous_tables
 from experiments.results import write_table
-from reports.figures import basic as figures
+from reports.data.tables import CONTINUOUS, continuous_path
 from reports.figures import continuous as continuous_figures
-from reports.figures.continuous import COLUMNS
+from reports.figures.plot_style import use_style
 from reports.pages import continuous as continuous_page
-from reports.pages.continuous import DRAW, FILE, path_of
-from reports.pages.studies import texts
-from reports.site import site
+from reports.pages.continuous import DRAW, FILE
+from reports.pages.elements import texts
+from reports.site import build as site
 from tests.reports.test_claim_pages import Page, dead
 from tests.reports.test_site import cut, empty
 from tests.support.tiny_runs import continuous
@@ -44,7 +44,7 @@ def saved(folder: Path) -> Path:
     """All tables, small, and two verdicts."""
     empty(folder)
     for name, frame in continuous().items():
-        write_table(path_of(folder, name), frame)
+        write_table(continuous_path(folder, name), frame)
     verdicts = json.loads((folder / "verdicts.json").read_text(encoding="utf-8")) | {"claims": CLAIMS}
     (folder / "verdicts.json").write_text(json.dumps(verdicts), encoding="utf-8")
     return folder
@@ -76,13 +76,13 @@ def test_it_stands_alone_beside_the_report(tmp_path: Path) -> None:
     continuous_page.build(tmp_path, CLAIMS, [])
     assert "What each rule emits" in Page(tmp_path / FILE).text
     for name in DRAW:
-        path_of(tmp_path, name).unlink()
+        continuous_path(tmp_path, name).unlink()
     continuous_page.build(tmp_path, CLAIMS, [])
     assert not (tmp_path / FILE).exists()
 
 
 def test_a_table_that_is_missing_is_told_of(tmp_path: Path) -> None:
-    path_of(saved(tmp_path), "trials").unlink()
+    continuous_path(saved(tmp_path), "trials").unlink()
     built = site.build(tmp_path)
     assert not built.problems
     text = Page(tmp_path / FILE).text
@@ -92,7 +92,7 @@ def test_a_table_that_is_missing_is_told_of(tmp_path: Path) -> None:
 
 
 def test_a_table_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    path = path_of(saved(tmp_path), "laws")
+    path = continuous_path(saved(tmp_path), "laws")
     write_table(path, continuous()["laws"].drop(columns="tv"))
     built = site.build(tmp_path)
     assert "continuous-laws.parquet cannot be read: it lacks tv; make it again with simlab verify" in built.problems[0]
@@ -105,21 +105,21 @@ def test_a_table_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_without_tables_there_is_no_page_and_one_of_an_earlier_run_goes(tmp_path: Path) -> None:
     site.build(saved(tmp_path))
     for name in DRAW:
-        path_of(tmp_path, name).unlink()
+        continuous_path(tmp_path, name).unlink()
     assert FILE not in site.build(tmp_path).pages
     assert not (tmp_path / FILE).exists()
     assert FILE not in Page(tmp_path / "index.html").links
 
 
 def test_without_verdicts_it_says_what_decides_the_claims(tmp_path: Path) -> None:
-    write_table(path_of(tmp_path, "walltime"), continuous()["walltime"])
+    write_table(continuous_path(tmp_path, "walltime"), continuous()["walltime"])
     site.build(tmp_path)
     assert "Not there: simlab verify decides the claims" in Page(tmp_path / FILE).text
 
 
 def test_points_of_curves_are_not_in_the_table_of_laws() -> None:
     found = continuous()
-    sheet = continuous_page.folded(found)[0]
+    sheet = continuous_page.tables(found)[0]
     assert sheet.heading == "laws"
     assert len(sheet.rows) == found["laws"][["pair", "rule"]].drop_duplicates().shape[0]
     assert not set(continuous_page.CURVES) & set(sheet.columns)
@@ -133,14 +133,14 @@ def test_points_of_curves_are_not_in_the_table_of_laws() -> None:
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
     """What is measured, but for what takes more than a second."""
-    figures.style()
+    use_style()
     return {name: measured.measure(name, 0) for name in ("acceptance", "dimensions", "trials", "walltime")}
 
 
 def test_what_is_measured_is_what_is_drawn(tables: dict[str, pd.DataFrame]) -> None:
-    assert {*measured.MEASURED, "tables"} == set(DRAW) == set(COLUMNS)
+    assert {*measured.MEASURED, "tables"} == set(DRAW) == set(CONTINUOUS)
     for name, table in tables.items():
-        assert set(COLUMNS[name]) <= set(table.columns)
+        assert set(CONTINUOUS[name]) <= set(table.columns)
         assert DRAW[name](table).axes
 
 
@@ -156,7 +156,7 @@ def test_printed_rates_and_those_of_processes_are_drawn() -> None:
 
 
 def test_a_law_is_drawn_as_it_is() -> None:
-    figures.style()
+    use_style()
     table = continuous()["laws"]
     own = table[(table["pair"] == "less noise") & (table["rule"] == "published code")]
     figure = continuous_figures.laws(table)

@@ -17,13 +17,13 @@ from experiments.cli import main as cli
 from experiments.results import write_arrays, write_json
 from reports.data.models import ARRAYS, DEVICE, REPLAY, SOURCE, Compared
 from reports.figures import models as models_figures
-from reports.pages import device_tables as models_device
-from reports.pages import models_tables
+from reports.pages import device_tables, models_tables
 from reports.pages import published_comparison as models_beside
+from reports.pages.elements import texts
 from reports.pages.models import FILE
 from reports.pages.published_comparison import OPEN, REVERSED, SAME
-from reports.pages.studies import texts
-from reports.site import gallery, site
+from reports.site import build as site
+from reports.site import gallery
 from tests.reports.test_claim_pages import Page, dead
 from tests.reports.test_site import whole_pdf
 from theory.published.ledger import published
@@ -258,7 +258,7 @@ def test_replay_and_device_are_shown(whole: Path) -> None:
 
 
 def test_times_of_a_cpu_are_not_taken_for_a_device() -> None:
-    told = models_device.told(device("CPU, 2 threads") | {"window": 8}, published())
+    told = device_tables.device(device("CPU, 2 threads") | {"window": 8}, published())
     assert not told.cuda
     assert "44.3" not in str(told.breakdown.rows)  # printed of 64 tokens
 
@@ -358,7 +358,7 @@ def test_the_error_of_a_ratio_is_that_of_repeated_runs() -> None:
 def test_a_method_alone_is_enough(tmp_path: Path, undrawn: None) -> None:
     assert not site.build(saved(tmp_path, compared({"ar": 1.0}))).problems
     text = Page(tmp_path / FILE).text
-    assert "Is the order of the papers kept?" not in text
+    assert "Is the order of the papers the same here?" not in text
     assert "Where in the image drafts are kept" not in text
 
 
@@ -402,7 +402,7 @@ def test_a_replay_that_cannot_be_read_leaves_the_rest(tmp_path: Path, undrawn: N
 
 
 def test_reports_draw_without_torch() -> None:
-    code = "import sys, reports.site.site; sys.exit('torch' in sys.modules)"
+    code = "import sys, reports.site.build; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

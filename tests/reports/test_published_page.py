@@ -11,6 +11,7 @@ import pytest
 from experiments.cli import main as cli
 from reports.pages import published as published_page
 from reports.pages.report import build
+from reports.site.html import GENERATOR
 from tests.reports.test_claim_pages import Page
 from theory.claims import CLAIMS
 from theory.published.ledger import published
@@ -94,7 +95,7 @@ def test_a_page_of_an_earlier_run_goes_away(tmp_path: Path) -> None:
     path.write_text("the reader's own", encoding="utf-8")
     published_page.build(tmp_path, no_claims)
     assert path.exists()
-    path.write_text(published_page.MARK, encoding="utf-8")
+    path.write_text(GENERATOR, encoding="utf-8")
     published_page.build(tmp_path, no_claims)
     assert not path.exists()
 

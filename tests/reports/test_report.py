@@ -12,10 +12,10 @@ import pytest
 from experiments.measurements import candidates, codebook, digits, digits_pac
 from experiments.measurements import small_processes as small_worlds
 from experiments.verification import verify
-from reports.data.runs import Unreadable
-from reports.figures.basic import STYLES, look
+from reports.data.files import Unreadable
+from reports.figures.plot_style import RULE_STYLES, rule_style
 from reports.pages.report import PAPERS, build, papers
-from reports.site import site
+from reports.site import build as site
 from simlab.processes.digits import fit_digits
 from simlab.randomness import Tape
 from simlab.rules import make_rule
@@ -98,8 +98,8 @@ def test_distortion_only_grows_along_a_sequence(results: Path) -> None:
         assert (line[["tv", "kl", "wasserstein"]].diff().dropna() >= -1e-12).all(axis=None)
 
 
-def test_recorded_contexts_are_the_drafts_that_were_looked_at() -> None:
-    """With a rule that keeps nothing, exactly one draft a step is looked at, at the first open position."""
+def test_recorded_contexts_are_the_drafts_that_were_verified() -> None:
+    """With a rule that accepts nothing, exactly one draft a step is verified, at the first open position."""
     pair = fit_digits(0)
     nothing = make_rule("amplify", k=0)
     decoder = digits.DECODERS["sjd, random"]
@@ -183,11 +183,11 @@ def test_every_rule_has_one_look_in_all_figures(results: Path) -> None:
         for rule in pd.read_parquet(results / f"{name}.parquet")["rule"]
         if rule != "(none)"
     }
-    assert {look(rule) for rule in rules} <= set(STYLES.values())
-    assert look("amplify, k = 2") == look("amplify") != look("addition, ε = 0.1")
-    looks = [style for rule, style in STYLES.items() if rule != "lantern"]  # by L2, wherever it is not said
+    assert {rule_style(rule) for rule in rules} <= set(RULE_STYLES.values())
+    assert rule_style("amplify, k = 2") == rule_style("amplify") != rule_style("addition, ε = 0.1")
+    looks = [style for rule, style in RULE_STYLES.items() if rule != "lantern"]  # by L2, wherever it is not said
     assert len(set(looks)) == len(looks)
-    assert STYLES["lantern"] == STYLES["lantern, l2"]
+    assert RULE_STYLES["lantern"] == RULE_STYLES["lantern, l2"]
 
 
 def test_papers_without_a_title_are_on_the_page_too() -> None:

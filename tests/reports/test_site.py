@@ -20,15 +20,18 @@ import pytest
 from experiments.cli import main as cli
 from experiments.results import write_table
 from experiments.sweeps import Listener, cells, local, parse_spec, run_sweep
-from reports.data.runs import SPECS, Unreadable, find, read, shipped
-from reports.figures import basic as figures
-from reports.pages import studies
+from reports.data.files import Unreadable
+from reports.data.sweeps import SPECS, find, read, shipped
+from reports.figures.plot_style import use_style
+from reports.figures.small_processes import steps
+from reports.pages import study as study_pages
+from reports.pages.elements import texts
 from reports.pages.report import VERDICT_NAMES
-from reports.pages.studies import STUDIES, content, texts
-from reports.site import site
+from reports.pages.study import STUDIES
+from reports.site import build as site
 from reports.site.gallery import Gallery, pdf
-from tests.reports.test_certify_selftest_page import document
 from tests.reports.test_claim_pages import Page, dead
+from tests.reports.test_self_test_page import document
 from tests.support.tiny_runs import continuous, faked, large, save, shrunken
 
 pytestmark = pytest.mark.cli
@@ -143,8 +146,8 @@ def whole_pdf(data: bytes) -> bool:
 
 
 def test_a_damaged_pdf_would_be_seen() -> None:
-    figures.style()
-    data = pdf(figures.steps(pd.DataFrame({"decoder": ["a"], "steps": [1], "probability": [1.0]})))
+    use_style()
+    data = pdf(steps(pd.DataFrame({"decoder": ["a"], "steps": [1], "probability": [1.0]})))
     assert whole_pdf(data)
     assert not whole_pdf(data.replace(b"\n", b"\n\n", 1))
 
@@ -203,7 +206,7 @@ def test_reports_know_nothing_that_simulates() -> None:
 
 def test_what_nobody_has_run_is_named_with_its_command(tmp_path: Path) -> None:
     built = site.build(empty(tmp_path))
-    assert [study.name for study in built.missing] == sorted(MADE, key=site._order)
+    assert [study.name for study in built.missing] == sorted(MADE, key=study_pages.order)
     text = Page(tmp_path / "index.html").text
     for name in MADE:
         assert f"not there: simlab run {name} --out {tmp_path.as_posix()}/runs/{name}" in text
@@ -384,7 +387,7 @@ def test_nothing_is_written_where_a_page_cannot_be_drawn(
     def broken(*_: object) -> None:
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setitem(studies.STUDIES, "tree", studies.Study([broken]))  # type: ignore[list-item]
+    monkeypatch.setitem(STUDIES, "tree", study_pages.Shown([broken]))  # type: ignore[list-item]
     with pytest.raises(RuntimeError):
         site.build(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"runs"}
@@ -416,8 +419,8 @@ def test_names_of_runs_do_not_lead_out_of_the_folder(tmp_path: Path, tables: dic
 
 
 def test_two_figures_cannot_have_one_name() -> None:
-    figures.style()
-    draw, figure = Gallery().on(), figures.steps(pd.DataFrame({"decoder": ["a"], "steps": [1], "probability": [1.0]}))
+    use_style()
+    draw, figure = Gallery().on(), steps(pd.DataFrame({"decoder": ["a"], "steps": [1], "probability": [1.0]}))
     assert "figures/steps.pdf" in draw("steps", figure, "steps")
     with pytest.raises(ValueError, match="two figures are called steps"):
         draw("steps", figure, "steps")
@@ -487,4 +490,3 @@ def test_the_index_sets_printed_beside_predicted(results: Path, built: site.Site
 def test_specs_are_where_the_reports_look() -> None:
     assert SPECS.is_dir()
     assert set(STUDIES) <= set(MADE)
-    assert content  # the studies are drawn in `built`

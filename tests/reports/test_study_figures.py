@@ -15,16 +15,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from experiments.measurements import large_vocabulary
-from reports.data.averages import averages, gains, lengths, profiles, units
-from reports.data.runs import Unsuitable
-from reports.figures import basic as figures
+from reports.data.averages import Unsuitable, averages, gains, lengths, profiles, units
+from reports.data.tables import LARGE
 from reports.figures.image_process import CHOSEN
 from reports.figures.lantern import lantern
-from reports.figures.plot_style import PRINTED_COLOUR
+from reports.figures.plot_style import PRINTED_COLOUR, use_style
 from reports.figures.sjd import window
 from reports.figures.sjd_pac import ablation, ablation_numbers, tree, tree_numbers
 from reports.pages import large_vocabulary as large_page
-from reports.pages.studies import STUDIES
+from reports.pages.study import STUDIES
 from tests.support.tiny_runs import faked, large, shrunken
 from theory.published.ledger import published
 
@@ -40,7 +39,7 @@ def table_of(name: str) -> pd.DataFrame:
 @pytest.mark.parametrize("name", STUDIES)
 def test_figures_are_functions_of_the_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is read, the table stays as it was, and another table gives another figure."""
-    figures.style()
+    use_style()
     ledger, other = published(), faked(shrunken(name), seed=1)
     table = table_of(name).copy(deep=True)
     for reader in ("read_parquet", "read_csv", "read_json"):
@@ -63,7 +62,7 @@ def shown(figure: Figure) -> list[object]:
 
 
 def test_figures_on_large_vocabularies_are_functions_of_their_tables() -> None:
-    figures.style()
+    use_style()
     one, other, ledger = large(), large(seed=1), published()
     for name, draw in large_page.DRAW.items():
         own, others = (frame[name].query("vocabulary == 1024") for frame in (one, other))
@@ -72,13 +71,13 @@ def test_figures_on_large_vocabularies_are_functions_of_their_tables() -> None:
 
 def test_the_tables_of_large_vocabularies_have_the_columns_that_are_made() -> None:
     told = large_vocabulary.__doc__ or ""
-    for name, columns in large_page.COLUMNS.items():
+    for name, columns in LARGE.items():
         assert name in told
         assert set(columns) <= set(large()[name].columns)
     made = large_vocabulary.naive(128, 1, rows=["flat"])
-    assert set(large_page.COLUMNS["naive"]) <= set(made.columns)
+    assert set(LARGE["naive"]) <= set(made.columns)
     made = large_vocabulary.neighbours(128, 1, rows=["flat"])
-    assert set(large_page.COLUMNS["neighbours"]) <= set(made.columns)
+    assert set(LARGE["neighbours"]) <= set(made.columns)
 
 
 def test_printed_marks_are_the_ledgers() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.engine.coins import outcomes
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed
 from simlab.certify.engine.tasks import Sample
+from simlab.randomness.coins import outcomes
 
 REACHABLE = 300_000  # calls of a case that a minute has room for
 LEVEL = FALSE_ALARMS / 100  # of a single test, of which a certificate has fewer

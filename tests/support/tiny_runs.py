@@ -18,8 +18,8 @@ from experiments.results import write_json, write_table
 from experiments.sweeps import Cell, Spec, read_spec
 from experiments.sweeps.frames import table
 from experiments.sweeps.run import _about
-from reports.data.runs import SPECS
-from reports.figures.continuous import COLUMNS
+from reports.data.sweeps import SPECS
+from reports.data.tables import CONTINUOUS
 
 IMAGES = 3
 SAMPLES = ("image", "seed")
@@ -189,7 +189,7 @@ def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
     for name, own in axes.items():
         rows = pd.MultiIndex.from_product(own.values(), names=list(own)).to_frame(index=False)
         rows = rows.assign(**told.get(name, {}))
-        for column in COLUMNS[name]:
+        for column in CONTINUOUS[name]:
             if column not in rows:
                 rows[column] = rng.uniform(0.1, 0.9, len(rows))
         found[name] = rows

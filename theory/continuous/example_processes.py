@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.continuous import affine, make_pair
+from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from theory.continuous.line import Given
 
-NOWHERE = (np.zeros(1), np.zeros(1))  # the conditions of tokens that stand alone
+UNCONDITIONAL = (np.zeros(1), np.zeros(1))  # the conditions of tokens that stand alone
 
 
 class Mismatch(NamedTuple):
@@ -30,8 +31,9 @@ def mismatches() -> Iterator[Mismatch]:
         label = f"T = {steps}, slope {slope}, gap {gap}, sd {sd}, last sd {last} for 0.8, 0 and 0.5"
         sds = np.full(steps, sd)
         sds[0] = last
-        yield Mismatch(label, affine(steps, 0.8, 0.5), affine(steps, slope, sds, gap), NOWHERE)
+        yield Mismatch(label, affine_chain(steps, 0.8, 0.5), affine_chain(steps, slope, sds, gap), UNCONDITIONAL)
     for steps, spread, kernels in product((4, 8, 20), (0.7, 1.0), ("exact", "upper")):
-        pair = make_pair("ddpm", dimension=1, steps=steps, draft_variance=spread, draft_kernels=kernels)
-        label = f"diffusion, T = {steps}, draft's data variance {spread}, {kernels} kernels, shift 0.1"
-        yield Mismatch(label, pair.target.chain, pair.draft.chain, (np.zeros(1), np.full(1, 0.1)))
+        abar = schedule("cosine", steps=steps)
+        target, draft = ddpm_chain([1.0], abar), ddpm_chain([spread], abar, kernels)
+        label = f"diffusion, T = {steps}, draft's data variance {spread}, {kernels} kernels, level 0.1"
+        yield Mismatch(label, target, draft, (np.zeros(1), np.full(1, 0.1)))

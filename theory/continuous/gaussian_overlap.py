@@ -11,23 +11,24 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+import scipy
 
 from simlab.continuous.models.chains import Chain
 from theory.continuous.joint_gaussian import last_means, last_sd
+from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import LEAST, bounded
 
 PANELS = 36  # over 18 standard deviations of the gap
 
 
-class Shares(NamedTuple):
+class AcceptanceRates(NamedTuple):
     """alpha and Z, ``[M]``."""
 
     kept: np.ndarray
     taken: np.ndarray
 
 
-class Spent(NamedTuple):
+class VerificationCost(NamedTuple):
     """Of a token in the mean: whether the draft is kept, proposals, and whether they run out."""
 
     kept: float
@@ -62,61 +63,59 @@ def region(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Regio
     return Region(ends.min(axis=0), ends.max(axis=0), square < 0)
 
 
-def shares(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> Shares:
+def acceptance_rates(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0) -> AcceptanceRates:
     """alpha and Z for gaps and weights that broadcast to ``[M]``."""
     gap, log_weight = np.broadcast_arrays(np.asarray(gap, float), np.asarray(log_weight, float))
     low, high, inside = region(gap, log_weight, sp, sq)
-    in_p = norm.cdf((high - gap) / sp) - norm.cdf((low - gap) / sp)
-    in_q = norm.cdf(high / sq) - norm.cdf(low / sq)
+    in_p = scipy.special.ndtr((high - gap) / sp) - scipy.special.ndtr((low - gap) / sp)
+    in_q = scipy.special.ndtr(high / sq) - scipy.special.ndtr(low / sq)
     if not inside:
         in_p, in_q = 1 - in_p, 1 - in_q
     # outside W p is at most q, and inside q at most W p: so no weight is too large or too small
     with np.errstate(divide="ignore"):
         beside = np.minimum(np.exp(np.minimum(log_weight + np.log(np.clip(1 - in_p, 0, 1)), 0)), 1 - in_q)
         inside = np.minimum(np.exp(np.minimum(np.log(np.clip(in_q, 0, 1)) - log_weight, 0)), in_p)
-    return Shares(in_q + beside, in_p - inside)
+    return AcceptanceRates(in_q + beside, in_p - inside)
 
 
-def kept_over(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, sq: float = 1.0) -> float:
+def acceptance_over_gap(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, sq: float = 1.0) -> float:
     """The acceptance where the gap is N(mean, sd^2), by Gauss-Legendre panels that meet at 0; error below 1e-9."""
     if sd == 0:
-        return float(shares(np.array([mean]), np.array([log_weight]), sp, sq).kept[0])
+        return float(acceptance_rates(np.array([mean]), np.array([log_weight]), sp, sq).kept[0])
     gap, weight = _over(mean, sd, PANELS, max(sp, sq))
-    return float(weight @ shares(gap, np.full(len(gap), log_weight), sp, sq).kept)
+    return float(weight @ acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq).kept)
 
 
-def spent_over(
+def cost_over_gap(
     mean: float,
     sd: float,
     log_weight: float = 0.0,
     sp: float = 1.0,
     sq: float = 1.0,
     limit: float = inf,
-    panels: int = PANELS,
-) -> Spent:
+    count: int = PANELS,
+) -> VerificationCost:
     """What a token takes where the gap is N(mean, sd^2), sd > 0, at most ``limit`` proposals each."""
-    gap, weight = _over(mean, sd, panels, max(sp, sq))
-    share = shares(gap, np.full(len(gap), log_weight), sp, sq)
+    gap, weight = _over(mean, sd, count, max(sp, sq))
+    share = acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq)
     lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
     cost = bounded(share.taken, limit)
     proposals = np.where(lost > 0, lost * cost.trials, 0)
-    return Spent(*(float(weight @ each) for each in (share.kept, proposals, lost * cost.unfinished)))
+    return VerificationCost(*(float(weight @ each) for each in (share.kept, proposals, lost * cost.unfinished)))
 
 
-def _over(mean: float, sd: float, panels: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
+def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights over a gap of law N(mean, sd^2), closer around 0, where things change within ``unit``."""
-    nodes, weights = np.polynomial.legendre.leggauss(16)
     low, high = mean - 9 * sd, mean + 9 * sd
     near = unit * np.array([0.0, 0.5, 1, 2, 4, 8, 16, 32])
     some = [end for end in (*near, *-near) if low < end < high]
-    ends = np.unique(np.concatenate([np.linspace(low, high, panels + 1), some]))
-    half, centre = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2
-    gap = (centre[:, None] + half[:, None] * nodes).ravel()
-    return gap, (half[:, None] * weights).ravel() * norm.pdf(gap, mean, sd)
+    ends = np.unique(np.concatenate([np.linspace(low, high, count + 1), some]))
+    gap, weight = panels(ends)
+    return gap, weight * normal_pdf(gap, mean, sd)
 
 
-def kept_by_last_step(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:
+def last_step_acceptance(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> float:
     """The acceptance of the last step's ratio, for chains of one dimension."""
     mean, covariance = last_means(target, draft, given, aligned).gap
     sds = last_sd(target), last_sd(draft)
-    return kept_over(float(mean[0]), float(np.sqrt(max(covariance[0, 0], 0))), 0.0, *sds)
+    return acceptance_over_gap(float(mean[0]), float(np.sqrt(max(covariance[0, 0], 0))), 0.0, *sds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import log, sqrt
 
-from scipy.stats import ncf, ncx2, norm
+import scipy
 
 
 def kept(dimension: int, distance: float, variance: float, sd: float) -> float:
@@ -19,8 +19,8 @@ def kept(dimension: int, distance: float, variance: float, sd: float) -> float:
     freedom and noncentrality |m|^2 / variance.
     """
     if variance * dimension <= 1e-6 * distance**2 or variance <= 0:  # all but a point, and too much for the F law
-        return float(2 * norm.cdf(-sqrt(distance**2 + max(variance, 0) * dimension) / (2 * sd)))
-    return float(ncf.cdf(4 * sd**2 / (variance * dimension), dimension, 1, distance**2 / variance))
+        return float(2 * scipy.stats.norm.cdf(-sqrt(distance**2 + max(variance, 0) * dimension) / (2 * sd)))
+    return float(scipy.stats.ncf.cdf(4 * sd**2 / (variance * dimension), dimension, 1, distance**2 / variance))
 
 
 def overlap(dimension: int, distance: float, sd: float, other_sd: float) -> float:
@@ -30,7 +30,7 @@ def overlap(dimension: int, distance: float, sd: float, other_sd: float) -> floa
     chi-squares.
     """
     if abs(sd - other_sd) < 1e-6 * sd:  # the sphere is all but a plane
-        return float(2 * norm.cdf(-distance / (sd + other_sd)))
+        return float(2 * scipy.stats.norm.cdf(-distance / (sd + other_sd)))
     narrow, wide = sorted((sd, other_sd))
     # log narrow - log wide = (r^2 - |x - c|^2) (narrow^-2 - wide^-2) / 2, with the narrow law around 0 and the wide one
     # around m: c = -m narrow^2 / (wide^2 - narrow^2)
@@ -45,4 +45,4 @@ def overlap(dimension: int, distance: float, sd: float, other_sd: float) -> floa
 
 def _ball(dimension: int, radius: float, away: float, sd: float) -> float:
     """The mass that N(0, sd^2 I) has in a ball whose centre is ``away`` from 0."""
-    return float(ncx2.cdf((radius / sd) ** 2, dimension, (away / sd) ** 2))
+    return float(scipy.stats.ncx2.cdf((radius / sd) ** 2, dimension, (away / sd) ** 2))

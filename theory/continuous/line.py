@@ -17,19 +17,20 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
 
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, TwoPath
 from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
 from theory.continuous.joint_gaussian import Joint, last_means, last_sd
+from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import LEAST, bounded
 
 REACH = 9.0  # standard deviations that are integrated over: 1e-18 is beyond
 GAPS, POINTS, MOST = 168, 600, 20_000  # nodes over the gap, and points the density is given at
+NEGLIGIBLE = 1e-19  # mass that a density is computed without
 _CUTS = np.array([-REACH, -6, -4, -2.5, -1.2, 0, 1.2, 2.5, 4, 6, REACH])
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_ORDER = 12  # nodes a panel
 
 Given = tuple[np.ndarray, np.ndarray]  # the conditions [1] of target and draft
 
@@ -39,6 +40,7 @@ class Cells(NamedTuple):
 
     place: np.ndarray  # [M, K]
     mass: np.ndarray  # [M, K]
+    target: np.ndarray  # [M, K]: the mass of p(. | x_1^p)
     kept: np.ndarray  # [M]: alpha
     taken: np.ndarray  # [M]: Z, the probability that a proposal is taken
     trials: np.ndarray  # [M]: proposals a token in the mean
@@ -89,14 +91,7 @@ def emitted(
     ``variance-product`` and ``cspd-reference``. Raises ``ValueError`` for other rules, chains of more dimensions or of
     different steps, a ratio that does not exist, and where the nodes are too few for the law that is asked for.
     """
-    for chain in (target, draft):
-        if chain.dimension != 1:
-            raise ValueError(f"a chain has dimension {chain.dimension}; expected 1: laws on the line")
-    if target.steps != draft.steps:
-        raise ValueError(f"the draft takes {draft.steps} steps; expected the target's {target.steps}")
-    if not isinstance(rule, LastStep) or isinstance(rule, TwoPath):
-        raise ValueError(f"{rule.name} looks at more than the last step; expected a rule of the last step's ratio")
-    rule.check(target, draft)
+    _check(target, draft, rule)
     joint = last_means(target, draft, given, rule.aligned)
     between = _split(joint)
     nodes, weights = _over_gap(between.gap, gaps)
@@ -121,13 +116,60 @@ def emitted(
     return law
 
 
+class GivenStates(NamedTuple):
+    """What is emitted given both trajectories down to x_1, in the mean over them."""
+
+    tv: float  # from p(. | x_1^p); at least the total variation of the token's law from the target's marginal
+    mass: float
+    trials: float  # proposals a token in the mean
+    unfinished: float
+    target_off: float  # how far mean and variance of the token that p(. | x_1^p) makes are from the target's marginal
+
+
+def given_states(
+    target: Chain, draft: Chain, given: Given, rule: Rule, limit: float = inf, gaps: int = GAPS
+) -> GivenStates:
+    """What ``rule`` emits given both trajectories down to x_1, against p(. | x_1^p): a bound without a convolution.
+
+    Total variation is convex, so the mean over trajectories bounds that of the law. Raises ``ValueError`` as
+    :func:`emitted` does.
+    """
+    _check(target, draft, rule)
+    joint = last_means(target, draft, given, rule.aligned)
+    nodes, weights = _over_gap(_split(joint).gap, gaps)
+    found = cells(target, draft, given, rule, nodes, limit)
+    law, last = target.marginal(given[0][None]), last_sd(target) * target.noisy_end
+    off = abs(law.mean[0, 0] - joint.mean[0]), abs(law.covariance[0, 0] - joint.covariance[0, 0] - last**2)
+    return GivenStates(
+        0.5 * float(weights @ (np.abs(found.mass - found.target).sum(axis=1) + found.unfinished)),
+        float(weights @ (found.mass.sum(axis=1) + found.unfinished)),
+        float(weights @ found.trials),
+        float(weights @ found.unfinished),
+        float(max(off)),
+    )
+
+
+def _check(target: Chain, draft: Chain, rule: Rule) -> None:
+    for chain in (target, draft):
+        if chain.dimension != 1:
+            raise ValueError(f"a chain has dimension {chain.dimension}; expected 1: laws on the line")
+    if target.steps != draft.steps:
+        raise ValueError(f"the draft takes {draft.steps} steps; expected the target's {target.steps}")
+    if not isinstance(rule, LastStep) or isinstance(rule, TwoPath):
+        raise ValueError(f"{rule.name} looks at more than the last step; expected a rule of the last step's ratio")
+    rule.check(target, draft)
+
+
 def _convolved(x: np.ndarray, between: Between, nodes: np.ndarray, weights: np.ndarray, found: Cells) -> np.ndarray:
     """The density where mu_q, given the gap, is spread as widely as the kernels: its law smooths all edges."""
     density = np.zeros(len(x))
     for node, weight, place, mass in zip(nodes, weights, found.place, found.mass, strict=True):
-        some = mass > 0
-        centre = between.mu_q(node) + place[some]
-        density += weight * (np.exp(-0.5 * ((x[:, None] - centre) / between.left) ** 2) @ mass[some])
+        some = weight * mass > NEGLIGIBLE
+        if some.any():
+            centre = between.mu_q(node) + place[some]
+            ends = centre.min() - REACH * between.left, centre.max() + REACH * between.left
+            near = slice(*np.searchsorted(x, ends))
+            density[near] += weight * (np.exp(-0.5 * ((x[near, None] - centre) / between.left) ** 2) @ mass[some])
     return density / (between.left * np.sqrt(2 * np.pi))
 
 
@@ -149,9 +191,9 @@ def _pointwise(
         y = x - (between.mu_q(node) + between.left * spread[:, None])
         seen = _seen(target, draft, given, np.full(y.size, node))
         ratio = rule.log_ratio(seen, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
-        kept = norm.pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(ratio))
+        kept = normal_pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(ratio))
         density += weight * (
-            chances @ (kept + trials * norm.pdf(y, node, last_sd(target)) * proposal_acceptance(ratio))
+            chances @ (kept + trials * normal_pdf(y, node, last_sd(target)) * proposal_acceptance(ratio))
         )
     return density
 
@@ -160,25 +202,26 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
     """What is emitted for each of the gaps ``[M]`` between the means of the last kernels, with mu_q at 0."""
     check_number("limit", 1.0 if limit == inf else limit, 1)
     sds = last_sd(target), last_sd(draft)
-    place, weight = _panels(gaps, sds, _crossings(target, draft, given, rule, gaps))
+    place, weight = panels(_ends(gaps, sds, _crossings(target, draft, given, rule, gaps)), _ORDER)
     seen = _seen(target, draft, given, np.repeat(gaps, place.shape[1]))
     candidate = (place.reshape(1, -1, 1)) + _zero(draft, given)
     log_ratio = rule.log_ratio(seen, candidate).reshape(place.shape)
-    p = norm.pdf(place, gaps[:, None], sds[0]) * weight
+    p = normal_pdf(place, gaps[:, None], sds[0]) * weight
     if draft.noisy_end:
-        drafted, log_kept = norm.pdf(place, 0, sds[1]) * weight, log_ratio
+        drafted, log_draft_ratio = normal_pdf(place, 0, sds[1]) * weight, log_ratio
     else:  # the draft is mu_q itself
         place, p, log_ratio = (np.pad(v, ((0, 0), (0, 1))) for v in (place, p, log_ratio))
         drafted = np.zeros_like(p)
         drafted[:, -1] = 1
-        log_kept = np.repeat(rule.log_kept(_seen(target, draft, given, gaps))[:, None], p.shape[1], 1)
-    keep = drafted * np.exp(log_acceptance(log_kept))
+        log_draft_ratio = np.repeat(rule.log_draft_ratio(_seen(target, draft, given, gaps))[:, None], p.shape[1], 1)
+    keep = drafted * np.exp(log_acceptance(log_draft_ratio))
     taken = p * proposal_acceptance(log_ratio)
     alpha, z = keep.sum(axis=1), taken.sum(axis=1)
     lost = np.where(1 - alpha > LEAST, 1 - alpha, 0)
     cost = bounded(z, limit)  # a mass that is out of reach counts as none
     trials = lost * np.where(lost > 0, cost.trials, 0)
-    return Cells(place, keep + np.where(z > 0, trials, 0)[:, None] * taken, alpha, z, trials, lost * cost.unfinished)
+    mass = keep + np.where(z > 0, trials, 0)[:, None] * taken
+    return Cells(place, mass, p, alpha, z, trials, lost * cost.unfinished)
 
 
 def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[float, float]:
@@ -198,9 +241,10 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
 
     gap = np.array([means[0] - means[1]])
     unit = max(sds)
-    place, weight = _panels(gap, sds, _roots(log_ratio(means[1] + unit * np.array([-1.0, 0, 1]))[None], unit))
+    roots = _roots(log_ratio(means[1] + unit * np.array([-1.0, 0, 1]))[None], unit)
+    place, weight = panels(_ends(gap, sds, roots), _ORDER)
     ratio = log_ratio(means[1] + place[0])
-    p, q = norm.pdf(place[0], gap[0], sds[0]) * weight[0], norm.pdf(place[0], 0, sds[1]) * weight[0]
+    p, q = normal_pdf(place[0], gap[0], sds[0]) * weight[0], normal_pdf(place[0], 0, sds[1]) * weight[0]
     keep, taken = q * np.exp(log_acceptance(ratio)), p * proposal_acceptance(ratio)
     alpha, z = float(keep.sum()), float(taken.sum())
     emitted = keep + ((1 - alpha) / z * taken if z > LEAST else 0)
@@ -210,7 +254,7 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
 def target_law(target: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The density of the target's token at ``x[N]``."""
     law = target.marginal(condition[None])
-    return norm.pdf(x, law.mean[0, 0], np.sqrt(law.covariance[0, 0]))
+    return normal_pdf(x, law.mean[0, 0], np.sqrt(law.covariance[0, 0]))
 
 
 def distances(
@@ -278,15 +322,12 @@ def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndar
     if sd == 0:
         return np.array([mean]), np.ones(1)
     low, high = mean - REACH * sd, mean + REACH * sd
-    panels = max(count // len(_NODES), 2)
-    ends = np.linspace(low, high, panels + 1)
+    ends = np.linspace(low, high, max(count // _ORDER, 2) + 1)
     if low < 0 < high:
         near = sd * np.geomspace(1e-2, 1, 4)
         ends = np.unique(np.concatenate([ends, [0.0], *([s] for s in (*near, *-near) if low < s < high)]))
-    half, centre = np.diff(ends) / 2, (ends[:-1] + ends[1:]) / 2
-    nodes = (centre[:, None] + half[:, None] * _NODES).ravel()
-    weights = (half[:, None] * _WEIGHTS).ravel() * norm.pdf(nodes, mean, sd)
-    return nodes, weights
+    nodes, weights = panels(ends, _ORDER)
+    return nodes, weights * normal_pdf(nodes, mean, sd)
 
 
 def _crossings(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray) -> np.ndarray:
@@ -308,17 +349,14 @@ def _roots(value: np.ndarray, unit: float) -> np.ndarray:
         return np.stack([bulk / square, value[:, 1] / bulk], axis=1)
 
 
-def _panels(gaps: np.ndarray, sds: tuple[float, float], crossings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places ``[M, K]`` and weights: panels that end at both means, some deviations from them, and the crossings."""
+def _ends(gaps: np.ndarray, sds: tuple[float, float], crossings: np.ndarray) -> np.ndarray:
+    """``[M, K]``: ends of panels at both means, some deviations from them, and the crossings."""
     ends = np.concatenate(
         [gaps[:, None] + sds[0] * _CUTS, np.broadcast_to(sds[1] * _CUTS, (len(gaps), len(_CUTS)))], axis=1
     )
     low, high = ends.min(axis=1, keepdims=True), ends.max(axis=1, keepdims=True)
     inside = np.where(np.isfinite(crossings), np.clip(crossings, low, high), low)
-    ends = np.sort(np.concatenate([ends, inside], axis=1), axis=1)
-    half, centre = np.diff(ends, axis=1) / 2, (ends[:, :-1] + ends[:, 1:]) / 2
-    place = (centre[:, :, None] + half[:, :, None] * _NODES).reshape(len(gaps), -1)
-    return place, (half[:, :, None] * _WEIGHTS).reshape(len(gaps), -1)
+    return np.sort(np.concatenate([ends, inside], axis=1), axis=1)
 
 
 def _zero(draft: Chain, given: Given) -> float:
@@ -336,7 +374,7 @@ def _seen(target: Chain, draft: Chain, given: Given, gaps: np.ndarray) -> Trajec
     if slope == 0 and not np.allclose(rest, goal, rtol=1e-12, atol=1e-12):
         raise ValueError("the target's last kernel does not look at x_1; expected the one gap there can be")
     states = np.zeros((target.steps + 1, len(gaps), 1))
-    walked = states.copy()
-    walked[1] = (goal - rest) / (slope or 1.0)
+    sample_trajectory = states.copy()
+    sample_trajectory[1] = (goal - rest) / (slope or 1.0)
     states[0] = _zero(draft, given)
-    return TrajectoryPair(Trajectory(target, own[0], walked), Trajectory(draft, own[1], states))
+    return TrajectoryPair(Trajectory(target, own[0], sample_trajectory), Trajectory(draft, own[1], states))

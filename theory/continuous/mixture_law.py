@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from simlab.continuous.models.mixtures import Chosen, Densities, Mixture, Ratio
 from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
+from theory.continuous.quadrature import panels
 
 REACH = 9.5  # standard deviations around every component
 NONE = 1e-13  # a Z below this is 0, up to rounding
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 class MixedLaw(NamedTuple):
@@ -123,16 +122,20 @@ def _nodes(target: Mixture, draft: Mixture, ratio: Ratio, cases: list[Chosen | N
     sds = np.abs(np.concatenate([mixture.roots.reshape(-1) for mixture in (target, draft)]))
     low, high = float((means - REACH * sds).min()), float((means + REACH * sds).max())
     ends = np.linspace(low, high, 2 + int((high - low) / float(sds.min())))
-    cuts: list[float] = []
+
+    def above(case: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """``bool[C, N]``: where the ratio of each ``case[C]`` exceeds 1, of the points ``x[C, N]``."""
+        chosen = [_many(cases[k], x.shape[1]) for k in case]
+        all_chosen = Chosen(*(np.concatenate(part) for part in zip(*chosen, strict=True)))
+        return ratio.log_ratio(target, draft, all_chosen, x.reshape(-1, 1)).reshape(x.shape) > 0
+
     fine = np.linspace(low, high, 8 * len(ends))
-    for chosen in cases:
-
-        def log_ratio(at: float, chosen: Chosen | None = chosen) -> float:
-            return float(ratio.log_ratio(target, draft, _many(chosen, 1), np.array([[at]]))[0])
-
-        above = ratio.log_ratio(target, draft, _many(chosen, len(fine)), fine[:, None]) > 0
-        turns = np.flatnonzero(above[1:] != above[:-1])
-        cuts += [brentq(log_ratio, fine[k], fine[k + 1], xtol=1e-13) for k in turns]
-    ends = np.sort(np.concatenate([ends, cuts]))
-    half, centre = np.diff(ends) / 2, (ends[:-1] + ends[1:]) / 2
-    return (centre[:, None] + half[:, None] * _NODES).ravel(), (half[:, None] * _WEIGHTS).ravel()
+    exceeds = above(np.arange(len(cases)), np.broadcast_to(fine, (len(cases), len(fine))))
+    case, turn = np.nonzero(exceeds[:, 1:] != exceeds[:, :-1])
+    cuts, rows = np.stack([fine[turn], fine[turn + 1]], axis=1), np.arange(len(turn))
+    for _ in range(9 * bool(len(turn))):  # each makes a bracket 32 times smaller: down to rounding
+        x = cuts[:, :1] + np.diff(cuts) * np.linspace(0, 1, 33)
+        exceeds = above(case, x)
+        first = np.argmax(exceeds[:, 1:] != exceeds[:, :1], axis=1)
+        cuts = np.stack([x[rows, first], x[rows, first + 1]], axis=1)
+    return panels(np.sort(np.concatenate([ends, cuts[:, 0]])))

@@ -13,7 +13,7 @@ from math import pi
 from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
+import scipy
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import HALF_LOG_TURN
@@ -22,7 +22,7 @@ from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
 
 
-class Walks(NamedTuple):
+class Coupling(NamedTuple):
     """A target and a draft, the conditions ``[d]`` of the two, and the steps whose noise they do not share.
 
     Step 0 is the noise of x_T. Noise is laid out as n = d (T + 1 + number of own steps) numbers: the draft's for
@@ -39,31 +39,31 @@ class Walks(NamedTuple):
         """n, how many normals the two trajectories take."""
         return self.target.dimension * (self.target.steps + 1 + len(self.own))
 
-    def seen(self, noise: np.ndarray) -> TrajectoryPair:
+    def trajectories(self, noise: np.ndarray) -> TrajectoryPair:
         """The two trajectories for each row of ``noise[B, n]``."""
         d, steps = self.target.dimension, self.target.steps
         parts = noise.reshape(len(noise), -1, d)
         order = {t: steps + 1 + k for k, t in enumerate(sorted(self.own))}
         conditions = [np.broadcast_to(c, (len(noise), d)) for c in self.given]
-        target = self.target.walk(conditions[0], lambda t: parts[:, order.get(t, t)])
-        draft = self.draft.walk(conditions[1], lambda t: parts[:, t])
+        target = self.target.trajectory(conditions[0], lambda t: parts[:, order.get(t, t)])
+        draft = self.draft.trajectory(conditions[1], lambda t: parts[:, t])
         return TrajectoryPair(
             Trajectory(self.target, conditions[0], target), Trajectory(self.draft, conditions[1], draft)
         )
 
     def quadratic(self, value: Callable[[TrajectoryPair], np.ndarray]) -> Quadratic:
         """``value`` of what is seen, ``[B]``, as a quadratic in the noise."""
-        return quadratic(lambda noise: value(self.seen(noise)), self.size)
+        return quadratic(lambda noise: value(self.trajectories(noise)), self.size)
 
-    def affine(self, value: Callable[[TrajectoryPair], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def linear(self, value: Callable[[TrajectoryPair], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """``value`` of what is seen, ``[B, m]``, as ``(constant [m], matrix [m, n])`` in the noise."""
-        at = value(self.seen(np.vstack([np.zeros(self.size), np.eye(self.size)])))
+        at = value(self.trajectories(np.vstack([np.zeros(self.size), np.eye(self.size)])))
         return at[0], (at[1:] - at[0]).T
 
 
-def apart(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], start_shared: bool = True) -> Walks:
+def apart(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], start_shared: bool = True) -> Coupling:
     """Walks whose noise is not shared, except that of x_T if ``start_shared``."""
-    return Walks(target, draft, given, range(int(start_shared), target.steps + 1))
+    return Coupling(target, draft, given, range(int(start_shared), target.steps + 1))
 
 
 class Quadratic(NamedTuple):
@@ -146,7 +146,10 @@ def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
         log_mean = -u * u * np.sum(along / wide) - 0.5 * np.sum(np.log(wide))
         return float(-np.expm1(log_mean)) / (u * u)
 
-    near, far = quad(left, 0, 1, epsabs=1e-11)[0], quad(left, 1, np.inf, epsabs=1e-11)[0]
+    near, far = (
+        scipy.integrate.quad(left, 0, 1, epsabs=1e-11)[0],
+        scipy.integrate.quad(left, 1, np.inf, epsabs=1e-11)[0],
+    )
     return float(np.sqrt(scale / pi)) * (near + far)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from simlab.checks import check_at_least, check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.sequences import Tokens, check_pair
-from theory.continuous.gaussian_overlap import kept_by_last_step, kept_over
+from theory.continuous.gaussian_overlap import acceptance_over_gap, last_step_acceptance
 from theory.continuous.joint_gaussian import last_means, last_sd
 from theory.continuous.sequences import autoregressive
 
@@ -34,7 +34,7 @@ def rates(target: Tokens, draft: Tokens, aligned: bool = True) -> list[float]:
     for n in range(target.length):
         if n == 0:
             conditions = target.condition(target.first[None])[0], draft.condition(draft.first[None])[0]
-            found.append(kept_by_last_step(target.chain, draft.chain, conditions, aligned))
+            found.append(last_step_acceptance(target.chain, draft.chain, conditions, aligned))
             continue
         mean, variance = law.token(n - 1)
         (at, own), (moved, _) = (
@@ -42,7 +42,9 @@ def rates(target: Tokens, draft: Tokens, aligned: bool = True) -> list[float]:
             for x in (mean[None], mean[None] + 1)
         )
         spread = own[0, 0] + (moved - at)[0] ** 2 * variance[0, 0]
-        found.append(kept_over(float(at[0]), float(np.sqrt(spread)), 0.0, *map(last_sd, (target.chain, draft.chain))))
+        found.append(
+            acceptance_over_gap(float(at[0]), float(np.sqrt(spread)), 0.0, *map(last_sd, (target.chain, draft.chain)))
+        )
     return found
 
 
@@ -55,7 +57,7 @@ def fading(chain: Chain, gap: float, memory: float, length: int, aligned: bool =
     check_at_least("length", length, 1)
     check_number("memory", memory, most=1)
     zero = np.zeros(1)
-    return [kept_by_last_step(chain, chain, (zero, zero + gap * memory**n), aligned) for n in range(length)]
+    return [last_step_acceptance(chain, chain, (zero, zero + gap * memory**n), aligned) for n in range(length)]
 
 
 def mean_after(rates: Sequence[Any], prefill: int) -> Any:

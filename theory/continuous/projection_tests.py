@@ -4,16 +4,16 @@
   directions by Bonferroni. By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality a distance of the projected
   laws is surely seen once it exceeds the threshold by sqrt(log(2 / 0.001) / 2n).
 * The sliced Wasserstein-1 distance, the mean over directions of that of the projections: how far, in units of tokens.
-* Where no law is known, MMD between two samples (:class:`simlab.statistics.ConcentrationTest`).
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import kstwo, norm
+import scipy
 
 from simlab.continuous.models.gaussians import Normal
 from simlab.statistics import POWER
@@ -42,16 +42,21 @@ def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected
     """``tokens[N, d]`` against one normal law, along :data:`DIRECTIONS` directions."""
     along = directions(tokens.shape[1])
     n = len(tokens)
-    shadow = np.sort((tokens - law.mean[0]) @ along.T, axis=0)
-    sds = np.sqrt(np.einsum("kd,de,ke->k", along, law.covariance, along))
-    grown = norm.cdf(shadow / sds)
-    steps = np.arange(n + 1)[:, None] / n
-    distance = float(np.maximum(steps[1:] - grown, grown - steps[:-1]).max())
-    quantiles = norm.ppf((np.arange(n) + 0.5) / n)[:, None] * sds
-    seen = float(kstwo.isf(level / len(along), n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))
+    sds = np.sqrt(np.einsum("kd,de,ke->k", along, law.covariance, along))[:, None]
+    shadow = np.sort(along @ (tokens - law.mean[0]).T / sds, axis=1)  # standard normal along each direction
+    cumulative = scipy.special.ndtr(shadow)
+    steps = np.arange(n + 1) / n
+    distance = float(np.maximum(steps[1:] - cumulative, cumulative - steps[:-1]).max())
+    quantiles = scipy.special.ndtri((np.arange(n) + 0.5) / n)
     return Projected(
-        min(1.0, len(along) * float(kstwo.sf(distance, n))),
+        min(1.0, len(along) * float(scipy.stats.kstwo.sf(distance, n))),
         distance,
-        seen,
-        float(np.abs(shadow - quantiles).mean()),
+        detectable(n, level),
+        float((np.abs(shadow - quantiles) * sds).mean()),
     )
+
+
+@lru_cache
+def detectable(n: int, level: float) -> float:
+    """The Kolmogorov distance along one direction that ``n`` tokens show with probability :data:`POWER`."""
+    return float(scipy.stats.kstwo.isf(level / DIRECTIONS, n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))

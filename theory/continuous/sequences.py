@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+import scipy
 
 from simlab.checks import check_at_least
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import DENSE, DIAGONAL
 from simlab.continuous.models.sequences import Tokens
-from theory.continuous.gaussian_overlap import shares
+from theory.continuous.gaussian_overlap import acceptance_rates
 
 
 class Link(NamedTuple):
@@ -68,7 +68,7 @@ def autoregressive(tokens: Tokens) -> SequenceLaw:
 
     Raises ``ValueError`` for a learned range, where states are not normal.
     """
-    link = _linked(tokens.chain, tokens.carry, tokens.level)
+    link = _linked(tokens.chain, tokens.ar_coefficient, tokens.level)
     return grown([link._replace(parent=n - 1) for n in range(tokens.length)], tokens.first)
 
 
@@ -79,9 +79,9 @@ def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
     """
     check_at_least("gamma", gamma, 1)
     check_at_least("prefill", prefill, 0)
-    one = _linked(target.chain, target.carry, target.level)
+    one = _linked(target.chain, target.ar_coefficient, target.level)
     links = [one._replace(parent=n - 1) for n in range(min(prefill, target.length))]
-    ahead = [_linked(chain, carry, level) for carry, level, chain in target.ahead(gamma)]
+    ahead = [_linked(chain, ar_coefficient, level) for ar_coefficient, level, chain in target.ahead(gamma)]
     while len(links) < target.length:
         before, left = len(links) - 1, target.length - len(links)
         links += [link._replace(parent=before) for link in ahead[:left]]
@@ -112,11 +112,11 @@ def affine_map(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (chain.marginal(np.eye(size)).mean - offset).T, offset[0], covariance
 
 
-def _linked(chain: Chain, carry: np.ndarray, level: np.ndarray) -> Link:
-    """A token under the condition level + carry x, where x is yet to be told."""
+def _linked(chain: Chain, ar_coefficient: np.ndarray, level: np.ndarray) -> Link:
+    """A token under the condition level + ar_coefficient x, where x is not known yet."""
     slope, offset, covariance = affine_map(chain)
-    layout = DIAGONAL if carry.ndim == 1 else DENSE
-    return Link(-1, slope @ layout.dense(carry), slope @ level + offset, covariance)
+    layout = DIAGONAL if ar_coefficient.ndim == 1 else DENSE
+    return Link(-1, slope @ layout.dense(ar_coefficient), slope @ level + offset, covariance)
 
 
 # How far two of them are apart --------------------------------------------------------------------------------------
@@ -142,11 +142,11 @@ def hellinger(one: SequenceLaw, other: SequenceLaw) -> float:
 def tv_bounds(one: SequenceLaw, other: SequenceLaw) -> tuple[float, float]:
     """Between which two numbers the total variation lies; the lower one along the lines where variances differ most."""
     square = hellinger(one, other) ** 2
-    _, lines = eigh(one.covariance, other.covariance)
+    _, lines = scipy.linalg.eigh(one.covariance, other.covariance)
     along = [
         1
         - float(
-            shares(
+            acceptance_rates(
                 float(line @ (other.mean - one.mean).ravel()),
                 0.0,
                 *(float(np.sqrt(line @ law.covariance @ line)) for law in (other, one)),

@@ -8,15 +8,15 @@ divided by 42^2: exp(-D / (2 (42 s)^2)) if volumes agree. So a table of distance
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
-from scipy.stats import norm
+import scipy
 
-from simlab.continuous import Pair, make_pair
-from simlab.continuous.models.diffusion import ddpm, schedule
+from simlab.continuous import Pair, affine
+from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from theory.continuous.joint_gaussian import last_sd
 from theory.published.ledger import Ledger, Row
 
@@ -50,7 +50,7 @@ def rates(ledger: Ledger) -> list[Rate]:
 
 def overlap(distance: Any, sd: float) -> np.ndarray:
     """What the last step's ratio keeps of a gap that is always sqrt(distance) long."""
-    return 2 * norm.cdf(-np.sqrt(distance) / (2 * sd))
+    return 2 * scipy.stats.norm.cdf(-np.sqrt(distance) / (2 * sd))
 
 
 def widened(distance: Any, sd: float) -> np.ndarray:
@@ -70,7 +70,7 @@ def fitted(kept: Callable[[Any, float], np.ndarray], table: Sequence[Rate]) -> F
     """The sd that predicts the rates from the distances best."""
     distance = np.array([float(row.distance.value) for row in table])
     alpha = np.array([float(row.alpha.value) for row in table])
-    best = minimize_scalar(
+    best = scipy.optimize.minimize_scalar(
         lambda s: float(((kept(distance, s) - alpha) ** 2).sum()), bounds=(0.05, 5), method="bounded"
     )
     predicted = kept(distance, float(best.x))
@@ -79,7 +79,9 @@ def fitted(kept: Callable[[Any, float], np.ndarray], table: Sequence[Rate]) -> F
 
 def needed_sd(kept: Callable[[Any, float], np.ndarray], row: Rate) -> float:
     """The sd that predicts one row exactly."""
-    return float(brentq(lambda s: float(kept(float(row.distance.value), s)) - float(row.alpha.value), 0.05, 5))
+    return float(
+        scipy.optimize.brentq(lambda s: float(kept(float(row.distance.value), s)) - float(row.alpha.value), 0.05, 5)
+    )
 
 
 def last_sds() -> dict[str, float]:
@@ -88,7 +90,7 @@ def last_sds() -> dict[str, float]:
     for name, spacing in product(("linear", "cosine"), ("trailing", "linspace")):
         abar = schedule(name, TRAINED, STEPS, spacing)
         for kernels in ("posterior", "upper"):
-            found[f"{name}, {spacing}, {kernels}"] = last_sd(ddpm(np.ones(1), abar, kernels))
+            found[f"{name}, {spacing}, {kernels}"] = last_sd(ddpm_chain(np.ones(1), abar, kernels))
     return found
 
 
@@ -112,7 +114,8 @@ def even_pair(sd: float, aligned: float, own: float, slope: float = 0.9) -> Pair
     steps = slope**2 * (1 - slope ** (2 * (STEPS - 1))) / (1 - slope**2)
     sds = np.full(STEPS, np.sqrt((spread - start) / steps))
     sds[0] = sd
-    return make_pair("affine", steps=STEPS, dimension=DIMENSION, slope=slope, sd=sds, gap=gap)
+    model = partial(affine, STEPS, DIMENSION, slope, sds)
+    return Pair(model(), model(offset=gap))
 
 
 def separation(pair: Pair) -> float:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
-from scipy.special import ndtr
-from scipy.stats import chi2, norm
+import scipy
 
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import TwoPath
-from theory.continuous.gaussian_overlap import region, shares
+from theory.continuous.gaussian_overlap import acceptance_rates, region
 from theory.continuous.joint_gaussian import last_means, last_sd, log_sigma
 from theory.continuous.line import Given, Law
 from theory.continuous.rejection_cost import LEAST, bounded
@@ -43,7 +42,7 @@ def two_path_law(
     constant = log_sigma(target, draft) + starts[1] - starts[0]
 
     u = np.linspace(-6.5, 6.5, nodes)
-    mass = norm.pdf(u) / norm.pdf(u).sum()
+    mass = scipy.stats.norm.pdf(u) / scipy.stats.norm.pdf(u).sum()
     rest, chances = _difference(target.steps - 1, nodes)
     mean_p, mean_q = (joint.mean[k] + spreads[k] * u for k in (0, 1))
     reach = 9 * (spreads + np.array([sp, sq]))
@@ -54,7 +53,7 @@ def two_path_law(
         log_weight = constant + 0.5 * (u[b] ** 2 - u[:, None] ** 2) + rest  # [u_p, v]
         chance = mass[b] * mass[:, None] * chances
         gap = (mean_p - mean_q[b])[:, None]
-        share = shares(gap, log_weight, sp, sq)
+        share = acceptance_rates(gap, log_weight, sp, sq)
         lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
         cost = bounded(share.taken, limit)
         each = lost * np.where(lost > 0, cost.trials, 0)
@@ -73,11 +72,14 @@ def _upto(y: np.ndarray, gap: np.ndarray, log_weight: np.ndarray, each: np.ndarr
     ``each`` is how many proposals are made in the mean.
     """
     where = region(gap, log_weight, sp, sq)
-    low, high = where.low[:, :, None], where.high[:, :, None]
-    p, q = ndtr((y - gap[:, :, None]) / sp), ndtr(y / sq)
-    within = np.clip(y, low, high)
-    above_p = ndtr((within - gap[:, :, None]) / sp) - ndtr((low - gap[:, :, None]) / sp)
-    above_q = ndtr(within / sq) - ndtr(low / sq)
+    p, q = scipy.special.ndtr((y - gap) / sp)[:, None, :], scipy.special.ndtr(y / sq)
+    # distribution functions at y cut to the region: they rise, so that cutting their values is the same
+    (low_p, low_q), (high_p, high_q) = (
+        (scipy.special.ndtr((end - gap) / sp)[:, :, None], scipy.special.ndtr(end / sq)[:, :, None])
+        for end in (where.low, where.high)
+    )
+    above_p = np.minimum(np.maximum(p, low_p), high_p) - low_p
+    above_q = np.minimum(np.maximum(q, low_q), high_q) - low_q
     if not where.inside:
         above_p, above_q = p - above_p, q - above_q
     weight = np.exp(np.clip(log_weight, -700, 700))[:, :, None]
@@ -90,6 +92,6 @@ def _difference(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     if freedom == 0:
         return np.zeros(1), np.ones(1)
     levels = (np.arange(16 * count) + 0.5) / (16 * count)
-    halves = chi2.ppf(levels, freedom) / 2
+    halves = scipy.stats.chi2.ppf(levels, freedom) / 2
     everything = np.sort((halves[:, None] - halves).ravel())
     return everything[((np.arange(count) + 0.5) / count * len(everything)).astype(int)], np.full(count, 1 / count)

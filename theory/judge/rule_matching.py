@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab import mutants
 from simlab.arrays import Array, Number, full, is_exact, number
-from simlab.mutants import decoders as controls
 from simlab.rules import Addition, Amplify, OptimalLossy, Rule, Speculative, make_rule
-from theory.claims.base import fmt
+from theory.claims.format import fmt
 from theory.distances import tv
 from theory.judge.user_rule import NEGLIGIBLE, Brought
 
@@ -107,7 +107,7 @@ def _rules(answers: Sequence[_Answers]) -> dict[str, Rule]:
     }
     return {
         "speculative": Speculative(),
-        **{f"the wrong variant “{name}”": rule for name, rule in controls.RULES.items()},
+        **{f"the wrong variant “{name}”": rule for name, rule in mutants.RULES.items()},
         **_fitted(answers),
         **windows,
         "gsd-reference": make_rule("gsd-reference"),

@@ -21,7 +21,7 @@ from simlab.certify.contracts.base import Branch, Broken, Case, Counted, Functio
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled, windows
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.mutants.generation import MUTANTS
-from simlab.mutants.loops import Asked, Loop
+from simlab.mutants.loops import Loop, Request
 
 SHOWN = 40  # rows of a model that are shown
 
@@ -155,7 +155,7 @@ class DecodeCase(Case):
 
     def law_by(self, loop: Loop) -> Array | None:
         """The law of what a loop emits; ``None`` where some of it is no sequence."""
-        emitted = loop.law(Asked(self.model, self.length, self.model.eos))
+        emitted = loop.law(Request(self.model, self.length, self.model.eos))
         if any(misshapen(tokens, self.length, self.model.eos) for tokens in emitted):
             return None
         return self.law_of(emitted)

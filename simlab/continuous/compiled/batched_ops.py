@@ -36,9 +36,9 @@ def exponential(x: float) -> float:
 
 
 @njit(inline="always", error_model="numpy")
-def bend(x: float, width: float, gate: float, tilt: float) -> float:
+def log_range(x: float, width: float, range_slope: float, range_bias: float) -> float:
     """The logarithm of a learned standard deviation above its lower bound."""
-    return width / (1.0 + exponential(-(gate * x + tilt)))
+    return width / (1.0 + exponential(-(range_slope * x + range_bias)))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -68,21 +68,21 @@ def _add_times(matrices: np.ndarray, j: int, t: int, vectors: np.ndarray, count:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def affine(model: CompiledModel, j: int, t: int, c: np.ndarray, count: int, out: np.ndarray) -> None:
+def condition_part(model: CompiledModel, j: int, t: int, c: np.ndarray, count: int, out: np.ndarray) -> None:
     """``out`` = B c + o: what map t makes of conditions alone."""
-    diagonal = model.drive.shape[3] == 1
+    diagonal = model.condition_gain.shape[3] == 1
     for i in range(out.shape[0]):
-        drive, offset = model.drive[j, t, i, 0] if diagonal else 0.0, model.offset[j, t, i]
+        condition_gain, offset = model.condition_gain[j, t, i, 0] if diagonal else 0.0, model.offset[j, t, i]
         for w in range(count):
-            out[i, w] = drive * c[i, w] + offset
+            out[i, w] = condition_gain * c[i, w] + offset
     if not diagonal:
-        _add_times(model.drive, j, t, c, count, out)
+        _add_times(model.condition_gain, j, t, c, count, out)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def mean(model: CompiledModel, j: int, t: int, x: np.ndarray, c: np.ndarray, count: int, out: np.ndarray) -> None:
     """``out`` = A x + B c + o; it is not ``x``."""
-    affine(model, j, t, c, count, out)
+    condition_part(model, j, t, c, count, out)
     if model.slope.shape[3] > 1:
         _add_times(model.slope, j, t, x, count, out)
         return
@@ -118,19 +118,25 @@ def advance(
                 x[i, w] = spare[i, w]
         return
     for i in range(x.shape[0]):
-        slope, drive, offset = model.slope[j, t, i, 0], model.drive[j, t, i, 0], model.offset[j, t, i]
+        slope, condition_gain, offset = model.slope[j, t, i, 0], model.condition_gain[j, t, i, 0], model.offset[j, t, i]
         factor = strength * model.factor[j, t, i, 0]
-        if 0 <= t < model.width.shape[1]:
-            width, gate, tilt = model.width[j, t, i], model.gate[j, t, i], model.tilt[j, t, i]
+        if 0 <= t < model.range_width.shape[1]:
+            width, range_slope, range_bias = (
+                model.range_width[j, t, i],
+                model.range_slope[j, t, i],
+                model.range_bias[j, t, i],
+            )
             for w in range(count):  # two loops: a processor has not enough registers for one
-                spare[i, w] = bend(x[i, w], width, gate, tilt)
+                spare[i, w] = log_range(x[i, w], width, range_slope, range_bias)
             for w in range(count):
                 above = spare[i, w]
                 volume[w] += above
-                x[i, w] = slope * x[i, w] + (drive * c[i, w] + offset) + factor * exponential(above) * noise[i, w]
+                x[i, w] = (
+                    slope * x[i, w] + (condition_gain * c[i, w] + offset) + factor * exponential(above) * noise[i, w]
+                )
         else:
             for w in range(count):
-                x[i, w] = slope * x[i, w] + (drive * c[i, w] + offset) + factor * noise[i, w]
+                x[i, w] = slope * x[i, w] + (condition_gain * c[i, w] + offset) + factor * noise[i, w]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -168,11 +174,15 @@ def add_density(
                     row[w] += number * spare[k, w]
             for w in range(count):
                 out[w] -= 0.5 * sharpness * (row[w] * row[w])
-        elif 0 <= t < model.width.shape[1]:
+        elif 0 <= t < model.range_width.shape[1]:
             inverse = model.inverse[j, t, i, 0]
-            width, gate, tilt = model.width[j, t, i], model.gate[j, t, i], model.tilt[j, t, i]
+            width, range_slope, range_bias = (
+                model.range_width[j, t, i],
+                model.range_slope[j, t, i],
+                model.range_bias[j, t, i],
+            )
             for w in range(count):
-                row[w] = bend(x[i, w], width, gate, tilt)
+                row[w] = log_range(x[i, w], width, range_slope, range_bias)
             for w in range(count):
                 away = spare[i, w] * inverse * exponential(-row[w])
                 out[w] -= row[w] + 0.5 * sharpness * (away * away)

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from simlab.continuous.compiled.batched_ops import affine
+from simlab.continuous.compiled.batched_ops import condition_part
 from simlab.continuous.compiled.constants import CONDITION, DRAFT, OWN, TARGET
 from simlab.continuous.compiled.draws import Places
 from simlab.continuous.compiled.models import CompiledModel
 from simlab.continuous.compiled.rules import TWO_PATH, CompiledRule
-from simlab.continuous.compiled.trajectories import Work, copy, walk
-from simlab.continuous.compiled.verify import KEPT, MISSING, Lanes, Verdicts, verify
+from simlab.continuous.compiled.trajectories import Work, copy, trajectory
+from simlab.continuous.compiled.verify import ACCEPTED, MISSING, Lanes, Verdicts, verify
 from simlab.randomness.philox import MASK
 
 
@@ -102,14 +102,14 @@ def truncating(problem: Problem, sequences: Sequences, room: Room) -> None:
                 count = min(width, alive - start)
                 for w in range(count):
                     _place(problem, sequences, among[start + w], at[among[start + w]], iteration, lanes, w)
-                affine(target, OWN, CONDITION, lanes.x_target, count, lanes.c_target)
-                affine(draft, OWN, CONDITION, lanes.x_draft, count, lanes.c_draft)
+                condition_part(target, OWN, CONDITION, lanes.x_target, count, lanes.c_target)
+                condition_part(draft, OWN, CONDITION, lanes.x_draft, count, lanes.c_draft)
                 verify(rule, target, OWN, draft, limit, count, lanes, room.verdicts, room.proposals, room.work)
                 for w in range(count):
                     b = among[start + w]
                     _write(sequences, b, at[b], room.verdicts, w)
                     at[b] += 1
-                    if room.verdicts.outcome[w] != KEPT:
+                    if room.verdicts.outcome[w] != ACCEPTED:
                         length[b] = _ended(sequences, b, at[b])
                     elif at[b] == end:
                         length[b] = end
@@ -147,8 +147,8 @@ def in_place(problem: Problem, sequences: Sequences, room: Room) -> None:
             copy(lanes.x_target, count, known)
             copy(lanes.x_draft, count, before)
             for j in range(block):
-                affine(target, j + 1, CONDITION, known, count, lanes.c_target)
-                affine(draft, OWN, CONDITION, before, count, lanes.c_draft)
+                condition_part(target, j + 1, CONDITION, known, count, lanes.c_target)
+                condition_part(draft, OWN, CONDITION, before, count, lanes.c_draft)
                 verify(rule, target, j + 1, draft, limit, count, lanes, room.verdicts, room.proposals, room.work)
                 copy(lanes.x, count, before)  # drafts follow drafts
                 for w in range(count):
@@ -191,9 +191,9 @@ def _draw(
         count = min(lanes.x.shape[1], alive - start)
         for w in range(count):
             _place(problem, sequences, among[start + w], at[among[start + w]], iteration, lanes, w)
-        affine(target, OWN, CONDITION, lanes.x_target, count, lanes.c_target)
+        condition_part(target, OWN, CONDITION, lanes.x_target, count, lanes.c_target)
         x, before, upper = lanes.x, lanes.x_target, lanes.ratio
-        walk(target, OWN, lanes.c_target, count, lanes.places, purpose, with_start, x, before, upper, room.work)
+        trajectory(target, OWN, lanes.c_target, count, lanes.places, purpose, with_start, x, before, upper, room.work)
         for w in range(count):
             b = among[start + w]
             for i in range(lanes.x.shape[0]):

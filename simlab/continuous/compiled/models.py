@@ -3,7 +3,7 @@
 Whatever a model does is an affine map with noise, A x + B c + o + L e, so one index says which map is meant. Kernel t
 stands at t - 1, and three more at the end (:mod:`simlab.continuous.compiled.constants`): ``MARGINAL``, the law of x_0,
 and ``START``, that of x_T, do not look at a state; ``CONDITION`` has no noise, and its B x + o is the condition
-level + carry x of the token after x.
+level + ar_coefficient x of the token after x.
 
 A matrix is ``[d, K]``, K = 1 for a diagonal one and d for a dense one, so that both compile to one function.
 """
@@ -25,14 +25,14 @@ class CompiledModel(NamedTuple):
     """J chains of one ``Tokens``: its own first, then those of the tokens ahead."""
 
     slope: np.ndarray  # [J, T + 3, d, K], as the next three: A
-    drive: np.ndarray  # B
+    condition_gain: np.ndarray  # B
     factor: np.ndarray  # L
     inverse: np.ndarray  # of L; 0 where that is singular
     offset: np.ndarray  # [J, T + 3, d]: o
     volume: np.ndarray  # [J, T + 3]: log |det L|
-    width: np.ndarray  # [J, R, d], as the next two: R = T for a learned range, else 0
-    gate: np.ndarray
-    tilt: np.ndarray
+    range_width: np.ndarray  # [J, R, d], as the next two: R = T for a learned range, else 0
+    range_slope: np.ndarray
+    range_bias: np.ndarray
     end: np.ndarray  # [J]: 1 where the last step adds its noise, else 0
     first: np.ndarray  # [d]: what stands before the first token
 
@@ -42,25 +42,27 @@ def compiled_model(tokens: Tokens, ahead: Sequence[Ahead], with_marginal: bool) 
 
     Without ``with_marginal`` the marginals are left out, which do not exist for every chain.
     """
-    known = [(tokens.carry, tokens.level, tokens.chain), *ahead]
+    known = [(tokens.ar_coefficient, tokens.level, tokens.chain), *ahead]
     maps = [_maps(*each, with_marginal) for each in known]
-    slope, drive, factor, offset = (np.stack([each[k] for each in maps]) for k in range(4))
+    slope, condition_gain, factor, offset = (np.stack([each[k] for each in maps]) for k in range(4))
     none = np.zeros((0, tokens.dimension))
     learned = [chain.learned or (none, none, none) for _, _, chain in known]
-    width, gate, tilt = (np.stack([each[k] for each in learned]) for k in range(3))
+    range_width, range_slope, range_bias = (np.stack([each[k] for each in learned]) for k in range(3))
     end = np.array([float(chain.noisy_end) for _, _, chain in known])
     volume = _volumes(factor)
     inverse = _inverses(factor, np.isfinite(volume))
-    return CompiledModel(slope, drive, factor, inverse, offset, volume, width, gate, tilt, end, tokens.first)
+    return CompiledModel(
+        slope, condition_gain, factor, inverse, offset, volume, range_width, range_slope, range_bias, end, tokens.first
+    )
 
 
-def _maps(carry: np.ndarray, level: np.ndarray, chain: Chain, with_marginal: bool) -> tuple[np.ndarray, ...]:
+def _maps(ar_coefficient: np.ndarray, level: np.ndarray, chain: Chain, with_marginal: bool) -> tuple[np.ndarray, ...]:
     """Slopes, drives and factors ``[T + 3, d, K]`` and offsets ``[T + 3, d]``."""
     none = np.zeros_like(chain.slope[0])
-    drive, factor, offset = _marginal(chain) if with_marginal else (none, none, np.zeros(chain.dimension))
+    condition_gain, factor, offset = _marginal(chain) if with_marginal else (none, none, np.zeros(chain.dimension))
     return (
         _matrices([*chain.slope, none, none, none]),
-        _matrices([*chain.drive, drive, chain.start_drive, carry]),
+        _matrices([*chain.condition_gain, condition_gain, chain.start_gain, ar_coefficient]),
         _matrices([*chain.factor, factor, chain.start_factor, none]),
         np.stack([*chain.offset, offset, chain.start_mean, level]),
     )
@@ -70,8 +72,10 @@ def _marginal(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """How the mean of x_0 follows the condition, a root of its covariance, and its mean under the condition 0."""
     size = chain.dimension
     law = chain.marginal(np.concatenate([np.zeros((1, size)), np.eye(size)]))
-    drive, root = (law.mean[1:] - law.mean[0]).T, law.root()
-    return (np.diag(drive), np.diag(root), law.mean[0]) if chain.diagonal else (drive, root, law.mean[0])
+    condition_gain, root = (law.mean[1:] - law.mean[0]).T, law.root()
+    return (
+        (np.diag(condition_gain), np.diag(root), law.mean[0]) if chain.diagonal else (condition_gain, root, law.mean[0])
+    )
 
 
 def _matrices(values: Sequence[np.ndarray]) -> np.ndarray:

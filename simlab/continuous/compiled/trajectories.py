@@ -23,7 +23,7 @@ class Work(NamedTuple):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def walk(
+def trajectory(
     model: CompiledModel,
     j: int,
     c: np.ndarray,
@@ -63,7 +63,7 @@ def walk(
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def walk_under_both(
+def trajectory_under_both(
     model: CompiledModel,
     j: int,
     c: np.ndarray,

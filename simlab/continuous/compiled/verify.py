@@ -13,11 +13,11 @@ from simlab.continuous.compiled.constants import ACCEPT, DRAFT, LAST_NOISE, MARG
 from simlab.continuous.compiled.draws import Places, fill_coins, fill_normals
 from simlab.continuous.compiled.models import CompiledModel
 from simlab.continuous.compiled.rules import INVERSE_PRODUCT, LAST_STEP, ONE_PATH, TWO_PATH, CompiledRule
-from simlab.continuous.compiled.trajectories import Work, copy, walk, walk_under_both
+from simlab.continuous.compiled.trajectories import Work, copy, trajectory, trajectory_under_both
 from simlab.continuous.decoders.base import Outcome
 
-KEPT, REPLACED, EXHAUSTED, MISSING = (
-    int(Outcome.KEPT),
+ACCEPTED, REPLACED, EXHAUSTED, MISSING = (
+    int(Outcome.ACCEPTED),
     int(Outcome.REPLACED),
     int(Outcome.EXHAUSTED),
     int(Outcome.MISSING),
@@ -68,7 +68,7 @@ def verify(
     """
     places, ratio, density = lanes.places, lanes.ratio, lanes.density
     if rule.kind == ONE_PATH:
-        walk_under_both(
+        trajectory_under_both(
             draft, OWN, lanes.c_draft, target, j, lanes.c_target, count, places, DRAFT, lanes.x, density, ratio, work
         )
         for w in range(count):
@@ -77,8 +77,10 @@ def verify(
         with_start = rule.kind == TWO_PATH
         if rule.judge != MARGINAL:
             purpose = DRAFT if rule.aligned else TARGET
-            walk(target, j, lanes.c_target, count, places, purpose, with_start, lanes.x, lanes.x_target, ratio, work)
-        walk(draft, OWN, lanes.c_draft, count, places, DRAFT, with_start, lanes.x, lanes.x_draft, density, work)
+            trajectory(
+                target, j, lanes.c_target, count, places, purpose, with_start, lanes.x, lanes.x_target, ratio, work
+            )
+        trajectory(draft, OWN, lanes.c_draft, count, places, DRAFT, with_start, lanes.x, lanes.x_draft, density, work)
         for w in range(count):
             more = 0.0 if rule.kind == LAST_STEP else density[w] - ratio[w]
             lanes.other[w] = -more if rule.kind == INVERSE_PRODUCT else more
@@ -89,7 +91,7 @@ def verify(
     for w in range(count):
         verdicts.trials[w] = 0
         if not isnan(ratio[w]) and lanes.coins[w] < exp(min(ratio[w], 0.0)):
-            verdicts.outcome[w] = KEPT
+            verdicts.outcome[w] = ACCEPTED
             for i in range(lanes.x.shape[0]):
                 verdicts.token[i, w] = lanes.x[i, w]
         else:
@@ -203,7 +205,7 @@ def _propose(
     """A proposal of the target into ``lanes.x``, and its log ratio."""
     places, ratio, density = lanes.places, lanes.ratio, lanes.density
     if rule.kind == ONE_PATH:
-        walk_under_both(
+        trajectory_under_both(
             target, j, lanes.c_target, draft, OWN, lanes.c_draft, count, places, PROPOSAL, lanes.x, ratio, density, work
         )
         for w in range(count):

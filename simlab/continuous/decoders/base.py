@@ -22,7 +22,7 @@ class Outcome(IntEnum):
     """What became of a position."""
 
     TARGET = 0  # drawn by the target without a draft: prefill, or the bonus
-    KEPT = 1
+    ACCEPTED = 1
     REPLACED = 2
     EXHAUSTED = 3  # rejected, and no proposal was taken
     MISSING = 4  # never made: the sequence ended before
@@ -50,7 +50,7 @@ class Decoded(NamedTuple):
     @property
     def acceptance(self) -> float:
         """The share of drafts kept among those that were verified."""
-        return float((self.outcome == Outcome.KEPT).sum() / max(self.verified.sum(), 1))
+        return float((self.outcome == Outcome.ACCEPTED).sum() / max(self.verified.sum(), 1))
 
 
 def check_given(target: Any, draft: Any, rule: Any, tape: Any) -> None:
@@ -82,10 +82,14 @@ class Decoder(ABC):
         """
 
 
-def walked(chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose) -> Trajectory:
+def sample_trajectory(
+    chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose
+) -> Trajectory:
     """A trajectory for each token at ``position[B]``, on the noise for ``purpose``."""
     size = chain.dimension
-    return Trajectory(chain, condition, chain.walk(condition, lambda t: normals(tape, position, purpose, t, 0, size)))
+    return Trajectory(
+        chain, condition, chain.trajectory(condition, lambda t: normals(tape, position, purpose, t, 0, size))
+    )
 
 
 def target_noise(rule: Rule) -> Purpose:
@@ -95,7 +99,7 @@ def target_noise(rule: Rule) -> Purpose:
 
 def kept(rule: Rule, seen: TrajectoryPair, tape: Tape, position: np.ndarray) -> np.ndarray:
     """``bool[B]``: which drafts are kept."""
-    return coins(tape, position, Purpose.ACCEPT) < np.exp(log_acceptance(rule.log_kept(seen)))
+    return coins(tape, position, Purpose.ACCEPT) < np.exp(log_acceptance(rule.log_draft_ratio(seen)))
 
 
 def replaced(

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.decoders.base import Decoded, Decoder, Outcome, check_given, kept, replaced, target_noise, walked
+from simlab.continuous.decoders.base import (
+    Decoded,
+    Decoder,
+    Outcome,
+    check_given,
+    kept,
+    replaced,
+    sample_trajectory,
+    target_noise,
+)
 from simlab.continuous.models.gaussians import DENSE, DIAGONAL
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.residual import only
@@ -39,7 +48,7 @@ class InPlace(Decoder):
         tokens = np.zeros((count, end, size))
         outcome = np.full((count, end), Outcome.TARGET, np.int8)
         trials, calls = np.zeros((count, end), np.int64), np.zeros(count, np.int64)
-        times = (DIAGONAL if target.carry.ndim == 1 else DENSE).times
+        times = (DIAGONAL if target.ar_coefficient.ndim == 1 else DENSE).times
         rows = np.arange(count)  # the sequences that go on
         start = iteration = 0
         while start < end and len(rows):
@@ -48,7 +57,7 @@ class InPlace(Decoder):
             calls[rows] += 1
             known = target.before(tokens[rows], at)
             if start < self.prefill:
-                model = walked(target.chain, target.condition(known), own, at, Purpose.TARGET)
+                model = sample_trajectory(target.chain, target.condition(known), own, at, Purpose.TARGET)
                 tokens[rows, start] = model.states[0]
                 start += 1
                 continue
@@ -56,14 +65,15 @@ class InPlace(Decoder):
             drafts = []
             for j in range(width):
                 condition = draft.condition(draft.before(tokens[rows], at + j))
-                drafts.append(walked(draft.chain, condition, own, at + j, Purpose.DRAFT))
+                drafts.append(sample_trajectory(draft.chain, condition, own, at + j, Purpose.DRAFT))
                 tokens[rows, start + j] = drafts[j].states[0]
-            for j, (carry, level, chain) in enumerate(ahead[:width]):
+            for j, (ar_coefficient, level, chain) in enumerate(ahead[:width]):
                 seen = TrajectoryPair(
-                    walked(chain, level + times(carry, known), own, at + j, target_noise(rule)), drafts[j]
+                    sample_trajectory(chain, level + times(ar_coefficient, known), own, at + j, target_noise(rule)),
+                    drafts[j],
                 )
                 accepted = kept(rule, seen, own, at + j)
-                outcome[rows[accepted], start + j] = Outcome.KEPT
+                outcome[rows[accepted], start + j] = Outcome.ACCEPTED
                 lost = np.flatnonzero(~accepted)
                 where = rows[lost], start + j
                 tokens[where], outcome[where], trials[where] = replaced(

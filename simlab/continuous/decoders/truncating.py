@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.decoders.base import Decoded, Decoder, Outcome, check_given, kept, replaced, target_noise, walked
+from simlab.continuous.decoders.base import (
+    Decoded,
+    Decoder,
+    Outcome,
+    check_given,
+    kept,
+    replaced,
+    sample_trajectory,
+    target_noise,
+)
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.residual import only
 from simlab.continuous.rules.base import Rule, TrajectoryPair
@@ -38,7 +47,7 @@ class Truncating(Decoder):
             calls[rows] += 1
             if iteration <= self.prefill:
                 condition = target.condition(target.before(tokens[rows], at))
-                tokens[rows, at] = walked(target.chain, condition, own, at, Purpose.TARGET).states[0]
+                tokens[rows, at] = sample_trajectory(target.chain, condition, own, at, Purpose.TARGET).states[0]
                 length[rows] += 1
                 continue
 
@@ -46,13 +55,15 @@ class Truncating(Decoder):
             drafts = []
             for j in range(gamma):
                 condition = draft.condition(draft.before(tokens[rows], at + j))
-                drafts.append(walked(draft.chain, condition, own, at + j, Purpose.DRAFT))
+                drafts.append(sample_trajectory(draft.chain, condition, own, at + j, Purpose.DRAFT))
                 tokens[rows, at + j] = drafts[j].states[0]
 
             # one call of the target, given all of them
             noise = target_noise(rule)
             targets = [
-                walked(target.chain, target.condition(target.before(tokens[rows], at + j)), own, at + j, noise)
+                sample_trajectory(
+                    target.chain, target.condition(target.before(tokens[rows], at + j)), own, at + j, noise
+                )
                 for j in range(gamma + 1)
             ]
 
@@ -61,7 +72,7 @@ class Truncating(Decoder):
             for j in range(gamma):
                 seen = TrajectoryPair(targets[j], drafts[j])
                 accepted = kept(rule, seen, own, at + j)
-                outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.KEPT
+                outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.ACCEPTED
                 lost = np.flatnonzero(among & ~accepted)
                 where = rows[lost], at[lost] + j
                 tokens[where], outcome[where], trials[where] = replaced(

@@ -24,13 +24,13 @@ LARGEST = 700.0  # where exponents are cut, here and in compiled code: exp of it
 class LearnedRange(NamedTuple):
     """Standard deviations between a lower and a higher bound, as far as a state says (Nichol and Dhariwal, 2021).
 
-    log sd_t(x) = log low_t + width_t * sigmoid(gate_t * x + tilt_t), each ``[T, d]``; low is the chain's ``factor``,
+    log sd_t(x) = log low_t + width_t * sigmoid(slope_t * x + bias_t), each ``[T, d]``; low is the chain's ``factor``,
     and width half the logarithm of the ratio of the two variances, from 0 to 700.
     """
 
     width: np.ndarray
-    gate: np.ndarray
-    tilt: np.ndarray
+    slope: np.ndarray
+    bias: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Chain:
 
     Parameters
     ----------
-    slope, drive, factor
+    slope, condition_gain, factor
         A_t, B_t and L_t: ``[T, d]`` if diagonal, ``[T, d, d]`` if dense; factors of dense covariances may be any root.
     offset
         o_t: ``[T, d]``.
-    start_factor, start_mean, start_drive
+    start_factor, start_mean, start_gain
         F, m and D, the law of x_T: ``[d]`` or ``[d, d]``, ``[d]``, and as the first. Without the last two they are 0.
     learned
         How standard deviations follow the state, for diagonal chains; without it they are fixed.
@@ -55,12 +55,12 @@ class Chain:
     """
 
     slope: np.ndarray
-    drive: np.ndarray
+    condition_gain: np.ndarray
     offset: np.ndarray
     factor: np.ndarray
     start_factor: np.ndarray
     start_mean: np.ndarray = None  # type: ignore[assignment]  # zeros
-    start_drive: np.ndarray = None  # type: ignore[assignment]  # zeros
+    start_gain: np.ndarray = None  # type: ignore[assignment]  # zeros
     learned: LearnedRange | None = None
     noisy_end: bool = True
     steps: int = field(init=False)
@@ -69,8 +69,8 @@ class Chain:
     def __post_init__(self) -> None:
         check_flag("noisy_end", self.noisy_end)
         start = as_numbers(self.start_factor, "start_factor")
-        absent = {"start_mean": np.zeros(start.shape[:1]), "start_drive": np.zeros(start.shape)}
-        for name in ("slope", "drive", "offset", "factor", "start_factor", "start_mean", "start_drive"):
+        absent = {"start_mean": np.zeros(start.shape[:1]), "start_gain": np.zeros(start.shape)}
+        for name in ("slope", "condition_gain", "offset", "factor", "start_factor", "start_mean", "start_gain"):
             given = getattr(self, name)
             value = absent[name] if given is None and name in absent else as_numbers(given, name)
             object.__setattr__(self, name, value)
@@ -80,8 +80,8 @@ class Chain:
             raise ValueError(f"slope has shape {self.slope.shape}; expected [T, d] if diagonal or [T, d, d] if dense")
         steps, size = self.offset.shape
         layout = (steps, size) if self.slope.ndim == 2 else (steps, size, size)
-        expected: dict[str, tuple[int, ...]] = dict.fromkeys(("slope", "drive", "factor"), layout)
-        expected |= {"start_factor": layout[1:], "start_mean": (size,), "start_drive": layout[1:]}
+        expected: dict[str, tuple[int, ...]] = dict.fromkeys(("slope", "condition_gain", "factor"), layout)
+        expected |= {"start_factor": layout[1:], "start_mean": (size,), "start_gain": layout[1:]}
         for name, shape in expected.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name} has shape {getattr(self, name).shape}; expected {shape} beside the others")
@@ -93,7 +93,7 @@ class Chain:
     def _learned(self, shape: tuple[int, int]) -> LearnedRange:
         """The learned range, checked."""
         if not isinstance(self.learned, LearnedRange):
-            raise ValueError(f"learned is {self.learned!r}; expected a LearnedRange of width, gate and tilt")
+            raise ValueError(f"learned is {self.learned!r}; expected a LearnedRange of width, slope and bias")
         parts = {name: as_numbers(part, f"{name} of learned") for name, part in self.learned._asdict().items()}
         if not self.diagonal or any(part.shape != shape for part in parts.values()):
             raise ValueError(f"a learned range needs diagonal matrices and shapes {shape} as they have")
@@ -116,15 +116,15 @@ class Chain:
     def mean(self, t: int, x: np.ndarray, c: np.ndarray) -> np.ndarray:
         """``[B, d]``: where kernel t goes from the states ``x[B, d]`` under the conditions ``c[B, d]``."""
         times = self.layout.times
-        return times(self.slope[t - 1], x) + (times(self.drive[t - 1], c) + self.offset[t - 1])
+        return times(self.slope[t - 1], x) + (times(self.condition_gain[t - 1], c) + self.offset[t - 1])
 
     def root(self, t: int, x: np.ndarray) -> np.ndarray:
         """``[d]``, ``[d, d]`` or, where it follows the state, ``[B, d]``: the root L_t(x) of the covariance."""
         if self.learned is None:
             return self.factor[t - 1]
-        width, gate, tilt = (part[t - 1] for part in self.learned)
+        width, slope, bias = (part[t - 1] for part in self.learned)
         with np.errstate(over="ignore"):  # a product that is infinite is cut as well
-            exponent = np.clip(-(gate * x + tilt), -LARGEST, LARGEST)
+            exponent = np.clip(-(slope * x + bias), -LARGEST, LARGEST)
         return self.factor[t - 1] * np.exp(width / (1 + np.exp(exponent)))
 
     def step(self, t: int, x: np.ndarray, c: np.ndarray, noise: np.ndarray) -> np.ndarray:
@@ -143,7 +143,7 @@ class Chain:
 
     def start(self, c: np.ndarray) -> np.ndarray:
         """``[B, d]``: the means of x_T."""
-        return self.layout.times(self.start_drive, c) + self.start_mean
+        return self.layout.times(self.start_gain, c) + self.start_mean
 
     def log_start(self, x: np.ndarray, c: np.ndarray) -> np.ndarray:
         """``[B]``: log p(x_T = x), up to the same constant."""
@@ -152,7 +152,7 @@ class Chain:
 
     # All of them -----------------------------------------------------------------------------------------------
 
-    def walk(self, c: np.ndarray, noise: Noise) -> np.ndarray:
+    def trajectory(self, c: np.ndarray, noise: Noise) -> np.ndarray:
         """``[T + 1, B, d]``: a trajectory for each condition ``c[B, d]``, x_t at index t."""
         states = np.empty((self.steps + 1, *c.shape))
         states[self.steps] = self.start(c) + self.layout.times(self.start_factor, noise(0))

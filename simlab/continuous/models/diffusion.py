@@ -5,7 +5,7 @@ models", 2020). For data x_0 ~ N(c, C) the best prediction of x_0 from x_t is af
 
     xhat(x_t) = c + G_t (x_t - sqrt(abar_t) c),   G_t = sqrt(abar_t) C (abar_t C + (1 - abar_t) I)^-1,
 
-and so is every kernel built on it. With ``variance="exact"`` a kernel is the posterior p(x_{t-1} | x_t) itself, so
+and so is every kernel built on it. With ``kernels="exact"`` a kernel is the posterior p(x_{t-1} | x_t) itself, so
 that, started from the law of x_T, the chain ends in N(c, C) exactly.
 """
 
@@ -23,7 +23,7 @@ from simlab.continuous.models.gaussians import as_numbers, as_vector, root_of
 
 SCHEDULES = ("linear", "cosine")
 SPACINGS = ("trailing", "linspace")
-VARIANCES = ("exact", "posterior", "upper")
+KERNELS = ("exact", "posterior", "upper")
 
 
 def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spacing: str = "trailing") -> np.ndarray:
@@ -58,38 +58,38 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spaci
     return np.cumprod(1 - betas)[chosen]
 
 
-def ddpm(covariance: Any, abar: Any, variance: str = "exact", exact_start: bool = False) -> Chain:
+def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: bool = False) -> Chain:
     """The reverse chain of data N(c, ``covariance``): variances ``[d]``, or a matrix ``[d, d]``.
 
-    ``variance`` is that of the kernels: ``"exact"``, the posterior's for this data; ``"posterior"``, betatilde, that of
+    ``kernels`` names their variance: ``"exact"``, the posterior's for this data; ``"posterior"``, betatilde, that of
     x_{t-1} given x_0 too; or ``"upper"``, beta. The last two are DDPM's bounds; betatilde_1 = 0 is raised to
     betatilde_2, as samplers do. ``exact_start`` starts from the law of x_T, else from N(0, I) as models do. Raises
-    ``ValueError`` for an unknown variance, what is no covariance, and ``abar`` that do not fall within (0, 1).
+    ``ValueError`` for unknown kernels, what is no covariance, and ``abar`` that do not fall within (0, 1).
     """
-    check_choice("variance", variance, VARIANCES)
+    check_choice("kernels", kernels, KERNELS)
     check_flag("exact_start", exact_start)
     data, eye = _data(covariance)
     abar, before, betas, tilde, low = _forward(abar)
     towards = np.sqrt(before) * betas / (1 - abar)  # what x_0 and x_t contribute to the mean of x_{t-1}
     keep = np.sqrt(abar / before) * (1 - before) / (1 - abar)
-    slopes, drives, roots = [], [], []
+    slopes, condition_gains, roots = [], [], []
     for t in range(len(abar)):
         gain = _gain(data, abar[t], eye)
         slopes.append(towards[t] * gain + keep[t] * eye)
-        drives.append(towards[t] * (eye - np.sqrt(abar[t]) * gain))
-        if variance == "exact":
+        condition_gains.append(towards[t] * (eye - np.sqrt(abar[t]) * gain))
+        if kernels == "exact":
             left = data - np.sqrt(abar[t]) * _product(gain, data)  # the covariance of x_0 given x_t
             roots.append(root_of(_symmetric(tilde[t] * eye + towards[t] ** 2 * left)))
         else:
-            roots.append(np.sqrt(betas[t] if variance == "upper" else low[t]) * eye)
-    chain = _chain(slopes, drives, roots, eye)
+            roots.append(np.sqrt(betas[t] if kernels == "upper" else low[t]) * eye)
+    chain = _chain(slopes, condition_gains, roots, eye)
     if not exact_start:
         return chain
     start = root_of(_symmetric(abar[-1] * data + (1 - abar[-1]) * eye))
-    return replace(chain, start_factor=start, start_drive=np.sqrt(abar[-1]) * eye)
+    return replace(chain, start_factor=start, start_gain=np.sqrt(abar[-1]) * eye)
 
 
-def ddim(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chain:
+def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chain:
     """DDIM for data N(c, ``covariance``) (Song et al., 2020, eqs. 12 and 16): noiseless at eta = 0, DDPM's at eta = 1.
 
     Its last step adds no noise whatever eta is, so that it has no density; ``end`` is a standard deviation to give it.
@@ -99,21 +99,21 @@ def ddim(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chain:
     data, eye = _data(covariance)
     abar, before, *_ = _forward(abar)
     sigma = eta * np.sqrt((1 - before) / (1 - abar) * (1 - abar / before))
-    slopes, drives, roots = [], [], []
+    slopes, condition_gains, roots = [], [], []
     for t in range(len(abar)):
         gain = _gain(data, abar[t], eye)
         along = np.sqrt(np.clip(1 - before[t] - sigma[t] ** 2, 0, None) / (1 - abar[t]))  # of the predicted noise
         towards = np.sqrt(before[t]) - along * np.sqrt(abar[t])  # of the predicted x_0
         slopes.append(towards * gain + along * eye)
-        drives.append(towards * (eye - np.sqrt(abar[t]) * gain))
+        condition_gains.append(towards * (eye - np.sqrt(abar[t]) * gain))
         roots.append((sigma[t] if t else max(sigma[0], end)) * eye)
-    return _chain(slopes, drives, roots, eye)
+    return _chain(slopes, condition_gains, roots, eye)
 
 
-def learned_range(chain: Chain, abar: Any, gate: Any = 0.0, tilt: Any = 0.0) -> Chain:
-    """``chain`` with standard deviations between betatilde's and beta's, by the sigmoid of gate * x + tilt.
+def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) -> Chain:
+    """``chain`` with standard deviations between betatilde's and beta's, by the sigmoid of slope * x + bias.
 
-    Improved DDPM, eq. 15, is this with a network for the sigmoid. ``gate`` and ``tilt`` are numbers or ``[d]``.
+    Improved DDPM, eq. 15, is this with a network for the sigmoid. ``slope`` and ``bias`` are numbers or ``[d]``.
     Raises ``ValueError`` for a dense chain, and unless ``abar`` has a number for each of its steps.
     """
     if not chain.diagonal:
@@ -125,7 +125,9 @@ def learned_range(chain: Chain, abar: Any, gate: Any = 0.0, tilt: Any = 0.0) -> 
         raise ValueError(f"abar has {len(forward.abar)} numbers; expected {chain.steps}, one a step of the chain")
     betas, low = forward.betas, forward.low
     wide = np.broadcast_to((0.5 * np.log(np.maximum(betas / low, 1.0)))[:, None], chain.offset.shape)
-    each = [np.broadcast_to(as_vector(v, chain.dimension, n), wide.shape) for n, v in (("gate", gate), ("tilt", tilt))]
+    each = [
+        np.broadcast_to(as_vector(v, chain.dimension, n), wide.shape) for n, v in (("slope", slope), ("bias", bias))
+    ]
     factor = np.broadcast_to(np.sqrt(low)[:, None], chain.offset.shape)
     return replace(chain, factor=factor, learned=LearnedRange(wide, *each))
 
@@ -149,11 +151,14 @@ def guided(conditional: Chain, unconditional: Chain, scale: float, condition: An
     check_number("scale", scale)
     fixed = as_vector(condition, conditional.dimension, "condition")[None]
     layout = unconditional.layout
-    pulled = np.stack([layout.times(drive, fixed)[0] for drive in unconditional.drive]) + unconditional.offset
+    pulled = (
+        np.stack([layout.times(condition_gain, fixed)[0] for condition_gain in unconditional.condition_gain])
+        + unconditional.offset
+    )
     return replace(
         conditional,
         slope=scale * conditional.slope + (1 - scale) * unconditional.slope,
-        drive=scale * conditional.drive,
+        condition_gain=scale * conditional.condition_gain,
         offset=scale * conditional.offset + (1 - scale) * pulled,
     )
 
@@ -207,7 +212,7 @@ def _gain(data: np.ndarray, abar: float, eye: np.ndarray) -> np.ndarray:
     return np.sqrt(abar) * (data / whole if data.ndim == 1 else np.linalg.solve(whole, data).T)
 
 
-def _chain(slopes: list, drives: list, roots: list, start: np.ndarray) -> Chain:
+def _chain(slopes: list, condition_gains: list, roots: list, start: np.ndarray) -> Chain:
     slope = np.stack(slopes)
     size = slope.shape[1]
-    return Chain(slope, np.stack(drives), np.zeros((len(slope), size)), np.stack(roots), start)
+    return Chain(slope, np.stack(condition_gains), np.zeros((len(slope), size)), np.stack(roots), start)

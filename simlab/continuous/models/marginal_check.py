@@ -58,8 +58,8 @@ def bounds(chain: Chain) -> tuple[Chain, Chain]:
     """Chains of fixed variances that ``chain`` lies between; both are it where standard deviations are fixed."""
     if chain.learned is None:
         return chain, chain
-    width, gate, _ = chain.learned
+    width, slope, _ = chain.learned
     still = np.stack([chain.root(t, np.zeros((1, chain.dimension)))[0] for t in range(1, chain.steps + 1)])
-    ends = [np.where(gate == 0, still, factor) for factor in (chain.factor, chain.factor * np.exp(width))]
+    ends = [np.where(slope == 0, still, factor) for factor in (chain.factor, chain.factor * np.exp(width))]
     low, high = (replace(chain, factor=factor, learned=None) for factor in ends)
     return low, high

@@ -8,8 +8,8 @@ known in closed form. MAR and its kin (CSpD, section 3.1) differ in what they ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ class Tokens:
         That of a token given the one before.
     length
         How many tokens a sequence has.
-    carry
+    ar_coefficient
         Phi: a number, ``[d]`` for a diagonal one, or ``[d, d]`` beside dense covariances.
     level, first
         Numbers or ``[d]``.
@@ -44,7 +44,7 @@ class Tokens:
     build: Callable[[np.ndarray], Chain]
     covariance: np.ndarray
     length: int = 1
-    carry: Any = 0.0
+    ar_coefficient: Any = 0.0
     level: Any = 0.0
     first: Any = 0.0
 
@@ -52,15 +52,18 @@ class Tokens:
         root_of(self.covariance)
         covariance = as_numbers(self.covariance, "covariance")
         size = len(covariance)
-        carry = as_numbers(self.carry, "carry")
-        if carry.ndim == 0:
-            carry = np.full(size, float(carry)) if covariance.ndim == 1 else float(carry) * np.eye(size)
-        if carry.shape != covariance.shape:
+        ar_coefficient = as_numbers(self.ar_coefficient, "ar_coefficient")
+        if ar_coefficient.ndim == 0:
+            ar_coefficient = (
+                np.full(size, float(ar_coefficient)) if covariance.ndim == 1 else float(ar_coefficient) * np.eye(size)
+            )
+        if ar_coefficient.shape != covariance.shape:
             raise ValueError(
-                f"carry has shape {carry.shape}; expected a number or {covariance.shape}, as the covariance has"
+                f"ar_coefficient has shape {ar_coefficient.shape}; expected a number or {covariance.shape}, "
+                "as the covariance has"
             )
         object.__setattr__(self, "covariance", covariance)
-        object.__setattr__(self, "carry", carry)
+        object.__setattr__(self, "ar_coefficient", ar_coefficient)
         object.__setattr__(self, "level", as_vector(self.level, size, "level"))
         object.__setattr__(self, "first", as_vector(self.first, size, "first"))
         if not callable(self.build):
@@ -80,10 +83,17 @@ class Tokens:
     def dimension(self) -> int:
         return len(self.covariance)
 
+    def modified(self, change: Callable[[Chain], Chain]) -> Tokens:
+        """The same model with ``change`` made to every chain, as :func:`~simlab.continuous.models.diffusion.tempered`.
+
+        Raises ``ValueError`` as ``change`` does.
+        """
+        return replace(self, build=partial(_modified, self.build, change))
+
     def condition(self, previous: np.ndarray) -> np.ndarray:
         """``[B, d]``: the condition of the tokens that follow ``previous[B, d]``."""
-        layout = DIAGONAL if self.carry.ndim == 1 else DENSE
-        return self.level + layout.times(self.carry, previous)
+        layout = DIAGONAL if self.ar_coefficient.ndim == 1 else DENSE
+        return self.level + layout.times(self.ar_coefficient, previous)
 
     def before(self, tokens: np.ndarray, position: np.ndarray) -> np.ndarray:
         """``[B, d]``: what stands before ``position[B]`` in ``tokens[B, N, d]``."""
@@ -91,31 +101,39 @@ class Tokens:
         return np.where((position > 0)[:, None], tokens[rows, np.maximum(position - 1, 0)], self.first)
 
     def ahead(self, count: int) -> list[tuple[np.ndarray, np.ndarray, Chain]]:
-        """What is known of the next ``count`` tokens when none of them is.
+        """The laws of the next ``count`` tokens given the last known one alone.
 
-        For each: ``(carry, level, chain)``, so that the token j places on, given the last known one x, is made by
-        ``chain`` under the condition level + carry x: those in between are integrated out. That asks of ``build`` that
-        chains end in N(c, covariance), under every condition c and for every covariance. Where a ``carry`` that is not
-        0 makes it matter, and ``count`` is 2 or more, it is checked: mean maps to 0.02, constant parts to 0.02
-        standard deviations, covariances to 5 % of their largest entry. Of a learned range that follows the state the
-        mean is known and the variance bounded: it passes where the variance may be right, and its law is then right
-        in its mean alone.
+        For each: ``(ar_coefficient, level, chain)``. Given the last known token x, the token j places on is made by
+        ``chain`` under the condition level + ar_coefficient x: those in between are integrated out. That asks of
+        ``build`` that chains end in N(c, covariance), under every condition c and for every covariance. Where an
+        ``ar_coefficient`` that is not 0 makes it matter, and ``count`` is 2 or more, it is checked: mean maps to 0.02,
+        constant parts to 0.02 standard deviations, covariances to 5 % of their largest entry. Of a learned range that
+        follows the state the mean is known and the variance bounded: it passes where the variance may be right, and
+        its law is then right in its mean alone.
 
         Raises ``ValueError`` for a chain that ends elsewhere.
         """
-        dense = DIAGONAL.dense if self.carry.ndim == 1 else DENSE.dense
-        phi, one = dense(self.carry), dense(self.covariance)
-        carry, level, covariance = phi, self.level, one
+        dense = DIAGONAL.dense if self.ar_coefficient.ndim == 1 else DENSE.dense
+        phi, one = dense(self.ar_coefficient), dense(self.covariance)
+        ar_coefficient, level, covariance = phi, self.level, one
         found = []
         for _ in range(count):
             flat = self.covariance.ndim == 1
             given = np.diag(covariance).copy() if flat else (covariance + covariance.T) / 2
             chain = self.build(given)
-            if count > 1 and self.carry.any():
+            if count > 1 and self.ar_coefficient.any():
                 check_end(chain, given)
-            found.append((np.diag(carry).copy() if flat else carry, level, chain))
-            carry, level, covariance = phi @ carry, self.level + phi @ level, phi @ covariance @ phi.T + one
+            found.append((np.diag(ar_coefficient).copy() if flat else ar_coefficient, level, chain))
+            ar_coefficient, level, covariance = (
+                phi @ ar_coefficient,
+                self.level + phi @ level,
+                phi @ covariance @ phi.T + one,
+            )
         return found
+
+
+def _modified(build: Callable[[np.ndarray], Chain], change: Callable[[Chain], Chain], covariance: np.ndarray) -> Chain:
+    return change(build(covariance))
 
 
 class Pair(NamedTuple):
@@ -129,7 +147,7 @@ def check_pair(target: Tokens, draft: Tokens) -> None:
     """Raise ``ValueError`` unless the two are models of the same sequences, in as many steps."""
     for name, model in (("target", target), ("draft", draft)):
         if not isinstance(model, Tokens):
-            raise ValueError(f"the {name} is a {type(model).__name__}; expected Tokens, as make_pair gives")
+            raise ValueError(f"the {name} is a {type(model).__name__}; expected Tokens, as ddpm gives")
     for name in ("dimension", "length"):
         if getattr(target, name) != getattr(draft, name):
             found = getattr(draft, name)

@@ -89,7 +89,7 @@ class Rule(ABC):
     def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         """``[B]``: log rho of the candidate."""
 
-    def log_kept(self, seen: TrajectoryPair) -> np.ndarray:
+    def log_draft_ratio(self, seen: TrajectoryPair) -> np.ndarray:
         """``[B]``: log rho of the draft."""
         return self.log_ratio(seen, seen.draft.states)
 

@@ -39,7 +39,9 @@ class Path(Rule):
     def propose(self, seen: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         chain = seen.target.chain
         size = chain.dimension
-        return chain.walk(seen.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size))
+        return chain.trajectory(
+            seen.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size)
+        )
 
 
 def _log_density(model: Trajectory) -> np.ndarray:

@@ -42,7 +42,7 @@ class ReferenceCode(VarianceProduct):
     def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return -seen.log_sigma() + seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])
 
-    def log_kept(self, seen: TrajectoryPair) -> np.ndarray:
+    def log_draft_ratio(self, seen: TrajectoryPair) -> np.ndarray:
         x = seen.draft.states[0]
         distances = [self.sharpness * _half_distance(model, x) for model in seen]
         volumes = [model.chain.log_volume(1, model.states[1]) for model in seen]

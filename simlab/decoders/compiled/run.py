@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -40,6 +41,8 @@ KERNELS: dict[type, type[Kernel]] = {
 BATCH_BYTES = 1 << 23  # what the rows of a batch may take: more would leave the cache, fewer leave work to Python
 LARGEST_BATCH = 1024  # sequences
 
+Watch = Callable[[np.ndarray, Any, np.ndarray], None]
+
 
 class Simulation(NamedTuple):
     """Finished sequences and what they took."""
@@ -51,11 +54,19 @@ class Simulation(NamedTuple):
 
 
 def simulate(
-    decoder: Decoder, process: Process, rule: Rule, tape: Tape, draft: Process | None = None, threads: int = 1
+    decoder: Decoder,
+    process: Process,
+    rule: Rule,
+    tape: Tape,
+    draft: Process | None = None,
+    threads: int = 1,
+    watch: Watch | None = None,
 ) -> Simulation:
     """Decode one sequence a replicate of ``tape``: the tokens and steps of :func:`simlab.decoders.run`, compiled.
 
-    Sequences are decoded in batches, and batches over ``threads``; neither changes a token. Raises ``ValueError`` for
+    Sequences are decoded in batches, and batches over ``threads``; neither changes a token. After every step of a batch
+    ``watch(sequences, before, accepted)`` is called: which sequences took it, the state they were in before, and the
+    drafts each has accepted, those behind the end of the sequence included. Raises ``ValueError`` for
     a decoder or a rule that has no compiled form, a process whose rows are not NumPy floats, and as
     :func:`simlab.decoders.run` does.
     """
@@ -71,9 +82,9 @@ def simulate(
 
     batches = _batches(kernel, len(tape.replicates), threads)
     if threads == 1:
-        return _joined([_decoded(kernel, tape, batch) for batch in batches])
+        return _joined([_decoded(kernel, tape, batch, watch) for batch in batches])
     with ThreadPoolExecutor(threads) as pool:
-        return _joined(list(pool.map(lambda batch: _decoded(kernel, tape, batch), batches)))
+        return _joined(list(pool.map(lambda batch: _decoded(kernel, tape, batch, watch), batches)))
 
 
 def _batches(kernel: Kernel, count: int, threads: int) -> list[np.ndarray]:
@@ -84,7 +95,7 @@ def _batches(kernel: Kernel, count: int, threads: int) -> list[np.ndarray]:
     return np.array_split(np.arange(count), min(rounds * threads, count))
 
 
-def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray) -> Simulation:
+def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray, watch: Watch | None) -> Simulation:
     """The sequences ``batch`` of the tape; those that are over leave the batch."""
     tokens = np.empty((len(batch), kernel.end), np.int64)
     accepted: list[np.ndarray] = []
@@ -92,9 +103,11 @@ def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray) -> Simulation:
     rows = np.arange(len(batch))  # those that are not over
     state = kernel.start(Uniforms(tape, batch, 0), len(batch))
     while len(rows):
-        before = state.length.copy()
+        length, before = state.length.copy(), None if watch is None else _copied(state)
         kept = kernel.step(state, Uniforms(tape, batch[rows], len(committed) + 1))
-        added = state.length - before
+        if watch is not None:
+            watch(batch[rows], before, kept)
+        added = state.length - length
         committed.append(_spread(added, rows, len(batch)))
         accepted.append(_spread(np.minimum(kept, added), rows, len(batch)))
 
@@ -111,6 +124,11 @@ def _spread(values: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
     found = np.zeros(size, np.int64)
     found[rows] = values
     return found
+
+
+def _copied(state: Any) -> Any:
+    """A state that stays as it is: kernels change theirs in place."""
+    return type(state)(*(array.copy() for array in state))
 
 
 def _kept(state: Any, rows: np.ndarray) -> Any:

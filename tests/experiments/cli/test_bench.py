@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import json
 import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 
 from experiments.bench import BENCHMARKS, bench, continuous, machine, opponents, verifying
 from experiments.bench.benchmark import Contender, Finding, race, ratio
-from experiments.cli import bench as cli_bench
+from experiments.cli import bench as command
 from experiments.cli.main import main
 from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import Truncating
@@ -25,6 +24,7 @@ from simlab.decoders.compiled.speculative import verify_drafts
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.rules.compiled import compiled
+from tests.support.cli import simlab, usage_error
 
 pytestmark = pytest.mark.cli
 
@@ -33,14 +33,7 @@ pytestmark = pytest.mark.cli
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
     """A quick run of everything, as a user would start it."""
     folder = tmp_path_factory.mktemp("bench")
-    command = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
-    done = subprocess.run(
-        [*command, "bench", "--quick", "--json", "out/bench.json"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = simlab("bench", "--quick", "--json", "out/bench.json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads((folder / "out" / "bench.json").read_text(encoding="utf-8")), done
 
@@ -105,21 +98,18 @@ def test_ratios_follow_from_the_times(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--only", "speed"], "--only speed: there is no such benchmark; expected one of verification, decoders,"),
         (["--json", "."], "--json .: is a folder; expected a file"),
         (["--json", "/dev/null/bench.json"], "--json /dev/null: "),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_measured(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_wrong_usage_is_found_before_anything_is_measured(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_bench, "bench", lambda *_: pytest.fail("measured"))
-    with pytest.raises(SystemExit) as stop:
-        main(["bench", *arguments])
-    assert stop.value.code == 2
-    assert told in capsys.readouterr().err
+    monkeypatch.setattr("experiments.bench.bench", lambda *_: pytest.fail("measured"))
+    assert message in usage_error(["bench", *arguments], capsys)
 
 
 def test_only_chooses_and_a_full_disk_loses_nothing(
@@ -128,7 +118,7 @@ def test_only_chooses_and_a_full_disk_loses_nothing(
     def full(path: Path, value: Any) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(cli_bench, "write_json", full)
+    monkeypatch.setattr("experiments.results.write_json", full)
     assert main(["bench", "--quick", "--only", "cost", "--json", str(tmp_path / "bench.json")]) == 1
     printed = capsys.readouterr()
     assert "time : sequences" in printed.out
@@ -139,9 +129,9 @@ def test_only_chooses_and_a_full_disk_loses_nothing(
 def test_a_missed_mark_is_called_missed() -> None:
     row = Finding("decoders", "a", "b", "c", "times", "sequences", 9.9, at_least=10.0)
     assert row.met is False
-    assert cli_bench._verdict(row._asdict() | {"met": row.met}) == "at least 10.0 x: missed"
+    assert command._verdict(row._asdict() | {"met": row.met}) == "at least 10.0 x: missed"
     row = Finding("cost", "a", "time", "V", "exponent", "V", 1.04, at_most=1.1)
-    assert cli_bench._verdict(row._asdict() | {"met": row.met}) == "at most 1.10: met"
+    assert command._verdict(row._asdict() | {"met": row.met}) == "at most 1.10: met"
     assert row._replace(at_most=None).met is None
 
 
@@ -205,7 +195,7 @@ def test_a_race_tells_fast_from_slow() -> None:
 
 
 @pytest.mark.parametrize("name", opponents.NUMPY)
-@pytest.mark.parametrize("token", [verifying.REJECTED, verifying.KEPT, None])
+@pytest.mark.parametrize("token", [verifying.REJECTED, verifying.ACCEPTED, None])
 def test_opponents_do_what_the_kernel_does(name: str, token: int | None) -> None:
     """The same drafts kept, and the same tokens after them.
 
@@ -222,7 +212,7 @@ def test_opponents_do_what_the_kernel_does(name: str, token: int | None) -> None
     kept = verify_drafts(compiled(Speculative()), p, q, tokens, length, rows.coins, rows.noise, verifying.GAMMA + 1)
     assert counts.tolist() == kept.tolist()
     assert after.tolist() == tokens[np.arange(len(x)), counts].tolist()
-    wanted = {verifying.REJECTED: {0}, verifying.KEPT: {verifying.GAMMA}, None: set(counts.tolist())}[token]
+    wanted = {verifying.REJECTED: {0}, verifying.ACCEPTED: {verifying.GAMMA}, None: set(counts.tolist())}[token]
     assert set(counts.tolist()) == wanted
     assert token is not None or len(wanted) > 1
 

@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 
 from experiments.certification.certificate_format import most_off, shown
-from experiments.cli import main as cli
+from experiments.cli.main import main
 from tests.support.callables import MINE
+from tests.support.cli import COMMAND, simlab, usage_error
 
 pytestmark = pytest.mark.cli
-
-COMMAND = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
 
 FEW = ("--calls", "64", "--processes", "1")
 
@@ -60,8 +59,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     (folder / "reports").mkdir()
     (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
     arguments = ["certify", "mine:wrong_measured", "--calls", "512", "--out", "results", "--json", "copy.json"]
-    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
-    return folder, done
+    return folder, simlab(*arguments, cwd=folder)
 
 
 def test_a_bug_is_found_explained_and_returns_1(run: tuple[Path, Any]) -> None:
@@ -103,7 +101,7 @@ def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
     certificates = []
     for processes in ("1", "2"):
         options = ["--calls", "128", "--epsilon", "0.8", "--processes", processes, "--seed", "3"]
-        assert cli.main(["certify", "mine:good", *options]) == 0
+        assert main(["certify", "mine:good", *options]) == 0
         certificates.append(document(folder))
     assert certificates[0]["verdict"] == "lossless"
     assert certificates[0]["seed"] == 3
@@ -113,12 +111,12 @@ def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
 
 
 def test_too_few_calls_are_inconclusive_and_return_3(folder: Path, undrawn: None) -> None:
-    assert cli.main(["certify", "mine.py:engine", *FEW]) == 3
+    assert main(["certify", "mine.py:engine", *FEW]) == 3
     assert document(folder)["verdict"] == "inconclusive"
 
 
 def test_a_method_in_a_file_is_enumerated_and_reproduced(folder: Path, undrawn: None) -> None:
-    assert cli.main(["certify", "./mine.py:engine.verify", *FEW]) == 1
+    assert main(["certify", "./mine.py:engine.verify", *FEW]) == 1
     failure = document(folder)["failure"]
     assert failure["tv_exact"] > 0.02
     script = folder / "out" / "certify" / "reproduce.py"
@@ -132,7 +130,7 @@ def test_nothing_of_an_earlier_certificate_is_left(folder: Path, undrawn: None) 
     out.mkdir(parents=True)
     for name in ("certificate.html", "reproduce.py"):
         (out / name).write_text("old")
-    assert cli.main(["certify", "mine:good", *FEW]) == 3
+    assert main(["certify", "mine:good", *FEW]) == 3
     assert {path.name for path in out.iterdir()} == {"certificate.json"}
 
 
@@ -161,7 +159,7 @@ def test_nothing_of_an_earlier_certificate_is_left(folder: Path, undrawn: None) 
 def test_misbehaviour_is_told_and_returns_1(
     name: str, kind: str, told: str, folder: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["certify", f"mine:{name}", *FEW, "--limit", "1"]) == 1
+    assert main(["certify", f"mine:{name}", *FEW, "--limit", "1"]) == 1
     found = document(folder)
     assert found["verdict"] == "breaks"
     assert found["failure"]["kind"] == kind
@@ -174,7 +172,7 @@ def test_misbehaviour_is_told_and_returns_1(
 
 
 def test_what_only_rare_coins_show_is_told_with_the_coins(folder: Path, undrawn: None) -> None:
-    assert cli.main(["certify", "mine:rounding", *FEW]) == 1
+    assert main(["certify", "mine:rounding", *FEW]) == 1
     failure = document(folder)["failure"]
     assert failure["kind"] == "raises"
     assert "AssertionError" in failure["told"]
@@ -198,7 +196,7 @@ def test_what_only_rare_coins_show_is_told_with_the_coins(folder: Path, undrawn:
 def test_peculiarities_are_noted(
     name: str, notes: list[str], folder: Path, undrawn: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["certify", f"mine:{name}", *FEW]) == 3
+    assert main(["certify", f"mine:{name}", *FEW]) == 3
     assert document(folder)["notes"] == notes
     printed = capfd.readouterr()
     assert all(f"note: {note}" in printed.out for note in notes)
@@ -217,11 +215,10 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
     )
     while not (folder / "out" / "certify").exists():  # made just before the first call
         time.sleep(0.05)
-    time.sleep(0.5)
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=30)
+    out, err = running.communicate(timeout=300)
     assert running.returncode == 130
-    assert (out, err) == ("", "interrupted: nothing was written\n")
+    assert (out, err) == ("", "simlab: interrupted; nothing was written\n")
     assert list((folder / "out" / "certify").iterdir()) == []
 
 
@@ -245,13 +242,13 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
         (["mine:good", "--contract", "verily"], "contract is 'verily'; expected one of verify, "),
         (["mine:good", "--budget", "0"], "--budget is 0.0; expected a"),
         (["mine:good", "--budget", "nan"], "--budget is nan; expected a"),
-        (["mine:good", "--budget", "soon"], "invalid float value: 'soon'"),
+        (["mine:good", "--budget", "soon"], "--budget soon: expected a number"),
         (["mine:good", "--epsilon", "1"], "--epsilon is 1.0; expected a number between 0 and 1"),
         (["mine:good", "--confidence", "-3"], "--confidence is -3.0; expected a number between 0 and 1"),
         (["mine:good", "--calls", "0"], "--calls is 0; expected a whole number >= 1"),
         (["mine:good", "--processes", "-1"], "--processes is -1; expected a whole number >= 0"),
         (["mine:good", "--limit", "0"], "--limit is 0.0; expected a"),
-        (["mine:good", "--seed", "x"], "'x' is no seed"),
+        (["mine:good", "--seed", "x"], "--seed x: expected a whole number"),
         (["mine:good", "--out", "mine.py"], "expected a folder"),
         (["mine:good", "--json", "."], "is a folder; expected a file"),
     ],
@@ -259,27 +256,20 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
 def test_wrong_usage_is_explained_and_returns_2(
     arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as left:
-        cli.main(["certify", *arguments])
-    assert left.value.code == 2
-    told = capsys.readouterr()
-    assert message in told.err
-    assert told.out == ""
+    assert message in usage_error(["certify", *arguments], capsys)
     assert not (folder / "out" / "certify" / "certificate.json").exists()
 
 
 def test_an_adapter_is_for_its_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        cli.main(["certify", "transformers", "--contract", "verify_candidates"])
-    assert left.value.code == 2
-    assert "the adapter transformers is for the contract verify; --contract" in capsys.readouterr().err
+    printed = usage_error(["certify", "transformers", "--contract", "verify_candidates"], capsys)
+    assert "the adapter transformers is for the contract verify; --contract" in printed
 
 
 def test_contracts_and_adapters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     from simlab.certify import CONTRACTS
     from simlab.certify.adapters import ADAPTERS
 
-    assert cli.main(["certify", "--list"]) == 0
+    assert main(["certify", "--list"]) == 0
     listed = capsys.readouterr().out
     assert all(contract.signature in listed for contract in CONTRACTS.values())
     assert all(name in listed for name in ADAPTERS)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import main as cli
+from experiments.cli.main import main
 from simlab.certify import CONTRACTS, assert_lossless
 from simlab.certify.certificate import VERDICTS
 from simlab.mutants import batches, candidates
 from simlab.mutants import drafters as drafting
 from simlab.mutants import generation as decoding
-from simlab.mutants import random_numbers as generators
+from simlab.mutants import generator_verifiers as generators
 from simlab.mutants import verifiers as verifying
 
 pytestmark = pytest.mark.cli
@@ -52,7 +52,7 @@ def test_the_guide_shows_these_files() -> None:
 def test_the_bug_is_found_with_the_output_that_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = re.search(r"```text\n(.*?)```", GUIDE, re.S)
     assert shown
-    assert cli.main(["certify", "verifier.py:verify"]) == 1
+    assert main(["certify", "verifier.py:verify"]) == 1
     assert lines(capsys.readouterr().out) == lines(shown[1])
     assert (folder / "out" / "certify" / "reproduce.py").exists()
 

@@ -1,7 +1,4 @@
-"""The command line as a user meets it: what it prints, writes and returns.
-
-Each command runs in a process of its own, in an empty folder, as it would for a user.
-"""
+"""``simlab verify`` and ``simlab claims``: what they print, write and return; what loading the command line costs."""
 
 from __future__ import annotations
 
@@ -14,7 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.cli.main import app, main
+from experiments.cli.report import repeated
 from simlab.rules import make_rule
+from tests.support.cli import simlab, usage_error
 from theory.acceptance import alpha
 from theory.claims import CLAIMS, VERDICTS
 from theory.exact import acceptance, step_law
@@ -22,17 +22,6 @@ from theory.exact import acceptance, step_law
 pytestmark = pytest.mark.cli
 
 QUICK = ["gsd.speed", "gsd.printed-slice", "gsd.unbiased", "leviathan.residual-cost"]
-
-
-def simlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-P",
-        "-c",
-        "import sys; from experiments.cli.main import main; sys.exit(main())",
-        *arguments,
-    ]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +79,7 @@ def test_json_writes_the_same_document(verified: tuple[Path, Any]) -> None:
 
 def test_the_same_seed_gives_the_same_bytes(verified: tuple[Path, Any], tmp_path: Path) -> None:
     chosen = [part for id in QUICK for part in ("--claim", id)]
-    simlab("verify", *chosen, "--out", str(tmp_path), "--seed", "3", cwd=tmp_path)
+    assert main(["verify", *chosen, "--out", str(tmp_path), "--seed", "3"]) == 0
     assert (tmp_path / "verdicts.json").read_bytes() == (verified[0] / "results" / "verdicts.json").read_bytes()
 
 
@@ -119,57 +108,113 @@ def test_the_report_stands_alone(verified: tuple[Path, Any], document: dict[str,
     assert "<script" not in page
 
 
-def test_against_says_what_changed(verified: tuple[Path, Any], tmp_path: Path) -> None:
+def test_against_prints_what_changed(
+    verified: tuple[Path, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     old = json.loads((verified[0] / "copy.json").read_text(encoding="utf-8"))
     old["claims"] = [e | ({"verdict": "holds"} if e["id"] == "gsd.speed" else {}) for e in old["claims"]]
     (tmp_path / "old.json").write_text(json.dumps(old), encoding="utf-8")
-    done = simlab("verify", "--claim", "gsd.speed", "--out", "o", "--against", "old.json", cwd=tmp_path)
-    assert "gsd.speed: holds -> refuted" in done.stdout
-    assert "gsd.printed-slice: was refuted, not part of this run" in done.stdout
+    files = "--out", str(tmp_path / "o"), "--against", str(tmp_path / "old.json")
+    assert main(["verify", "--claim", "gsd.speed", *files]) == 0
+    printed = capsys.readouterr().out
+    assert "gsd.speed: holds -> refuted" in printed
+    assert "gsd.printed-slice: was refuted, not part of this run" in printed
 
 
-def test_claims_lists_all_of_them(tmp_path: Path) -> None:
-    done = simlab("claims", cwd=tmp_path)
-    assert done.returncode == 0
-    listed = {line.split()[0] for line in done.stdout.splitlines() if line.split()}
+def test_claims_lists_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims"]) == 0
+    listed = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.split()}
     assert set(CLAIMS) <= listed
 
 
 @pytest.mark.parametrize("id", ["gsd.theorem-1.partition", "sjd.initialisation", "gsd.dynamic"])
-def test_claims_explains_one(id: str, tmp_path: Path) -> None:
-    done = simlab("claims", id, cwd=tmp_path)
-    assert done.returncode == 0
-    told = " ".join(done.stdout.split())
+def test_claims_explains_one(id: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims", id]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
     claim = CLAIMS[id]
     for text in (claim.statement, *claim.assumptions, *claim.parts, claim.proof):
-        assert " ".join(text.split()) in told
+        assert " ".join(text.split()) in printed
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["verify", "--claim", "gsd.teorem-1"], "gsd.theorem-1"),
-        (["verify", "--paper", "nature"], "invalid choice: 'nature'"),
-        (["verify", "--seed", "-1"], "whole number from 0"),
-        (["verify", "--seed", "pi"], "whole number from 0"),
+        (["verify", "--paper", "nature"], "--paper nature: expected one of leviathan, "),
+        (["verify", "--seed", "-1"], "--seed -1: expected a whole number >= 0"),
+        (["verify", "--seed", "4294967296"], "--seed 4294967296: expected a whole number <= 4294967295"),
+        (["verify", "--seed", "pi"], "--seed pi: expected a whole number"),
         (["verify", "--against", "missing.json"], "missing.json"),
         (["verify", "--against", "broken.json"], "expected a verdicts.json"),
         (["verify", "--out", "broken.json"], "expected a folder"),
+        (["verify", "--papers", "gsd"], "No such option: --papers"),
+        (["verify", "gsd"], "unexpected extra argument"),
         (["claims", "nothing"], "unknown claim 'nothing'"),
-        (["veryfy"], "invalid choice"),
-        ([], "required"),
+        (["train", "nothing"], "'nothing' is not one of 'tokenizer', 'classifier'"),
+        (["judge"], "Missing argument 'MODULE:NAME'"),
+        (["report", "--out", ".", "--runs", ".", "missing"], "--runs missing: there is no such folder"),
+        (["report", "missing"], "unexpected extra argument"),
+        (["veryfy"], "No such command 'veryfy'. Did you mean 'verify'"),
+        ([], "Missing command"),
     ],
 )
-def test_wrong_usage_is_explained_and_returns_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_wrong_usage_is_explained_and_returns_2(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (tmp_path / "broken.json").write_text("[]")
-    done = simlab(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    assert message in usage_error(arguments, capsys)
     assert {path.name for path in tmp_path.iterdir()} == {"broken.json"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["--runs", "a", "b", "--out", "c"], ["--runs", "a", "--runs", "b", "--out", "c"]),
+        (["--runs=a", "b"], ["--runs=a", "--runs", "b"]),
+        (["--out", "c", "--runs", "a", "--runs", "b"], ["--out", "c", "--runs", "a", "--runs", "b"]),
+    ],
+)
+def test_an_option_takes_several_values(given: list[str], expected: list[str]) -> None:
+    assert repeated("--runs", given) == expected
 
 
 def test_reports_explains_what_is_missing(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-P", "-m", "reports", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 2
     assert "verdicts.json is missing" in done.stderr
+
+
+# Loading -----------------------------------------------------------------------------------------------------------
+
+HEAVY = ("numpy", "scipy", "numba", "pandas", "sklearn", "matplotlib", "torch", "ot", "pyarrow", "rich")
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"]])
+def test_help_loads_no_numerical_library(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from experiments.cli.main import main
+status = main({arguments})
+sys.exit(status or ", ".join(name for name in {HEAVY} if name in sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: simlab" if "--help" in arguments else "simlab ")
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "simlab: device needs torch: make models, or pip install 'simlab[torch]'" in usage_error(["device"], capsys)
+
+
+def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [command.name for command in app.registered_commands]
+    assert len(set(names)) == len(names) == 14
+    for name in names:
+        assert main([str(name), "--help"]) == 0
+        assert f"Usage: simlab {name}" in capsys.readouterr().out

@@ -19,7 +19,7 @@ from experiments.judging import judge
 from experiments.judging.load_object import bring
 from experiments.judging.measures import codebook
 from reports.pages.judge import build
-from simlab.mutants import decoders as controls
+from simlab import mutants
 from simlab.rules import RULES, make_rule
 from theory.acceptance import alpha
 from theory.exact import acceptance, step_law
@@ -203,9 +203,9 @@ def test_the_page_stands_alone_and_is_drawn_from_the_files(run: tuple[Path, Any]
 # Verdicts ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", controls.RULES)
+@pytest.mark.parametrize("name", mutants.RULES)
 def test_every_wrong_variant_is_caught(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = controls.RULES[name]
+    rule = mutants.RULES[name]
     monkeypatch.setattr("simlab.mutants.decoders.judged", rule, raising=False)
     document = judged(folder, "simlab.mutants.decoders:judged")
     assert document["verdict"] == "lossy"

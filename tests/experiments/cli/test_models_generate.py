@@ -14,12 +14,13 @@ from PIL import Image
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from experiments.cli import main as cli
+from experiments.cli.main import main
 from experiments.models.methods import METHODS, Method, make_method, nodes, read_settings
 from experiments.models.session import Models, draw
 from simlab.decoders import DECODERS
 from simlab.models.process.sampling import Sampling
 from simlab.rules import RULES
+from tests.support.cli import usage_error
 from tests.support.fashion import CODES, SIDE, write_models
 
 pytestmark = pytest.mark.cli
@@ -41,9 +42,13 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def generate(models: Path, out: Path, *arguments: str) -> int:
+def command(models: Path, out: Path, *arguments: str) -> list[str]:
     files = "--out", str(out / "grid.png"), "--tokens", str(out / "tokens.npz")
-    return cli.main(["generate", "--models", str(models), *files, *arguments])
+    return ["generate", "--models", str(models), *files, *arguments]
+
+
+def generate(models: Path, out: Path, *arguments: str) -> int:
+    return main(command(models, out, *arguments))
 
 
 def tokens(out: Path) -> dict[str, Any]:
@@ -57,9 +62,9 @@ def test_every_method_draws_a_grid(
 ) -> None:
     more = ["--set", "k=2"] if method.endswith("amplify") else []
     assert generate(models, tmp_path, "--method", method, "--count", "5", "--guidance", "1.5", *more) == 0
-    told = capsys.readouterr()
-    assert "step compression" in told.out
-    assert not told.err
+    printed = capsys.readouterr()
+    assert "step compression" in printed.out
+    assert not printed.err
     image = np.asarray(Image.open(tmp_path / "grid.png"))
     assert image.dtype == np.uint8
     assert image.shape == (2 * (3 * SIDE + 6) + 6, 3 * (3 * SIDE + 6) + 6)
@@ -108,7 +113,7 @@ def test_settings_take_the_place_of_what_a_method_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--label", "hat"], "unknown label 'hat'; expected one of t-shirt, trouser"),
         (["--method", "sd"], "unknown method 'sd'; expected one of ar, jacobi"),
@@ -130,18 +135,15 @@ def test_settings_take_the_place_of_what_a_method_has() -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_said(
-    arguments: list[str], told: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_wrong_argument_is_a_usage_error(
+    arguments: list[str], message: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        generate(models, tmp_path, *arguments)
-    assert stopped.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in usage_error(command(models, tmp_path, *arguments), capsys)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda folder: (folder / "target.safetensors").unlink(), "target.safetensors: there is no such file"),
         (
@@ -151,26 +153,25 @@ def test_what_cannot_be_done_is_said(
         (lambda folder: write_models(folder / "target.safetensors" / "x"), "expected a safetensors file"),
     ],
 )
-def test_a_wrong_checkpoint_is_named(spoil: Any, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_checkpoint_is_named(
+    spoil: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_models(tmp_path / "models")
-    if "safetensors file" in told:
+    if "safetensors file" in message:
         (tmp_path / "models" / "target.safetensors").unlink()
     spoil(tmp_path / "models")
-    with pytest.raises(SystemExit) as stopped:
-        generate(tmp_path / "models", tmp_path / "out")
-    assert stopped.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in usage_error(command(tmp_path / "models", tmp_path / "out"), capsys)
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda weights: weights.pop("norm.weight"), "target.safetensors: is missing norm.weight"),
         (lambda weights: weights.update(other=torch.zeros(2)), "target.safetensors: has unexpected other"),
         (lambda weights: weights.update({"norm.weight": torch.zeros(2)}), "norm.weight has the shape (2,)"),
     ],
 )
-def test_wrong_keys_are_named(spoil: Any, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_keys_are_named(spoil: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_models(tmp_path / "models")
     path = tmp_path / "models" / "target.safetensors"
     with safe_open(path, "pt") as file:
@@ -178,10 +179,7 @@ def test_wrong_keys_are_named(spoil: Any, told: str, tmp_path: Path, capsys: pyt
     weights = load_file(path)
     spoil(weights)
     save_file(weights, path, described)
-    with pytest.raises(SystemExit) as stopped:
-        generate(tmp_path / "models", tmp_path / "out")
-    assert stopped.value.code == 2
-    assert told in capsys.readouterr().err
+    assert message in usage_error(command(tmp_path / "models", tmp_path / "out"), capsys)
 
 
 def test_an_interruption_writes_nothing(
@@ -196,16 +194,15 @@ def test_an_interruption_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
-def test_too_little_memory_is_said(
+def test_too_little_memory_is_a_usage_error(
     models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
     monkeypatch.setattr("experiments.models.session.processes", full)
-    with pytest.raises(SystemExit):
-        generate(models, tmp_path)
-    assert "--batch 32: CUDA out of memory. Tried to allocate 2 GiB; lower --batch" in capsys.readouterr().err
+    printed = usage_error(command(models, tmp_path), capsys)
+    assert "--batch 32: CUDA out of memory. Tried to allocate 2 GiB; lower --batch" in printed
 
 
 def made(name: str) -> Method:

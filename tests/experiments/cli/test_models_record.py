@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.cli import main as cli
+from experiments.cli.main import main
 from experiments.models.recording import PLACES, Recording
+from tests.support.cli import usage_error
 from tests.support.fashion import CODES, write_models
 
 pytestmark = pytest.mark.cli
@@ -29,7 +30,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rows(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rows") / "rows.npz"
-    assert cli.main(record(models, path)) == 0
+    assert main(record(models, path)) == 0
     return path
 
 
@@ -55,17 +56,17 @@ def test_a_recording_says_what_it_is(rows: Path) -> None:
 
 def test_the_same_command_records_the_same(models: Path, rows: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.npz"
-    assert cli.main(record(models, again)) == 0
+    assert main(record(models, again)) == 0
     one, other = Recording(rows), Recording(again)
     assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in PLACES)
 
 
 def test_a_replay_is_printed_and_written(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     only = [word for name in ("optimal-lossy", "grouped", "typical") for word in ("--rule", name)]
-    assert cli.main(["replay", str(rows), "--out", str(tmp_path), "--rows", "12", *only]) == 0
-    shown = capsys.readouterr().out
-    assert "sjd-pac, " in shown
-    assert "-0.0000" not in shown
+    assert main(["replay", str(rows), "--out", str(tmp_path), "--rows", "12", *only]) == 0
+    printed = capsys.readouterr().out
+    assert "sjd-pac, " in printed
+    assert "-0.0000" not in printed
     document = json.loads((tmp_path / "replay.json").read_text())
     assert (document["rows"], document["wasserstein"]) == (12, "exact")
     assert [line["rule"] for line in document["rules"]] == ["speculative", *["optimal-lossy"] * 3, "typical", "grouped"]
@@ -78,22 +79,15 @@ def test_a_replay_is_printed_and_written(rows: Path, tmp_path: Path, capsys: pyt
 
 
 def test_a_replay_needs_no_torch() -> None:
-    code = "import sys, experiments.cli.replay; sys.exit('torch' in sys.modules)"
+    code = "import sys, experiments.models.recording, experiments.models.replay; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # Errors -----------------------------------------------------------------------------------------------------------
 
 
-def stopped(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    with pytest.raises(SystemExit) as raised:
-        cli.main(arguments)
-    assert raised.value.code == 2
-    return capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--method", "ar"], "Autoregressive verifies no drafts; expected a method that does, such as sjd"),
         (["--method", "nothing"], "unknown method 'nothing'"),
@@ -105,15 +99,15 @@ def stopped(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["--models", "/nowhere"], "/nowhere"),
     ],
 )
-def test_what_cannot_be_recorded_is_said(
-    more: list[str], told: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_wrong_argument_is_a_usage_error(
+    more: list[str], message: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert told in stopped(record(models, tmp_path / "rows.npz", *more), capsys)
+    assert message in usage_error(record(models, tmp_path / "rows.npz", *more), capsys)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_recording_has_the_name_of_one(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "expected a name that ends in .npz" in stopped(record(models, tmp_path / "rows.parquet"), capsys)
+    assert "expected a name that ends in .npz" in usage_error(record(models, tmp_path / "rows.parquet"), capsys)
 
 
 def broken(rows: Path) -> Iterator[tuple[str, bytes, str]]:
@@ -124,17 +118,17 @@ def broken(rows: Path) -> Iterator[tuple[str, bytes, str]]:
     yield "flipped", whole[:400] + bytes(200) + whole[600:], "expected a file that simlab record wrote"
 
 
-def test_what_is_no_recording_is_said(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "there is no such file" in stopped(["replay", str(tmp_path / "none"), "--out", str(tmp_path)], capsys)
-    for name, content, told in broken(rows):
+def test_what_is_no_recording_is_refused(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no such file" in usage_error(["replay", str(tmp_path / "none"), "--out", str(tmp_path)], capsys)
+    for name, content, message in broken(rows):
         path = tmp_path / f"{name}.npz"
         path.write_bytes(content)
-        assert told in stopped(["replay", str(path), "--out", str(tmp_path)], capsys)
+        assert message in usage_error(["replay", str(path), "--out", str(tmp_path)], capsys)
     assert not (tmp_path / "replay.json").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "told"),
+    ("name", "change", "message"),
     [
         ("token", lambda values: values * 0 + CODES, "a token is outside the vocabulary"),
         ("image", lambda values: values[:-1], "not every draft is described"),
@@ -146,24 +140,26 @@ def test_what_is_no_recording_is_said(rows: Path, tmp_path: Path, capsys: pytest
         ("manifest", lambda values: np.array([{}], dtype=object), "expected a file that simlab record wrote"),
     ],
 )
-def test_a_recording_that_contradicts_itself_is_told(
-    name: str, change: object, told: str, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_recording_that_contradicts_itself_is_refused(
+    name: str, change: object, message: str, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with np.load(rows) as file:
         arrays = {key: file[key] for key in file.files}
     arrays[name] = change(arrays[name])  # type: ignore[operator]
     path = tmp_path / "rows.npz"
     np.savez_compressed(path, **arrays)
-    assert told in stopped(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys)
+    assert message in usage_error(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys)
 
 
-def test_rules_that_cannot_be_replayed_are_told(rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "unknown rule 'none'" in stopped(["replay", str(rows), "--out", str(tmp_path), "--rule", "none"], capsys)
-    assert "rows is 0; expected" in stopped(["replay", str(rows), "--out", str(tmp_path), "--rows", "0"], capsys)
+def test_a_rule_that_cannot_be_replayed_is_refused(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "unknown rule 'none'" in usage_error(["replay", str(rows), "--out", str(tmp_path), "--rule", "none"], capsys)
+    assert "rows is 0; expected" in usage_error(["replay", str(rows), "--out", str(tmp_path), "--rows", "0"], capsys)
     with np.load(rows) as file:
         arrays = {key: file[key] for key in file.files if key != "codebook"}
     path = tmp_path / "rows.npz"
     np.savez_compressed(path, **arrays)
-    assert "needs a codebook" in stopped(["replay", str(path), "--out", str(tmp_path), "--rule", "lantern"], capsys)
-    assert cli.main(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"]) == 0
+    assert "needs a codebook" in usage_error(["replay", str(path), "--out", str(tmp_path), "--rule", "lantern"], capsys)
+    assert main(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"]) == 0
     assert json.loads((tmp_path / "replay.json").read_text())["rules"][1]["wasserstein"] is None

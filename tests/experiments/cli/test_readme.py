@@ -69,7 +69,7 @@ def test_the_continuous_tokens(tour: dict[str, Any]) -> None:
     assert tour["decoded"].tokens.shape == (64, 16, 4)
     assert (tour["decoded"].outcome[:, :2] == 0).all()
     biased = tour["distances"](
-        tour["target"], tour["draft"], tour["NOWHERE"], tour["continuous"].make_rule("variance-product")
+        tour["target"], tour["draft"], tour["UNCONDITIONAL"], tour["continuous"].make_rule("variance-product")
     )
     assert round(biased[1].tv, 3) == 0.049
     assert tour["apart"].tv < 1e-8

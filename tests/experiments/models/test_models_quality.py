@@ -23,10 +23,10 @@ from experiments.models.locality import locality
 from experiments.models.methods import Method, make_method
 from experiments.models.quality import FALSE_ALARMS, Sample, cells, checks, frechet, in_cells, in_clusters, measures
 from experiments.models.session import Models, draw, processes
+from simlab import mutants
 from simlab.decoders import run
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
-from simlab.mutants import decoders as controls
 from simlab.randomness import Purpose, Tape
 from simlab.statistics import ProportionTest, TwoSampleG
 from tests.support.fashion import SIDE, write_models
@@ -85,12 +85,12 @@ def test_a_lossless_method_is_not_told_apart(name: str, models: Models, referenc
     ],
 )
 def test_a_broken_rule_is(name: str, bug: str, models: Models, reference: Sample) -> None:
-    broken = replace(made(models, name), rule=controls.RULES[bug])
+    broken = replace(made(models, name), rule=mutants.RULES[bug])
     assert not checks(sample(models, broken), reference, LEVEL, 0)["ranks"]["passes"]
 
 
 def test_a_broken_loop_is(models: Models, reference: Sample) -> None:
-    broken = replace(made(models, "sjd"), decoder=controls.TailStale(window=8))
+    broken = replace(made(models, "sjd"), decoder=mutants.TailStale(window=8))
     assert not checks(sample(models, broken), reference, LEVEL, 0)["ranks"]["passes"]
 
 

@@ -1,6 +1,6 @@
-"""Sweeps: what a spec means, what is refused, and that the table depends on the spec and on nothing else.
+"""Sweeps: the table depends on the spec and on nothing else, whatever happens on the way.
 
-The runs here are in this process; what a person sees, real kills and clusters are in ``tests/cli/test_run.py``.
+The runs here are in this process; real kills and clusters are in ``tests/experiments/cli/test_run.py``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.property
 
 
 class Notes(Listener):
-    """Keeps what it is told."""
+    """Collects the notes."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -44,7 +44,7 @@ class Notes(Listener):
 
 def ran(text: str, out: Path, pool: Any = None, listener: Listener | None = None) -> pd.DataFrame:
     spec = parse_spec(text, "spec")
-    return run_sweep(spec, cells(spec), out, pool or local(1), listener or Listener()).table
+    return run_sweep(spec, cells(spec), out, pool or local(1), listener or Notes()).table
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_a_column_has_one_type(line: str, dtype: str, values: list[Any]) -> None
 
 def test_the_summary_is_mean_and_pooled_ratio(tmp_path: Path) -> None:
     spec = parse_spec(GOOD.replace("length = 6", "length = 6\ngrid.seed = [0, 1]"), "spec")
-    made = run_sweep(spec, cells(spec), tmp_path, local(1), Listener()).table
+    made = run_sweep(spec, cells(spec), tmp_path, local(1), Notes()).table
     rows = summary(spec, made)
     assert len(rows) == 2 * 3 * 2
     for row in rows.to_dict("records"):
@@ -119,7 +119,7 @@ def test_the_summary_is_mean_and_pooled_ratio(tmp_path: Path) -> None:
 def test_the_summary_takes_the_images_of_a_process_together(tmp_path: Path) -> None:
     """Between images, because the sequences of one image are alike."""
     spec = parse_spec(GOOD.replace(CODEBOOK, LOCAL + '\ngrid.image = "0..3"'), "spec")
-    made = run_sweep(spec, cells(spec), tmp_path, local(1), Listener()).table
+    made = run_sweep(spec, cells(spec), tmp_path, local(1), Notes()).table
     row = summary(spec, made).to_dict("records")[0]
     assert (row["process"], row["decoder"], row["rule"]) == ("local", "sjd window=2", "lantern delta=0.0")
     own = made[(made["decoder.window"] == 2) & (made["rule.delta"] == 0)]

@@ -9,20 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab import mutants
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.batches import as_rows, both_ends, cases, simplest
-from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.shrink import tv
+from simlab.mutants.base import LOSSLESS
 from simlab.mutants.batches import MUTANTS, OF_BATCHES, each, lossless, padded
-from simlab.mutants.verifiers import excess, verifier
+from simlab.mutants.verifiers import verifier
+from simlab.randomness.coins import SampledCoins
 from tests.support.certify import REACHABLE, Stuck, exact_law, found_in, told_apart
 
 pytestmark = pytest.mark.exact
 
 SMALL = [case for case in cases() if case.small]
 BREAKS = "bonus token written twice"  # a token too many: no law, but broken output
-WRONG = verifier(residual=lambda p, q, x: p)
+WRONG = verifier(mutants.ResidualIsTarget())
 
 
 def ours(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
@@ -118,7 +120,7 @@ def test_padding_taken_for_a_token_breaks():
             kept = 0
             while kept < len(row) and rng.random() * q[b, kept, row[kept]] <= p[b, kept, row[kept]]:
                 kept += 1
-            end = p[b, kept] if kept == len(row) else excess(p[b, kept], q[b, kept], row[kept])
+            end = p[b, kept] if kept == len(row) else LOSSLESS.residual(p[b, kept], q[b, kept], row[kept])
             rows.append([*row[:kept], SampledCoins(rng).draw(end)])
         return rows
 

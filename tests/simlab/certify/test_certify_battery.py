@@ -14,11 +14,12 @@ import pytest
 from simlab.arrays import Array
 from simlab.certify.contracts import batches, drafting, verifying
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants.random_numbers import CORRECT
-from simlab.mutants.verifiers import excess, lossless, ratio
+from simlab.mutants.base import LOSSLESS
+from simlab.mutants.generator_verifiers import CORRECT
+from simlab.mutants.verifiers import lossless
+from simlab.randomness.coins import SampledCoins
 
 pytestmark = pytest.mark.statistical
 
@@ -45,8 +46,8 @@ def with_uniforms(uniforms: Callable[[Generator, int], Array]) -> Function:
     def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
         given = uniforms(rng, len(p) + 1)
         for i, x in enumerate(drafts.tolist()):
-            if given[i] >= ratio(p[i], q[i], x):
-                return [*drafts[:i].tolist(), inverted(excess(p[i], q[i], x), given[i + 1])]
+            if given[i] >= LOSSLESS.accept(p[i], q[i], x):
+                return [*drafts[:i].tolist(), inverted(LOSSLESS.residual(p[i], q[i], x), given[i + 1])]
         return [*drafts.tolist(), inverted(p[-1], given[len(drafts)])]
 
     return verify
@@ -109,10 +110,10 @@ def shared_from(place: int) -> Function:
             kept = 0
             while kept < gamma:
                 coin = shared[kept] if kept >= place else rng.random()
-                if coin >= ratio(p[b, kept], q[b, kept], int(drafts[b, kept])):
+                if coin >= LOSSLESS.accept(p[b, kept], q[b, kept], int(drafts[b, kept])):
                     break
                 kept += 1
-            rest = p[b, kept] if kept == gamma else excess(p[b, kept], q[b, kept], int(drafts[b, kept]))
+            rest = p[b, kept] if kept == gamma else LOSSLESS.residual(p[b, kept], q[b, kept], int(drafts[b, kept]))
             rows.append([*drafts[b, :kept].tolist(), inverted(rest, rng.random())])
         return rows
 

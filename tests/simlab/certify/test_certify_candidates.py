@@ -11,10 +11,10 @@ import pytest
 
 from simlab.certify import certify
 from simlab.certify.contracts.candidates import both_ends, cases, simplest
-from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.evidence import calls_needed
 from simlab.certify.engine.shrink import tv
 from simlab.mutants.candidates import MUTANTS, lossless, verifier
+from simlab.randomness.coins import SampledCoins
 from simlab.rules import Speculative
 from tests.support.certify import LEVEL, REACHABLE, Stuck, exact_law, found_in, told_apart
 from theory.candidates import candidates_law

@@ -18,12 +18,12 @@ from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.decoding import DecodeCase, Model, both_ends, cases, simplest
 from simlab.certify.contracts.registry import contract_named
-from simlab.certify.engine.coins import outcomes
 from simlab.certify.engine.evidence import FALSE_ALARMS, calls_needed
 from simlab.certify.engine.exact import AtTheEdge, check_edges, exactly
 from simlab.certify.engine.shrink import tv
-from simlab.mutants.generation import CORRECT, MUTANTS, NOISY_SUSPECTS, NOISY_TRAPS
-from simlab.mutants.loops import Asked, playing
+from simlab.mutants.generation import CORRECT, GUMBEL_CORRECT, GUMBEL_MUTANTS, MUTANTS
+from simlab.mutants.loops import Request, as_callable
+from simlab.randomness.coins import outcomes
 from simlab.statistics import Sequential
 
 pytestmark = pytest.mark.exact
@@ -189,14 +189,14 @@ def test_the_bug_without_a_law_emits_no_sequences() -> None:
 
 
 def test_numbers_of_bugs() -> None:
-    numbers = {bug.mutant for bug in MUTANTS.values()} | {bug.mutant for bug in NOISY_SUSPECTS.values()}
+    numbers = {bug.mutant for bug in MUTANTS.values()} | {bug.mutant for bug in GUMBEL_MUTANTS.values()}
     assert numbers == set(map(str, [1, 2, *range(4, 10), 11, 12, 13, 15, 16, 17, *range(20, 36)]))
 
 
 @pytest.mark.parametrize("name", ["drafts, ratio and residual", "uniform initial token scored with a uniform q"])
 def test_merging_states_does_not_change_a_law(name: str) -> None:
     model = named("an end among three tokens of two").model
-    asked = Asked(model, 3, model.eos)
+    asked = Request(model, 3, model.eos)
     whole = outcomes(partial(CORRECT[name].run, asked))
     assert CORRECT[name].law(asked) == pytest.approx(whole)
 
@@ -207,7 +207,7 @@ def test_merging_states_does_not_change_a_law(name: str) -> None:
 @pytest.mark.parametrize("name", ["drafts, ratio and residual", "two distinct candidates"])
 def test_a_correct_decoder_is_enumerated(name: str) -> None:
     case = named("two tokens of two")
-    found = exactly(0, case, playing(CORRECT[name]), np.random.default_rng(0))
+    found = exactly(0, case, as_callable(CORRECT[name]), np.random.default_rng(0))
     assert found is not None
     assert not found.deviates
     assert tv(found.law, case.events[0].law) < 1e-9
@@ -216,7 +216,7 @@ def test_a_correct_decoder_is_enumerated(name: str) -> None:
 @pytest.mark.parametrize("name", ["residual drawn from p", "rejected token kept in the cache"])
 def test_a_wrong_decoder_is_enumerated(name: str) -> None:
     case = named("two tokens of two")
-    found = exactly(0, case, playing(MUTANTS[name].run), np.random.default_rng(0))
+    found = exactly(0, case, as_callable(MUTANTS[name].run), np.random.default_rng(0))
     assert found is not None
     assert found.deviates
     assert tv(found.law, case.suspects[name]) < 1e-9
@@ -282,4 +282,4 @@ def test_large_cases_have_no_script() -> None:
 
 
 def test_noisy_decoders_are_named() -> None:
-    assert not (NOISY_SUSPECTS.keys() | NOISY_TRAPS.keys()) & (MUTANTS.keys() | CORRECT.keys())
+    assert not (GUMBEL_MUTANTS.keys() | GUMBEL_CORRECT.keys()) & (MUTANTS.keys() | CORRECT.keys())

@@ -20,8 +20,8 @@ from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding, call
 from simlab.certify.engine.tasks import Sample
 from simlab.decoders import Decoder, make_decoder, run
 from simlab.mutants.decoders import TailRelabelled
-from simlab.mutants.generation import CORRECT, MUTANTS, NOISY_SUSPECTS, NOISY_TRAPS
-from simlab.mutants.loops import playing
+from simlab.mutants.generation import CORRECT, GUMBEL_CORRECT, GUMBEL_MUTANTS, MUTANTS
+from simlab.mutants.loops import as_callable
 from simlab.processes import Process, TableProcess
 from simlab.randomness import Tape
 from simlab.rules import make_rule
@@ -62,9 +62,9 @@ def of_simlab(decoder: Decoder[Any], drafts: bool = False) -> Function:
     return decode
 
 
-@pytest.mark.parametrize("name", [*CORRECT, *NOISY_TRAPS])
+@pytest.mark.parametrize("name", [*CORRECT, *GUMBEL_CORRECT])
 def test_correct_decoders_pass(name: str) -> None:
-    function = playing(CORRECT[name]) if name in CORRECT else NOISY_TRAPS[name]
+    function = as_callable(CORRECT[name]) if name in CORRECT else GUMBEL_CORRECT[name]
     assert found(function, 150) is None
 
 
@@ -91,15 +91,15 @@ def test_most_bugs_are_easy() -> None:
 def test_bugs_are_found(name: str) -> None:
     """As soon as planned."""
     case, calls = EASY[name]
-    assert found(playing(MUTANTS[name].run), calls, [case]) is not None
+    assert found(as_callable(MUTANTS[name].run), calls, [case]) is not None
 
 
-@pytest.mark.parametrize("name", NOISY_SUSPECTS)
+@pytest.mark.parametrize("name", GUMBEL_MUTANTS)
 def test_shared_gumbel_noise_is_found(name: str) -> None:
     """Its TV is 0.0267 in one token of six; without a bet on it, 41000 calls see 0.0253 with power 0.999."""
     one = next(case for case in cases() if case.name == "one token")
     assert Sequential(one.events[0].law).detectable(41_000, FALSE_ALARMS / TESTS) < 0.0253
-    assert found(NOISY_SUSPECTS[name].run, 41_000, [one]) is not None
+    assert found(GUMBEL_MUTANTS[name].run, 41_000, [one]) is not None
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_control_is_found() -> None:
 
 
 def test_a_wrong_decoder_gets_a_certificate_that_says_so() -> None:
-    certificate = certify(playing(MUTANTS["rejected token kept in the cache"].run), "decode", budget=4, processes=1)
+    certificate = certify(as_callable(MUTANTS["rejected token kept in the cache"].run), "decode", budget=4, processes=1)
     assert certificate.verdict == "lossy"
     assert certificate.failure is not None
     assert "rejected token kept in the cache" in certificate.failure.known
@@ -135,7 +135,7 @@ def test_a_wrong_decoder_gets_a_certificate_that_says_so() -> None:
 @pytest.mark.parametrize(
     ("decode", "told"),
     [
-        (playing(MUTANTS["end of the sequence inside a block missed"].run), "tokens behind eos"),
+        (as_callable(MUTANTS["end of the sequence inside a block missed"].run), "tokens behind eos"),
         (lambda model, length, rng, eos=None: [0] * (length - 1), "expected"),
         (lambda model, length, rng, eos=None: [int(model((7,)).argmax())] * length, "token 7; expected 0 to"),
     ],

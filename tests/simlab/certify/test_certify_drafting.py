@@ -11,7 +11,6 @@ import pytest
 
 from simlab.certify import certify
 from simlab.certify.contracts.drafting import both_ends, cases, simplest
-from simlab.certify.engine.coins import SampledCoins
 from simlab.certify.engine.shrink import tv
 from simlab.mutants.drafters import (
     MUTANTS,
@@ -21,6 +20,7 @@ from simlab.mutants.drafters import (
     of_rounded_cdf,
     of_rounded_masses,
 )
+from simlab.randomness.coins import SampledCoins
 from tests.support.certify import REACHABLE, Stuck, exact_law, found_in, told_apart
 
 pytestmark = pytest.mark.exact

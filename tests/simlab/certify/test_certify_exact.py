@@ -15,7 +15,6 @@ from simlab.certify.contracts.base import Broken, Function, Successive, as_emitt
 from simlab.certify.contracts.battery import large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, joint, windows
 from simlab.certify.contracts.registry import CONTRACTS
-from simlab.certify.engine.coins import Coins, EnumeratedCoins, SampledCoins, outcomes
 from simlab.certify.engine.evidence import Evidence, calls_needed, divergence, recognised
 from simlab.certify.engine.exact import AtTheEdge, check_edges, exactly
 from simlab.certify.engine.scripted import (
@@ -28,9 +27,11 @@ from simlab.certify.engine.scripted import (
     mispredicted,
     possible_edges,
 )
+from simlab.mutants.base import LOSSLESS
 from simlab.mutants.catalogue import Implementation, bugs, correct
-from simlab.mutants.random_numbers import BUGS, CORRECT, Buffered, plain
-from simlab.mutants.verifiers import MUTANTS, excess, lossless
+from simlab.mutants.generator_verifiers import BUGS, CORRECT, Buffered, plain
+from simlab.mutants.verifiers import MUTANTS, lossless
+from simlab.randomness.coins import Coins, SampledCoins, outcomes
 
 pytestmark = pytest.mark.exact
 
@@ -103,27 +104,25 @@ def test_two_calls_in_turn_are_counted_together() -> None:
 # Coins ---------------------------------------------------------------------------------------------------------
 
 
-def test_followed_coins_give_the_law_by_hand() -> None:
+def test_enumerated_coins_give_the_law_by_hand() -> None:
     p, q = np.array([0.4, 0.3, 0.3]), np.array([1.0, 0.0, 0.0])
 
     def independent(coins: Coins) -> int:
-        return 0 if coins.coin(p[0] / q[0]) else coins.draw(excess(p, q, 0))
+        return 0 if coins.coin(p[0] / q[0]) else coins.draw(LOSSLESS.residual(p, q, 0))
 
     def reused(coins: Coins) -> int:
         uniform = coins.uniform()
-        return 0 if coins.below(uniform, 0.4) else coins.invert(uniform, excess(p, q, 0))
+        return 0 if coins.below(uniform, 0.4) else coins.invert(uniform, LOSSLESS.residual(p, q, 0))
 
     assert outcomes(independent) == pytest.approx({0: 0.4, 1: 0.3, 2: 0.3})
     assert outcomes(reused) == pytest.approx({0: 0.4, 1: 0.1, 2: 0.5})  # 0.4 to 0.5 gives 1, the rest 2
 
 
-def test_thrown_and_followed_coins_agree() -> None:
+def test_sampled_and_enumerated_coins_agree() -> None:
     """A uniform goes to the piece in which it lies."""
     rng = np.random.default_rng(0)
     for weights in (np.array([0.2, 0.0, 0.8]), np.array([0.0, 1.0, 3.0]), np.array([1.0, 0.0])):
-        coins = EnumeratedCoins(())
-        coins.invert(coins.uniform(), weights)
-        possible = {coins.answers[0], *(answers[0] for answers in coins.untried)}
+        possible = set(outcomes(lambda coins, weights=weights: coins.draw(weights)))  # type: ignore[misc]
         assert possible == set(np.flatnonzero(weights).tolist())
         assert {SampledCoins(rng).invert(u, weights) for u in (0.0, HIGHEST, *rng.random(50))} == possible
 

@@ -21,7 +21,7 @@ from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
 from simlab.certify.engine.shrink import smallest_wrong
 from simlab.mutants.catalogue import Implementation, bugs, correct
-from simlab.mutants.random_numbers import BUGS, CORRECT, plain
+from simlab.mutants.generator_verifiers import BUGS, CORRECT, plain
 from simlab.mutants.verifiers import MUTANTS
 
 pytestmark = pytest.mark.statistical
@@ -83,7 +83,7 @@ def test_the_program_reproduces_what_was_found(tmp_path: Any, capsys: Any) -> No
     failure = quick(wrong("residual drawn from p"), calls=500).failure
     assert failure is not None
     assert failure.script is not None
-    assert "from simlab.mutants.random_numbers import" in failure.script
+    assert "from simlab.mutants.generator_verifiers import" in failure.script
     source = failure.script.replace(failure.script.splitlines()[1], "")
     exec(source, {"verify": wrong("residual drawn from p")})
     lines = capsys.readouterr().out.splitlines()

@@ -8,12 +8,20 @@ from functools import partial
 import numpy as np
 import pytest
 
-from simlab.continuous import Chain, InPlace, Tokens, affine, make_pair
+from simlab.continuous import Chain, InPlace, Pair, Tokens, affine_chain, ddpm
 from simlab.continuous.compiled import simulate
-from simlab.continuous.decoders.base import walked
+from simlab.continuous.decoders.base import sample_trajectory
 from simlab.continuous.models import marginal_check as ends
 from simlab.continuous.models.chains import LearnedRange
-from simlab.continuous.models.diffusion import ddim, ddpm, guided, learned_range, noiseless_end, schedule, tempered
+from simlab.continuous.models.diffusion import (
+    ddim_chain,
+    ddpm_chain,
+    guided,
+    learned_range,
+    noiseless_end,
+    schedule,
+    tempered,
+)
 from simlab.continuous.models.gaussians import Normal, root_of
 from simlab.continuous.rules import LastStep
 from simlab.randomness import Purpose, Tape
@@ -28,7 +36,7 @@ SPREAD = np.array([[1.0, 0.6, 0.1], [0.6, 0.8, -0.2], [0.1, -0.2, 0.5]])
 @pytest.mark.parametrize("name", ["linear", "cosine"])
 @pytest.mark.parametrize("covariance", [np.array([0.3, 1.0, 2.5]), SPREAD], ids=["diagonal", "dense"])
 def test_exact_posteriors_end_in_the_data(steps: int, name: str, covariance: np.ndarray) -> None:
-    chain = ddpm(covariance, schedule(name, 1000, steps), exact_start=True)
+    chain = ddpm_chain(covariance, schedule(name, 1000, steps), exact_start=True)
     condition = np.array([[0.5, -2.0, 1.0], [0.0, 0.0, 3.0]])
     law = chain.marginal(condition)
     np.testing.assert_allclose(law.mean, condition, atol=1e-10)
@@ -56,22 +64,24 @@ def test_what_spacing_does_to_the_last_step() -> None:
         for spacing, sd in zip(("trailing", "linspace"), wanted, strict=True):
             abar = schedule(name, 1000, 100, spacing)
             assert np.sqrt(1 - abar[0]) == pytest.approx(sd, abs=5e-5)
-            chain = make_pair("ddpm", schedule=name, spacing=spacing, kernels="upper").target.chain
+            chain = ddpm_chain(np.ones(16), abar, "upper")
             assert chain.factor[0, 0] == pytest.approx(np.sqrt(1 - abar[0]))
 
 
 def test_kernels_that_are_not_posteriors_end_elsewhere() -> None:
     for kind in ("posterior", "upper"):
-        law = ddpm(np.array([0.3]), schedule("cosine", 1000, 20), kind, exact_start=True).marginal(np.zeros((1, 1)))
+        law = ddpm_chain(np.array([0.3]), schedule("cosine", 1000, 20), kind, exact_start=True).marginal(
+            np.zeros((1, 1))
+        )
         assert abs(law.covariance[0, 0] - 0.3) > 1e-3
 
 
 def test_a_dense_chain_of_diagonal_matrices_is_the_diagonal_one() -> None:
     abar = schedule("cosine", 1000, 12)
-    flat, dense = ddpm(np.array([0.3, 1.0]), abar), ddpm(np.diag([0.3, 1.0]), abar)
+    flat, dense = ddpm_chain(np.array([0.3, 1.0]), abar), ddpm_chain(np.diag([0.3, 1.0]), abar)
     tape, position = Tape(1, 50), np.zeros(50, np.int64)
     condition = np.tile([1.0, -1.0], (50, 1))
-    one, other = (walked(chain, condition, tape, position, Purpose.DRAFT).states for chain in (flat, dense))
+    one, other = (sample_trajectory(chain, condition, tape, position, Purpose.DRAFT).states for chain in (flat, dense))
     np.testing.assert_allclose(one, other, atol=1e-12)
     to = one[2] + 0.1
     for t in (1, 5, 12):
@@ -82,7 +92,7 @@ def test_a_dense_chain_of_diagonal_matrices_is_the_diagonal_one() -> None:
 def test_densities_are_those_of_scipy() -> None:
     from scipy.stats import multivariate_normal
 
-    chain = ddpm(SPREAD, schedule("linear", 1000, 4))
+    chain = ddpm_chain(SPREAD, schedule("linear", 1000, 4))
     x, c = np.array([[0.3, -0.5, 1.0]]), np.array([[1.0, 0.0, -1.0]])
     for t in (1, 3):
         root = chain.root(t, x)
@@ -93,22 +103,22 @@ def test_densities_are_those_of_scipy() -> None:
 
 def test_ddim_is_noiseless_at_zero_and_always_at_the_end() -> None:
     abar = schedule("linear", 1000, 10)
-    assert not ddim(np.ones(1), abar, 0.0).factor.any()
-    half, full = ddim(np.ones(1), abar, 0.5), ddim(np.ones(1), abar, 1.0)
+    assert not ddim_chain(np.ones(1), abar, 0.0).factor.any()
+    half, full = ddim_chain(np.ones(1), abar, 0.5), ddim_chain(np.ones(1), abar, 1.0)
     assert half.factor[0, 0] == full.factor[0, 0] == 0
     np.testing.assert_allclose(half.factor[1:] * 2, full.factor[1:])
-    assert ddim(np.ones(1), abar, 1.0, end=0.2).factor[0, 0] == 0.2
+    assert ddim_chain(np.ones(1), abar, 1.0, end=0.2).factor[0, 0] == 0.2
     # for data of variance 1 a prediction of x_0 is unbiased, and the mean of a step that of the posterior
-    np.testing.assert_allclose(full.slope[1:], ddpm(np.ones(1), abar).slope[1:], rtol=1e-9)
+    np.testing.assert_allclose(full.slope[1:], ddpm_chain(np.ones(1), abar).slope[1:], rtol=1e-9)
 
 
 def test_a_learned_range_lies_between_its_bounds() -> None:
     abar = schedule("cosine", 1000, 8)
-    plain = ddpm(np.ones(2), abar)
-    low, high = (ddpm(np.ones(2), abar, kind).factor for kind in ("posterior", "upper"))
+    plain = ddpm_chain(np.ones(2), abar)
+    low, high = (ddpm_chain(np.ones(2), abar, kind).factor for kind in ("posterior", "upper"))
     x = np.array([[-3.0, 0.0], [2.0, 9.0]])
-    for tilt in (-2.0, 0.0, 2.0):
-        chain = learned_range(plain, abar, gate=0.7, tilt=tilt)
+    for bias in (-2.0, 0.0, 2.0):
+        chain = learned_range(plain, abar, slope=0.7, bias=bias)
         for t in (1, 4, 8):
             root = chain.root(t, x)
             assert (root >= low[t - 1] * (1 - 1e-12)).all()
@@ -116,12 +126,12 @@ def test_a_learned_range_lies_between_its_bounds() -> None:
     middle = learned_range(plain, abar).root(5, x)
     np.testing.assert_allclose(middle, np.tile(np.sqrt(low[4] * high[4]), (2, 1)), rtol=1e-12)
     with pytest.raises(ValueError, match="learned range"):
-        learned_range(plain, abar, gate=0.5).marginal(x)
+        learned_range(plain, abar, slope=0.5).marginal(x)
 
 
 def test_temperature_and_guidance_scale_what_they_say() -> None:
     abar = schedule("linear", 1000, 6)
-    chain = ddpm(np.array([0.5, 2.0]), abar)
+    chain = ddpm_chain(np.array([0.5, 2.0]), abar)
     np.testing.assert_allclose(tempered(chain, 0.7).factor, 0.7 * chain.factor)
     x, c = np.array([[0.4, -1.0]]), np.array([[2.0, 1.0]])
     free = np.array([[-1.0, 0.5]])
@@ -133,12 +143,12 @@ def test_temperature_and_guidance_scale_what_they_say() -> None:
 
 
 def test_the_noiseless_end_is_the_mean() -> None:
-    chain = noiseless_end(affine(3, 0.5, 0.4))
+    chain = noiseless_end(affine_chain(3, 0.5, 0.4))
     tape, position = Tape(0, 5), np.zeros(5, np.int64)
-    states = walked(chain, np.zeros((5, 1)), tape, position, Purpose.DRAFT).states
+    states = sample_trajectory(chain, np.zeros((5, 1)), tape, position, Purpose.DRAFT).states
     np.testing.assert_array_equal(states[0], 0.5 * states[1])
     assert chain.marginal(np.zeros((1, 1))).covariance[0, 0] == pytest.approx(
-        affine(3, 0.5, [0.0, 0.4, 0.4]).marginal(np.zeros((1, 1))).covariance[0, 0]
+        affine_chain(3, 0.5, [0.0, 0.4, 0.4]).marginal(np.zeros((1, 1))).covariance[0, 0]
     )
 
 
@@ -149,10 +159,12 @@ NOISE = schedule("cosine", 1000, 20)
 
 def ends_in(covariance: np.ndarray, by: dict) -> Chain:
     """A chain that ends in N(c, ``covariance``), but for what is changed."""
-    chain = ddpm(covariance, NOISE, exact_start=True)
+    chain = ddpm_chain(covariance, NOISE, exact_start=True)
     end = chain.marginal(np.zeros((1, len(covariance)))).covariance
     if "mean" in by:
-        chain = replace(chain, drive=chain.drive + by["mean"] * np.eye(20)[0].reshape(20, *[1] * covariance.ndim))
+        chain = replace(
+            chain, condition_gain=chain.condition_gain + by["mean"] * np.eye(20)[0].reshape(20, *[1] * covariance.ndim)
+        )
     if "constant" in by:
         chain = replace(chain, offset=by["constant"] * np.sqrt(np.diag(end)) * np.eye(20)[0][:, None])
     if "variance" in by:
@@ -185,26 +197,28 @@ def ends_in(covariance: np.ndarray, by: dict) -> Chain:
 def test_tokens_are_integrated_out_where_chains_end_in_the_data(
     data: np.ndarray, by: dict, message: str | None
 ) -> None:
-    carry = np.array([0.5, 0.0]) if data.ndim == 1 else TURN
-    tokens = Tokens(lambda covariance: ends_in(covariance, by), data, 5, carry)
+    ar_coefficient = np.array([0.5, 0.0]) if data.ndim == 1 else TURN
+    tokens = Tokens(lambda covariance: ends_in(covariance, by), data, 5, ar_coefficient)
     if message is None:
         assert len(tokens.ahead(3)) == 3
     else:
         with pytest.raises(ValueError, match=message):
             tokens.ahead(3)
     assert len(tokens.ahead(1)) == 1, "the next token is the chain's own"
-    assert len(replace(tokens, carry=0.0).ahead(3)) == 3, "tokens that do not follow each other are the chain's own"
+    assert len(replace(tokens, ar_coefficient=0.0).ahead(3)) == 3, (
+        "tokens that do not follow each other are the chain's own"
+    )
 
 
 def test_every_chain_ahead_is_asked_where_it_ends() -> None:
     """One that does not look at the covariance it is built for ends right for the first token alone."""
-    chain = ddpm(np.array([0.3]), NOISE)
+    chain = ddpm_chain(np.array([0.3]), NOISE)
     with pytest.raises(ValueError, match=r"the chain ends in variance 0.3 where covariance says 0.375; expected"):
         Tokens(lambda covariance: chain, np.array([0.3]), 5, 0.5).ahead(2)
 
 
 def test_decoders_ask_no_further_than_their_sequences_are() -> None:
-    wrong = Tokens(lambda data: ddpm(data, NOISE[-2:], "upper"), np.array([0.3]), 1, 0.5)
+    wrong = Tokens(lambda data: ddpm_chain(data, NOISE[-2:], "upper"), np.array([0.3]), 1, 0.5)
     tape = Tape(0, 3)
     for run in (InPlace(3).run, partial(simulate, InPlace(3))):
         assert np.isfinite(run(wrong, wrong, LastStep(), tape).tokens).all()
@@ -213,20 +227,23 @@ def test_decoders_ask_no_further_than_their_sequences_are() -> None:
             run(longer, longer, LastStep(), tape)
 
 
-@pytest.mark.parametrize("gate", [0.0, 0.5])
-def test_a_learned_range_is_refused_where_its_variance_is_wrong_for_sure(gate: float) -> None:
-    def tokens(size: float, scale: float, steps: int, tilt: float) -> Tokens:
+@pytest.mark.parametrize("slope", [0.0, 0.5])
+def test_a_learned_range_is_refused_where_its_variance_is_wrong_for_sure(slope: float) -> None:
+    def tokens(size: float, scale: float, steps: int, bias: float) -> Tokens:
         abar = schedule("cosine", 1000, steps)
         return Tokens(
-            lambda data: tempered(learned_range(ddpm(data, abar), abar, gate, tilt), scale), np.array([size]), 5, 0.5
+            lambda data: tempered(learned_range(ddpm_chain(data, abar), abar, slope, bias), scale),
+            np.array([size]),
+            5,
+            0.5,
         )
 
     assert len(tokens(0.7, 1.0, 100, 0.0).ahead(3)) == 3
     for wrong in (tokens(3.0, 1.0, 2, 0.0), tokens(0.7, 1.5, 100, 0.0)):
         with pytest.raises(ValueError, match="the chain ends in variance"):
             wrong.ahead(3)
-    unsure = tokens(0.7, 1.0, 4, -9.0)  # right for another gate alone
-    if gate:
+    unsure = tokens(0.7, 1.0, 4, -9.0)  # right for another slope alone
+    if slope:
         assert len(unsure.ahead(3)) == 3
     else:
         with pytest.raises(ValueError, match="the chain ends in variance"):
@@ -234,17 +251,17 @@ def test_a_learned_range_is_refused_where_its_variance_is_wrong_for_sure(gate: f
 
 
 def test_bounds_of_a_learned_range_hold_what_it_ends_in() -> None:
-    """One step, x_0 = x_1 / 2 + L(x_1) e: the variance is 1/4 + E L^2, by quadrature; without a gate it is known."""
+    """One step, x_0 = x_1 / 2 + L(x_1) e: the variance is 1/4 + E L^2, by quadrature; without a slope it is known."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    for gate in (0.0, 1.5):
-        learned = LearnedRange(np.full((1, 1), 0.7), np.full((1, 1), gate), np.full((1, 1), -0.3))
-        chain = replace(affine(1, 0.5, 0.4), learned=learned)
+    for slope in (0.0, 1.5):
+        learned = LearnedRange(np.full((1, 1), 0.7), np.full((1, 1), slope), np.full((1, 1), -0.3))
+        chain = replace(affine_chain(1, 0.5, 0.4), learned=learned)
         squares = chain.root(1, nodes[:, None])[:, 0] ** 2
         variance = 0.25 + float(weights @ squares / weights.sum())
         low, high = (bound.marginal(np.zeros((1, 1))).covariance[0, 0] for bound in ends.bounds(chain))
         assert low - 1e-12 <= variance <= high + 1e-12
-        assert (high - low < 1e-12) == (gate == 0)
-        if gate:
+        assert (high - low < 1e-12) == (slope == 0)
+        if slope:
             assert low == pytest.approx(0.25 + 0.16)
             assert high == pytest.approx(0.25 + 0.16 * np.exp(1.4))
 
@@ -253,13 +270,13 @@ def test_bounds_of_a_learned_range_hold_what_it_ends_in() -> None:
 def test_the_joint_law_is_that_of_walks(aligned: bool) -> None:
     """200 000 walks; six deviations of a mean and of a covariance of normals."""
     abar = schedule("cosine", 1000, 5)
-    target, draft = ddpm(SPREAD[:2, :2], abar), ddpm(np.eye(2), abar, "upper")
+    target, draft = ddpm_chain(SPREAD[:2, :2], abar), ddpm_chain(np.eye(2), abar, "upper")
     given = np.array([1.0, 0.0]), np.array([0.5, -0.5])
     count = 200_000
     tape, position = Tape(7, count), np.zeros(count, np.int64)
     noise = Purpose.DRAFT if aligned else Purpose.TARGET
     states = [
-        walked(chain, np.tile(c, (count, 1)), tape, position, purpose).states
+        sample_trajectory(chain, np.tile(c, (count, 1)), tape, position, purpose).states
         for chain, c, purpose in ((target, given[0], noise), (draft, given[1], Purpose.DRAFT))
     ]
     for t, law in enumerate(joint_states(target, draft, given, aligned)):
@@ -273,7 +290,8 @@ def test_the_joint_law_is_that_of_walks(aligned: bool) -> None:
 
 
 def test_the_marginals_of_the_joint_law_are_the_marginals() -> None:
-    pair = make_pair("ddpm", dimension=3, steps=9, correlation=0.4, draft_variance=1.3, shift=0.2)
+    model = partial(ddpm, 3, schedule("cosine", steps=9), correlation=0.4)
+    pair = Pair(model(), model(variance=1.3, level=0.2))
     target, draft = pair.target.chain, pair.draft.chain
     given = np.zeros(3), pair.draft.level
     law = joint_states(target, draft, given, True)[0]
@@ -294,7 +312,7 @@ def test_the_marginals_of_the_joint_law_are_the_marginals() -> None:
     ],
 )
 def test_bad_chains_are_named(change: dict, message: str) -> None:
-    chain = affine(2, dimension=2)
+    chain = affine_chain(2, dimension=2)
     with pytest.raises(ValueError, match=message):
         replace(chain, **change)
 
@@ -316,13 +334,11 @@ def test_bad_covariances_are_named() -> None:
     [
         (lambda: schedule("sigmoid"), "schedule is 'sigmoid'; expected one of linear, cosine"),
         (lambda: schedule("linear", 10, 11), "steps is 11; expected at most the 10"),
-        (lambda: ddpm(np.ones(1), schedule("linear", 10), "learned"), "variance is 'learned'"),
-        (lambda: ddim(np.ones(1), schedule("linear", 10), 1.5), "eta is 1.5; expected a number from 0 to 1"),
-        (lambda: affine(0), "steps is 0; expected a whole number >= 1"),
-        (lambda: affine(3, sd=-1.0), "sd holds -1.0; expected numbers >= 0"),
-        (lambda: affine(3, slope=[1, 2]), r"slope has shape \(2,\); expected a number, \[3\]"),
-        (lambda: make_pair("ddpm", speed=1), "has no parameter 'speed'"),
-        (lambda: make_pair("vae"), "unknown pair of continuous processes 'vae'"),
+        (lambda: ddpm_chain(np.ones(1), schedule("linear", 10), "learned"), "kernels is 'learned'"),
+        (lambda: ddim_chain(np.ones(1), schedule("linear", 10), 1.5), "eta is 1.5; expected a number from 0 to 1"),
+        (lambda: affine_chain(0), "steps is 0; expected a whole number >= 1"),
+        (lambda: affine_chain(3, sd=-1.0), "sd holds -1.0; expected numbers >= 0"),
+        (lambda: affine_chain(3, slope=[1, 2]), r"slope has shape \(2,\); expected a number, \[3\]"),
     ],
 )
 def test_bad_values_are_named(call: object, message: str) -> None:
@@ -332,7 +348,7 @@ def test_bad_values_are_named(call: object, message: str) -> None:
 
 def test_log_volumes_survive_what_products_do_not() -> None:
     """A product of deviations of 1e-3, 100 steps and 64 dimensions: e^-44209, 0 as a float."""
-    chain = affine(100, 0.9, 1e-3, dimension=64)
+    chain = affine_chain(100, 0.9, 1e-3, dimension=64)
     x = np.zeros((1, 64))
     total = sum(float(chain.log_volume(t, x)[0]) for t in range(1, 101))
     assert total == pytest.approx(6400 * np.log(1e-3))

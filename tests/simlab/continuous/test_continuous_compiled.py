@@ -21,7 +21,7 @@ from simlab.continuous.compiled import rules as compiled_rules
 from simlab.continuous.compiled import run, simulate
 from simlab.continuous.decoders import Decoded, InPlace, Outcome, Truncating
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddim, ddpm, learned_range, noiseless_end, schedule
+from simlab.continuous.models.diffusion import ddim_chain, ddpm_chain, learned_range, noiseless_end, schedule
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import RULES, LastStep, Path, Rule, TwoPath, VarianceProduct, make_rule
 from simlab.continuous.rules import base as rule_base
@@ -35,19 +35,19 @@ SHORT = np.array([0.95, 0.8, 0.6, 0.4])  # so little noise that x_T still knows 
 CLOSE = 1e-9
 
 
-def chain(kind: str, gate: float) -> Callable[[np.ndarray], Chain]:
+def chain(kind: str, slope: float) -> Callable[[np.ndarray], Chain]:
     """What builds the chains of a kind."""
     return {
-        "exact": lambda data: ddpm(data, NOISE),
-        "upper": lambda data: shifted(ddpm(data, SHORT, "upper", exact_start=True), gate),
-        "one step": lambda data: ddpm(data, NOISE[-1:], "upper"),
-        "learned": lambda data: learned_range(ddpm(data, NOISE, "posterior"), NOISE, gate, 0.2),
-        "noiseless end": lambda data: noiseless_end(ddpm(data, NOISE, "upper")),
-        "ddim": lambda data: ddim(data, NOISE, 0.6),
-        "ddim, no noise": lambda data: ddim(data, NOISE, 0.0),
-        "dense": lambda data: centred(shifted(ddpm(data, SHORT, exact_start=True), gate)),
-        "dense ddim": lambda data: ddim(data, NOISE, 0.8),
-        "dense line": lambda data: ddpm(data, NOISE),
+        "exact": lambda data: ddpm_chain(data, NOISE),
+        "upper": lambda data: shifted(ddpm_chain(data, SHORT, "upper", exact_start=True), slope),
+        "one step": lambda data: ddpm_chain(data, NOISE[-1:], "upper"),
+        "learned": lambda data: learned_range(ddpm_chain(data, NOISE, "posterior"), NOISE, slope, 0.2),
+        "noiseless end": lambda data: noiseless_end(ddpm_chain(data, NOISE, "upper")),
+        "ddim": lambda data: ddim_chain(data, NOISE, 0.6),
+        "ddim, no noise": lambda data: ddim_chain(data, NOISE, 0.0),
+        "dense": lambda data: centred(shifted(ddpm_chain(data, SHORT, exact_start=True), slope)),
+        "dense ddim": lambda data: ddim_chain(data, NOISE, 0.8),
+        "dense line": lambda data: ddpm_chain(data, NOISE),
     }[kind]
 
 
@@ -75,11 +75,15 @@ def pair(kind: str) -> tuple[Tokens, Tokens]:
     size = SIZES.get(kind, 3)
     mixing = np.random.Generator(np.random.Philox(1)).standard_normal((2, size, size))
     made = []
-    for k, (scale, carry, level, first, gate) in enumerate(((1.0, 0.6, 0.1, 0.3, 0.7), (0.8, 0.5, 0.0, 0.5, -0.2))):
+    for k, (scale, ar_coefficient, level, first, slope) in enumerate(
+        ((1.0, 0.6, 0.1, 0.3, 0.7), (0.8, 0.5, 0.0, 0.5, -0.2))
+    ):
         covariance = np.linspace(0.6, 1.4, size) * scale
         if kind in SIZES:
             covariance = mixing[k] @ mixing[k].T / size + 0.3 * np.eye(size)
-        made.append(Tokens(chain(kind, gate), covariance, 5, np.array(carry), np.array(level), np.array(first)))
+        made.append(
+            Tokens(chain(kind, slope), covariance, 5, np.array(ar_coefficient), np.array(level), np.array(first))
+        )
     return made[0], made[1]
 
 
@@ -90,7 +94,7 @@ def models(kind: str, decoder: Truncating | InPlace) -> tuple[Tokens, Tokens]:
     """The pair; where tokens of the target cannot be integrated out, they do not follow each other in place."""
     target, draft = pair(kind)
     apart = isinstance(decoder, InPlace) and kind not in ENDS
-    return replace(target, carry=0.0) if apart else target, draft
+    return replace(target, ar_coefficient=0.0) if apart else target, draft
 
 
 DECODERS: list[Truncating | InPlace] = [Truncating(2, 1, 30), Truncating(1, 0, 30), InPlace(3, 1, 30)]
@@ -148,24 +152,24 @@ def test_every_rule_meets_every_kind_that_it_can() -> None:
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_every_fate_is_met(decoder: Truncating | InPlace) -> None:
+def test_every_outcome_is_met(decoder: Truncating | InPlace) -> None:
     """Also that proposals run out: a sequence is then cut, or goes on from nothing."""
     rule = TwoPath(aligned=False)
     found = simulate(decoder, *pair("exact"), rule, Tape(SEED, 400))
-    met = set(np.unique(found.fate))
+    met = set(np.unique(found.outcome))
     assert met == set(Outcome) - ({Outcome.TARGET} if isinstance(decoder, InPlace) and not decoder.prefill else set())
     assert found.trials.max() == 30
     assert np.isnan(found.tokens).any()
     assert same(found, decoder.run(*pair("exact"), rule, Tape(SEED, 400)))
 
-    missing = found.fate == Outcome.MISSING
+    missing = found.outcome == Outcome.MISSING
     assert np.isnan(found.tokens[missing]).all()
-    assert (np.isnan(found.tokens).all(axis=2) == missing | (found.fate == Outcome.EXHAUSTED)).all()
+    assert (np.isnan(found.tokens).all(axis=2) == missing | (found.outcome == Outcome.EXHAUSTED)).all()
     assert (found.trials[missing] == 0).all()
     first = missing.argmax(axis=1)[missing.any(axis=1)]
-    assert (found.fate[missing.any(axis=1), first - 1] == Outcome.EXHAUSTED).all()
+    assert (found.outcome[missing.any(axis=1), first - 1] == Outcome.EXHAUSTED).all()
     assert (np.diff(missing.astype(int), axis=1) >= 0).all(), "once a sequence has ended nothing is made"
-    judged = [(found.fate == fate).sum() for fate in (Outcome.KEPT, Outcome.REPLACED, Outcome.EXHAUSTED)]
+    judged = [(found.outcome == fate).sum() for fate in (Outcome.ACCEPTED, Outcome.REPLACED, Outcome.EXHAUSTED)]
     assert found.acceptance == pytest.approx(judged[0] / sum(judged))
 
 
@@ -175,7 +179,7 @@ def test_gates_beyond_any_exponent_are_cut_alike(decoder: Truncating | InPlace) 
     gates = np.array([1e308, -1e5, 800.0])
 
     def build(data: np.ndarray) -> Chain:
-        return learned_range(ddpm(data, NOISE, "posterior"), NOISE, gates, 0.2)
+        return learned_range(ddpm_chain(data, NOISE, "posterior"), NOISE, gates, 0.2)
 
     target, draft = (replace(tokens, build=build) for tokens in models("learned", decoder))
     tape = Tape(SEED, REPLICATES)
@@ -236,7 +240,7 @@ CHANGES: dict[str, Callable[[Any, Tokens, Tokens, Any], tuple[Any, Tokens, Token
             tape,
         )
         for name in ("target", "draft")
-        for part in ("first", "carry", "level", "covariance")
+        for part in ("first", "ar_coefficient", "level", "covariance")
     },
     "one for the other": lambda d, p, q, tape: (d, q, p, tape),
 }

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from simlab import arrays
+from simlab import arrays, mutants
 from simlab import arrays_compiled as sums
 from simlab.arrays import indices
 from simlab.decoders import DECODERS, Decoder, Sjd, SjdAc, make_decoder, run
@@ -24,7 +24,6 @@ from simlab.decoders.compiled import simulate
 from simlab.decoders.compiled.run import KERNELS
 from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.initial import INITIALS
-from simlab.mutants import decoders as controls
 from simlab.processes import Process
 from simlab.randomness import Purpose, Tape
 from simlab.randomness.inverse_cdf import inverse_cdf
@@ -232,9 +231,9 @@ def test_neither_batches_nor_threads_change_a_token(name: str, monkeypatch: pyte
 def test_what_has_no_compiled_form_says_so() -> None:
     right = make_decoder("sjd", window=2)
     with pytest.raises(ValueError, match="TailStale, which has no compiled form; expected one of Autoregressive"):
-        simulate(controls.TailStale(2), WORLD, Speculative(), Tape(0, 1))
+        simulate(mutants.TailStale(2), WORLD, Speculative(), Tape(0, 1))
     with pytest.raises(ValueError, match="ResidualIsTarget, which has no compiled form; expected one of Speculative"):
-        simulate(right, WORLD, controls.ResidualIsTarget(), Tape(0, 1))
+        simulate(right, WORLD, mutants.ResidualIsTarget(), Tape(0, 1))
     exact = Hashed(np.full((1, 2), Fraction(1, 2)), (1, 2))
     exact.uniform = np.full(2, Fraction(1, 2))
     with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows of float32 or float64"):

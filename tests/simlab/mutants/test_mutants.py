@@ -2,7 +2,7 @@
 
 The losslessness check of ``test_sequences`` must be able to fail: each bug of the catalogue (MUTANTS 10 to 14, 16
 to 18, 21, 22, 28, and 1 and 5 for the drafts of SJD) changes the exact law on at least one of a few small worlds on
-which the right variant is exact. What the controls are said to do is checked by hand on one pair of rows. Some bugs
+which the right variant is exact. What the mutants are said to do is checked by hand on one pair of rows. Some bugs
 leave the acceptance rate as it is: acceptance is not evidence.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab import mutants
 from simlab.decoders import Decoder, make_decoder
-from simlab.mutants import decoders as controls
 from simlab.rules import Rule, Speculative
 from theory.acceptance import alpha
 from theory.distances import aligned, tv
@@ -30,16 +30,16 @@ LOSSLESS = Speculative()
 
 # the law each wrong rule emits for (P, Q), by hand, and whether it accepts as often as the right one
 WRONG_RULES = {
-    "10 ratio inverted": (controls.InvertedRatio(), Q, False),
+    "10 ratio inverted": (mutants.InvertedRatio(), Q, False),
     "11 ratio times 1.01": (
-        controls.inflated_ratio(),
+        mutants.inflated_ratio(),
         (F(1, 2) - F(1, 600), F(1, 3), F(1, 6) + F(1, 600)),
         False,
     ),
-    "12 residual = p": (controls.ResidualIsTarget(), (F(1, 3), F(4, 9), F(2, 9)), True),
-    "13 residual = [q - p]+": (controls.ResidualReversed(), (F(1, 6), F(1, 3), F(1, 2)), True),
-    "14 residual not renormalised": (controls.ResidualNotNormalised(), (F(5, 18), F(1, 3), F(7, 18)), True),
-    "18 p zeroed in place": (controls.TargetZeroedInPlace(), (F(1, 6) + F(13, 45), F(1, 3) + F(2, 45), F(1, 6)), True),
+    "12 residual = p": (mutants.ResidualIsTarget(), (F(1, 3), F(4, 9), F(2, 9)), True),
+    "13 residual = [q - p]+": (mutants.ResidualReversed(), (F(1, 6), F(1, 3), F(1, 2)), True),
+    "14 residual not renormalised": (mutants.ResidualNotNormalised(), (F(5, 18), F(1, 3), F(7, 18)), True),
+    "18 p zeroed in place": (mutants.TargetZeroedInPlace(), (F(1, 6) + F(13, 45), F(1, 3) + F(2, 45), F(1, 6)), True),
 }
 by_rule = pytest.mark.parametrize("number", WRONG_RULES)
 
@@ -65,7 +65,7 @@ def test_what_a_wrong_rule_emits(number: str) -> None:
 
 
 def test_all_wrong_rules_of_the_claims_are_here() -> None:
-    assert {type(rule) for rule in controls.RULES.values()} == {type(rule) for rule, *_ in WRONG_RULES.values()}
+    assert {type(rule) for rule in mutants.RULES.values()} == {type(rule) for rule, *_ in WRONG_RULES.values()}
 
 
 @by_rule
@@ -77,12 +77,12 @@ def test_wrong_rules_change_the_law_of_sequences(number: str, name: str, paramet
 
 
 WRONG_DECODERS = {
-    **{f"speculative(2), {what}": d for what, d in controls.speculative_decoders(2).items()},
-    **{f"sjd(2), {what}": d for what, d in controls.sjd_decoders(2).items()},
-    "sjd(2), greedy drafts": controls.GreedyDrafts(2),
-    "sjd(2), neighbour scored uniform": controls.NeighbourScoredUniform(2, "repeat-left"),
-    "sjd(2), row above scored uniform": controls.NeighbourScoredUniform(2, "sample-above"),
-    "sjd-reference(3), tail drawn again, q stale": controls.ReferenceTailStale(2),
+    **{f"speculative(2), {what}": d for what, d in mutants.speculative_decoders(2).items()},
+    **{f"sjd(2), {what}": d for what, d in mutants.sjd_decoders(2).items()},
+    "sjd(2), greedy drafts": mutants.GreedyDrafts(2),
+    "sjd(2), neighbour scored uniform": mutants.NeighbourScoredUniform(2, "repeat-left"),
+    "sjd(2), row above scored uniform": mutants.NeighbourScoredUniform(2, "sample-above"),
+    "sjd-reference(3), tail drawn again, q stale": mutants.ReferenceTailStale(2),
 }
 
 
@@ -100,8 +100,8 @@ def test_the_decoders_they_are_made_from_do_not(initial: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        (controls.BonusOmitted(2), make_decoder("speculative", gamma=2)),
-        (controls.FlatTail(2), make_decoder("sjd", window=2)),
+        (mutants.BonusOmitted(2), make_decoder("speculative", gamma=2)),
+        (mutants.FlatTail(2), make_decoder("sjd", window=2)),
     ],
     ids=["21 bonus omitted", "tail from the uniform row"],
 )
@@ -114,18 +114,18 @@ def test_some_faults_show_in_the_steps_only(wrong: Decoder, right: Decoder) -> N
         assert steps[0] != steps[1]
 
 
-@pytest.mark.parametrize("bug", [controls.FirstUnverified, controls.CountOffByOne, controls.OneCoin])
-def test_twisted_chance_is_seen_at_every_window(bug: type[controls.Twisted]) -> None:
+@pytest.mark.parametrize("bug", [mutants.FirstUnverified, mutants.CountOffByOne, mutants.OneCoin])
+def test_changed_randomness_is_seen_at_every_window(bug: type[mutants.ChangedRandomness]) -> None:
     """Except where it is no bug: with a single coin there is nothing to share."""
     for window in (1, 2, 3):
-        harmless = bug is controls.OneCoin and window == 1
-        assert (deviation(controls.WithRandomness(make_decoder("sjd", window=window), bug)) == 0) == harmless
+        harmless = bug is mutants.OneCoin and window == 1
+        assert (deviation(mutants.WithRandomness(make_decoder("sjd", window=window), bug)) == 0) == harmless
 
 
 def test_one_coin_by_hand() -> None:
     """Ratios 1/2, 1/4, 1 under one coin: kept 0, 1, 3 with 1/2, 1/4, 1/4; with a coin each 1/2, 3/8, 1/8."""
     randomness = Recording()
-    controls.OneCoin(randomness).accept_prefix(np.array([[F(1, 2), F(1, 4), F(1)]]), np.array([0]))
+    mutants.OneCoin(randomness).accept_prefix(np.array([[F(1, 2), F(1, 4), F(1)]]), np.array([0]))
     assert randomness.probability == [F(1, 2), F(1, 2), F(1)]
 
 
@@ -135,12 +135,12 @@ def test_one_uniform_by_hand() -> None:
     pairs = [(F(1, 2), F(1, 2)), (F(1, 4), F(3, 4))]
     drawn = []
     for randomness.piece in range(4):
-        drawn.append(controls.OneUniform(randomness).draw(np.array([pairs]), np.array([0]), None).tolist()[0])
+        drawn.append(mutants.OneUniform(randomness).draw(np.array([pairs]), np.array([0]), None).tolist()[0])
     assert randomness.pmf == [F(1, 4), F(1, 4), F(1, 2), 0]
     assert drawn[:3] == [[0, 0], [0, 1], [1, 1]]
 
 
-class Recording(controls.Twisted):
+class Recording(mutants.ChangedRandomness):
     """Writes down what it is asked and answers ``piece``."""
 
     piece = 0

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from simlab import mutants
 from simlab.decoders import Jacobi, Sjd, SjdPd, SpeculativeDecoder
-from simlab.mutants import decoders as controls
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.statistics import POWER, GTest
@@ -61,7 +61,7 @@ def caught(right: dict[Any, Any], wrong: dict[Any, Any], seen: dict[Any, int]) -
 
 def test_a_tape_that_forgets_the_position() -> None:
     """One coin for a scan, and one uniform for all draws of a call."""
-    broken = controls.WithRandomness(controls.WithRandomness(Sjd(2), controls.OneCoin), controls.OneUniform)
+    broken = mutants.WithRandomness(mutants.WithRandomness(Sjd(2), mutants.OneCoin), mutants.OneUniform)
     seen = observed(Sjd(2), LOSSLESS, PositionForgotten)
     caught(laws(Sjd(2), LOSSLESS)["sequences"], laws(broken, LOSSLESS)["sequences"], seen["sequences"])
     assert GTest(laws(broken, LOSSLESS)["steps"]).p_value(seen["steps"]) > FALSE_ALARMS
@@ -91,7 +91,7 @@ class LaneForgotten(Tape):
         return super().uniform(position, purpose, 0, iteration)
 
 
-class OneCoinForSiblings(controls.Twisted):
+class OneCoinForSiblings(mutants.ChangedRandomness):
     """MUTANT 35, exactly: a coin that has rejected a candidate is not below the ratio of that one."""
 
     def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
@@ -102,7 +102,7 @@ class OneCoinForSiblings(controls.Twisted):
 
 def test_a_tape_that_forgets_the_lane() -> None:
     right = SjdPd(2, initial="sample-left", candidates=2, depth=2)
-    broken = controls.WithRandomness(right, OneCoinForSiblings)
+    broken = mutants.WithRandomness(right, OneCoinForSiblings)
     seen = observed(right, LOSSLESS, LaneForgotten)["sequences"]
     caught(laws(right, LOSSLESS)["sequences"], laws(broken, LOSSLESS)["sequences"], seen)
 

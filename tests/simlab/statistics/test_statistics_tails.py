@@ -14,7 +14,7 @@ from scipy.special import xlogy
 from scipy.stats import binom, chi2, multinomial, poisson
 
 from simlab.statistics import LEAST, GTest, TwoSampleG
-from simlab.statistics.goodness import g_statistic, williams
+from simlab.statistics.discrete import g_statistic, williams
 
 pytestmark = pytest.mark.statistical
 

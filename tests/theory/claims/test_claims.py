@@ -16,7 +16,9 @@ import pytest
 
 from tests.support import oracles
 from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding, combined, find
-from theory.claims.base import Claim, plain, rejects_mutants, require, require_found
+from theory.claims.base import Claim
+from theory.claims.evidence import rejects_mutants, require, require_found
+from theory.claims.format import plain
 
 pytestmark = pytest.mark.exact
 

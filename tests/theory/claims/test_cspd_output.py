@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import log
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from simlab.continuous import InPlace, Outcome, Truncating, affine, make_pair
+from simlab.continuous import InPlace, Outcome, Pair, Truncating, affine, affine_chain, ddpm, schedule
+from simlab.continuous.models.diffusion import noiseless_end
 from simlab.continuous.rules import LastStep, Marginal, Path, VarianceProduct
 from simlab.continuous.rules.base import TrajectoryPair
 from simlab.randomness import Tape
@@ -20,8 +22,8 @@ from theory.claims.cspd import alignment as cspd_alignment
 from theory.claims.cspd import residual as cspd_residual
 from theory.claims.cspd import tables as cspd_tables
 from theory.continuous import line
-from theory.continuous.example_processes import NOWHERE
-from theory.continuous.gaussian_overlap import kept_by_last_step
+from theory.continuous.example_processes import UNCONDITIONAL
+from theory.continuous.gaussian_overlap import last_step_acceptance
 from theory.continuous.line import target_law
 from theory.continuous.tables import even_pair, separation
 
@@ -164,18 +166,18 @@ def test_a_broken_rule_is_no_verdict(rule: type, wrong: Callable, id: str, monke
 
 
 def test_an_acceptance_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cspd_alignment, "kept_by_last_step", lambda *given: 1.05 * kept_by_last_step(*given))
+    monkeypatch.setattr(cspd_alignment, "last_step_acceptance", lambda *given: 1.05 * last_step_acceptance(*given))
     for id in ("cspd.alignment-helps.always", "cspd.alignment-helps.opposite-slopes", "cspd.alignment-helps.centred"):
         with pytest.raises(CheckFailed):
             decided(id)
-    monkeypatch.setattr(cspd_tables, "kept_by_last_step", lambda *given: 1.1 * kept_by_last_step(*given))
+    monkeypatch.setattr(cspd_tables, "last_step_acceptance", lambda *given: 1.1 * last_step_acceptance(*given))
     with pytest.raises(CheckFailed):
         decided("cspd.tables.draft-length")
 
 
 def test_a_threshold_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = cspd_residual.take
-    monkeypatch.setattr(cspd_residual, "take", lambda ratio: 0.9 * right(ratio))
+    right = cspd_residual.proposal_acceptance
+    monkeypatch.setattr(cspd_residual, "proposal_acceptance", lambda ratio: 0.9 * right(ratio))
     with pytest.raises(CheckFailed):
         decided("cspd.residual")
 
@@ -193,37 +195,38 @@ def test_a_target_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_singular_last_step_has_no_ratio() -> None:
-    point, fine = affine(3, 0.8, [0.0, 0.5, 0.5]), affine(3, 0.8, 0.5)
+    point, fine = affine_chain(3, 0.8, [0.0, 0.5, 0.5]), affine_chain(3, 0.8, 0.5)
     for rule in (LastStep(), VarianceProduct(), Path()):
         with pytest.raises(ValueError, match="kernel 1 of 3 has a singular covariance"):
             rule.check(fine, point)
     Marginal().check(fine, point)
-    between = affine(3, 0.8, [0.5, 0.0, 0.5])
+    between = affine_chain(3, 0.8, [0.5, 0.0, 0.5])
     LastStep().check(fine, between)
     with pytest.raises(ValueError, match="kernel 2 of 3 has a singular covariance"):
         VarianceProduct().check(fine, between)
 
 
 def test_a_noiseless_end_is_told() -> None:
-    pair = make_pair("ddpm", dimension=2, steps=4, noisy_end=False)
+    model = ddpm(2, schedule("cosine", steps=4)).modified(noiseless_end)
     with pytest.raises(ValueError, match="the last step adds no noise; expected one that does"):
-        Truncating(2).run(*pair, LastStep(), Tape(0, 2))
+        Truncating(2).run(model, model, LastStep(), Tape(0, 2))
 
 
 def test_sequences_that_do_not_go_together_are_told() -> None:
-    one, other = make_pair("affine", steps=2), make_pair("affine", steps=3)
+    one, other = affine(2), affine(3)
     with pytest.raises(ValueError, match="takes 3 denoising steps; expected the target's 2"):
-        Truncating(1).run(one.target, other.draft, LastStep(), Tape(0, 2))
-    longer = make_pair("affine", steps=2, length=5)
+        Truncating(1).run(one, other, LastStep(), Tape(0, 2))
+    longer = affine(2, length=5)
     with pytest.raises(ValueError, match="the draft has length 5; expected the target's 1"):
-        Truncating(1).run(one.target, longer.draft, LastStep(), Tape(0, 2))
+        Truncating(1).run(one, longer, LastStep(), Tape(0, 2))
     with pytest.raises(ValueError, match="gamma is 0; expected a whole number >= 1"):
         Truncating(0)
 
 
 def test_proposals_that_run_out_are_a_result() -> None:
     """Sigma = 1/2 and equal last kernels: half of all tokens are never made, and sequences end there."""
-    pair = make_pair("affine", steps=2, slope=[0.0, 1.0], sd=[1.0, 2.0], draft_sd=[1.0, 1.0], length=3)
+    model = partial(affine, slope=[0.0, 1.0], length=3)
+    pair = Pair(model(sd=[1.0, 2.0]), model(sd=[1.0, 1.0]))
     decoded = Truncating(2, limit=20).run(*pair, VarianceProduct(), Tape(3, 4000))
     lost = decoded.outcome == Outcome.EXHAUSTED
     first = lost[:, 0].mean()
@@ -232,12 +235,13 @@ def test_proposals_that_run_out_are_a_result() -> None:
     assert np.isnan(decoded.tokens[lost]).all()
     assert np.isnan(decoded.tokens[lost[:, 0], 1:]).all()
     assert not np.isnan(decoded.tokens[~lost.any(axis=1)]).any()
-    assert kept_by_last_step(pair.target.chain, pair.draft.chain, NOWHERE, True) == pytest.approx(1)
+    assert last_step_acceptance(pair.target.chain, pair.draft.chain, UNCONDITIONAL, True) == pytest.approx(1)
 
 
 def test_blocks_replaced_in_place_end_with_a_token_that_is_missing() -> None:
     """As above; a block goes on after a missing token, a sequence ends with a block whose last one is missing."""
-    pair = make_pair("affine", steps=2, slope=[0.0, 1.0], sd=[1.0, 2.0], draft_sd=[1.0, 1.0], length=6)
+    model = partial(affine, slope=[0.0, 1.0], length=6)
+    pair = Pair(model(sd=[1.0, 2.0]), model(sd=[1.0, 1.0]))
     decoded = InPlace(2, limit=5).run(*pair, VarianceProduct(), Tape(3, 400))
     missing = np.isnan(decoded.tokens[:, :, 0])
     over = missing[:, 1]

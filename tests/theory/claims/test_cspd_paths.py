@@ -15,12 +15,12 @@ import pytest
 from scipy.linalg import sqrtm
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm, schedule
+from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from theory.claims import CheckFailed, Finding
 from theory.claims.cspd import paths as cspd_paths
 from theory.claims.cspd.paths import predicted
 from theory.continuous.joint_gaussian import joint_states
-from theory.continuous.paths import Quadratic, Walks, apart, mean_norm, on_the_line, quadratic, random_chains
+from theory.continuous.paths import Coupling, Quadratic, apart, mean_norm, on_the_line, quadratic, random_chains
 
 pytestmark = pytest.mark.exact
 
@@ -121,9 +121,9 @@ def test_the_counterexample_of_several_steps() -> None:
     assert joint_states(p, q, nowhere, True, True)[0].distance == shared
 
 
-def enumerated(walks: Walks) -> np.ndarray:
+def enumerated(walks: Coupling) -> np.ndarray:
     """E||x_t^q - x_t^p||^2 for each t, over all signs of the noise."""
-    seen = walks.seen(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
+    seen = walks.trajectories(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
     return ((seen.target.states - seen.draft.states) ** 2).sum(axis=2).mean(axis=1)
 
 
@@ -132,15 +132,15 @@ def test_the_reduction_over_several_steps(seed: int) -> None:
     few = [case for case in random_chains(seed, 12) if apart(*case).size <= 12]
     assert len(few) > 1
     for case in few:
-        lowered = enumerated(apart(*case)) - enumerated(Walks(*case))
+        lowered = enumerated(apart(*case)) - enumerated(Coupling(*case))
         assert lowered == pytest.approx(predicted(*case[:2]), abs=1e-10)
 
 
 def test_diffusions_of_data_that_does_not_commute_are_driven_together() -> None:
     abar = schedule("cosine", steps=2)
-    p, q = (ddpm(np.array(c), abar) for c in ([[1.0, 0.9], [0.9, 1.0]], [[1.0, -0.9], [-0.9, 1.0]]))
+    p, q = (ddpm_chain(np.array(c), abar) for c in ([[1.0, 0.9], [0.9, 1.0]], [[1.0, -0.9], [-0.9, 1.0]]))
     given = (np.zeros(2), np.zeros(2))
-    assert (enumerated(apart(p, q, given)) - enumerated(Walks(p, q, given)))[:2].min() > 0
+    assert (enumerated(apart(p, q, given)) - enumerated(Coupling(p, q, given)))[:2].min() > 0
 
 
 # The distance of trajectories ----------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_mean_lengths() -> None:
 def test_the_distance_of_two_trajectories_on_the_line() -> None:
     """T = 2, shared noise: Yp - Yq is 1/2 + e / 4 in x_1 alone, a folded normal."""
     p, q = on_the_line((1, 0), (1, 1), (0, 0.5)), on_the_line((1, 0), (1, 0.75))
-    left, right = cspd_paths.distances(Walks(p, q, (np.zeros(1), np.zeros(1))), 1, True)
+    left, right = cspd_paths.distances(Coupling(p, q, (np.zeros(1), np.zeros(1))), 1, True)
     x = np.linspace(-8, 8, 200_001)
     slow = np.sum(np.abs(0.5 + x / 4) * np.exp(-x * x / 2)) * (x[1] - x[0]) / np.sqrt(2 * np.pi)
     assert left == pytest.approx(slow, abs=1e-8)
@@ -212,9 +212,9 @@ def test_a_mean_that_diverges_is_infinite(curvature: float, finite: bool) -> Non
 def test_noise_of_its_own_is_laid_out_step_by_step() -> None:
     """The second step alone is not shared: the noise of x_2 and the last step's move both trajectories alike."""
     p = Chain(np.ones((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.ones(1))
-    walks = Walks(p, p, (np.zeros(1), np.zeros(1)), (2,))
+    walks = Coupling(p, p, (np.zeros(1), np.zeros(1)), (2,))
     assert walks.size == 4
-    seen = walks.seen(np.array([[1.0, 10.0, 100.0, 1000.0]]))
+    seen = walks.trajectories(np.array([[1.0, 10.0, 100.0, 1000.0]]))
     assert seen.draft.states[:, 0, 0].tolist() == [111, 101, 1]
     assert seen.target.states[:, 0, 0].tolist() == [1011, 1001, 1]
     assert list(apart(p, p, walks.given).own) == [1, 2]

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm
+from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
 from theory.claims import CLAIMS
 from theory.claims.base import combined
@@ -27,11 +27,11 @@ ABAR = np.array([0.8, 0.4, 0.1])
 
 
 def build(covariance: np.ndarray) -> Chain:
-    return ddpm(covariance, ABAR)  # started from N(0, I)
+    return ddpm_chain(covariance, ABAR)  # started from N(0, I)
 
 
-def tokens(variance: float, carry: float, level: float, first: float) -> Tokens:
-    return Tokens(build, np.array([variance]), 3, np.asarray(carry), np.asarray(level), np.asarray(first))
+def tokens(variance: float, ar_coefficient: float, level: float, first: float) -> Tokens:
+    return Tokens(build, np.array([variance]), 3, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
 
 
 def slow_rates(target: Tokens, draft: Tokens, aligned: bool) -> list[float]:
@@ -48,12 +48,12 @@ def slow_rates(target: Tokens, draft: Tokens, aligned: bool) -> list[float]:
             noise[n, :, 1] = noise[n, :, 0]  # the draft walks on the target's noise, and has none of its own
         x = np.broadcast_to(target.first, (rows, 1))
         for m in range(n):
-            x = target.chain.walk(target.condition(x), lambda t, own=noise[m]: own[t, 0])[0]
+            x = target.chain.trajectory(target.condition(x), lambda t, own=noise[m]: own[t, 0])[0]
         means = []
         for side, model in enumerate((target, draft)):
             before = x if n else np.broadcast_to(model.first, (rows, 1))
             condition = model.condition(before)
-            states = model.chain.walk(condition, lambda t, own=noise[n, :, side]: own[t])
+            states = model.chain.trajectory(condition, lambda t, own=noise[n, :, side]: own[t])
             means.append(model.chain.mean(1, states[1], condition)[:, 0])
         gap = means[0] - means[1]
         mean, sd = float(gap[-1]), float(np.sqrt(((gap[:-1] - gap[-1]) ** 2).sum()))

@@ -28,7 +28,7 @@ from theory.claims.cspd.bias import bounds, first_order, near, shared_end, sprea
 from theory.claims.cspd.log_ratio import Logs, logs
 from theory.claims.cspd.ratios import Late, mean_ratio
 from theory.continuous.joint_gaussian import log_sigma
-from theory.continuous.paths import Walks, apart, log_path, on_the_line, random_chains
+from theory.continuous.paths import Coupling, apart, log_path, on_the_line, random_chains
 
 pytestmark = pytest.mark.exact
 
@@ -48,7 +48,7 @@ VERDICTS = {
     "cspd.log-ratio.unassumed": "refuted",
     "cspd.log-ratio.shared-end": "holds",
 }
-NOWHERE = (np.zeros(1), np.zeros(1))
+UNCONDITIONAL = (np.zeros(1), np.zeros(1))
 
 
 def decided(id: str, seed: int = 0) -> Finding:
@@ -77,7 +77,7 @@ BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "cspd.ratio-collapse": (TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     "cspd.path-ratio.unbiased": (Path, "log_ratio", more(Path.log_ratio)),
     "cspd.path-ratio.two-path": (TwoPath, "log_ratio", more(TwoPath.log_ratio)),
-    "cspd.path-ratio.alignment": (cspd_ratios, "apart", Walks),
+    "cspd.path-ratio.alignment": (cspd_ratios, "apart", Coupling),
     "cspd.path-ratio.eq-15-first-order": (
         cspd_bias,
         "first_order",
@@ -126,17 +126,19 @@ def slow_log_path(chain: Chain, condition: np.ndarray, states: np.ndarray, end: 
     dense = chain.layout.dense
     start = dense(chain.start_factor)
     value = multivariate_normal.logpdf(
-        states[-1], dense(chain.start_drive) @ condition + chain.start_mean, start @ start.T
+        states[-1], dense(chain.start_gain) @ condition + chain.start_mean, start @ start.T
     )
     for t in range(1, chain.steps + 1):
         root = dense(chain.factor[t - 1])
-        mean = dense(chain.slope[t - 1]) @ states[t] + dense(chain.drive[t - 1]) @ condition + chain.offset[t - 1]
+        mean = (
+            dense(chain.slope[t - 1]) @ states[t] + dense(chain.condition_gain[t - 1]) @ condition + chain.offset[t - 1]
+        )
         to = end if t == 1 and end is not None else states[t - 1]
         value += multivariate_normal.logpdf(to, mean, root @ root.T)
     return float(value)
 
 
-def slow_log_ratio(walks: Walks, seen: TrajectoryPair, row: int) -> float:
+def slow_log_ratio(walks: Coupling, seen: TrajectoryPair, row: int) -> float:
     """Eq. 4: each trajectory under its own model, x_0 that of the draft."""
     end = seen.draft.states[0, row]
     parts = [
@@ -149,11 +151,11 @@ def slow_log_ratio(walks: Walks, seen: TrajectoryPair, row: int) -> float:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_two_path_ratio_is_eq_4_and_collapses(seed: int) -> None:
     for case in random_chains(seed, 6):
-        for walks, collapses in ((Walks(*case), True), (apart(*case), False)):
-            seen = walks.seen(np.random.default_rng(seed).normal(size=(2, walks.size)))
+        for walks, collapses in ((Coupling(*case), True), (apart(*case), False)):
+            seen = walks.trajectories(np.random.default_rng(seed).normal(size=(2, walks.size)))
             slow = [slow_log_ratio(walks, seen, row) for row in range(2)]
-            assert TwoPath().log_kept(seen) == pytest.approx(slow, abs=1e-9)
-            short = VarianceProduct().log_kept(seen)
+            assert TwoPath().log_draft_ratio(seen) == pytest.approx(slow, abs=1e-9)
+            short = VarianceProduct().log_draft_ratio(seen)
             assert (np.abs(short - slow).max() < 1e-9) == (collapses or case[0].steps == 1)
             volumes = [np.prod([abs(np.linalg.det(c.layout.dense(f))) for f in c.factor[1:]]) for c in case[:2]]
             assert log_sigma(*case[:2]) == pytest.approx(log(volumes[1] / volumes[0]))
@@ -161,8 +163,8 @@ def test_the_two_path_ratio_is_eq_4_and_collapses(seed: int) -> None:
 
 def test_densities_of_trajectories() -> None:
     for target, draft, given in random_chains(2, 6):
-        walks = Walks(target, draft, given)
-        seen = walks.seen(np.random.default_rng(0).normal(size=(1, walks.size)))
+        walks = Coupling(target, draft, given)
+        seen = walks.trajectories(np.random.default_rng(0).normal(size=(1, walks.size)))
         for model, condition in zip(seen, given, strict=True):
             slow = slow_log_path(model.chain, condition, model.states[:, 0])
             assert log_path(model)[0] == pytest.approx(slow, abs=1e-9)
@@ -176,10 +178,10 @@ TARGET, DRAFT = on_the_line((0.5, 0.8), (1.0, 0.8), (0.2, 0.0)), on_the_line((0.
 def test_means_of_ratios_by_quadrature() -> None:
     """Over the three normals of the draft; for the path ratio 1, for the others Sigma and 1."""
     grid, weights = hermite(3, 60)
-    walks = Walks(TARGET, DRAFT, NOWHERE)
-    seen = walks.seen(grid)
+    walks = Coupling(TARGET, DRAFT, UNCONDITIONAL)
+    seen = walks.trajectories(grid)
     for rule, aim in ((Path(), 1.0), (TwoPath(aligned=True), 1.25), (LastStep(), 1.0), (VarianceProduct(), 1.25)):
-        slow = weights @ np.exp(rule.log_kept(seen))
+        slow = weights @ np.exp(rule.log_draft_ratio(seen))
         assert slow == pytest.approx(aim, rel=2e-4)
         assert mean_ratio(rule, walks) == pytest.approx(aim, rel=1e-10)
 
@@ -188,9 +190,9 @@ def test_means_of_ratios_by_quadrature() -> None:
 def test_without_shared_noise_the_mean_grows_with_the_noise_that_is_let_in(start_shared: bool) -> None:
     """E over |e_2| <= r of the draft's noise is Sigma r / sqrt(pi), times 2 r / sqrt(2 pi) / sqrt(2) again for "
     "x_2's."""
-    rule, walks = TwoPath(), apart(TARGET, DRAFT, NOWHERE, start_shared)
+    rule, walks = TwoPath(), apart(TARGET, DRAFT, UNCONDITIONAL, start_shared)
     assert mean_ratio(rule, walks) == inf
-    ratio = walks.quadratic(rule.log_kept)
+    ratio = walks.quadratic(rule.log_draft_ratio)
 
     def inner(e: float) -> float:
         rest = ratio.given(2, e)
@@ -207,13 +209,13 @@ def test_without_shared_noise_the_mean_grows_with_the_noise_that_is_let_in(start
 def test_one_step_diverges_only_with_an_x_t_of_its_own() -> None:
     p, q = on_the_line((0.5,), (1.0,)), on_the_line((0.6,), (1.1,))
     for start_shared, aim in ((True, 1.0), (False, inf)):
-        assert mean_ratio(TwoPath(), apart(p, q, NOWHERE, start_shared)) == pytest.approx(aim)
+        assert mean_ratio(TwoPath(), apart(p, q, UNCONDITIONAL, start_shared)) == pytest.approx(aim)
 
 
 def test_equal_variances_leave_no_bias() -> None:
     same = replace(DRAFT, factor=TARGET.factor)
-    assert mean_ratio(TwoPath(aligned=True), Walks(TARGET, same, NOWHERE)) == pytest.approx(1)
-    assert mean_ratio(TwoPath(aligned=True), apart(TARGET, same, NOWHERE)) == inf
+    assert mean_ratio(TwoPath(aligned=True), Coupling(TARGET, same, UNCONDITIONAL)) == pytest.approx(1)
+    assert mean_ratio(TwoPath(aligned=True), apart(TARGET, same, UNCONDITIONAL)) == inf
 
 
 # The bounds of A.1.2 -------------------------------------------------------------------------------------------
@@ -254,15 +256,17 @@ def test_the_counterexample_to_the_bounds() -> None:
 def test_the_first_order_by_quadrature() -> None:
     """E_q[grad p' (Yp - Yq) / q] of a pair on the line: gradients by differences of SciPy's densities."""
     close = near(TARGET, DRAFT, 0.05)
-    walks = Walks(TARGET, close, NOWHERE)
+    walks = Coupling(TARGET, close, UNCONDITIONAL)
     grid, weights = hermite(3, 10)
-    seen = walks.seen(grid)
+    seen = walks.trajectories(grid)
     states, away = seen.draft.states[..., 0], (seen.target.states - seen.draft.states)[..., 0]
     slow, h = 0.0, 1e-5
     for row, weight in enumerate(weights):
         y, step = states[:, row], h * away[:, row] * [0, 1, 1]  # x_0 is shared
-        up, down = (slow_log_path(TARGET, NOWHERE[0], (y + sign * step)[:, None]) for sign in (1, -1))
-        ratio = np.exp(slow_log_path(TARGET, NOWHERE[0], y[:, None]) - slow_log_path(close, NOWHERE[1], y[:, None]))
+        up, down = (slow_log_path(TARGET, UNCONDITIONAL[0], (y + sign * step)[:, None]) for sign in (1, -1))
+        ratio = np.exp(
+            slow_log_path(TARGET, UNCONDITIONAL[0], y[:, None]) - slow_log_path(close, UNCONDITIONAL[1], y[:, None])
+        )
         slow += weight * ratio * (up - down) / (2 * h)
     assert first_order(walks, shared_end) == pytest.approx(slow, rel=1e-3)
     assert abs(slow) > 0.005
@@ -272,25 +276,25 @@ def test_noise_shared_one_step_late_keeps_every_draft() -> None:
     """By hand: x_1^p = x_0^q = e, so that rho is N(e; e, 1) / N(e; 0, 1)."""
     p, q = on_the_line((1, 0), (1, 1)), on_the_line((0, 0), (1, 1))
     noise = np.random.default_rng(1).normal(size=(50, 3))
-    seen = Late(p, q, NOWHERE).seen(noise)
+    seen = Late(p, q, UNCONDITIONAL).trajectories(noise)
     assert (seen.target.states[1] == seen.draft.states[0]).all()
     assert (seen.target.states[2] == seen.draft.states[2]).all()
     e = seen.draft.states[0, :, 0]
-    assert LastStep().log_kept(seen) == pytest.approx(norm.logpdf(e, e) - norm.logpdf(e))
-    assert (LastStep().log_kept(seen) >= 0).all()
-    assert (LastStep().log_kept(Walks(p, q, NOWHERE).seen(noise)) < 0).any()
+    assert LastStep().log_draft_ratio(seen) == pytest.approx(norm.logpdf(e, e) - norm.logpdf(e))
+    assert (LastStep().log_draft_ratio(seen) >= 0).all()
+    assert (LastStep().log_draft_ratio(Coupling(p, q, UNCONDITIONAL).trajectories(noise)) < 0).any()
 
 
 # Log ratios ----------------------------------------------------------------------------------------------------
 
 
-def slow_logs(walks: Walks) -> Logs:
+def slow_logs(walks: Coupling) -> Logs:
     """Means over all signs of the noise, of densities by SciPy; KL and entropies from joint normal laws."""
-    seen = walks.seen(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
+    seen = walks.trajectories(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
     rows = range(seen.draft.states.shape[1])
 
-    def mean(chain: Chain, k: int, walked: Trajectory, ends: np.ndarray) -> float:
-        values = [slow_log_path(chain, walks.given[k], walked.states[:, row], ends[row]) for row in rows]
+    def mean(chain: Chain, k: int, sample_trajectory: Trajectory, ends: np.ndarray) -> float:
+        values = [slow_log_path(chain, walks.given[k], sample_trajectory.states[:, row], ends[row]) for row in rows]
         return float(np.mean(values))
 
     target, draft = seen.target, seen.draft
@@ -313,13 +317,15 @@ def slow_logs(walks: Walks) -> Logs:
 def joint_law(chain: Chain, condition: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of (x_T, ..., x_0), step by step."""
     dense, d = chain.layout.dense, chain.dimension
-    mean = dense(chain.start_drive) @ condition + chain.start_mean
+    mean = dense(chain.start_gain) @ condition + chain.start_mean
     covariance = dense(chain.start_factor) @ dense(chain.start_factor).T
     for t in range(chain.steps, 0, -1):
         slope, root = dense(chain.slope[t - 1]), dense(chain.factor[t - 1])
         across = covariance[:, -d:] @ slope.T
         last = slope @ covariance[-d:, -d:] @ slope.T + root @ root.T
-        mean = np.concatenate([mean, slope @ mean[-d:] + dense(chain.drive[t - 1]) @ condition + chain.offset[t - 1]])
+        mean = np.concatenate(
+            [mean, slope @ mean[-d:] + dense(chain.condition_gain[t - 1]) @ condition + chain.offset[t - 1]]
+        )
         covariance = np.block([[covariance, across], [across.T, last]])
     return mean, covariance
 
@@ -329,29 +335,29 @@ def test_log_ratios_by_enumeration(seed: int) -> None:
     few = [case for case in random_chains(seed, 14) if apart(*case, start_shared=False).size <= 8]
     assert few
     for case in few:
-        for walks in (Walks(*case), apart(*case), apart(*case, start_shared=False)):
+        for walks in (Coupling(*case), apart(*case), apart(*case, start_shared=False)):
             assert logs(walks) == pytest.approx(slow_logs(walks), abs=1e-8)
 
 
 def test_the_counterexamples_of_log_ratios() -> None:
     one, two = counterexamples("cspd.log-ratio.identity")
     p, q = on_the_line((0,), (1,), (one["mean_p"],)), on_the_line((0,), (1,), (one["mean_q"],))
-    found = slow_logs(Walks(p, q, NOWHERE))
+    found = slow_logs(Coupling(p, q, UNCONDITIONAL))
     assert (found.shared_end, found.printed) == pytest.approx((one["delta"], one["printed"]), abs=1e-9)
     same = on_the_line(two["slopes"], two["deviations"])
-    found = slow_logs(apart(same, same, NOWHERE))
+    found = slow_logs(apart(same, same, UNCONDITIONAL))
     assert (found.shared_end, found.printed) == pytest.approx((-1, 0), abs=1e-9)
 
     (sign,) = counterexamples("cspd.log-ratio.sign")
     p, q = (on_the_line((sign["last_slope"], 0), (1, sign[sd])) for sd in ("sd_p", "sd_q"))
-    found = slow_logs(Walks(p, q, NOWHERE))
+    found = slow_logs(Coupling(p, q, UNCONDITIONAL))
     assert found.shared_end == pytest.approx(sign["delta_aligned"], abs=1e-9)
     assert found.entropies == pytest.approx(log(2))
-    assert slow_logs(apart(p, q, NOWHERE)).shared_end == pytest.approx(sign["delta_own"], abs=1e-9)
+    assert slow_logs(apart(p, q, UNCONDITIONAL)).shared_end == pytest.approx(sign["delta_own"], abs=1e-9)
 
     (alone,) = counterexamples("cspd.log-ratio.unassumed")
     p, q = (on_the_line((0,), (alone[sd],)) for sd in ("sd_p", "sd_q"))
-    assert slow_logs(Walks(p, q, NOWHERE)).own_end == pytest.approx(-3 / 8, abs=1e-9)
+    assert slow_logs(Coupling(p, q, UNCONDITIONAL)).own_end == pytest.approx(-3 / 8, abs=1e-9)
 
 
 def test_a_larger_mean_log_ratio_beside_a_smaller_mean() -> None:

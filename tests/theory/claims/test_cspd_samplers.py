@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from simlab.continuous.models.diffusion import ddim, schedule
+from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.rules import LastStep, Marginal, Path, TwoPath, VarianceProduct
 from tests.theory.claims.test_cspd_paths import changed
 from theory.claims import CLAIMS, CheckFailed, Finding
@@ -67,7 +67,7 @@ def test_what_the_counterexamples_say_of_tokens() -> None:
     abar = schedule("linear", steps=steps["steps"])
     variances = steps["variance_p"], steps["variance_q"]
     for name, chains in (
-        ("ddim", [ddim(np.array([v]), abar, 0.0) for v in variances]),
+        ("ddim", [ddim_chain(np.array([v]), abar, 0.0) for v in variances]),
         ("flow", [flow(v, steps["steps"]) for v in variances]),
     ):
         sds = [abs(np.prod(chain.slope)) for chain in chains]  # without noise x_0 is x_T times all slopes
@@ -86,9 +86,9 @@ def test_rectified_flow_ends_near_the_data() -> None:
 
 def test_ddim_without_noise_maps_volumes_as_its_marginal_says() -> None:
     """Walks of a fine grid of x_T: what falls between two neighbours falls between where they end."""
-    chain = ddim(np.array([0.6]), schedule("linear", steps=5), 0.0)
+    chain = ddim_chain(np.array([0.6]), schedule("linear", steps=5), 0.0)
     edges = np.linspace(-4, 4, 2001)[:, None]
-    ends = chain.walk(np.full_like(edges, 0.3), lambda t: edges)[0]
+    ends = chain.trajectory(np.full_like(edges, 0.3), lambda t: edges)[0]
     density = np.diff(norm.cdf(edges[:, 0])) / np.diff(ends[:, 0])
     middle = (ends[1:] + ends[:-1]) / 2
     law = np.exp(chain.marginal(np.full_like(middle, 0.3)).log_density(middle))
@@ -99,7 +99,7 @@ def test_ddim_without_noise_maps_volumes_as_its_marginal_says() -> None:
 @pytest.mark.parametrize("eta", [0.0, 0.5, 1.0])
 def test_steps_without_noise_are_refused(rule: Any, eta: float) -> None:
     """DDIM's last step adds none, whatever eta is; the marginal rule does not mind."""
-    chain = ddim(np.array([0.6]), schedule("linear", steps=3), eta)
+    chain = ddim_chain(np.array([0.6]), schedule("linear", steps=3), eta)
     assert chain.factor[0, 0] == 0
     assert refused(rule, chain, chain)
     assert refused(rule, noisy(chain), noisy(chain)) == (eta == 0)

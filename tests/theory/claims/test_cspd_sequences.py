@@ -11,10 +11,10 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm, learned_range, schedule
+from simlab.continuous.models.diffusion import ddpm_chain, learned_range, schedule
 from simlab.continuous.models.sequences import Tokens
 from theory.claims import CLAIMS
-from theory.continuous.gaussian_overlap import shares
+from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.sequences import (
     SequenceLaw,
     affine_map,
@@ -34,11 +34,11 @@ TURNED = np.array([[0.5, 0.3], [-0.2, 0.6]])
 
 def rough(covariance: np.ndarray) -> Chain:
     """Started from N(0, I): its tokens are not quite normal around c with that covariance."""
-    return ddpm(covariance, ABAR)
+    return ddpm_chain(covariance, ABAR)
 
 
 def exact(covariance: np.ndarray) -> Chain:
-    return ddpm(covariance, ABAR, exact_start=True)
+    return ddpm_chain(covariance, ABAR, exact_start=True)
 
 
 def tokens(build: Callable[[np.ndarray], Chain], length: int = 3) -> list[Tokens]:
@@ -58,13 +58,13 @@ def impulses(model: Tokens, parents: list[int], links: list[tuple]) -> SequenceL
     kinds = [(n, t, k) for n in range(len(parents)) for t in range(model.chain.steps + 1) for k in range(size)]
     rows = len(kinds) + 1  # the last row has no noise at all
     made = np.zeros((rows, len(parents), size))
-    for n, (parent, (carry, level, chain)) in enumerate(zip(parents, links, strict=True)):
+    for n, (parent, (ar_coefficient, level, chain)) in enumerate(zip(parents, links, strict=True)):
         before = made[:, parent] if parent >= 0 else np.broadcast_to(model.first, (rows, size))
-        matrix = np.diag(carry) if carry.ndim == 1 else carry
+        matrix = np.diag(ar_coefficient) if ar_coefficient.ndim == 1 else ar_coefficient
         noise = np.zeros((model.chain.steps + 1, rows, size))
         for row, (m, t, k) in enumerate(kinds):
             noise[t, row, k] = m == n
-        made[:, n] = chain.walk(before @ matrix.T + level, lambda t, noise=noise: noise[t])[0]
+        made[:, n] = chain.trajectory(before @ matrix.T + level, lambda t, noise=noise: noise[t])[0]
     moved = (made[:-1] - made[-1]).reshape(len(kinds), -1)
     return SequenceLaw(made[-1], moved.T @ moved)
 
@@ -73,7 +73,7 @@ def impulses(model: Tokens, parents: list[int], links: list[tuple]) -> SequenceL
 def test_the_models_own_law_is_what_its_noise_adds_up_to(build: Callable[[np.ndarray], Chain]) -> None:
     for model in tokens(build):
         law = autoregressive(model)
-        slow = impulses(model, [-1, 0, 1], [(model.carry, model.level, model.chain)] * 3)
+        slow = impulses(model, [-1, 0, 1], [(model.ar_coefficient, model.level, model.chain)] * 3)
         np.testing.assert_allclose(law.mean, slow.mean, atol=1e-12)
         np.testing.assert_allclose(law.covariance, slow.covariance, atol=1e-12)
 
@@ -83,7 +83,7 @@ def test_the_law_in_place_is_that_of_tokens_that_share_the_one_before_their_bloc
     build: Callable[[np.ndarray], Chain],
 ) -> None:
     for model in tokens(build, 5):
-        one = (model.carry, model.level, model.chain)
+        one = (model.ar_coefficient, model.level, model.chain)
         ahead = model.ahead(3)
         for gamma, prefill, parents, places in (
             (3, 0, [-1, -1, -1, 2, 2], [0, 1, 2, 0, 1]),
@@ -103,8 +103,8 @@ def test_in_place_keeps_marginals_and_loses_what_is_within_a_block() -> None:
         for n in range(6):
             for mine, its in zip(law.token(n), right.token(n), strict=True):
                 np.testing.assert_allclose(mine, its, atol=1e-12)
-        carry = np.diag(model.carry) if model.carry.ndim == 1 else model.carry
-        after = [np.linalg.matrix_power(carry, j) for j in range(4)]
+        ar_coefficient = np.diag(model.ar_coefficient) if model.ar_coefficient.ndim == 1 else model.ar_coefficient
+        after = [np.linalg.matrix_power(ar_coefficient, j) for j in range(4)]
         shared = law.between(2, 2)
         np.testing.assert_allclose(law.between(1, 0), 0)  # the first block: what is before it is fixed
         np.testing.assert_allclose(law.between(5, 4), after[3] @ shared @ after[2].T, atol=1e-12)
@@ -140,7 +140,7 @@ def test_a_chains_map_is_affine_and_learned_ranges_are_refused() -> None:
     c = np.array([[1.3, -0.4]])
     np.testing.assert_allclose(chain.marginal(c).mean[0], slope @ c[0] + offset)
     np.testing.assert_allclose(chain.marginal(c).covariance, covariance)
-    learned = Tokens(lambda v: learned_range(ddpm(v, ABAR), ABAR), np.ones(1), 2)
+    learned = Tokens(lambda v: learned_range(ddpm_chain(v, ABAR), ABAR), np.ones(1), 2)
     with pytest.raises(ValueError, match="learned range"):
         autoregressive(learned)
     with pytest.raises(ValueError, match="gamma is 0"):
@@ -212,7 +212,7 @@ def test_the_smallest_case_by_hand() -> None:
     assert example["kl_target_in_place"] == pytest.approx(0.5 * np.log(1.25))
     assert example["kl_in_place_target"] == pytest.approx(0.5 * (0.5 - np.log(1.25)))
     # total variation itself: x_0 has the same law in both, and given it they are normal
-    apart = quad(lambda x: norm.pdf(x) * float(shares(x / 2, 0.0, 1.0, np.sqrt(1.25)).taken), -12, 12)[0]
+    apart = quad(lambda x: norm.pdf(x) * float(acceptance_rates(x / 2, 0.0, 1.0, np.sqrt(1.25)).taken), -12, 12)[0]
     assert example["tv_at_least"] < apart < example["tv_at_most"]
     assert example["tv_at_least"] == pytest.approx(np.arcsin(1 / np.sqrt(5)) / np.pi)
 

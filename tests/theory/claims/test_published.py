@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theory.claims import CLAIMS, CheckFailed, Finding
-from theory.claims.base import plain
+from theory.claims.format import plain
 from theory.claims.published.comparisons import Check, Comparison, judged
 from theory.claims.published.cspd import alpha_needed, best_cost, speedup, speedup_dependent, tokens
 from theory.claims.published.lengths import size, tree_length

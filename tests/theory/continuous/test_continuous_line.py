@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from simlab.continuous import Chain, Outcome, Truncating, affine, make_pair
+from simlab.continuous import Chain, Outcome, Truncating, affine, affine_chain
 from simlab.continuous.models.diffusion import noiseless_end
 from simlab.continuous.rules import LastStep, Marginal, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
 from simlab.randomness import Tape
 from simlab.statistics import GTest, proportion_interval
-from theory.continuous.example_processes import NOWHERE, mismatches
-from theory.continuous.gaussian_overlap import kept_by_last_step, kept_over, shares
+from theory.continuous.example_processes import UNCONDITIONAL, mismatches
+from theory.continuous.gaussian_overlap import acceptance_over_gap, acceptance_rates, last_step_acceptance
 from theory.continuous.isotropic import kept, overlap
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.line import Law, cells, distances, emitted, marginal_tv, target_law
@@ -23,11 +23,11 @@ from theory.continuous.two_path import two_path_law
 
 pytestmark = pytest.mark.exact
 
-TARGET = affine(4, 0.8, 0.5)
+TARGET = affine_chain(4, 0.8, 0.5)
 DRAFTS = {
-    "equal last sd": affine(4, 0.8, [0.5, 0.65, 0.65, 0.5], 0.2),
-    "wider": affine(4, 0.7, 0.6, 0.1),
-    "narrower": affine(4, 0.9, 0.4, -0.1),
+    "equal last sd": affine_chain(4, 0.8, [0.5, 0.65, 0.65, 0.5], 0.2),
+    "wider": affine_chain(4, 0.7, 0.6, 0.1),
+    "narrower": affine_chain(4, 0.9, 0.4, -0.1),
 }
 LEVEL = 1e-6
 
@@ -37,9 +37,9 @@ LEVEL = 1e-6
 def test_shares_are_those_of_the_closed_form(name: str, rule: Rule) -> None:
     draft = DRAFTS[name]
     gaps = np.array([-3.0, -0.2, 0.0, 0.01, 0.7, 5.0])
-    found = cells(TARGET, draft, NOWHERE, rule, gaps)
+    found = cells(TARGET, draft, UNCONDITIONAL, rule, gaps)
     weight = log_sigma(TARGET, draft) if isinstance(rule, VarianceProduct) else 0.0
-    expected = shares(gaps, weight, 0.5, float(draft.factor[0, 0]))
+    expected = acceptance_rates(gaps, weight, 0.5, float(draft.factor[0, 0]))
     np.testing.assert_allclose(found.kept, expected.kept, atol=1e-12)
     np.testing.assert_allclose(found.taken, expected.taken, atol=1e-12)
     np.testing.assert_allclose(found.mass.sum(axis=1) + found.unfinished, 1, atol=1e-11)
@@ -55,24 +55,24 @@ def test_the_closed_form_is_the_integral(sp: float, weight: float) -> None:
         step = y[1] - y[0]
         kept = np.exp(np.minimum(q, weight + p)).sum() * step
         taken = np.maximum(np.exp(p) - np.exp(q - weight), 0).sum() * step
-        share = shares(gap, weight, sp, 1.0)
+        share = acceptance_rates(gap, weight, sp, 1.0)
         assert share.kept == pytest.approx(kept, abs=1e-7)
         assert share.taken == pytest.approx(taken, abs=1e-7)
 
 
 def test_acceptance_over_a_centred_gap_is_an_angle() -> None:
     for spread in (0.1, 1.0, 7.0):
-        assert kept_over(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), abs=1e-10)
+        assert acceptance_over_gap(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), abs=1e-10)
 
 
 @pytest.mark.parametrize("aligned", [True, False])
 def test_the_last_step_is_lossless_and_costs_one_proposal(aligned: bool) -> None:
     for draft in DRAFTS.values():
-        law, far = distances(TARGET, draft, NOWHERE, LastStep(aligned))
+        law, far = distances(TARGET, draft, UNCONDITIONAL, LastStep(aligned))
         assert abs(law.mass - 1) < 1e-8
         assert far.tv < 1e-8
         assert law.trials == pytest.approx(1, abs=1e-9)
-        assert law.kept == pytest.approx(kept_by_last_step(TARGET, draft, NOWHERE, aligned), abs=1e-9)
+        assert law.kept == pytest.approx(last_step_acceptance(TARGET, draft, UNCONDITIONAL, aligned), abs=1e-9)
         mean, variance = law.moments()
         own = TARGET.marginal(np.zeros((1, 1)))
         assert mean == pytest.approx(own.mean[0, 0], abs=1e-8)
@@ -91,8 +91,7 @@ RULES = {
 
 def simulated(rule: Rule, target: Chain, draft: Chain, count: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
     """Tokens ``[N]`` and their fates: the first of a block, from the reference decoder."""
-    pair = make_pair("affine", steps=4)
-    models = [_Fixed(model, chain) for model, chain in zip(pair, (target, draft), strict=True)]
+    models = [_Fixed(affine(4), chain) for chain in (target, draft)]
     found = Truncating(1, limit=limit).run(*models, rule, Tape(11, count))
     return found.tokens[:, 0, 0], found.outcome[:, 0]
 
@@ -118,12 +117,12 @@ def test_decoders_follow_the_laws(name: str) -> None:
     if noiseless:
         target, draft = noiseless_end(target), noiseless_end(draft)
     law = (
-        two_path_law(target, draft, NOWHERE, limit, 64, 400)
+        two_path_law(target, draft, UNCONDITIONAL, limit, 64, 400)
         if isinstance(rule, TwoPath)
-        else emitted(target, draft, NOWHERE, rule, limit)
+        else emitted(target, draft, UNCONDITIONAL, rule, limit)
     )
     tokens, outcome = simulated(rule, target, draft, 60_000, limit)
-    low, high = proportion_interval(int((outcome == Outcome.KEPT).sum()), len(outcome), 1 - LEVEL)
+    low, high = proportion_interval(int((outcome == Outcome.ACCEPTED).sum()), len(outcome), 1 - LEVEL)
     assert low <= law.kept <= high
     low, high = proportion_interval(int((outcome == Outcome.EXHAUSTED).sum()), len(outcome), 1 - LEVEL)
     assert low <= law.unfinished <= high
@@ -134,7 +133,7 @@ def test_decoders_follow_the_laws(name: str) -> None:
     assert test.p_value(counts) > LEVEL
     # and against the target's law it fails where the rule is biased
     x = law.x
-    truth = Law(x, target_law(target, NOWHERE[0], x), 1, 0, 0)
+    truth = Law(x, target_law(target, UNCONDITIONAL[0], x), 1, 0, 0)
     against = test.p_value(np.bincount(np.searchsorted(cut_points(truth), done), minlength=16))
     assert (against > LEVEL) == (type(rule) is LastStep)
 
@@ -142,8 +141,8 @@ def test_decoders_follow_the_laws(name: str) -> None:
 def test_distances_say_what_they_miss() -> None:
     """Twice the nodes move each distance by less than three times the error that is told."""
     draft = DRAFTS["wider"]
-    _, far = distances(TARGET, draft, NOWHERE, VarianceProduct())
-    _, finer = distances(TARGET, draft, NOWHERE, VarianceProduct(), gaps=336, points=1200)
+    _, far = distances(TARGET, draft, UNCONDITIONAL, VarianceProduct())
+    _, finer = distances(TARGET, draft, UNCONDITIONAL, VarianceProduct(), gaps=336, points=1200)
     for name in ("tv", "ks", "w1"):
         error = getattr(far, f"{name}_error")
         assert abs(getattr(far, name) - getattr(finer, name)) < 3 * error + 1e-9
@@ -156,7 +155,7 @@ def test_marginals_by_the_rules_own_functions() -> None:
         laws = [c.marginal(g[None]) for c, g in zip((case.target, case.draft), case.given, strict=True)]
         means, sds = [law.mean[0, 0] for law in laws], [law.covariance[0, 0] ** 0.5 for law in laws]
         assert tv < 1e-12
-        assert kept == pytest.approx(float(shares(means[0] - means[1], 0.0, *sds).kept), abs=1e-12)
+        assert kept == pytest.approx(float(acceptance_rates(means[0] - means[1], 0.0, *sds).kept), abs=1e-12)
 
 
 def test_there_are_a_hundred_mismatches_and_none_twice() -> None:
@@ -178,49 +177,57 @@ def test_what_proposals_cost() -> None:
 
 
 def test_sigma_of_hundreds_of_logarithms_is_no_overflow() -> None:
-    target, draft = affine(100, 0.5, [0.5, *[0.1] * 99]), affine(100, 0.5, [0.5, *[10.0] * 99])
+    target, draft = affine_chain(100, 0.5, [0.5, *[0.1] * 99]), affine_chain(100, 0.5, [0.5, *[10.0] * 99])
     assert log_sigma(target, draft) == pytest.approx(99 * log(100))
-    share = shares(0.5, log_sigma(target, draft))
+    share = acceptance_rates(0.5, log_sigma(target, draft))
     assert share.kept == pytest.approx(1)
     assert share.taken == pytest.approx(1)
-    low = shares(0.5, -log_sigma(target, draft))
+    low = acceptance_rates(0.5, -log_sigma(target, draft))
     assert low.kept < 1e-190
     assert low.taken == 0
-    huge = shares(np.array([-1.0, 0.0, 2.0]), 5000.0, 1.0, 1.3), shares(np.array([-1.0, 0.0, 2.0]), -5000.0, 1.3, 1.0)
+    huge = (
+        acceptance_rates(np.array([-1.0, 0.0, 2.0]), 5000.0, 1.0, 1.3),
+        acceptance_rates(np.array([-1.0, 0.0, 2.0]), -5000.0, 1.3, 1.0),
+    )
     np.testing.assert_allclose([huge[0].kept, huge[0].taken], 1)
     np.testing.assert_allclose([huge[1].kept, huge[1].taken], 0)
 
 
 def test_what_cannot_be_integrated_is_told() -> None:
-    wide = affine(2, dimension=2)
+    wide = affine_chain(2, dimension=2)
     with pytest.raises(ValueError, match="dimension 2; expected 1"):
-        emitted(wide, wide, NOWHERE, LastStep())
+        emitted(wide, wide, UNCONDITIONAL, LastStep())
     for rule in (Marginal(), TwoPath(), Path()):
         with pytest.raises(ValueError, match="looks at more than the last step"):
-            emitted(TARGET, TARGET, NOWHERE, rule)
+            emitted(TARGET, TARGET, UNCONDITIONAL, rule)
     with pytest.raises(ValueError, match="the draft takes 5 steps; expected the target's 4"):
-        emitted(TARGET, affine(5, 0.8, 0.5), NOWHERE, LastStep())
+        emitted(TARGET, affine_chain(5, 0.8, 0.5), UNCONDITIONAL, LastStep())
     with pytest.raises(ValueError, match="the draft is mu_q itself"):
-        emitted(noiseless_end(affine(1, 0.8, 0.5)), noiseless_end(affine(1, 0.7, 0.5)), NOWHERE, ReferenceCode())
+        emitted(
+            noiseless_end(affine_chain(1, 0.8, 0.5)),
+            noiseless_end(affine_chain(1, 0.7, 0.5)),
+            UNCONDITIONAL,
+            ReferenceCode(),
+        )
     with pytest.raises(ValueError, match="limit is 0"):
-        emitted(TARGET, TARGET, NOWHERE, LastStep(), limit=0)
+        emitted(TARGET, TARGET, UNCONDITIONAL, LastStep(), limit=0)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 30, 100])
 def test_means_that_follow_from_the_gap_are_integrated_too(steps: int) -> None:
     """All noise of the draft 1.2 times the target's: one mean is 1.2 times the other, and no spread is left."""
-    target, draft = affine(steps, 0.8, 0.5), affine(steps, 0.8, 0.6)
+    target, draft = affine_chain(steps, 0.8, 0.5), affine_chain(steps, 0.8, 0.6)
     if steps == 1:
-        draft = affine(1, 0.6, 0.5)
-    law, far = distances(target, draft, NOWHERE, LastStep())
+        draft = affine_chain(1, 0.6, 0.5)
+    law, far = distances(target, draft, UNCONDITIONAL, LastStep())
     assert abs(law.mass - 1) < 1e-8
     assert far.tv < 1e-8
-    assert law.kept == pytest.approx(kept_by_last_step(target, draft, NOWHERE, True), abs=1e-9)
+    assert law.kept == pytest.approx(last_step_acceptance(target, draft, UNCONDITIONAL, True), abs=1e-9)
 
 
 def test_acceptance_over_wide_gaps() -> None:
     for spread in (40, 160, 5000):
-        assert kept_over(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), rel=1e-9)
+        assert acceptance_over_gap(0.0, spread) == pytest.approx(2 / np.pi * np.arctan(2 / spread), rel=1e-9)
 
 
 def test_isotropic_acceptance_meets_its_limits() -> None:

@@ -11,8 +11,8 @@ from scipy.stats import norm
 
 from experiments.measurements import continuous as tables
 from simlab.continuous.rules import LastStep, VarianceProduct
-from theory.continuous.example_processes import NOWHERE
-from theory.continuous.gaussian_overlap import kept_over, spent_over
+from theory.continuous.example_processes import UNCONDITIONAL
+from theory.continuous.gaussian_overlap import acceptance_over_gap, cost_over_gap
 from theory.continuous.isotropic import kept, overlap
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import emitted
@@ -78,7 +78,7 @@ def test_proposals_are_those_of_the_law() -> None:
     for row in table[table["ratio"].isin([0.8, 1.2])].to_dict("records"):
         draft = tables.chain(sd=row["ratio"] * tables.SD)
         rule = LastStep() if row["rule"] == "last step" else VarianceProduct()
-        law = emitted(tables.chain(), draft, NOWHERE, rule, row["limit"] or inf, 168, 60)
+        law = emitted(tables.chain(), draft, UNCONDITIONAL, rule, row["limit"] or inf, 168, 60)
         assert row["per_token"] == pytest.approx(law.trials, rel=1e-6)
         assert row["unfinished"] == pytest.approx(law.unfinished, rel=1e-4, abs=1e-9)
         assert row["kept"] == pytest.approx(law.kept, rel=1e-6)
@@ -125,7 +125,9 @@ def test_printed_speedups_beside_the_formula() -> None:
 
 @pytest.mark.parametrize(("gap", "variance"), [(0.0, 1.0), (0.3, 0.2), (2.0, 1e-4)])
 def test_acceptance_in_one_dimension_is_that_on_the_line(gap: float, variance: float) -> None:
-    assert kept(1, gap, variance, 0.5) == pytest.approx(kept_over(gap, variance**0.5, 0.0, 0.5, 0.5), abs=1e-9)
+    assert kept(1, gap, variance, 0.5) == pytest.approx(
+        acceptance_over_gap(gap, variance**0.5, 0.0, 0.5, 0.5), abs=1e-9
+    )
     assert kept(1, gap, 0.0, 0.5) == pytest.approx(2 * norm.cdf(-gap))
 
 
@@ -151,13 +153,15 @@ def test_the_overlap_in_one_and_two_dimensions_by_quadrature(gap: float, sd: flo
 
 def test_what_a_token_takes_is_that_of_the_emitted_law() -> None:
     target, draft = tables.chain(), tables.chain(0.7, 0.6, 0.05)
-    mean, covariance = last_means(target, draft, NOWHERE, False).gap
+    mean, covariance = last_means(target, draft, UNCONDITIONAL, False).gap
     for limit in (50, inf):
-        law = emitted(target, draft, NOWHERE, VarianceProduct(aligned=False), limit)
-        spent = spent_over(
+        law = emitted(target, draft, UNCONDITIONAL, VarianceProduct(aligned=False), limit)
+        spent = cost_over_gap(
             float(mean[0]), float(covariance[0, 0]) ** 0.5, log_sigma(target, draft), 0.5, 0.6, limit, 72
         )
         assert spent.kept == pytest.approx(law.kept, rel=1e-7)
         assert spent.trials == pytest.approx(law.trials, rel=1e-5)
         assert spent.unfinished == pytest.approx(law.unfinished, abs=1e-9)
-    assert spent_over(0.5, 0.3, log(0.5), limit=1).trials == pytest.approx(1 - spent_over(0.5, 0.3, log(0.5)).kept)
+    assert cost_over_gap(0.5, 0.3, log(0.5), limit=1).trials == pytest.approx(
+        1 - cost_over_gap(0.5, 0.3, log(0.5)).kept
+    )

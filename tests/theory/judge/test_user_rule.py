@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.mutants import decoders as controls
+from simlab import mutants
 from simlab.rules import Amplify, OptimalLossy, Rule, Speculative, codebook_distances, make_rule
 from theory.acceptance import alpha, nearest_frontier
 from theory.candidates import candidates_law
@@ -34,10 +34,10 @@ def brought(rule: Any) -> Brought:
     return Brought(lambda vocabulary: Functions(rule.accept, rule.residual))
 
 
-@pytest.mark.parametrize("name", [*small_rules(3), *controls.RULES])
+@pytest.mark.parametrize("name", [*small_rules(3), *mutants.RULES])
 def test_a_rule_that_is_brought_does_what_it_does_at_home(name: str) -> None:
     for p, q in SMALL_CASES:
-        home: Rule = {**small_rules(len(p)), **controls.RULES}[name]
+        home: Rule = {**small_rules(len(p)), **mutants.RULES}[name]
         rows = np.array(p, dtype=object), np.array(q, dtype=object)
         assert (step_law(brought(home), *rows) == step_law(home, *rows)).all()
         assert acceptance(brought(home), *rows) == acceptance(home, *rows)
@@ -143,10 +143,10 @@ def test_the_families_are_pmfs_of_what_they_say() -> None:
     assert {len(p) for rows in CASES.values() for p, _ in rows} == {2, 3, 4, 5, 6, 64, 512}
 
 
-@pytest.mark.parametrize("name", controls.RULES)
+@pytest.mark.parametrize("name", mutants.RULES)
 def test_wrong_rules_keep_the_contract(name: str) -> None:
     """The contract says what a rule is, not that it is lossless."""
-    checks = contract(brought(controls.RULES[name]), 0, LEVELS[:4], 10, CASES)
+    checks = contract(brought(mutants.RULES[name]), 0, LEVELS[:4], 10, CASES)
     assert {check.outcome for check in checks} <= {"passes", "note"}
 
 
@@ -224,15 +224,15 @@ def test_searches_find_what_is_there_and_nothing_else() -> None:
     assert found(Speculative()) == nothing
     assert found(Amplify(2)) == nothing | {"law": True}
     assert found(OptimalLossy(F(1, 10))) == nothing | {"law": True, "support": True}
-    assert found(controls.ResidualIsTarget()) == nothing | {"law": True, "wasteful": True}
+    assert found(mutants.ResidualIsTarget()) == nothing | {"law": True, "wasteful": True}
     assert found(Amplify(F(1, 2))) == nothing | {"law": True, "acceptance": True, "wasteful": True}
 
 
 def test_a_search_brings_the_smallest_example() -> None:
-    example = Judged(brought(controls.ResidualIsTarget()), True).search(0, 30)[0].example
+    example = Judged(brought(mutants.ResidualIsTarget()), True).search(0, 30)[0].example
     assert example is not None
     assert len(example.p) == 2
-    assert example.tv == sum(abs(step_law(controls.ResidualIsTarget(), example.p, example.q) - example.p)) / 2
+    assert example.tv == sum(abs(step_law(mutants.ResidualIsTarget(), example.p, example.q) - example.p)) / 2
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -246,7 +246,7 @@ def test_a_search_brings_the_smallest_example() -> None:
         (make_rule("dynamic-grouped", size=4, window="printed"), "dynamic-grouped, printed, size = 4"),
         (make_rule("typical"), "typical, ε = 0.09, δ = 0.3"),
         (make_rule("gsd-reference"), "gsd-reference"),
-        *((rule, f"the wrong variant “{name}”") for name, rule in controls.RULES.items()),
+        *((rule, f"the wrong variant “{name}”") for name, rule in mutants.RULES.items()),
     ],
 )
 def test_a_known_rule_is_recognised(rule: Rule, name: str, exact: bool) -> None:

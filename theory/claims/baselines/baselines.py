@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from simlab import mutants
 from simlab.decoders import Block, Decoder, SpeculativeDecoder
-from simlab.mutants import decoders as controls
 from simlab.mutants.samplers import Sampler, harmless, processed, samplers
 from simlab.processes import TableProcess
-from simlab.rules import OptimalLossy, Rule, Speculative
+from simlab.rules import Amplify, OptimalLossy, Rule, Speculative
 from theory.acceptance import alpha, frontier
 from theory.candidates import (
     candidate_sets,
@@ -22,18 +22,9 @@ from theory.candidates import (
     optimal_acceptance,
     optimal_transport,
 )
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    first,
-    fmt,
-    fmt_row,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import first, rejects_mutants, require, require_found
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, deviation, mean, sequence_law, step_law, target_law
@@ -89,13 +80,13 @@ def block_lossless(seed: int) -> Finding:
                 "enumeration", f"sequence law of the target in rationals for {len(tried)} cases (largest TV {worst})"
             ),
             rejects_mutants(
-                {"count off by one": lambda g: controls.WithRandomness(Block(g), _OneMore)}, gap, "the law of blocks"
+                {"count off by one": lambda g: mutants.WithRandomness(Block(g), _OneMore)}, gap, "the law of blocks"
             ),
         ],
     )
 
 
-class _OneMore(controls.Twisted):
+class _OneMore(mutants.ChangedRandomness):
     """Reports the coin of a prefix for the next longer one."""
 
     def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
@@ -157,7 +148,7 @@ class _Shortest(Block):
         return super().verify(rule, p, q, x, _UpToFirst(randomness), position, among)
 
 
-class _UpToFirst(controls.Twisted):
+class _UpToFirst(mutants.ChangedRandomness):
     def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
         return np.logical_and.accumulate(self.randomness.accept(probability, position, lane), axis=1)
 
@@ -216,7 +207,7 @@ def optimal_candidates(seed: int) -> Finding:
                 f"{len(tried)} cases, V = 2 to 5, K = 1 to 3: equal to the linear program (largest difference "
                 f"{linear:.1e}) and, for K = 1, to 1 - TV; verification in turn keeps at most that",
             ),
-            rejects_mutants({"ratio times 1.01": controls.inflated_ratio()}, beyond, "the optimum"),
+            rejects_mutants({"ratio times 1.01": mutants.inflated_ratio()}, beyond, "the optimum"),
         ],
     )
 
@@ -249,7 +240,7 @@ def frontier_candidates(seed: int) -> Finding:
             worst = max(worst, Fraction(kept - limit))
         return worst
 
-    rules = [OptimalLossy(Fraction(1, 5)), *controls.RULES.values()]
+    rules = [OptimalLossy(Fraction(1, 5)), *mutants.RULES.values()]
     worst = max(map(beyond, rules))
     reached = max(_reached(p, q, k, Fraction(1, 10)) for p, q, k in tried)
     return Finding(
@@ -343,7 +334,7 @@ def optimal_lossy(seed: int) -> Finding:
         "holds" if worst == 0 else "refuted",
         [
             Evidence("identity", f"TV and acceptance as stated, in rationals, on {len(tried)} pairs and four budgets"),
-            rejects_mutants({"amplify by 1 + s": lambda s: controls.Amplify(1 + s)}, gap, "TV and acceptance"),
+            rejects_mutants({"amplify by 1 + s": lambda s: Amplify(1 + s)}, gap, "TV and acceptance"),
         ],
     )
 

@@ -1,0 +1,19 @@
+"""CSpD, continuous speculative decoding for diffusion heads."""
+
+MODULES = (
+    "output",
+    "many_dimensions",
+    "residual",
+    "termination",
+    "alignment",
+    "paths",
+    "ratios",
+    "bias",
+    "log_ratio",
+    "samplers",
+    "sequences",
+    "prefill",
+    "prefill_cost",
+    "mixtures",
+    "tables",
+)

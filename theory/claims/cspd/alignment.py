@@ -5,17 +5,19 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import norm
+import scipy
 
-from simlab.continuous import Decoded, Outcome, Pair, Truncating, affine, make_pair
+from simlab.continuous import Decoded, Outcome, Pair, Truncating, affine, affine_chain, ddpm, schedule
+from simlab.continuous.compiled import simulate
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import LastStep, Path, Rule, TwoPath
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
-from theory.continuous.example_processes import NOWHERE
-from theory.continuous.gaussian_overlap import kept_by_last_step, kept_over
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
+from theory.continuous.example_processes import UNCONDITIONAL
+from theory.continuous.gaussian_overlap import acceptance_over_gap, last_step_acceptance
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.two_path import two_path_law
 from theory.published.ledger import published
@@ -37,7 +39,7 @@ CLAIMS.summary(
 
 def two_phi(gap: float) -> float:
     """The overlap of N(0, 1) and N(gap, 1)."""
-    return float(2 * norm.cdf(-abs(gap) / 2))
+    return float(2 * scipy.stats.norm.cdf(-abs(gap) / 2))
 
 
 @CLAIMS.claim(
@@ -50,11 +52,14 @@ def always(seed: int) -> Finding:
     one that stays: rare close encounters count for more than what is lost. Alignment takes the spread away.
     """
     s, far = 1.0, 8.0
-    target, draft = affine(2, 1.0, [s, 3.0]), affine(2, 1.0, [s, 3.0], [far, 0.0])
-    shared, own = (kept_by_last_step(target, draft, NOWHERE, aligned) for aligned in (True, False))
+    target, draft = affine_chain(2, 1.0, [s, 3.0]), affine_chain(2, 1.0, [s, 3.0], [far, 0.0])
+    shared, own = (last_step_acceptance(target, draft, UNCONDITIONAL, aligned) for aligned in (True, False))
     require(abs(shared - two_phi(far)) < 1e-12 and own > 100 * shared, f"{shared} against {own}")
-    edges = {sd: float(brentq(lambda m, sd=sd: kept_over(m, sd) - two_phi(m), 0.5, 8)) for sd in (0.5, 1.0, 2.0, 4.0)}
-    pair = make_pair("affine", steps=2, slope=1.0, sd=[s, 3.0], gap=[far, 0.0])
+    edges = {
+        sd: float(scipy.optimize.brentq(lambda m, sd=sd: acceptance_over_gap(m, sd) - two_phi(m), 0.5, 8))
+        for sd in (0.5, 1.0, 2.0, 4.0)
+    }
+    pair = Pair(affine(2, slope=1.0, sd=[s, 3.0]), affine(2, slope=1.0, sd=[s, 3.0], offset=[far, 0.0]))
     seen = {aligned: _simulated(LastStep(aligned), pair, seed) for aligned in (True, False)}
     return Finding(
         "refuted",
@@ -82,16 +87,16 @@ def always(seed: int) -> Finding:
 
 def _interval(decoded: Decoded) -> tuple[float, float]:
     """An interval for the acceptance of the first token, of coverage 1 - 1e-6."""
-    kept = decoded.outcome[:, 0] == Outcome.KEPT
+    kept = decoded.outcome[:, 0] == Outcome.ACCEPTED
     return proportion_interval(int(kept.sum()), len(kept), 1 - 1e-6)
 
 
 def _simulated(rule: Rule, pair: Pair, seed: int) -> tuple[float, float]:
     """An interval for the acceptance of one token, from the decoder; holds the exact value or fails."""
-    decoded = Truncating(1, limit=1).run(pair.target, pair.draft, rule, Tape(seed, 100_000))
+    decoded = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, 100_000))
     low, high = _interval(decoded)
     target, draft = (model.chain for model in pair)
-    exact = kept_by_last_step(target, draft, NOWHERE, rule.aligned)
+    exact = last_step_acceptance(target, draft, UNCONDITIONAL, rule.aligned)
     require(low <= exact <= high, f"simulated {low} to {high}, exactly {exact}")
     return low, high
 
@@ -106,8 +111,8 @@ def opposite_slopes(seed: int) -> Finding:
 
     mu_p = x_1, mu_q = -x_1, x_1 = e: the gap is 2 e with shared noise, and has sd sqrt 2 with noise of their own.
     """
-    target, draft = affine(1, 1.0, 1.0), affine(1, -1.0, 1.0)
-    shared, own = (kept_by_last_step(target, draft, NOWHERE, aligned) for aligned in (True, False))
+    target, draft = affine_chain(1, 1.0, 1.0), affine_chain(1, -1.0, 1.0)
+    shared, own = (last_step_acceptance(target, draft, UNCONDITIONAL, aligned) for aligned in (True, False))
     by_hand = [float(2 / np.pi * np.arctan(1 / (sd / 2))) for sd in (2, np.sqrt(2))]
     require(max(abs(shared - by_hand[0]), abs(own - by_hand[1])) < 1e-9, f"{shared}, {own} for {by_hand}")
     return Finding(
@@ -143,19 +148,21 @@ def centred(seed: int) -> Finding:
     """
     ratios, far = [], 0.0
     for slope, other, sd, last in product((0.5, 0.8, 1.0), (0.4, 0.9), (0.3, 0.6), (0.2, 0.5)):
-        target, draft = affine(6, slope, [last, *[0.5] * 5]), affine(6, other, [last, *[sd] * 5])
+        target, draft = affine_chain(6, slope, [last, *[0.5] * 5]), affine_chain(6, other, [last, *[sd] * 5])
         kept = []
         for aligned in (True, False):
-            kept.append(kept_by_last_step(target, draft, NOWHERE, aligned))
-            spread = float(np.sqrt(last_means(target, draft, NOWHERE, aligned).gap[1][0, 0]))
+            kept.append(last_step_acceptance(target, draft, UNCONDITIONAL, aligned))
+            spread = float(np.sqrt(last_means(target, draft, UNCONDITIONAL, aligned).gap[1][0, 0]))
             far = max(far, abs(kept[-1] - 2 / np.pi * np.arctan(2 * last / spread)))
         ratios.append(kept[0] / kept[1])
     require(far < 1e-9, f"the closed form is off by {far}")
     require(min(ratios) > 1, f"shared noise keeps {min(ratios)} of what noise of their own does")
-    away = {"means 8 apart": affine(2, 1.0, [1.0, 3.0], [8.0, 0.0])}
+    away = {"means 8 apart": affine_chain(2, 1.0, [1.0, 3.0], [8.0, 0.0])}
 
     def lowers(draft: Chain) -> float:
-        shared, own = (kept_by_last_step(affine(2, 1.0, [1.0, 3.0]), draft, NOWHERE, a) for a in (True, False))
+        shared, own = (
+            last_step_acceptance(affine_chain(2, 1.0, [1.0, 3.0]), draft, UNCONDITIONAL, a) for a in (True, False)
+        )
         return max(own - shared, 0)
 
     return Finding(
@@ -183,7 +190,7 @@ def distance(seed: int) -> Finding:
     by a fair coin has mean square 18 and is kept with 1/2 + Phi(-3) = 0.501.
     """
     steady, split = two_phi(3), 0.5 * (1 + two_phi(6))
-    spread = [(sd, kept_over(4.0, sd)) for sd in (0.0, 1.0, 2.0, 4.0)]
+    spread = [(sd, acceptance_over_gap(4.0, sd)) for sd in (0.0, 1.0, 2.0, 4.0)]
     require(split > steady and all(b[1] > a[1] for a, b in pairwise(spread)), f"{spread}")
     return Finding(
         "refuted",
@@ -220,15 +227,16 @@ def order(seed: int) -> Finding:
     In a diffusion the last step has the least noise. A mean that is off by g in step 2, sd s_2, costs the path ratio
     2 Phi(-g / (2 s_2)), and the aligned ratio 2 Phi(-a g / (2 s_1)), with a the slope of the last step.
     """
-    target = affine(2, 1.0, [0.1, 1.0])
-    draft = affine(2, 1.0, [0.1, 1.0], [0.0, 1.0])
-    aligned = kept_by_last_step(target, draft, NOWHERE, True)
+    target = affine_chain(2, 1.0, [0.1, 1.0])
+    draft = affine_chain(2, 1.0, [0.1, 1.0], [0.0, 1.0])
+    aligned = last_step_acceptance(target, draft, UNCONDITIONAL, True)
     path = two_phi(1.0)
     require(abs(aligned - two_phi(10)) < 1e-12 and log_sigma(target, draft) == 0, "the example is not what it says")
-    pair = make_pair("ddpm", dimension=2, steps=20, draft_variance=1.2)
+    abar = schedule("cosine", steps=20)
+    pair = Pair(ddpm(2, abar), ddpm(2, abar, variance=1.2))
     seen = {}
     for rule in (Path(), TwoPath(), LastStep()):
-        decoded = Truncating(1, limit=1).run(*pair, rule, Tape(seed, 20_000))
+        decoded = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, 20_000))
         seen[f"{rule.name}, {'shared' if rule.aligned else 'own'} noise"] = _interval(decoded)
     low, high = seen["path, shared noise"], seen["last-step, shared noise"]
     require(low[0] > high[1], f"the path ratio keeps {low}, the last step {high}")
@@ -274,9 +282,9 @@ def shape(seed: int) -> Finding:
     s, a, steps = 0.5, 0.5, 64
 
     def kept_by_each(g: float) -> tuple[float, float, float, float]:
-        target, draft = affine(steps, a, s), affine(steps, a, s, g)
-        own = [two_path_law(target, draft, NOWHERE, 100, n, 120).kept for n in (24, 48)]
-        aligned = kept_by_last_step(target, draft, NOWHERE, True)
+        target, draft = affine_chain(steps, a, s), affine_chain(steps, a, s, g)
+        own = [two_path_law(target, draft, UNCONDITIONAL, 100, n, 120).kept for n in (24, 48)]
+        aligned = last_step_acceptance(target, draft, UNCONDITIONAL, True)
         require(abs(aligned - two_phi(g / (s * (1 - a)))) < 1e-9, f"aligned keeps {aligned}")
         return two_phi(np.sqrt(steps) * g / s), own[1], aligned, abs(own[1] - own[0])
 

@@ -7,16 +7,17 @@ from dataclasses import replace
 from math import inf, pi, sqrt
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import erfcx
+import scipy
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import Path, TwoPath
 from simlab.continuous.rules.base import TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.ratios import mean_ratio
-from theory.continuous.example_processes import NOWHERE
-from theory.continuous.paths import Walks, apart, on_the_line, random_chains, under
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
+from theory.continuous.example_processes import UNCONDITIONAL
+from theory.continuous.paths import Coupling, apart, on_the_line, random_chains, under
 
 CLAIMS = Claims("cspd")
 SP, SQ = 0.1, 0.2  # of the example: the deviation of x_1
@@ -25,7 +26,7 @@ NEARBY = (1e-2, 1e-3)  # how far drafts are from their targets where the first o
 
 def spread_root(height: float) -> float:
     """E sqrt(height^2 + x^2 + y^2) for two standard normals: h + sqrt(pi / 2) exp(h^2 / 2) erfc(h / sqrt 2)."""
-    return height + sqrt(pi / 2) * float(erfcx(height / sqrt(2)))
+    return height + sqrt(pi / 2) * float(scipy.special.erfcx(height / sqrt(2)))
 
 
 def bounds(target: float, draft: float) -> tuple[float, float]:
@@ -37,7 +38,12 @@ def bounds(target: float, draft: float) -> tuple[float, float]:
     """
 
     def mean(weight: Callable[[float], float]) -> float:
-        return 2 * quad(lambda z: weight(z) * spread_root(z / target) * np.exp(-z * z / 2) / sqrt(2 * pi), 0, 12)[0]
+        return (
+            2
+            * scipy.integrate.quad(
+                lambda z: weight(z) * spread_root(z / target) * np.exp(-z * z / 2) / sqrt(2 * pi), 0, 12
+            )[0]
+        )
 
     gap = abs(draft - target)
     return gap * target / draft * mean(lambda z: z), gap * mean(lambda z: 1.0)
@@ -45,7 +51,7 @@ def bounds(target: float, draft: float) -> tuple[float, float]:
 
 def near(target: Chain, draft: Chain, delta: float) -> Chain:
     """The draft whose means and factors are ``delta`` of the way from the target's to those of ``draft``."""
-    names = ("slope", "drive", "offset", "factor")
+    names = ("slope", "condition_gain", "offset", "factor")
     return replace(
         target,
         **{n: (1 - delta) * getattr(target, n) + delta * getattr(draft, n) for n in names},
@@ -58,7 +64,7 @@ def shared_end(seen: TrajectoryPair) -> np.ndarray:
     return np.concatenate([np.zeros_like(away[:1]), away[1:]])
 
 
-def first_order(walks: Walks, away: Callable[[TrajectoryPair], np.ndarray]) -> float:
+def first_order(walks: Coupling, away: Callable[[TrajectoryPair], np.ndarray]) -> float:
     """E_q[grad p(Yq)' (Yp - Yq) / q(Yq)], the means of what is quadratic in the noise by those of exponentials."""
 
     def along(seen: TrajectoryPair) -> np.ndarray:
@@ -68,7 +74,7 @@ def first_order(walks: Walks, away: Callable[[TrajectoryPair], np.ndarray]) -> f
         return (ends[0] - ends[1]) / 2
 
     def mean(sign: int) -> float:
-        return walks.quadratic(lambda seen: Path().log_kept(seen) + sign * along(seen)).mean_exp
+        return walks.quadratic(lambda seen: Path().log_draft_ratio(seen) + sign * along(seen)).mean_exp
 
     return (mean(1) - mean(-1)) / 2  # up to the third order in Yp - Yq
 
@@ -97,7 +103,7 @@ def eq_15_first_order(seed: int) -> Finding:
         """What the bias is beside its first order, over delta; the largest."""
         found = []
         for p, q, (given, other) in tried:
-            walks = Walks(p, near(p, q, delta), (given, given + delta * (other - given)))
+            walks = Coupling(p, near(p, q, delta), (given, given + delta * (other - given)))
             found.append(abs(mean_ratio(TwoPath(aligned=True), walks) - 1 - first_order(walks, away)) / delta)
         return max(found)
 
@@ -154,7 +160,7 @@ def bound(seed: int) -> Finding:
     """
     p, q = (on_the_line((0, 0), (1, s)) for s in (SP, SQ))
     full = TwoPath(aligned=True)
-    bias = mean_ratio(full, Walks(p, q, NOWHERE)) - 1
+    bias = mean_ratio(full, Coupling(p, q, UNCONDITIONAL)) - 1
     left, right = bounds(SP, SQ)
     require(
         left < (1 - SP / SQ) * (1 + SP) and right < (SQ - SP) * (sqrt(2 / pi) / SP + sqrt(pi / 2)), "by hand it is less"
@@ -162,7 +168,7 @@ def bound(seed: int) -> Finding:
     delta = 0.001
     to_first_order = bounds(SP, (1 + delta) * SP)[1] / delta
     unaligned = right / (SQ - SP) * sqrt(SP**2 + SQ**2 + 2)
-    endless = mean_ratio(full, apart(p, q, NOWHERE))
+    endless = mean_ratio(full, apart(p, q, UNCONDITIONAL))
     below = left < abs(bias) and right < abs(bias) and to_first_order < 1 and unaligned < endless == inf
     return Finding(
         "refuted" if below else "not-refuted",

@@ -12,10 +12,12 @@ import numpy as np
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import Path, TwoPath
 from simlab.continuous.rules.base import TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
-from theory.continuous.example_processes import NOWHERE
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
+from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.joint_gaussian import last_means
-from theory.continuous.paths import Walks, apart, log_path, on_the_line, random_chains, under
+from theory.continuous.paths import Coupling, apart, log_path, on_the_line, random_chains, under
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8
@@ -51,7 +53,7 @@ class Logs(NamedTuple):
         return self.divergence + self.entropies
 
 
-def logs(walks: Walks) -> Logs:
+def logs(walks: Coupling) -> Logs:
     """From the log densities themselves, which are quadratics in the noise; entropies from the determinants."""
     target, draft = walks.target, walks.draft
 
@@ -97,9 +99,9 @@ def identity(seed: int) -> Finding:
     x_1 the two trajectories are the same, and Delta l = 0, while eq. 26 says m^2 / 2 for two unit normals m apart. What
     is true is in cspd.log-ratio.own-end and cspd.log-ratio.shared-end.
     """
-    found = logs(Walks(on_the_line((0,), (1,), (2,)), on_the_line((0,), (1,)), NOWHERE))
+    found = logs(Coupling(on_the_line((0,), (1,), (2,)), on_the_line((0,), (1,)), UNCONDITIONAL))
     one = on_the_line((1, 1), (1, 1))
-    same = logs(apart(one, one, NOWHERE))
+    same = logs(apart(one, one, UNCONDITIONAL))
     gaps = [_near(found.shared_end, 0) - _near(found.printed, 2), _near(same.shared_end, -1) - _near(same.printed, 0)]
     return Finding(
         "refuted" if _worst(gaps) > 0 else "not-refuted",
@@ -131,7 +133,7 @@ def sign(seed: int) -> Finding:
     at 2 (2 e) + e_1 and is judged from 2 e: that costs E(2 e)^2 / 2 = 2. Delta l = -1/2.
     """
     p, q = (on_the_line((2, 0), (1, s)) for s in (1, 2))
-    aligned, own = logs(Walks(p, q, NOWHERE)), logs(apart(p, q, NOWHERE))
+    aligned, own = logs(Coupling(p, q, UNCONDITIONAL)), logs(apart(p, q, UNCONDITIONAL))
     delta = _near(aligned.shared_end, Fraction(-1, 2))
     require(aligned.entropies > 0, "the draft's entropy is not the larger")
     return Finding(
@@ -167,10 +169,10 @@ def higher_mean(seed: int) -> Finding:
     log 2, and Delta l = -1/2 + E(2 + e)^2 / 8 = 1/8.
     """
     p, q = on_the_line((0, 0), (1, 2)), on_the_line((0, 0), (4, 1), (0, 2))
-    walks = Walks(p, q, NOWHERE)
+    walks = Coupling(p, q, UNCONDITIONAL)
     found = logs(walks)
-    delta, mean = found.shared_end, walks.quadratic(TwoPath(aligned=True).log_kept).mean_exp
-    path = walks.quadratic(Path().log_kept).mean_exp
+    delta, mean = found.shared_end, walks.quadratic(TwoPath(aligned=True).log_draft_ratio).mean_exp
+    path = walks.quadratic(Path().log_draft_ratio).mean_exp
     for value, by_hand in ((delta, Fraction(1, 8)), (mean, Fraction(1, 2)), (path, Fraction(1))):
         _near(value, by_hand)
     require(found.entropies > 0 and found.own_end > 0, "what the paper assumes is not so")
@@ -201,7 +203,7 @@ def own_end(seed: int) -> Finding:
     """E log p(Yp) = -H(p) whatever Yp has to do with Yq, and E log p(Yq) = E log q(Yq) - KL(q||p) = -H(q) - KL(q||p).
     So Delta l does not depend on the noise being shared.
     """
-    tried = [way(*case) for case in random_chains(seed, 20) for way in (Walks, apart)]
+    tried = [way(*case) for case in random_chains(seed, 20) for way in (Coupling, apart)]
     found = list(map(logs, tried))
     worst = _worst([value.own_end - value.printed for value in found])
     wrong: dict[str, Callable[[Logs], float]] = {
@@ -227,7 +229,7 @@ def own_end(seed: int) -> Finding:
 )
 def own_end_sign(seed: int) -> Finding:
     """KL(q||p) >= 0 by Jensen, and the rest is assumed."""
-    found = [logs(Walks(*case)) for case in random_chains(seed, 60)]
+    found = [logs(Coupling(*case)) for case in random_chains(seed, 60)]
     more = [value.own_end for value in found if value.entropies >= 0]
     least = min(more)
 
@@ -253,7 +255,7 @@ def unassumed(seed: int) -> Finding:
     """For p = N(0, 1) and q = N(0, s^2) E log p is -1/2 under p and -s^2 / 2 under q, up to the same constant. So Delta
     l is (s^2 - 1) / 2 < 0 for s < 1: a draft that stays nearer to the mode has the higher density under the target.
     """
-    found = logs(Walks(on_the_line((0,), (1,)), on_the_line((0,), (0.5,)), NOWHERE))
+    found = logs(Coupling(on_the_line((0,), (1,)), on_the_line((0,), (0.5,)), UNCONDITIONAL))
     delta = _near(found.own_end, Fraction(-3, 8))
     return Finding(
         "refuted" if delta < 0 else "not-refuted",
@@ -267,7 +269,7 @@ def unassumed(seed: int) -> Finding:
     )
 
 
-def missed(walks: Walks, aligned: bool, draft_noise: bool = True) -> float:
+def missed(walks: Coupling, aligned: bool, draft_noise: bool = True) -> float:
     """(E m^2 - d) / 2, m the distance of the draft's x_0 from where the target's last kernel goes, in its own roots.
 
     The joint law of the two last means says how far they are apart; the draft's last noise adds to that.
@@ -296,14 +298,14 @@ def shared_end(seed: int) -> Finding:
     sign, it makes G smaller and so Delta l larger.
     """
     cases = random_chains(seed, 20)
-    tried = [(way(*case), way is Walks) for case in cases for way in (Walks, partial(apart, start_shared=False))]
+    tried = [(way(*case), way is Coupling) for case in cases for way in (Coupling, partial(apart, start_shared=False))]
     found = [(logs(walks), walks, aligned) for walks, aligned in tried]
 
-    def deviation(correction: Callable[[Walks, bool], float]) -> float:
+    def deviation(correction: Callable[[Coupling, bool], float]) -> float:
         return _worst([v.shared_end - v.printed + correction(walks, aligned) for v, walks, aligned in found])
 
     worst = deviation(missed)
-    wrong: dict[str, Callable[[Walks, bool], float]] = {
+    wrong: dict[str, Callable[[Coupling, bool], float]] = {
         "eq. 26": lambda walks, aligned: 0.0,
         "noise taken for shared": lambda walks, aligned: missed(walks, True),
         "without the draft's last noise": lambda walks, aligned: missed(walks, aligned, draft_noise=False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from scipy.stats import norm
+import scipy
 
 from simlab.continuous.models.mixtures import (
     Chosen,
@@ -18,7 +18,9 @@ from simlab.continuous.models.mixtures import (
 )
 from simlab.randomness import Tape
 from simlab.statistics import GTest
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.mixture_law import emitted, matched, overlap
 
 CLAIMS = Claims("cspd")
@@ -82,7 +84,7 @@ def alarm(ratio: Ratio, seed: int) -> float:
     found = []
     for along in LINES:
         sds = np.linalg.norm(np.einsum("kij,i->kj", target.roots, along), axis=1)
-        below = norm.cdf((made.tokens @ along)[:, None], target.means @ along, sds) @ target.weights
+        below = scipy.stats.norm.cdf((made.tokens @ along)[:, None], target.means @ along, sds) @ target.weights
         counts = np.bincount(np.minimum((below * CELLS).astype(int), CELLS - 1), minlength=CELLS)
         found.append(float(even().p_value(counts)))
     return max(0.0, float(np.log10(FALSE_ALARMS / len(LINES))) - float(np.log10(max(min(found), 1e-300))))

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm, schedule
+from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from simlab.continuous.models.gaussians import root_of
 from simlab.continuous.rules.base import TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.joint_gaussian import joint_states
-from theory.continuous.paths import Walks, apart, mean_norm, on_the_line, random_chains
+from theory.continuous.paths import Coupling, apart, mean_norm, on_the_line, random_chains
 
 CLAIMS = Claims("cspd")
 Root = tuple[tuple[Any, Any], tuple[Any, Any]]  # a root of a covariance, 2 x 2
@@ -304,7 +306,7 @@ def corrected(seed: int) -> Finding:
     for steps in (1, 2, 5, 20):
         abar = schedule("linear", steps=steps)
         for _ in range(5):
-            p, q = (ddpm(m @ m.T + 0.05 * np.eye(3), abar) for m in random.normal(size=(2, 3, 3)))
+            p, q = (ddpm_chain(m @ m.T + 0.05 * np.eye(3), abar) for m in random.normal(size=(2, 3, 3)))
             least = min(least, *_lowered(p, q)[:-1])
     worst = deviation(predicted)
     return Finding(
@@ -335,7 +337,7 @@ def corrected(seed: int) -> Finding:
 # Whole trajectories --------------------------------------------------------------------------------------------
 
 
-def distances(walks: Walks, first: int, shared_end: bool) -> tuple[float, float]:
+def distances(walks: Coupling, first: int, shared_end: bool) -> tuple[float, float]:
     """E||Yp - Yq||, and the root of the sum of E||x_t^q - x_t^p||^2 from t = ``first`` on."""
     d = walks.target.dimension
 
@@ -345,7 +347,7 @@ def distances(walks: Walks, first: int, shared_end: bool) -> tuple[float, float]
             gap[0] = 0
         return np.concatenate(list(gap), axis=1)
 
-    mean, matrix = walks.affine(gaps)
+    mean, matrix = walks.linear(gaps)
     moments = mean**2 + np.sum(matrix**2, axis=1)
     return mean_norm(mean, matrix @ matrix.T), float(np.sqrt(moments[first * d :].sum()))
 
@@ -363,17 +365,17 @@ def trajectory_distance(seed: int) -> Finding:
     """
     near = (on_the_line((1, 1), (1, 1)), on_the_line((1, 1), (1, 0.9)), (np.zeros(1), np.zeros(1)))
     tried = [near, *random_chains(seed, 23)]
-    cases = [walks for case in tried for walks in (Walks(*case), apart(*case), apart(*case, start_shared=False))]
+    cases = [walks for case in tried for walks in (Coupling(*case), apart(*case), apart(*case, start_shared=False))]
     found = [distances(walks, 1, True) for walks in cases]
     over = max(left - right for left, right in found)
     ratios = [left / right for left, right in found if right > 0]
 
-    def excess(variant: Callable[[Walks], tuple[float, float]]) -> float:
+    def excess(variant: Callable[[Coupling], tuple[float, float]]) -> float:
         """By how much a variant of the inequality fails somewhere."""
         worst = max(left - right for left, right in map(variant, cases))
         return worst if worst > NEAR else 0.0
 
-    wrong: dict[str, Callable[[Walks], tuple[float, float]]] = {
+    wrong: dict[str, Callable[[Coupling], tuple[float, float]]] = {
         "an x_0 each, and the sum from t = 1": lambda walks: distances(walks, 1, False),
         "the sum from t = 2": lambda walks: distances(walks, 2, True),
         "the sum without its root": lambda walks: (distances(walks, 1, True)[0], distances(walks, 1, True)[1] ** 2),

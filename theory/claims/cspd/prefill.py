@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from math import atan, exp, pi
+from math import atan, erfc, exp, pi, sqrt
 from random import Random
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import norm
+import scipy
 
-from simlab.continuous import affine
+from simlab.continuous import affine_chain
+from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import Decoded, Outcome, Truncating
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm
+from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep
 from simlab.randomness import Tape
 from simlab.statistics import ProportionTest
-from theory.claims.base import Claims, Evidence, Finding, fmt, fmt_row, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.continuous.positions import fading, mean_after, rates
 from theory.published.ledger import Ledger, Row, published
 
 CLAIMS = Claims("cspd")
 FALSE_ALARMS, SEQUENCES = 1e-6, 10_000
-INFLEXION = float(2 * norm.cdf(-1))  # the acceptance from which a fading mismatch brings ever less
+INFLEXION = erfc(sqrt(1 / 2))  # 2 Phi(-1), the acceptance from which a fading mismatch brings ever less
 PERCENT, LENGTHS = ("0", "5", "15"), ("4", "8", "16", "32")  # pre-filled, and gamma, in Table 5
 Rates = list[Fraction]
 
@@ -47,12 +49,12 @@ CLAIMS.summary(
 
 def unit(covariance: np.ndarray) -> Chain:
     """One step: x_0 = c + e."""
-    return affine(1, slope=0.0, sd=np.sqrt(covariance), drive=1.0)
+    return affine_chain(1, slope=0.0, sd=np.sqrt(covariance), condition_gain=1.0)
 
 
-def model(length: int, carry: float = 0.0, level: float = 0.0, first: float = 0.0) -> Tokens:
-    """Tokens of one step: x_n = level + carry x_{n-1} + e_n."""
-    return Tokens(unit, np.ones(1), length, np.asarray(carry), np.asarray(level), np.asarray(first))
+def model(length: int, ar_coefficient: float = 0.0, level: float = 0.0, first: float = 0.0) -> Tokens:
+    """Tokens of one step: x_n = level + ar_coefficient x_{n-1} + e_n."""
+    return Tokens(unit, np.ones(1), length, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
 
 
 def rising(seed: int, count: int, concave: bool) -> list[Rates]:
@@ -81,12 +83,12 @@ def table(ledger: Ledger, gamma: str, metric: str) -> list[Row]:
 
 
 def run(target: Tokens, draft: Tokens, gamma: int, prefill: int, seed: int) -> Decoded:
-    return Truncating(gamma, prefill).run(target, draft, LastStep(), Tape(seed, SEQUENCES))
+    return simulate(Truncating(gamma, prefill), target, draft, LastStep(), Tape(seed, SEQUENCES))
 
 
 def kept_at(made: Decoded, position: int) -> tuple[int, int]:
     """How many drafts at ``position`` were kept, and how many judged."""
-    return int((made.outcome[:, position] == Outcome.KEPT).sum()), int(made.verified[:, position].sum())
+    return int((made.outcome[:, position] == Outcome.ACCEPTED).sum()), int(made.verified[:, position].sum())
 
 
 def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int) -> float:
@@ -126,7 +128,7 @@ def raises(seed: int) -> Finding:
         return max(Fraction(0), *(-gain for row in cases for gain in gains(row)))
 
     fall = deviation(tried)
-    chain = ddpm(np.ones(1), np.array([0.9, 0.5, 0.1]), exact_start=True)
+    chain = ddpm_chain(np.ones(1), np.array([0.9, 0.5, 0.1]), exact_start=True)
     models = {
         "aligned": fading(chain, 3.0, 0.9, 64),
         "not aligned": fading(chain, 3.0, 0.9, 64, aligned=False),
@@ -264,10 +266,10 @@ def diminishing(seed: int) -> Finding:
 
     def bent(u: float, step: float = 1e-3) -> float:
         """The second difference of alpha where the gap is 2 u deviations, in steps of rho = exp(-step)."""
-        before, here, after = (float(2 * norm.cdf(-u * exp(-k * step))) for k in (-1, 0, 1))
+        before, here, after = (float(2 * scipy.stats.norm.cdf(-u * exp(-k * step))) for k in (-1, 0, 1))
         return (after - 2 * here + before) / step**2
 
-    turn = brentq(bent, 0.3, 3.0)
+    turn = scipy.optimize.brentq(bent, 0.3, 3.0)
     require(abs(turn - 1) < 1e-5 and bent(0.9) < 0 < bent(1.1), "alpha does not turn where the proof says")
     chain = unit(np.ones(1))
     near, far = (fading(chain, 2 * u, 0.9, 40) for u in (1.0, 1.96))
@@ -307,7 +309,7 @@ def diminishing_any(seed: int) -> Finding:
     leave out the more of them are left.
     """
     row = fading(unit(np.ones(1)), 8.0, 0.25, 3)
-    by_hand = [float(2 * norm.cdf(-u)) for u in (4, 1, 0.25)]
+    by_hand = [float(2 * scipy.stats.norm.cdf(-u)) for u in (4, 1, 0.25)]
     require(max(abs(a - b) for a, b in zip(row, by_hand, strict=True)) < 1e-9, "not what it is by hand")
     first, second = gains(row)
     return Finding(

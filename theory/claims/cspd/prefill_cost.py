@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from scipy.optimize import brentq
+import scipy
 
 from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.prefill import FALSE_ALARMS, LENGTHS, SEQUENCES, model, rising, run, table
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.positions import block_tokens, costs, rates
 from theory.published.ledger import Ledger, published
 
@@ -62,7 +64,7 @@ def no_cost(seed: int) -> Finding:
             left = costs([rate] * 400, gamma, 0.05)
             tau = expected_tokens(rate, gamma)
             renewal = max(renewal, abs(left[0] - left[1] - (1 + gamma * 0.05) / tau))
-        thresholds[gamma] = brentq(lambda a, g=gamma: expected_tokens(a, g) - 1 - 0.05 * g, 0.0, 1.0)
+        thresholds[gamma] = scipy.optimize.brentq(lambda a, g=gamma: expected_tokens(a, g) - 1 - 0.05 * g, 0.0, 1.0)
     require(renewal < 1e-6 and count > 100, "the cost of a token far from the end is not that of renewal theory")
     return Finding(
         "holds-under-assumptions" if worst == 0 else "refuted",

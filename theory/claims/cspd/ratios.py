@@ -12,12 +12,14 @@ from math import inf, pi, sqrt
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddim, ddpm, learned_range, schedule, tempered
+from simlab.continuous.models.diffusion import ddim_chain, ddpm_chain, learned_range, schedule, tempered
 from simlab.continuous.rules import LastStep, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
 from simlab.continuous.rules.base import Trajectory, TrajectoryPair
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.joint_gaussian import log_sigma
-from theory.continuous.paths import Walks, apart, on_the_line, random_chains
+from theory.continuous.paths import Coupling, apart, on_the_line, random_chains
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8  # of log ratios that are sums of up to 13,000 squares, and of means that are near 1
@@ -35,12 +37,12 @@ def many_chains(seed: int) -> list[tuple[Chain, Chain, Given]]:
     random = np.random.default_rng(seed)
     abar = schedule("linear", steps=6)
     for variance, temperature in product(("exact", "posterior", "upper"), (1.0, 0.7)):
-        p, q = (tempered(ddpm(random.uniform(0.1, 2, 2), abar, variance), temperature) for _ in range(2))
+        p, q = (tempered(ddpm_chain(random.uniform(0.1, 2, 2), abar, variance), temperature) for _ in range(2))
         found.append((p, q, (random.normal(size=2), random.normal(size=2))))
         learned = [learned_range(chain, abar, random.normal(size=2), random.normal()) for chain in (p, q)]
         found.append((learned[0], learned[1], found[-1][2]))
     abar = schedule("linear", steps=100)
-    p, q = (ddpm(np.full(64, size), abar) for size in (0.5, 2.0))
+    p, q = (ddpm_chain(np.full(64, size), abar) for size in (0.5, 2.0))
     found.append((replace(p, factor=p.factor / 1.5), q, (np.zeros(64), np.ones(64))))
     return found
 
@@ -70,30 +72,32 @@ def ratio_collapse(seed: int) -> Finding:
     tried = many_chains(seed)
     random = np.random.default_rng(seed)
 
-    def log_ratios(variant: Callable[[Chain, Chain, Given], Walks], collapsed: Rule, full: Rule) -> float:
+    def log_ratios(variant: Callable[[Chain, Chain, Given], Coupling], collapsed: Rule, full: Rule) -> float:
         """The largest difference of the two log ratios at trajectories walked in a variant of what is assumed."""
         worst = 0.0
         for case in tried:
             walks = variant(*case)
-            seen = walks.seen(random.normal(size=(8, walks.size)))
-            worst = max(worst, float(np.abs(full.log_kept(seen) - collapsed.log_kept(seen)).max()))
+            seen = walks.trajectories(random.normal(size=(8, walks.size)))
+            worst = max(worst, float(np.abs(full.log_draft_ratio(seen) - collapsed.log_draft_ratio(seen)).max()))
         return worst if worst > NEAR else 0.0
 
     short, full = VarianceProduct(), TwoPath(aligned=True)
-    worst = log_ratios(Walks, short, full)
+    worst = log_ratios(Coupling, short, full)
     wide = tried[-1]
-    seen = Walks(*wide).seen(random.normal(size=(1, 64 * 101)))
+    seen = Coupling(*wide).trajectories(random.normal(size=(1, 64 * 101)))
     logs = [sum(float(model.log_step(t)[0]) for t in range(2, 101)) for model in seen]
     with np.errstate(over="ignore", under="ignore"):
         lost = [np.exp(value) for value in (*logs, log_sigma(*wide[:2]))]
     require(all(value in (0, inf) for value in lost), "the large example is within the range of floats")
     for rule in (short, full):
-        require(_refused(rule, ddim(np.ones(1), schedule("linear", steps=3), 0.0)), "a kernel without density passes")
+        require(
+            _refused(rule, ddim_chain(np.ones(1), schedule("linear", steps=3), 0.0)), "a kernel without density passes"
+        )
     wrong = {
         "noise of its own": lambda: log_ratios(apart, short, full),
         "another law of x_T": lambda: log_ratios(_other_start, short, full),
-        "the product inverted": lambda: log_ratios(Walks, ReferenceCode(sharpness=1.0), full),
-        "no product": lambda: log_ratios(Walks, LastStep(), full),
+        "the product inverted": lambda: log_ratios(Coupling, ReferenceCode(sharpness=1.0), full),
+        "no product": lambda: log_ratios(Coupling, LastStep(), full),
     }
     return Finding(
         "holds-under-assumptions" if worst == 0 else "refuted",
@@ -131,8 +135,8 @@ def _refused(rule: Rule, chain: Chain) -> bool:
     return False
 
 
-def _other_start(target: Chain, draft: Chain, given: Given) -> Walks:
-    return Walks(target, replace(draft, start_factor=draft.start_factor * 1.5), given)
+def _other_start(target: Chain, draft: Chain, given: Given) -> Coupling:
+    return Coupling(target, replace(draft, start_factor=draft.start_factor * 1.5), given)
 
 
 # Means ---------------------------------------------------------------------------------------------------------
@@ -152,9 +156,9 @@ CLAIMS.summary(
 )
 
 
-def mean_ratio(rule: Rule, walks: Walks) -> float:
+def mean_ratio(rule: Rule, walks: Coupling) -> float:
     """E rho of a draft, inf where it diverges."""
-    return walks.quadratic(rule.log_kept).mean_exp
+    return walks.quadratic(rule.log_draft_ratio).mean_exp
 
 
 def _off(found: float, aim: float) -> float:
@@ -176,16 +180,16 @@ def unbiased(seed: int) -> Finding:
     what is seen: the mean log ratio is -KL(q || p), and 1 is made up of rare large values.
     """
     tried = random_chains(seed, 24)
-    worst = max(_off(mean_ratio(Path(), Walks(*case)), 1) for case in tried)
-    divergence = [-Walks(*case).quadratic(Path().log_kept).mean for case in tried]
+    worst = max(_off(mean_ratio(Path(), Coupling(*case)), 1) for case in tried)
+    divergence = [-Coupling(*case).quadratic(Path().log_draft_ratio).mean for case in tried]
 
     def backwards(seen: TrajectoryPair) -> np.ndarray:
-        return -Path().log_kept(seen)
+        return -Path().log_draft_ratio(seen)
 
     wrong: dict[str, Callable[[Chain, Chain, Given], float]] = {
-        "trajectories of the target": lambda p, q, c: Walks(q, p, c[::-1]).quadratic(backwards).mean_exp,
-        "q(Y) / p(Y)": lambda p, q, c: Walks(p, q, c).quadratic(backwards).mean_exp,
-        "the two-path ratio": lambda p, q, c: mean_ratio(TwoPath(aligned=True), Walks(p, q, c)),
+        "trajectories of the target": lambda p, q, c: Coupling(q, p, c[::-1]).quadratic(backwards).mean_exp,
+        "q(Y) / p(Y)": lambda p, q, c: Coupling(p, q, c).quadratic(backwards).mean_exp,
+        "the two-path ratio": lambda p, q, c: mean_ratio(TwoPath(aligned=True), Coupling(p, q, c)),
     }
     return Finding(
         "holds-under-assumptions" if worst == 0 else "refuted",
@@ -221,16 +225,20 @@ def two_path(seed: int) -> Finding:
     aligned = TwoPath(aligned=True)
 
     def deviation(rule: Rule, sign: int = 1) -> float:
-        return max(_off(mean_ratio(rule, Walks(*case)), float(np.exp(sign * log_sigma(*case[:2])))) for case in tried)
+        return max(
+            _off(mean_ratio(rule, Coupling(*case)), float(np.exp(sign * log_sigma(*case[:2])))) for case in tried
+        )
 
     several = [case for case in tried if case[0].steps > 1]
     endless = all(mean_ratio(aligned, apart(*case, start)) == inf for case in several for start in (True, False))
-    same = [mean_ratio(aligned, Walks(p, replace(q, factor=p.factor), c)) for p, q, c in tried]
+    same = [mean_ratio(aligned, Coupling(p, replace(q, factor=p.factor), c)) for p, q, c in tried]
     p, q = on_the_line((1, 1), (1, 1)), on_the_line((1, 1), (1, 2))
-    ratio = apart(p, q, (np.zeros(1), np.zeros(1))).quadratic(aligned.log_kept)
-    shares = [ratio.given(2, value).mean_exp * np.exp(-(value**2) / 2) / sqrt(2 * pi) for value in (0, 1, -3, 6)]
+    ratio = apart(p, q, (np.zeros(1), np.zeros(1))).quadratic(aligned.log_draft_ratio)
+    acceptance_rates = [
+        ratio.given(2, value).mean_exp * np.exp(-(value**2) / 2) / sqrt(2 * pi) for value in (0, 1, -3, 6)
+    ]
     level = 2 / (2 * sqrt(pi))  # Sigma = 2
-    require(max(abs(share - level) for share in shares) < NEAR, "contributions are not what the proof says")
+    require(max(abs(share - level) for share in acceptance_rates) < NEAR, "contributions are not what the proof says")
     biased = deviation(aligned) == 0 and endless and all(_off(value, 1) == 0 for value in same)
     return Finding(
         "holds-under-assumptions" if biased else "refuted",
@@ -245,7 +253,7 @@ def two_path(seed: int) -> Finding:
                 "example",
                 "d = 1, T = 2, Sigma = 2: every value of the draft's e_2 contributes the same density "
                 f"1 / sqrt(pi) = {fmt(level)}, so |e_2| <= r gives {fmt(2 * level)} r",
-                numbers(densities=shares, at=(0, 1, -3, 6), level=level),
+                numbers(densities=acceptance_rates, at=(0, 1, -3, 6), level=level),
             ),
             rejects_mutants(
                 {
@@ -272,36 +280,36 @@ def alignment(seed: int) -> Finding:
     """
     tried = [case for case in random_chains(seed, 30) if case[0].steps > 1]
 
-    def bias(walks: Walks) -> float:
+    def bias(walks: Coupling) -> float:
         return abs(mean_ratio(TwoPath(aligned=True), walks) - 1)
 
-    def excess(first: Callable[..., Walks], second: Callable[..., Walks]) -> float:
+    def excess(first: Callable[..., Coupling], second: Callable[..., Coupling]) -> float:
         return max(bias(first(*case)) - bias(second(*case)) for case in tried)
 
-    largest = max(bias(Walks(*case)) for case in tried)
+    largest = max(bias(Coupling(*case)) for case in tried)
     return Finding(
-        "holds-under-assumptions" if excess(Walks, apart) < 0 else "refuted",
+        "holds-under-assumptions" if excess(Coupling, apart) < 0 else "refuted",
         [
             Evidence(
                 "identity",
                 f"{len(tried)} random pairs of 2 to 4 steps: at most {fmt(largest)} with alignment, infinite without",
             ),
-            rejects_mutants({"the two exchanged": (apart, Walks)}, lambda both: excess(*both), "the two biases"),
+            rejects_mutants({"the two exchanged": (apart, Coupling)}, lambda both: excess(*both), "the two biases"),
         ],
     )
 
 
-class Late(Walks):
+class Late(Coupling):
     """Walks on which the target takes at step t >= 2 the draft's noise of step t - 1: for x_1 that of the draft's x_0.
 
     It is standard normal and independent from step to step all the same; x_T is shared.
     """
 
-    def seen(self, noise: np.ndarray) -> TrajectoryPair:
+    def trajectories(self, noise: np.ndarray) -> TrajectoryPair:
         """The two trajectories for each row of ``noise[B, n]``."""
-        target, draft = super().seen(noise)
+        target, draft = super().trajectories(noise)
         parts = noise.reshape(len(noise), -1, self.target.dimension)
-        states = self.target.walk(target.condition, lambda t: parts[:, t - 1 if t > 1 else t])
+        states = self.target.trajectory(target.condition, lambda t: parts[:, t - 1 if t > 1 else t])
         return TrajectoryPair(Trajectory(self.target, target.condition, states), draft)
 
 
@@ -326,15 +334,15 @@ def last_step(seed: int) -> Finding:
     out has variance 1 and not 2, and E rho is the integral of a constant.
     """
     tried = random_chains(seed, 20)
-    ways: list[Callable[..., Walks]] = [Walks, apart, partial(apart, start_shared=False)]
+    ways: list[Callable[..., Coupling]] = [Coupling, apart, partial(apart, start_shared=False)]
 
-    def deviation(rule: Rule, ways: list[Callable[..., Walks]] = ways) -> float:
+    def deviation(rule: Rule, ways: list[Callable[..., Coupling]] = ways) -> float:
         return max(_off(mean_ratio(rule, way(*case)), 1) for case in tried for way in ways)
 
     worst = deviation(LastStep())
     wrong = {"with Sigma": VarianceProduct(), "all steps": TwoPath(), "Sigma inverted": ReferenceCode(sharpness=1.0)}
     p, q = on_the_line((1, 0), (1, 1)), on_the_line((0, 0), (1, 1))
-    hand = Late(p, q, (np.zeros(1), np.zeros(1))).quadratic(LastStep().log_kept)
+    hand = Late(p, q, (np.zeros(1), np.zeros(1))).quadratic(LastStep().log_draft_ratio)
     least = np.linalg.eigvalsh(hand.curvature)[0]  # no linear term: log rho is at least 0 where no curvature is below
     require(
         abs(hand.constant) < NEAR > np.abs(hand.linear).max() and least > -NEAR and hand.mean_exp == inf,

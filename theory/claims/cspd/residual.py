@@ -9,12 +9,14 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.stats import norm
+import scipy
 
 from simlab.continuous.rules.base import proposal_acceptance
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
-from theory.continuous.gaussian_overlap import shares
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
+from theory.continuous.gaussian_overlap import acceptance_rates
+from theory.continuous.quadrature import normal_pdf, panels
 
 CLAIMS = Claims("cspd")
 TRIALS = 6
@@ -39,7 +41,7 @@ def residual(seed: int) -> Finding:
     [p - q]+ <= p, and the least one just where q / p comes arbitrarily near 0. Z > 0 unless p = q, and then nothing is
     rejected.
     """
-    pairs = [(p, q) for p, q in product(_pmfs(3, 6), repeat=2) if p != q]
+    pairs = [(p, q) for p, q in product(_pmfs(3, 6), repeat=2) if p != q and sorted(p) == list(p)]
 
     def deviation(threshold: Threshold) -> Fraction:
         """The largest, of the law of what is taken and of how many proposals wait for it, within 1, 2, ... trials."""
@@ -49,7 +51,7 @@ def residual(seed: int) -> Finding:
     apart = []
     for gap, sp, sq in product((0.0, 0.1, 1.0, 4.0), (0.5, 1.0, 2.0), (0.5, 1.0, 2.0)):
         y = np.linspace(-12, 16, 4001)
-        logs = norm.logpdf(y, gap, sp), norm.logpdf(y, 0, sq)
+        logs = scipy.stats.norm.logpdf(y, gap, sp), scipy.stats.norm.logpdf(y, 0, sq)
         found, expected = (
             np.exp(logs[0]) * proposal_acceptance(logs[0] - logs[1]),
             np.maximum(np.exp(logs[0]) - np.exp(logs[1]), 0),
@@ -69,7 +71,8 @@ def residual(seed: int) -> Finding:
         [
             Evidence(
                 "enumeration",
-                f"{len(pairs)} pairs of pmfs over 3 outcomes with denominator 6, proposal by proposal in rationals: "
+                f"{len(pairs)} pairs of pmfs over 3 outcomes with denominator 6, all up to the order of outcomes, "
+                "proposal by proposal in rationals: "
                 f"what is taken within n of them follows the residual for n = 1 to {TRIALS}, (1 - Z)^n are left, and "
                 "the mean of min(proposals, n) is (1 - (1 - Z)^n) / Z, which goes to 1 / Z",
             ),
@@ -165,12 +168,10 @@ def paths(seed: int) -> Finding:
     """
 
     # p'(x_0) for x_1 ~ N(0, 1) against N(0, 4), and x_0 = x_1 + N(0, 1/4), by one integral over x_1
-    def rest(x: float) -> float:
-        return float(quad(lambda s: max(norm.pdf(s) - norm.pdf(s, 0, 2), 0) * norm.pdf(x, s, 0.5), -1.4, 1.4)[0])
-
-    z = quad(lambda s: max(norm.pdf(s) - norm.pdf(s, 0, 2), 0), -1.4, 1.4)[0]
     x = np.linspace(-9, 9, 181)
-    residual_density = np.array([rest(v) for v in x]) / z
+    s, weight = panels(_even(2.0) * np.linspace(-1, 1, 5))
+    mass = weight * (normal_pdf(s) - normal_pdf(s, 0, 2))
+    residual_density = normal_pdf(x[:, None], s, 0.5) @ mass / mass.sum()
 
     law = _after_rejection(1.0, 2.0, 0.5, x)
     tv = 0.5 * float(np.abs(law - residual_density).sum() * (x[1] - x[0]))
@@ -183,7 +184,11 @@ def paths(seed: int) -> Finding:
                 "T = 2, and the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 is N(0, 4) for the "
                 "target and N(0, 1) for the draft. Then Sigma = 1/2, and max(0, p/2 - q) is 0 at every x_0: no "
                 "sample at all. Yet p'(Y) exists, with Z = TV(N(0, 4), N(0, 1)), and its x_0 follows N(0, 1)",
-                numbers(sigma=0.5, threshold=0, z=2 * (norm.cdf(_even(2.0)) - norm.cdf(_even(2.0) / 2))),
+                numbers(
+                    sigma=0.5,
+                    threshold=0,
+                    z=2 * (scipy.stats.norm.cdf(_even(2.0)) - scipy.stats.norm.cdf(_even(2.0) / 2)),
+                ),
             ),
             Evidence(
                 "counterexample",
@@ -206,11 +211,15 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     chance = chance / chance.sum()
     sigma = others / own
     gap = (own - others) * e
-    share = shares(gap, log(sigma), last, last)
+    share = acceptance_rates(gap, log(sigma), last, last)
     lost = chance * (1 - share.kept)
-    log_ratio = log(sigma) + norm.logpdf(x[:, None], own * e, last) - norm.logpdf(x[:, None], others * e, last)
+    log_ratio = (
+        log(sigma)
+        + scipy.stats.norm.logpdf(x[:, None], own * e, last)
+        - scipy.stats.norm.logpdf(x[:, None], others * e, last)
+    )
     return (
-        (norm.pdf(x[:, None], own * e, last) * proposal_acceptance(np.asarray(log_ratio)) / share.taken)
+        (scipy.stats.norm.pdf(x[:, None], own * e, last) * proposal_acceptance(np.asarray(log_ratio)) / share.taken)
         @ lost
         / lost.sum()
     )
@@ -307,10 +316,10 @@ def given_states(seed: int) -> Finding:
     gaps = np.linspace(-6, 6, 241)
     worst = 0.0
     for sp, sq in product((0.5, 1.0, 2.0), repeat=2):
-        share = shares(gaps, 0.0, sp, sq)
+        share = acceptance_rates(gaps, 0.0, sp, sq)
         worst = max(worst, float(np.abs(share.kept + share.taken - 1).max()))
     require(worst < 1e-12, f"alpha + Z misses 1 by {worst}")
-    off = shares(gaps, log(1.1))
+    off = acceptance_rates(gaps, log(1.1))
     missing = float(np.abs(off.kept + off.taken - 1).max())
     require(missing > 1e-3, "the check does not see a Sigma of 1.1")
     return Finding(

@@ -9,13 +9,15 @@ from math import log
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddim, schedule
+from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
 from simlab.continuous.rules import LastStep, Marginal, Path, Rule, TwoPath, VarianceProduct
 from simlab.continuous.rules.base import Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
-from theory.continuous.gaussian_overlap import shares
-from theory.continuous.paths import Walks, log_path, under
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
+from theory.continuous.gaussian_overlap import acceptance_rates
+from theory.continuous.paths import Coupling, log_path, under
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8
@@ -72,10 +74,10 @@ def stochastic(seed: int) -> Finding:
     abar = schedule("linear", steps=5)
     data = [(m @ m.T + 0.1 * np.eye(2)) for m in random.normal(size=(2, 2, 2))]
     given = (random.normal(size=2), random.normal(size=2))
-    pairs = {eta: [ddim(c, abar, eta) for c in data] for eta in ETAS}
+    pairs = {eta: [ddim_chain(c, abar, eta) for c in data] for eta in ETAS}
     printed = all(refused(LastStep(), *pair) for pair in pairs.values())
     chains = {eta: [noisy(chain) for chain in pair] for eta, pair in pairs.items()}
-    walks = {eta: Walks(pair[0], pair[1], given) for eta, pair in chains.items()}
+    walks = {eta: Coupling(pair[0], pair[1], given) for eta, pair in chains.items()}
     require(not any(refused(Path(), *pair) for pair in chains.values()), "a chain with densities is refused")
 
     def deviation(log_density: Callable[[Trajectory], np.ndarray]) -> float:
@@ -83,14 +85,14 @@ def stochastic(seed: int) -> Finding:
         worst = 0.0
         for walk in walks.values():
             noise = random.normal(size=(5, walk.size))
-            mean, matrix = walk.affine(_states)
-            away = DENSE.whitened(matrix, _states(walk.seen(noise)) - mean)  # square: all noise enters
+            mean, matrix = walk.linear(_states)
+            away = DENSE.whitened(matrix, _states(walk.trajectories(noise)) - mean)  # square: all noise enters
             joint = -0.5 * np.sum(away**2, axis=1) - DENSE.log_volume(matrix) - walk.size * HALF_LOG_TURN
-            worst = max(worst, float(np.abs(joint - log_density(walk.seen(noise).draft)).max()))
+            worst = max(worst, float(np.abs(joint - log_density(walk.trajectories(noise).draft)).max()))
         return worst if worst > NEAR else 0.0
 
-    means = [walk.quadratic(Path().log_kept).mean_exp for walk in walks.values()]
-    divergence = [-walk.quadratic(Path().log_kept).mean for walk in walks.values()]
+    means = [walk.quadratic(Path().log_draft_ratio).mean_exp for walk in walks.values()]
+    divergence = [-walk.quadratic(Path().log_draft_ratio).mean for walk in walks.values()]
     holds = deviation(log_path) == 0 and max(abs(mean - 1) for mean in means) < NEAR and printed
     return Finding(
         "holds-under-assumptions" if holds else "refuted",
@@ -148,20 +150,22 @@ def deterministic(seed: int) -> Finding:
     x_0 is 0.
     """
     hand = [Chain([[a]], [[0.0]], [[0.0]], [[0.0]], [1.0]) for a in (1.0, 2.0)]  # type: ignore[arg-type]
-    seen = Walks(hand[0], hand[1], (np.zeros(1), np.zeros(1))).seen(np.random.default_rng(seed).normal(size=(1000, 2)))
+    seen = Coupling(hand[0], hand[1], (np.zeros(1), np.zeros(1))).trajectories(
+        np.random.default_rng(seed).normal(size=(1000, 2))
+    )
     own = hand[0].mean(1, seen.draft.states[1], seen.draft.condition)
     on_both = int((own == seen.draft.states[0]).sum())
     abar = schedule("linear", steps=4)
     pairs = {
         "x_0 = x_1 and 2 x_1": (hand[0], hand[1]),
-        "DDIM": (ddim(np.array([0.5]), abar, 0.0), ddim(np.array([1.5]), abar, 0.0)),
+        "DDIM": (ddim_chain(np.array([0.5]), abar, 0.0), ddim_chain(np.array([1.5]), abar, 0.0)),
         "rectified flow": (flow(0.5, 4), flow(1.5, 4)),
     }
     by_density: list[Rule] = [Path(), TwoPath(aligned=True), VarianceProduct(), LastStep()]
     lacking = all(refused(rule, *pair) for rule in by_density for pair in pairs.values())
-    kept = {name: float(shares(0.0, 0.0, *map(_deviation, pair)).kept) for name, pair in pairs.items()}
+    kept = {name: float(acceptance_rates(0.0, 0.0, *map(_deviation, pair)).kept) for name, pair in pairs.items()}
     require(not any(refused(Marginal(), *pair) for pair in pairs.values()), "the marginal rule is refused")
-    with_noise = noisy(ddim(np.ones(1), abar, 0.5))
+    with_noise = noisy(ddim_chain(np.ones(1), abar, 0.5))
     require(not any(refused(rule, with_noise, with_noise) for rule in by_density), "chains with densities are refused")
     return Finding(
         "refuted" if lacking and on_both == 0 else "not-refuted",
@@ -203,7 +207,7 @@ def marginal(seed: int) -> Finding:
     """
     abar = schedule("linear", steps=4)
     pairs = [
-        (ddim(np.array([a]), abar, 0.0), ddim(np.array([b]), abar, 0.0))
+        (ddim_chain(np.array([a]), abar, 0.0), ddim_chain(np.array([b]), abar, 0.0))
         for a, b in ((0.5, 2.0), (2.0, 0.5), (1.0, 1.3))
     ]
     pairs += [(flow(a, 4), flow(b, 4)) for a, b in ((0.5, 2.0), (2.0, 0.7))]
@@ -245,6 +249,6 @@ def _changed(chain: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
     scale, back = 1.0, x[:, None]
     for t in range(1, chain.steps + 1):
         slope = chain.slope[t - 1]
-        back = (back - chain.drive[t - 1] * condition - chain.offset[t - 1]) / slope
+        back = (back - chain.condition_gain[t - 1] * condition - chain.offset[t - 1]) / slope
         scale *= float(slope[0])
     return np.exp(-0.5 * back[:, 0] ** 2 - HALF_LOG_TURN) / abs(scale)

@@ -8,17 +8,19 @@ from math import asin, log, pi, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.stats import norm
+import scipy
 
+from simlab.continuous.compiled import simulate
 from simlab.continuous.decoders import InPlace, Truncating
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.diffusion import ddpm, tempered
+from simlab.continuous.models.diffusion import ddpm_chain, tempered
 from simlab.continuous.models.sequences import Tokens
 from simlab.continuous.rules import LastStep, Marginal, Rule, VarianceProduct
 from simlab.randomness import Tape
 from simlab.statistics import GTest, ProportionTest
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.continuous.sequences import Link, SequenceLaw, autoregressive, grown, hellinger, in_place, kl, tv_bounds
 
 CLAIMS = Claims("cspd")
@@ -37,12 +39,12 @@ CLAIMS.summary(
 
 def exact(covariance: np.ndarray) -> Chain:
     """A chain that ends in N(c, ``covariance``) exactly."""
-    return ddpm(covariance, ABAR, exact_start=True)
+    return ddpm_chain(covariance, ABAR, exact_start=True)
 
 
-def model(variances: list, length: int, carry: Any, level: float = 0.0, first: float = 0.0) -> Tokens:
+def model(variances: list, length: int, ar_coefficient: Any, level: float = 0.0, first: float = 0.0) -> Tokens:
     """Tokens made by exact chains, of these variances or this covariance."""
-    return Tokens(exact, np.array(variances), length, np.asarray(carry), np.asarray(level), np.asarray(first))
+    return Tokens(exact, np.array(variances), length, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
 
 
 class World(NamedTuple):
@@ -77,7 +79,7 @@ def smallest() -> World:
 def quarters(normals: np.ndarray) -> np.ndarray:
     """``int64[4^k]``: how many of the points ``[B, k]`` are in each cell that the quartiles of N(0, 1) make."""
     size = normals.shape[1]
-    places = np.searchsorted(norm.ppf([0.25, 0.5, 0.75]), normals)
+    places = np.searchsorted(scipy.stats.norm.ppf([0.25, 0.5, 0.75]), normals)
     return np.bincount(places @ 4 ** np.arange(size), minlength=4**size)
 
 
@@ -108,7 +110,7 @@ def beyond(p_value: float, tests: int) -> float:
 
 def decoded(decoder: InPlace | Truncating, world: World, rule: Rule, seed: int) -> np.ndarray:
     """Sequences ``[B, N, d]``, all of them finished."""
-    tokens = decoder.run(world.target, world.draft, rule, Tape(seed, SEQUENCES)).tokens
+    tokens = simulate(decoder, world.target, world.draft, rule, Tape(seed, SEQUENCES)).tokens
     require(not np.isnan(tokens).any(), "a sequence was not finished: proposals ran out")
     return tokens
 
@@ -197,9 +199,10 @@ def sequence(seed: int) -> Finding:
             ),
             Evidence(
                 "exact-small-scale",
-                f"16 tokens of carry 0.9, gamma = 4: mean correlation at lag 1 {fmt(lags[1][0])} in the target and "
-                f"{fmt(lags[1][1])} in place, at lag 4 {fmt(lags[4][0])} and {fmt(lags[4][1])}; KL(target || in "
-                "place) " + ", ".join(f"{fmt(abs(value) if g > 1 else 0)} at gamma = {g}" for g, value in away.items()),
+                f"16 tokens of AR coefficient 0.9, gamma = 4: mean correlation at lag 1 {fmt(lags[1][0])} in the "
+                f"target and {fmt(lags[1][1])} in place, at lag 4 {fmt(lags[4][0])} and {fmt(lags[4][1])}; "
+                "KL(target || in place) "
+                + ", ".join(f"{fmt(abs(value) if g > 1 else 0)} at gamma = {g}" for g, value in away.items()),
             ),
             Evidence(
                 "simulation",
@@ -249,7 +252,7 @@ def token(seed: int) -> Finding:
     def forgetful(target: Tokens, gamma: int) -> SequenceLaw:
         """Means are carried on within a block, but noise is that of one token."""
         one, dense = autoregressive(target).token(0)[1], target.chain.layout.dense
-        ahead = [(dense(carry), level) for carry, level, _ in target.ahead(gamma)]
+        ahead = [(dense(ar_coefficient), level) for ar_coefficient, level, _ in target.ahead(gamma)]
         links = [Link(n - n % gamma - 1, *ahead[n % gamma], one) for n in range(target.length)]
         return grown(links, target.first)
 
@@ -302,8 +305,15 @@ def mend(seed: int) -> Finding:
     which is not 0, and E x_0 x_1 half of int y^2 [p - q]+, less than 1/2.
     """
     world, shift = smallest(), 0.5  # m: the draft's first token is carried on by one half
-    after = abs(norm.cdf(0, 0, 1) - norm.cdf(0, shift / 2, sqrt(5) / 2))  # P(x_1 < 0), target and seen but not cut
-    below = quad(lambda y: y * y * max(0.0, norm.pdf(y) - norm.pdf(y, shift)), -12, 12, points=[shift / 2])[0]
+    after = abs(
+        scipy.stats.norm.cdf(0, 0, 1) - scipy.stats.norm.cdf(0, shift / 2, sqrt(5) / 2)
+    )  # P(x_1 < 0), target and seen but not cut
+    below = scipy.integrate.quad(
+        lambda y: y * y * max(0.0, scipy.stats.norm.pdf(y) - scipy.stats.norm.pdf(y, shift)),
+        -12,
+        12,
+        points=[shift / 2],
+    )[0]
     covariance = below / 2
     tests = len(worlds()) * len(LOSSLESS)
     runs = [
@@ -321,8 +331,8 @@ def mend(seed: int) -> Finding:
             ),
             Evidence(
                 "example",
-                "two tokens of carry 1/2, and a draft of mean 1/2 for the first: seen but not cut, the second has "
-                f"mean {fmt(shift / 2)} for 0, so that TV >= {fmt(after)}; cut but not seen, the covariance is "
+                "two tokens of AR coefficient 1/2, and a draft of mean 1/2 for the first: seen but not cut, the second "
+                f"has mean {fmt(shift / 2)} for 0, so that TV >= {fmt(after)}; cut but not seen, the covariance is "
                 f"{fmt(covariance)} for 1/2",
                 numbers(
                     carry=0.5,
@@ -357,7 +367,7 @@ def calls(seed: int) -> Finding:
     gammas, count = (1, 2, 3, 4, 16), 100
 
     def run(decoder: InPlace | Truncating, draft: Tokens) -> tuple[np.ndarray, float]:
-        made = decoder.run(target, draft, Marginal(), Tape(seed, count))
+        made = simulate(decoder, target, draft, Marginal(), Tape(seed, count))
         return made.calls, made.acceptance
 
     def spread(kind: type[InPlace] | type[Truncating]) -> int:

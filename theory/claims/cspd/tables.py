@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from simlab.continuous import Outcome, Pair, Truncating, make_pair
+from simlab.continuous import Outcome, Pair, Truncating, affine
 from simlab.continuous.compiled import simulate
+from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.rules import LastStep, Path, TwoPath
 from simlab.randomness import Tape
 from simlab.statistics import proportion_interval
-from theory.claims.base import Claims, Evidence, Finding, numbers, require
-from theory.continuous.example_processes import NOWHERE
-from theory.continuous.gaussian_overlap import kept_by_last_step
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import require
+from theory.claims.format import numbers
+from theory.continuous.example_processes import UNCONDITIONAL
+from theory.continuous.gaussian_overlap import last_step_acceptance
 from theory.continuous.joint_gaussian import last_means
 from theory.continuous.tables import (
     DIMENSION,
@@ -146,14 +150,10 @@ def ratios(seed: int) -> Finding:
     printed = {row.method: float(row.value) for row in published().select(paper="cspd", table="6", metric="alpha")}
     spread = (distance[False] - distance[True]) / (2 * DIMENSION)
     gap = np.sqrt(distance[True] / DIMENSION)
-    short = make_pair(
-        "affine",
-        steps=3,
-        dimension=DIMENSION,
-        slope=[1, 0, 0],
-        sd=[0.275, np.sqrt(spread), 1],
-        draft_sd=[0.275, np.sqrt(spread), 15.5 ** (1 / DIMENSION)],
-        gap=[gap, 0, 100],
+    model = partial(affine, 3, DIMENSION, [1, 0, 0])
+    short = Pair(
+        model([0.275, np.sqrt(spread), 1]),
+        model([0.275, np.sqrt(spread), 15.5 ** (1 / DIMENSION)], offset=[gap, 0, 100]),
     )
     found = {
         "even, T = 100": _three(even_pair(NEEDED, distance[True], distance[False]), distance, seed, 20_000),
@@ -198,7 +198,7 @@ def _three(pair: Pair, distance: dict[bool, float], seed: int, count: int) -> Th
     kept = []
     for rule in (Path(), TwoPath(), TwoPath(aligned=True)):
         outcome = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, count)).outcome[:, 0]
-        kept.append(proportion_interval(int((outcome == Outcome.KEPT).sum()), count, 1 - 1e-6))
+        kept.append(proportion_interval(int((outcome == Outcome.ACCEPTED).sum()), count, 1 - 1e-6))
     return Three(*kept)
 
 
@@ -216,12 +216,13 @@ def draft_length(seed: int) -> Finding:
     verified or not: (alpha + ... + alpha^gamma) / gamma, to 0.02 at gamma = 32 for alpha = 0.36, far below what is
     printed. A slow fall needs a target that does not see the drafts, as in the published code.
     """
-    pair = make_pair("affine", steps=4, slope=0.8, sd=0.5, gap=0.2, length=32)
-    runs = {gamma: Truncating(gamma).run(*pair, LastStep(), Tape(seed, 1500)) for gamma in (2, 8)}
-    exact = kept_by_last_step(pair.target.chain, pair.draft.chain, NOWHERE, True)
+    model = partial(affine, 4, length=32)  # slope 0.8, sd 0.5
+    pair = Pair(model(), model(offset=0.2))
+    runs = {gamma: simulate(Truncating(gamma), *pair, LastStep(), Tape(seed, 1500)) for gamma in (2, 8)}
+    exact = last_step_acceptance(pair.target.chain, pair.draft.chain, UNCONDITIONAL, True)
     spans = {}
     for gamma, decoded in runs.items():
-        kept = int((decoded.outcome == Outcome.KEPT).sum())
+        kept = int((decoded.outcome == Outcome.ACCEPTED).sum())
         spans[gamma] = proportion_interval(kept, int(decoded.verified.sum()), 1 - 1e-6)
         low, high = spans[gamma]
         require(low <= exact <= high, f"gamma = {gamma}: {low} to {high} for {exact}")
@@ -259,7 +260,7 @@ def ddim_rates(seed: int) -> Finding:
     """
     singular = []
     for eta in (0.0, 0.5, 1.0):
-        chain = make_pair("ddpm", dimension=1, steps=STEPS, eta=eta).target.chain
+        chain = ddim_chain([1.0], schedule("cosine", steps=STEPS), eta)
         singular.append((eta, int((chain.factor == 0).sum())))
     require([count for _, count in singular] == [STEPS, 1, 1], f"{singular}")
     rows = published().select(paper="cspd", table="7", metric="alpha")

@@ -7,12 +7,14 @@ from math import exp, log
 
 import numpy as np
 
-from simlab.continuous import affine
+from simlab.continuous import affine_chain
 from simlab.continuous.rules import LastStep, VarianceProduct
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
-from theory.continuous.example_processes import NOWHERE, mismatches
-from theory.continuous.gaussian_overlap import shares
-from theory.continuous.line import emitted
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
+from theory.continuous.example_processes import UNCONDITIONAL, mismatches
+from theory.continuous.gaussian_overlap import acceptance_rates
+from theory.continuous.line import given_states
 from theory.continuous.rejection_cost import bounded
 
 CLAIMS = Claims("cspd")
@@ -33,12 +35,12 @@ def printed(seed: int) -> Finding:
     every gap d other than 0, but Z' falls like exp(-(log Sigma)^2 s^2 / (2 d^2)) as d falls: the mean of 1 / Z' over a
     gap with a density near 0 is infinite, so the mean number of proposals is too, though the loop ends.
     """
-    target, draft = affine(4, 0.8, 0.5), affine(4, 0.8, [0.5, 0.45, 0.45, 0.45])
+    target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
     limits = (10, 100, 1000, 10**4, 10**6)
-    laws = {limit: emitted(target, draft, NOWHERE, VarianceProduct(), limit, gaps=336) for limit in limits}
+    laws = {limit: given_states(target, draft, UNCONDITIONAL, VarianceProduct(), limit, gaps=336) for limit in limits}
     growth = [laws[limit].trials for limit in limits]
     require(all(b > 1.5 * a for a, b in pairwise(growth)), f"the mean settles: {growth}")
-    hard = shares(np.array([0.0]), log(0.5))
+    hard = acceptance_rates(np.array([0.0]), log(0.5))
     require(float(hard.taken[0]) == 0 and abs(float(hard.kept[0]) - 0.5) < 1e-12, "the example ends after all")
     return Finding(
         "refuted",
@@ -77,11 +79,11 @@ def large_sigma(seed: int) -> Finding:
     least = {}
     for sigma in (1.01, 1.5, 4.0, exp(400)):
         sds = product((0.5, 1.0, 2.0), repeat=2)
-        worst = min(float(shares(gaps, log(sigma), *each).taken.min()) for each in sds)
+        worst = min(float(acceptance_rates(gaps, log(sigma), *each).taken.min()) for each in sds)
         least[f"{sigma:.4g}"] = worst
         require(worst >= 1 - 1 / sigma - 1e-12, f"Sigma = {sigma}: a proposal is taken with {worst} only")
-    below = float(shares(gaps, log(0.9), 0.5, 1.0).taken.min())
-    low = float(shares(gaps, log(0.4), 0.5, 1.0).taken.min())
+    below = float(acceptance_rates(gaps, log(0.9), 0.5, 1.0).taken.min())
+    low = float(acceptance_rates(gaps, log(0.4), 0.5, 1.0).taken.min())
     require(low == 0 < below, "the check does not see where Sigma p is below q")
     return Finding(
         "holds-under-assumptions",
@@ -112,14 +114,14 @@ def without_sigma(seed: int) -> Finding:
     """
     trials, worst = [], 0.0
     for case in islice(mismatches(), 0, None, 4):
-        trials.append(emitted(case.target, case.draft, case.given, LastStep(), gaps=48, points=60).trials)
+        trials.append(given_states(case.target, case.draft, case.given, LastStep(), gaps=48).trials)
     z = np.geomspace(1e-8, 1, 4001)
     for limit in (10, 100, 1000):
         left = float((z * bounded(z, limit).unfinished).max())
         worst = max(worst, left * limit)
         require(left <= 1 / (exp(1) * limit) * (1 + 1 / limit), f"{left} are unfinished after {limit}")
     require(max(trials) < 1 + 1e-9, f"a token takes {max(trials)} proposals")
-    target, draft = affine(4, 0.8, 0.5), affine(4, 0.8, [0.5, 0.45, 0.45, 0.45])
+    target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
     return Finding(
         "holds",
         [
@@ -130,7 +132,7 @@ def without_sigma(seed: int) -> Finding:
             ),
             rejects_mutants(
                 {"Sigma = 0.73 kept": VarianceProduct()},
-                lambda rule: max(emitted(target, draft, NOWHERE, rule, 10**4, gaps=84, points=60).trials - 1, 0),
+                lambda rule: max(given_states(target, draft, UNCONDITIONAL, rule, 10**4, gaps=84).trials - 1, 0),
                 "proposals a token",
             ),
         ],

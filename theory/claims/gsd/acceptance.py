@@ -11,18 +11,9 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Grouped, Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    Verdict,
-    described,
-    fmt,
-    fmt_row,
-    numbers,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding, Verdict
+from theory.claims.evidence import described, require, require_found
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.distances import tv
 from theory.exact import acceptance, mean, sequence_law
 from theory.example_processes import random_row

@@ -17,7 +17,9 @@ from simlab.randomness import Tape
 from simlab.rules import Addition, Amplify, DynamicGrouped, Grouped, Rule, Speculative, codebook_distances
 from simlab.rules.compiled import compiled_step
 from simlab.statistics import MeanTest
-from theory.claims.base import Claims, Evidence, Finding, Verdict, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding, Verdict
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.contexts import Contexts, Means, addition_to, amplify_to, entropies, means, visited
 from theory.exact.sequence_tv import Distance, distance, follow, laws_of
 from theory.wasserstein import cells, wasserstein1_exact

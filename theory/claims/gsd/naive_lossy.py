@@ -7,10 +7,12 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from simlab.mutants import decoders as controls
+from simlab import mutants
 from simlab.rules import Addition, Amplify, Grouped, Rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, described, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import described, rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import random_row
@@ -208,7 +210,7 @@ def explode_token(seed: int) -> Finding:
                 "identity",
                 f"law(x) - p(x) <= q(x) for every token of {len(rows)} pairs, both rules (most excess: {fmt(worst)})",
             ),
-            rejects_mutants({"residual not renormalised": controls.ResidualNotNormalised()}, excess, "the bound q(x)"),
+            rejects_mutants({"residual not renormalised": mutants.ResidualNotNormalised()}, excess, "the bound q(x)"),
         ],
     )
 

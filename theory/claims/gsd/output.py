@@ -7,7 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from simlab.rules import Grouped, Rule, Speculative, make_rule
-from theory.claims.base import Claims, Evidence, Finding, described, fmt, require, require_found
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import described, require, require_found
+from theory.claims.format import fmt
 from theory.claims.gsd.acceptance import WINDOWS
 from theory.distances import tv
 from theory.exact import step_law

@@ -6,7 +6,9 @@ from fractions import Fraction
 
 from simlab.rules import Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, described, fmt, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import described, require
+from theory.claims.format import fmt
 from theory.exact import acceptance, step_law
 from theory.search import pairs, searched, smallest_violation
 

@@ -7,12 +7,14 @@ from math import log
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from simlab.arrays import at
 from simlab.rules import Lantern
 from simlab.rules.lantern import moved_js
-from theory.claims.base import Claims, Evidence, Finding, numbers, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import require
+from theory.claims.format import numbers
 from theory.claims.lantern.relaxation import Case, cases, each_token
 from theory.distances import js
 
@@ -140,7 +142,9 @@ def jsd_nats(seed: int) -> Finding:
 
 def _threshold() -> float:
     """The largest a/m for which JS in nats is at least m/2: what a bound delta admits is then below 2 delta."""
-    return float(brentq(lambda ratio: _js_of(Fraction(1, 1000), Fraction(ratio / 1000)) - 1 / 2000, 1e-6, 10))
+    return float(
+        scipy.optimize.brentq(lambda ratio: _js_of(Fraction(1, 1000), Fraction(ratio / 1000)) - 1 / 2000, 1e-6, 10)
+    )
 
 
 @CLAIMS.claim(

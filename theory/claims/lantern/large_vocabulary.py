@@ -15,7 +15,9 @@ import numpy as np
 
 from simlab.processes import Pair, make_process
 from simlab.rules import Amplify, Lantern, Rule, codebook_neighbours
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.contexts import Contexts, Means, amplify_to, entropies, likeliest, means, visited
 from theory.wasserstein import Cells, cells, wasserstein1_least, wasserstein1_most
 

@@ -13,7 +13,9 @@ from simlab.processes import make_process
 from simlab.randomness import Tape
 from simlab.rules import Lantern, codebook_neighbours
 from simlab.statistics import MeanTest
-from theory.claims.base import Claims, Evidence, Finding, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import numbers
 from theory.claims.lantern.large_vocabulary import (
     CANDIDATES,
     CONTEXTS,

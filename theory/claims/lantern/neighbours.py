@@ -20,15 +20,9 @@ from simlab.rules import (
     codebook_neighbours,
 )
 from theory.acceptance import alpha
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    described,
-    fmt,
-    fmt_row,
-    rejects_mutants,
-)
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import described, rejects_mutants
+from theory.claims.format import fmt, fmt_row
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv, wasserstein1
 from theory.exact import acceptance, step_law

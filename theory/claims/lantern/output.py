@@ -13,18 +13,9 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, OptimalLossy, Rule, Speculative
 from theory.acceptance import alpha
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    described,
-    fmt,
-    fmt_row,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import described, rejects_mutants, require, require_found
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv
 from theory.exact import acceptance, deviation, step_law

@@ -18,7 +18,9 @@ from simlab.arrays import Array, at, number
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative
 from simlab.rules.lantern import BOUNDS, NeighbourhoodRule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, described, fmt_row, rejects_mutants
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import described, rejects_mutants
+from theory.claims.format import fmt_row
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import point_mass, random_row

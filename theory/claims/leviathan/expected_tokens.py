@@ -17,7 +17,9 @@ from simlab.randomness import Tape
 from simlab.rules import Speculative
 from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.exact.block_lengths import Between, Rated, blocks_of, blocks_sampled, blocks_seen, mixed_blocks, two_regions
 
 CLAIMS = Claims("leviathan")
@@ -214,6 +216,7 @@ def processes() -> dict[str, Pair]:
     "On image-like processes the formula, at the acceptance rate measured there, gives the mean tokens of a block to "
     "1 %.",
     stated=False,
+    simulates="blocks on a grid",
 )
 def expected_tokens_empirical(seed: int) -> Finding:
     """Exact where rows depend on the place and the last token alone (theory/blocks.py), by simulation on a grid. The

@@ -8,8 +8,8 @@ from random import Random
 
 import numpy as np
 
+from simlab import mutants
 from simlab.decoders import Decoder, SpeculativeDecoder
-from simlab.mutants import decoders as controls
 from simlab.processes import TableProcess
 from simlab.rules import Addition, Amplify, Rule, Speculative
 from theory.acceptance import (
@@ -20,7 +20,9 @@ from theory.acceptance import (
     trials_per_rejection,
     trials_per_token,
 )
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants
+from theory.claims.format import fmt, numbers
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
 from theory.example_processes import random_row, random_world, small_rules
@@ -48,7 +50,7 @@ def acceptance_is_one_minus_tv(seed: int) -> Finding:
         return max(abs(acceptance(rule, p, q) - (1 - tv(p, q))) for p, q in tried)
 
     worst = deviation(Speculative())
-    wrong = {name: rule for name, rule in controls.RULES.items() if "ratio" in name}
+    wrong = {name: rule for name, rule in mutants.RULES.items() if "ratio" in name}
     return Finding(
         "holds" if worst == 0 else "refuted",
         [
@@ -97,8 +99,8 @@ def lossless(seed: int) -> Finding:
 
     some = [(random_world(seed + k, 3, 4), random_world(seed + k + 100, 3, 4)) for k in range(3)]
     target |= {id(p): target_law(p) for p, _ in some}
-    wrong: dict[str, tuple[Decoder, Rule]] = {n: (SpeculativeDecoder(2), rule) for n, rule in controls.RULES.items()}
-    wrong |= {n: (decoder, Speculative()) for n, decoder in controls.speculative_decoders(2).items()}
+    wrong: dict[str, tuple[Decoder, Rule]] = {n: (SpeculativeDecoder(2), rule) for n, rule in mutants.RULES.items()}
+    wrong |= {n: (decoder, Speculative()) for n, decoder in mutants.speculative_decoders(2).items()}
     return Finding(
         "holds" if worst == 0 else "refuted",
         [
@@ -216,7 +218,7 @@ def expected_tokens_iid(seed: int) -> Finding:
                 f"{len(cases)} pairs and gamma = 1 to 4; for example alpha = 0.9, gamma = 5, c = 0.05 gives a "
                 f"speedup of {float(best):.3f}",
             ),
-            rejects_mutants({"bonus omitted": controls.BonusOmitted}, deviation, "expected tokens"),
+            rejects_mutants({"bonus omitted": mutants.BonusOmitted}, deviation, "expected tokens"),
         ],
     )
 

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from theory.claims.base import Evidence, Finding, Verdict, numbers, require
+from theory.claims.base import Evidence, Finding, Verdict
+from theory.claims.evidence import require
+from theory.claims.format import numbers
 from theory.published.ledger import Ledger, Row, published
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from scipy.optimize import brentq, minimize_scalar
+import scipy
 
-from theory.claims.base import Claims, Finding, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import require_found
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Interval, Ledger, Row, published
 
@@ -42,7 +43,7 @@ def alpha_needed(ratio: float, gamma: int, cost: float) -> float | None:
     wanted = ratio * (gamma * cost + 1)
     if wanted > gamma + 1:
         return None
-    return brentq(lambda alpha: sum(alpha**k for k in range(gamma + 1)) - wanted, 0.0, 1.0)
+    return scipy.optimize.brentq(lambda alpha: sum(alpha**k for k in range(gamma + 1)) - wanted, 0.0, 1.0)
 
 
 def _told(alpha: float | None) -> str:
@@ -308,7 +309,7 @@ def best_cost(measured: Sequence[tuple[float, int]], committed: Sequence[float])
     def error(cost: float) -> float:
         return max(abs(n / (g * cost + 1) / ratio - 1) for (ratio, g), n in zip(measured, committed, strict=True))
 
-    found = minimize_scalar(error, bounds=(0.0, 2.0), method="bounded", options={"xatol": 1e-6})
+    found = scipy.optimize.minimize_scalar(error, bounds=(0.0, 2.0), method="bounded", options={"xatol": 1e-6})
     return min((float(found.fun), float(found.x)), (error(0.0), 0.0))[::-1]
 
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 from itertools import pairwise
 from math import exp, log, sqrt
 
-from theory.claims.base import Claims, Finding, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import require_found
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Interval, Ledger, Row, published
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
-from theory.claims.base import Claims, Evidence, Finding, numbers
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.format import numbers
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Ledger, Row, published
 

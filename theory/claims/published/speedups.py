@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theory.claims.base import Claims, Finding, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import require_found
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Ledger, Row, published
 

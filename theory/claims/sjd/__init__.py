@@ -1,0 +1,3 @@
+"""SJD, speculative Jacobi decoding."""
+
+MODULES = ("losslessness", "speed", "reference_code")

@@ -8,21 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from simlab import mutants
 from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined, make_decoder
 from simlab.decoders.initial import INITIALS
-from simlab.mutants import decoders as controls
 from simlab.processes import Process, TableProcess
 from simlab.rules import Rule, Speculative
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    fmt,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require, require_found
+from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import laws as exact
 from theory.exact import mean, merged_unfinished, sequence_law, target_law, transitions
@@ -82,8 +75,8 @@ def theorem_1_sequence(seed: int) -> Finding:
     tried = [(Sjd(w, bonus=bonus), world) for world in worlds(seed) for w in (1, 2, 3, 5) for bonus in (True, False)]
     worst = max(deviation(*case) for case in tried)
     some = worlds(seed + 7, small=True)
-    wrong: dict[str, tuple[Decoder, Rule]] = {n: (Sjd(2), rule) for n, rule in controls.RULES.items()}
-    wrong |= {n: (decoder, LOSSLESS) for n, decoder in controls.sjd_decoders(2).items()}
+    wrong: dict[str, tuple[Decoder, Rule]] = {n: (Sjd(2), rule) for n, rule in mutants.RULES.items()}
+    wrong |= {n: (decoder, LOSSLESS) for n, decoder in mutants.sjd_decoders(2).items()}
     return Finding(
         "holds" if worst == 0 else "refuted",
         [
@@ -119,9 +112,9 @@ def theorem_1_token(seed: int) -> Finding:
     small = worlds(seed, small=True)
     recalled = max(recall_gap(Sjd(w), world) for world in small for w in (2, 3))
     wrong = {
-        "tail kept, q relabelled": controls.TailRelabelled(3),
-        "tail drawn again, q stale": controls.TailStale(3),
-        "neighbour scored with uniform q": controls.NeighbourScoredUniform(3, "repeat-left"),
+        "tail kept, q relabelled": mutants.TailRelabelled(3),
+        "tail drawn again, q stale": mutants.TailStale(3),
+        "neighbour scored with uniform q": mutants.NeighbourScoredUniform(3, "repeat-left"),
     }
     return Finding(
         "holds" if worst == recalled == 0 else "refuted",
@@ -139,7 +132,7 @@ def theorem_1_token(seed: int) -> Finding:
                 f"sjd.theorem-1.sequence",
             ),
             rejects_mutants(
-                {"tail uniform, and declared so": controls.FlatTail(3)},
+                {"tail uniform, and declared so": mutants.FlatTail(3)},
                 lambda d: max(recall_gap(d, world) for world in small),
                 "the rows of the tail",
             ),
@@ -211,7 +204,7 @@ def independence(seed: int) -> Finding:
     """
     some = worlds(seed, small=True)
     gap = max(honesty_gap(Sjd(3, initial), world) for world in some for initial in ("random", "sample-left"))
-    broken = controls.WithRandomness(Sjd(2), controls.OneUniform)
+    broken = mutants.WithRandomness(Sjd(2), mutants.OneUniform)
     first, then = require_found(
         smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4))),
         "one uniform for all draws of a call does not change the law",
@@ -373,7 +366,7 @@ def initialisation(seed: int) -> Finding:
     worst = max(deviation(*case) for case in tried)
     some = worlds(seed, small=True)
     wrong = {
-        "neighbour scored with uniform q, " + initial: controls.NeighbourScoredUniform(2, initial)
+        "neighbour scored with uniform q, " + initial: mutants.NeighbourScoredUniform(2, initial)
         for initial in ("repeat-left", "repeat-above", "sample-left", "sample-above")
     }
     grid = copying_world(Fraction(9, 10), 2, (3, 2))

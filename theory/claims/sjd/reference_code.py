@@ -7,19 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from simlab import mutants
 from simlab.decoders import Sjd, make_decoder
-from simlab.mutants import decoders as controls
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    fmt,
-    fmt_row,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require, require_found
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sjd.losslessness import LOSSLESS, deviation, two_tokens, worlds
 from theory.claims.sjd.speed import steps_of
 from theory.distances import tv
@@ -55,7 +47,7 @@ def reference_lossless(seed: int) -> Finding:
                 f"decoder; largest TV {fmt(worst)}",
             ),
             rejects_mutants(
-                {"tail drawn again, q stale": controls.ReferenceTailStale(2)},
+                {"tail drawn again, q stale": mutants.ReferenceTailStale(2)},
                 lambda d: max(deviation(d, world) for world in some),
                 "the reference loop",
             ),
@@ -91,10 +83,10 @@ def reference_residual(seed: int) -> Finding:
         smallest_violation(pairs, lambda e: _changed_by_topk(e, K, K), seed), "the search does not find what a tie does"
     )
     p, q = require_found(
-        smallest_violation(pairs, lambda e: tv(step_law(controls.ResidualTempered(), *e), e[0]) > 0, seed),
+        smallest_violation(pairs, lambda e: tv(step_law(mutants.ResidualTempered(), *e), e[0]) > 0, seed),
         "squaring the residual does not change the law",
     )
-    law = step_law(controls.ResidualTempered(), p, q)
+    law = step_law(mutants.ResidualTempered(), p, q)
     return Finding(
         "holds-under-assumptions" if untied is None else "refuted",
         [
@@ -144,7 +136,7 @@ def reference_greedy(seed: int) -> Finding:
     """The draft is a point mass, so keeping it with min(1, p(x)/q(x)) instead of p(x) keeps it too often whenever
     q(x) < 1.
     """
-    broken = controls.GreedyDrafts(2)
+    broken = mutants.GreedyDrafts(2)
     found = smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4)))
     if found is None:
         return Finding("not-refuted", [Evidence("search", searched(((2, 1), (2, 4))))])

@@ -13,10 +13,12 @@ from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined
 from simlab.decoders.jacobi import Noise
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import TableProcess
-from theory.claims.base import Claims, Evidence, Finding, Verdict, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding, Verdict
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.claims.sjd.losslessness import deviation, mean_steps
 from theory.example_processes import random_world, sticky_world
-from theory.image_process import FALSE_ALARMS, IMAGES, Speed, compare, speed, stated
+from theory.image_process import FALSE_ALARMS, FEW, MANY, SIMULATES, Speed, compare, speed, stated
 
 CLAIMS = Claims("sjd")
 WINDOWS = (1, 2, 4, 8, 16, 32)  # those of Fig. 8
@@ -31,7 +33,7 @@ def steps_of(decoders: Mapping[str, Decoder], processes: Iterable[TableProcess])
     return ", ".join(f"{name} {float(mean):.3f}" for name, mean in means.items())
 
 
-def speeds_of(decoders: Mapping[str, Decoder], seed: int, images: int = IMAGES) -> dict[str, Speed]:
+def speeds_of(decoders: Mapping[str, Decoder], seed: int, images: int) -> dict[str, Speed]:
     """How fast each decoder is on the image-like process."""
     return {name: speed(decoder, seed, images) for name, decoder in decoders.items()}
 
@@ -48,13 +50,14 @@ def _small_processes(seed: int) -> list[TableProcess]:
 # Fig. 8 ---------------------------------------------------------------------------------------------------------
 
 
-@CLAIMS.claim("sjd.window", "Fig. 8", "Step compression saturates once the window is about 16.")
+@CLAIMS.claim("sjd.window", "Fig. 8", "Step compression saturates once the window is about 16.", simulates=SIMULATES)
 def window(seed: int) -> Finding:
     """Saturated means: a window of 16 surely beats one of 8, and 32 does not add 5 % to what 16 gives. Both are
-    said at a false-alarm rate of 1e-6, by the sign test over images and by Student's interval of the paired
-    differences. That interval is to be narrower than 5 %, which takes twice the images of other claims.
+    stated at a false-alarm rate of 1e-6, by the sign test over images and by Student's interval of the paired
+    differences. That interval has to be narrower than 5 %, which takes twice the images of other claims. Windows below
+    8 are far from saturated and need few images.
     """
-    found = speeds_of({f"W = {w}": Sjd(w) for w in WINDOWS}, seed, 2 * IMAGES)
+    found = {f"W = {w}": speed(Sjd(w), seed, FEW if w < 8 else MANY) for w in WINDOWS}
     base, widest = found["W = 16"], found["W = 32"]
     require(compare(base, found["W = 1"]).sure == 1, "a window of 16 is not seen to beat a window of 1")
     control = rejects_mutants(
@@ -74,7 +77,7 @@ def window(seed: int) -> Finding:
             Evidence(
                 "simulation",
                 f"image-like process, tokens a call: {told(found)}; W = 16 against 8: {compare(base, found['W = 8'])}; "
-                f"32 adds at most {most:.1%} at 1 - {FALSE_ALARMS:g}; {stated(2 * IMAGES)}",
+                f"32 adds at most {most:.1%} at 1 - {FALSE_ALARMS:g}; {stated(MANY)}, and n = {FEW} for W < 8",
                 numbers(windows=list(WINDOWS), compression=[found[f"W = {w}"].mean.mean for w in WINDOWS]),
             ),
             control,
@@ -160,6 +163,7 @@ def _steps_of_certain(share: Fraction, width: int, length: int) -> Fraction:
     "App. F; section 4.2",
     "... where a new draft is uniform and scored so.",
     stated=False,
+    simulates=SIMULATES,
 )
 def refinement_uniform(seed: int) -> Finding:
     """A uniform draft that is scored with the uniform row is kept with probability sum_x min(p(x), 1/V): by how much p
@@ -175,7 +179,7 @@ def refinement_uniform(seed: int) -> Finding:
         "without refinement": SjdUnrefined(16),
         "..., repeated from the left": SjdUnrefined(16, "repeat-left"),
     }
-    found = speeds_of(decoders, seed, IMAGES // 2)
+    found = speeds_of(decoders, seed, FEW)
     larger = speed(SjdUnrefined(16), seed, 4, vocabulary=4096, shape=(2, 48))
     return Finding(
         "refuted",
@@ -188,7 +192,7 @@ def refinement_uniform(seed: int) -> Finding:
             Evidence(
                 "simulation",
                 f"image-like process (V = 1024), window 16, tokens a call: {told(found)}; at V = 4096 and the same "
-                f"entropy, 4 images, without refinement {larger}; {stated(IMAGES // 2)}",
+                f"entropy, 4 images, without refinement {larger}; {stated(FEW)}",
             ),
         ],
     )
@@ -208,6 +212,7 @@ CLAIMS.summary(
     "sjd.jacobi-sampling.fresh",
     "5.4; Tables 1, 2",
     "... where every iteration draws with new chance: about 1.04 tokens a call.",
+    simulates=SIMULATES,
 )
 def jacobi_fresh(seed: int) -> Finding:
     """A draft is final when the target draws the same token again, with probability sum p'p: the collision probability
@@ -221,6 +226,7 @@ def jacobi_fresh(seed: int) -> Finding:
     "5.4",
     "... where each position keeps one uniform through all iterations, which makes the iteration deterministic.",
     stated=False,
+    simulates=SIMULATES,
 )
 def jacobi_fixed(seed: int) -> Finding:
     """With one uniform a position, a token changes only if its row moves by more than the distance of the uniform to
@@ -234,7 +240,7 @@ def _jacobi(noise: Noise, seed: int) -> Finding:
     processes = _small_processes(seed)
     both = {name: Jacobi(4, name) for name in get_args(Noise)}
     require(max(deviation(Jacobi(3, d.noise), p) for d in both.values() for p in processes[:3]) == 0, "not lossless")
-    found = speeds_of({noise: Jacobi(16, noise), "SJD": Sjd(16)}, seed, IMAGES // 2)
+    found = speeds_of({noise: Jacobi(16, noise), "SJD": Sjd(16)}, seed, FEW)
     low, high = found[noise].mean.interval(1 - FALSE_ALARMS)
     require(compare(found["SJD"], found[noise]).sure == 1, "SJD is not seen to beat Jacobi decoding")
     control = rejects_mutants(
@@ -248,7 +254,7 @@ def _jacobi(noise: Noise, seed: int) -> Finding:
                 "counterexample",
                 f"image-like process, window 16, tokens a call: {told(found)} (printed for Lumina-mGPT: "
                 f"{PRINTED_JACOBI}); with {noise} noise from {low:.3f} to {high:.3f} at 1 - {FALSE_ALARMS:g}, "
-                f"n = {IMAGES // 2} images",
+                f"n = {FEW} images",
                 numbers(window=16, noise=noise, compression=found[noise].mean.mean, error=found[noise].mean.error),
             ),
             control,

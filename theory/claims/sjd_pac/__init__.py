@@ -1,0 +1,3 @@
+"""SJD-PAC, SJD with proactive drafting and adaptive continuation."""
+
+MODULES = ("losslessness", "locality", "speed", "readings")

@@ -14,10 +14,12 @@ from simlab.processes import Process, TableProcess
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.statistics import Estimate, estimate
-from theory.claims.base import Claims, Evidence, Finding, fmt, numbers, rejects_mutants, require
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import rejects_mutants, require
+from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.example_processes import sticky_world
-from theory.image_process import FALSE_ALARMS, IMAGES, image
+from theory.image_process import FALSE_ALARMS, IMAGES, SIMULATES, image
 
 CLAIMS = Claims("sjd-pac")
 OFFSETS = (1, 2, 3, 4, 8, 16, 32, 47, 48, 49, 64)
@@ -32,7 +34,7 @@ CLAIMS.summary(
 )
 
 
-@CLAIMS.claim("pac.locality.row", "Fig. 4", "... for offsets shorter than a row of the image.")
+@CLAIMS.claim("pac.locality.row", "Fig. 4", "... for offsets shorter than a row of the image.", simulates=SIMULATES)
 def row(seed: int) -> Finding:
     """A property of a model, not of the method. For the chain that repeats its last token with probability s, the TV at
     offset j is |V s - 1|^j/(V - 1)^j: it falls with j. A process that copies the token j places back shows that it need
@@ -66,7 +68,7 @@ def row(seed: int) -> Finding:
     )
 
 
-@CLAIMS.claim("pac.locality.above", "Fig. 4", "... for all offsets in raster order.", stated=False)
+@CLAIMS.claim("pac.locality.above", "Fig. 4", "... for all offsets in raster order.", stated=False, simulates=SIMULATES)
 def above(seed: int) -> Finding:
     """In raster order the token above is a whole row away. A model that looks up has its influence there: TV rises
     again at the offset of one row, however fast it falls before.

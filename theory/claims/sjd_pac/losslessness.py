@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from simlab import mutants
 from simlab.arrays import Array, without
 from simlab.decoders import Decoder, SjdAc, SjdPac, SjdPd
-from simlab.mutants import decoders as controls
 from simlab.mutants.trees import ac_decoders, tree_decoders
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Evidence, Finding, first, fmt, rejects_mutants
+from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.evidence import first, rejects_mutants
+from theory.claims.format import fmt
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.sjd.losslessness import deviation, worlds
 from theory.distances import tv
@@ -160,7 +162,7 @@ def continuation_sequence(seed: int) -> Finding:
     wrong: dict[str, tuple[Decoder, Rule]] = {
         name: (decoder, Speculative()) for name, decoder in ac_decoders(3).items()
     }
-    wrong |= {name: (SjdAc(2), rule) for name, rule in controls.RULES.items()}
+    wrong |= {name: (SjdAc(2), rule) for name, rule in mutants.RULES.items()}
     return Finding(
         "holds" if worst == 0 else "refuted",
         [
@@ -204,8 +206,8 @@ def theorem_2(seed: int) -> Finding:
     beyond = sum(k > sum(y > 0 for y in q) for _, q, k in tried)
     wrong: Mapping[str, tuple[Any, ...]] = {
         "siblings scored with unconditional q": (Speculative(), lambda q, x: q),
-        "target not updated: p again": (controls.ResidualIsTarget(),),
-        "residual not renormalised": (controls.ResidualNotNormalised(),),
+        "target not updated: p again": (mutants.ResidualIsTarget(),),
+        "residual not renormalised": (mutants.ResidualNotNormalised(),),
     }
     return Finding(
         "holds" if worst == 0 else "refuted",

@@ -13,27 +13,17 @@ from simlab.mutants import trees
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative, make_rule
 from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
-from theory.claims.base import (
-    Claims,
-    Evidence,
-    Finding,
-    described,
-    first,
-    fmt,
-    fmt_row,
-    numbers,
-    rejects_mutants,
-    require,
-    require_found,
-)
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.baselines.baselines import shortfall
+from theory.claims.evidence import described, first, rejects_mutants, require, require_found
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sjd.losslessness import deviation, mean_steps, worlds
 from theory.claims.sjd_pac.losslessness import left_gap
-from theory.claims.sjd_pac.speed import printed_compression
+from theory.claims.sjd_pac.speed import comb, printed_compression
 from theory.distances import aligned, tv
 from theory.exact import sequence_law
 from theory.example_processes import random_world
-from theory.image_process import FALSE_ALARMS, IMAGES, compare, speed, stated
+from theory.image_process import FALSE_ALARMS, FEW, SIMULATES, compare, speed, stated
 from theory.search import pairs, smallest_violation
 
 CLAIMS = Claims("sjd-pac")
@@ -207,6 +197,7 @@ def shared(seed: int) -> Finding:
     "Table 2",
     "Some lossless reading takes as few steps as Table 2 prints for +PD and for +PD+AC.",
     stated=False,
+    simulates=SIMULATES,
 )
 def reading_steps(seed: int) -> Finding:
     """A comb without the bonus after a sibling saves nothing (pac.readings.bonus), and a full tree of K = 4, D = 3 does
@@ -216,15 +207,15 @@ def reading_steps(seed: int) -> Finding:
     """
     tree: dict[str, Any] = {"candidates": 4, "depth": 3}
     small: dict[str, Any] = {"candidates": 2, "depth": 3, "tree": "full"}  # 14 nodes of 64
-    pd = speed(SjdPd(23, **tree), seed)
+    pd = speed(comb(SjdPd, 32), seed)
     readings: dict[str, Decoder] = {
-        "comb": SjdPac(55, **tree),
+        "comb": comb(SjdPac, 64),
         "comb, chain of 64": SjdPac(64, **tree),
         "comb, kept token dropped": SjdPac(55, kept="dropped", **tree),
         "comb, no bonus": SjdPac(55, bonus=False, **tree),
         "full tree of K = 2": SjdPac(53, **small),
     }
-    found = {name: speed(decoder, seed, IMAGES // 2) for name, decoder in readings.items()}
+    found = {name: speed(decoder, seed, FEW) for name, decoder in readings.items()}
     gains = {name: compare(value, found["comb"]) for name, value in found.items() if name != "comb"}
     printed = {
         method: printed_compression("2", method, L=length) for method, length in (("sjd+pd", 32), ("sjd+pd+ac", 64))
@@ -246,7 +237,7 @@ def reading_steps(seed: int) -> Finding:
                 + "; ".join(f"{name} {value}" for name, value in found.items())
                 + f" (printed {printed['sjd+pd+ac']}, fitted to the comb); against the comb: "
                 + "; ".join(f"{name} {value}" for name, value in gains.items())
-                + f"; {stated(IMAGES // 2)}",
+                + f"; {stated(FEW)}",
             ),
             control,
         ],

@@ -1,0 +1,192 @@
+"""What `simlab certify` is asked for, the callable that it certifies, and the files it leaves.
+
+certificate.json  the certificate, "verdict" at its top level, and the command and versions that led to it
+certificate.html  the page, drawn from it
+reproduce.py      where something small fails: a program that shows it
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from experiments.judging.load_object import look_up
+from experiments.results import versions, write, write_json
+from simlab import __version__
+from simlab.certify import CONTRACTS, Certificate
+from simlab.certify.api import LIMIT
+from simlab.certify.contracts.registry import contract_named
+from simlab.checks import check_at_least, check_number
+from simlab.statistics.power import check_share
+
+USUAL = {"processes": 2, "limit": LIMIT}  # the defaults that a command need not repeat
+LEAST = 0.01  # seconds of a budget or a limit
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, as options of the command line; raises ``ValueError`` for a number out of its range."""
+
+    spec: str
+    contract: str | None
+    budget: float
+    epsilon: float
+    confidence: float
+    seed: int
+    calls: int | None
+    processes: int
+    limit: float
+
+    def __post_init__(self) -> None:
+        check_number("--budget", self.budget, LEAST)
+        check_number("--limit", self.limit, LEAST)
+        check_share("--epsilon", self.epsilon)
+        check_share("--confidence", self.confidence)
+        check_at_least("--processes", self.processes, 0)
+        if self.calls is not None:
+            check_at_least("--calls", self.calls, 1)
+
+    @property
+    def command(self) -> str:
+        """The command that asks for the same, without the usual number of processes and the usual limit."""
+        words = ["simlab", "certify", self.spec, *(["--contract", self.contract] if self.contract else [])]
+        options: dict[str, Any] = {"budget": self.budget} if self.calls is None else {"calls": self.calls}
+        options |= {"epsilon": self.epsilon, "confidence": self.confidence, "seed": self.seed}
+        options |= {name: getattr(self, name) for name, usual in USUAL.items() if getattr(self, name) != usual}
+        for name, value in options.items():
+            words += [f"--{name}", str(value).removesuffix(".0")]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is certified: a callable, its contract, and how a program gets it: ``from module import name``.
+
+    ``then`` is what has to follow that name: an attribute, or a call. ``about`` is the description of an adapter.
+    """
+
+    function: Any
+    contract: str
+    module: str
+    name: str
+    then: str
+    folder: Path | None
+    processes: int
+    about: str = ""
+
+
+def find_subject(request: Request) -> Subject:
+    """The callable that the request names; raises ``ValueError`` where there is no such thing."""
+    if request.contract is not None:
+        contract_named(request.contract)
+    return _own(request) if ":" in request.spec else _adapter(request)
+
+
+def _own(request: Request) -> Subject:
+    """A callable of the user's own."""
+    where, _, dotted = request.spec.rpartition(":")
+    if not dotted:
+        raise ValueError(f"{request.spec} names no function; expected module:function or path/to/file.py:function")
+    function = look_up(request.spec)
+    if isinstance(function, type) or not callable(function):
+        kind = "a class" if isinstance(function, type) else repr(function)[:60]
+        raise ValueError(f"{request.spec} is {kind}; expected a function, or an object that can be called")
+    path = Path(where).resolve() if where.endswith(".py") else None
+    name, *rest = dotted.split(".")
+    return Subject(
+        function=function,
+        contract=request.contract or "verify",
+        module=path.stem if path else where,
+        name=name,
+        then="".join(f".{part}" for part in rest),
+        folder=path.parent if path else Path.cwd(),
+        processes=request.processes,
+    )
+
+
+def _adapter(request: Request) -> Subject:
+    """An adapter of ``simlab.certify.adapters``."""
+    from simlab.certify.adapters import ADAPTERS, adapter  # some look for large packages
+
+    if request.spec not in ADAPTERS:
+        raise ValueError(
+            f"{request.spec!r} is no adapter; expected module:function, path/to/file.py:function, or one of "
+            f"{', '.join(ADAPTERS)}"
+        )
+    found = adapter(request.spec)
+    if request.contract not in (None, found.contract):
+        raise ValueError(
+            f"the adapter {found.name} is for the contract {found.contract}; --contract {request.contract}"
+        )
+    try:
+        function, version = found.make(), found.version()
+    except (ImportError, RuntimeError) as error:
+        raise ValueError(f"{found.name} cannot be tried here: {error}") from None
+    return Subject(
+        function=function,
+        contract=found.contract,
+        module="simlab.certify.adapters",
+        name="adapter",
+        then=f"({found.name!r}).make()",
+        folder=None,
+        processes=0 if found.needs_cuda else request.processes,  # CUDA does not survive a fork
+        about=f"{found.about} Of {found.package} {version}.",
+    )
+
+
+def certificate_document(request: Request, subject: Subject, certificate: Certificate, out: Path) -> dict[str, Any]:
+    """The content of certificate.json, for the folder ``out``."""
+    document = _finite(certificate.document)
+    failure = document["failure"]
+    if failure and failure["script"]:
+        failure["script"] = standalone_script(failure["script"], subject, out)
+    return document | {
+        "signature": CONTRACTS[subject.contract].signature,
+        "about": subject.about,
+        "budget": request.budget if request.calls is None else None,
+        "calls_of_each": request.calls,
+        "command": request.command,
+        "simlab": __version__,
+        "versions": versions(),
+    }
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with ``None`` for infinite numbers, which JSON has not: what no number of calls shows."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def standalone_script(script: str, subject: Subject, out: Path) -> str:
+    """The script of a failure as a program in the folder ``out``, which can be started from any folder."""
+    start = f"from {re.escape(subject.module)} import {re.escape(subject.name)}( as (\\w+))?\n"
+    found = re.search(start, script)
+    assert found is not None, "every script begins with the import of what it calls"
+    name = found[2] or subject.name
+    line = found[0] + (f"\n{name} = {name}{subject.then}\n" if subject.then else "")
+    if subject.folder is None:
+        return script.replace(found[0], line)
+    away = Path(os.path.relpath(subject.folder, out)).as_posix()
+    where = f"sys.path.insert(0, str(Path(__file__).resolve().parent / {away!r}))"
+    comment = f"# where {subject.module} is looked for"
+    return "import sys\nfrom pathlib import Path\n\n" + script.replace(found[0], f"\n{where}  {comment}\n{line}")
+
+
+def save_certificate(document: dict[str, Any], out: Path, copy: Path | None) -> None:
+    """Write the files; those of an earlier certificate go first, so that none is left beside this one."""
+    for name in ("certificate.html", "reproduce.py"):
+        (out / name).unlink(missing_ok=True)
+    script = document["failure"] and document["failure"]["script"]
+    if script:
+        write(out / "reproduce.py", lambda temporary: temporary.write_text(script, encoding="utf-8"))
+    write_json(out / "certificate.json", document)
+    if copy:
+        write_json(copy, document)

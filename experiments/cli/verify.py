@@ -1,0 +1,141 @@
+"""``simlab verify``: decide claims, save the verdicts, draw the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from experiments.cli.options import file_option, out_option, seed_option
+from experiments.cli.terminal import (
+    UsageError,
+    check_copy,
+    check_writable,
+    drawn,
+    output,
+    plain_table,
+    print_text,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from experiments.verification.pool import Done
+
+COLOURS = {
+    "holds": "green",
+    "holds-under-assumptions": "cyan",
+    "refuted": "red",
+    "not-refuted": "yellow",
+    "not-decided": "bright_black",
+}
+
+
+def verify_command(
+    paper: Annotated[
+        list[str] | None, typer.Option(metavar="PAPER", help="only this paper's claims (repeatable)")
+    ] = None,
+    claim: Annotated[list[str] | None, typer.Option(metavar="ID", help="only this claim (repeatable)")] = None,
+    out: Annotated[Path, out_option()] = Path("out"),
+    seed: Annotated[int, seed_option("of random processes and searches")] = 0,
+    copy: Annotated[Path | None, file_option("--json", "write verdicts.json here as well")] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="OLD.json", help="print what changed since these verdicts")
+    ] = None,
+) -> int:
+    """Decide the claims, and write verdicts.json and a report.
+
+    Claims are decided by exact computation, then a real model pair is measured; the report is report.html. With
+    --paper or --claim only those claims are decided, and nothing is measured.
+    """
+    ids = _selected(paper or [], claim or [])
+    old = _read_verdicts(against) if against else None
+    check_writable("--out", out)
+    if copy:
+        check_copy("--json", copy)
+
+    from experiments.results import write_json
+    from experiments.verification.claims import with_parts
+    from experiments.verification.verify import verify
+    from theory.claims import Finding
+
+    with progress_bar() as progress:
+        bar = progress.add_task("starting", total=None)
+
+        def show(done: Done, count: int, total: int) -> None:
+            if isinstance(done.result, Finding):
+                print_text(progress.console, f"{done.seconds:6.1f} s  {done.name}: {done.result.verdict}")
+            progress.update(bar, description=done.name, completed=count, total=total)
+
+        document, seconds = verify(with_parts(ids), seed, out, not (paper or claim), show)
+    if copy:
+        write_json(copy, document)
+    console = output()
+    console.print(_table(console, document["claims"], seconds))
+    if old is not None:
+        _print_changes(console, old, document)
+    for name, reason in document["failed"].items():
+        print_text(console, f"check failed: {name}: {reason.splitlines()[-1]}", "bold red")
+    complete = drawn(out, "verify")
+    if not complete:
+        print_text(console, "the report could not be drawn; the verdicts are saved", "bold red")
+    print_text(console, f"verdicts  {out / 'verdicts.json'}\nreport    {out / 'report.html'}")
+    return 0 if complete and not document["failed"] else 1
+
+
+def _selected(papers: list[str], ids: list[str]) -> list[str]:
+    from theory.claims import CLAIMS, PAPERS, find
+
+    for paper in papers:
+        if paper not in PAPERS:
+            raise UsageError(f"--paper {paper}: expected one of {', '.join(PAPERS)}")
+    try:
+        for id in ids:
+            find(id)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    everything = not (papers or ids)
+    return [id for id, claim in CLAIMS.items() if everything or claim.paper in papers or id in ids]
+
+
+def _read_verdicts(path: Path) -> dict[str, str]:
+    """Verdicts by id from a file that ``simlab verify`` wrote."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return {entry["id"]: entry["verdict"] for entry in document["claims"]}
+    except OSError as error:
+        raise UsageError(f"--against {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"--against {path}: expected a verdicts.json that simlab verify wrote") from None
+
+
+def _table(console: Console, entries: list[dict[str, Any]], seconds: dict[str, float]) -> Table:
+    """A line a claim; a claim with parts costs what they cost."""
+    from rich.text import Text
+
+    parts = {entry["id"]: entry["parts"] for entry in entries}
+
+    def cost(id: str) -> float:
+        return sum(map(cost, parts[id])) if parts[id] else seconds[id]
+
+    verdicts = [entry["verdict"] for entry in entries]
+    title = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS if verdict in verdicts)
+    rows = [
+        (e["id"], Text(e["verdict"], style=COLOURS[e["verdict"]]), f"{cost(e['id']):.1f}", e["evidence"][0]["summary"])
+        for e in entries
+    ]
+    return plain_table(console, ("claim", "verdict", "seconds", "evidence"), rows, title)
+
+
+def _print_changes(console: Console, old: dict[str, str], document: dict[str, Any]) -> None:
+    new = {entry["id"]: entry["verdict"] for entry in document["claims"]}
+    changes = [f"{id}: {old[id]} -> {verdict}" for id, verdict in new.items() if id in old and old[id] != verdict]
+    changes += [f"{id}: new, {verdict}" for id, verdict in new.items() if id not in old]
+    changes += [f"{id}: was {old[id]}, not part of this run" for id in old if id not in new]
+    print_text(console, "changed since the old verdicts:" if changes else "nothing changed since the old verdicts")
+    for change in changes:
+        print_text(console, f"  {change}")

@@ -1,0 +1,59 @@
+"""Reading one saved file, with errors that name it and the command that makes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+
+class Unreadable(ValueError):
+    """A saved result that is there but cannot be read; names the file and what would make it anew."""
+
+
+def read_table(path: Path, made_by: str, columns: Collection[str] = ()) -> pd.DataFrame:
+    """The Parquet file at ``path``, which the command ``made_by`` makes and which has these ``columns`` at least.
+
+    Raises ``FileNotFoundError`` where there is none and :class:`Unreadable` where it cannot be read.
+    """
+    if not path.exists():
+        raise FileNotFoundError(2, "there is no such file", str(path))
+    try:
+        table = pd.read_parquet(path)
+    except Exception as error:  # Arrow has errors of its own for each way in which a file can be damaged
+        raise unreadable(path, _first_line(error), made_by) from None
+    missing = set(columns) - set(table.columns)
+    if missing:
+        lacks = ", ".join(sorted(missing))
+        raise Unreadable(f"{path} cannot be read: it lacks {lacks}; make it again with {made_by}")
+    return table
+
+
+def read_json(path: Path, made_by: str) -> dict[str, Any]:
+    """The JSON object at ``path``, which the command ``made_by`` makes; raises as :func:`read_table`."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise unreadable(path, _first_line(error), made_by) from None
+    if not isinstance(found, dict):
+        raise unreadable(path, "is no JSON object", made_by)
+    return found
+
+
+def are_rows(rows: Any, keys: set[str]) -> bool:
+    """Whether this is a list of objects that have all ``keys``."""
+    return isinstance(rows, list) and all(isinstance(row, dict) and keys <= row.keys() for row in rows)
+
+
+def unreadable(path: Path, reason: str, made_by: str) -> Unreadable:
+    """The error for a file that is not what it should be."""
+    return Unreadable(f"{path} cannot be read: {reason}; remove it and run `{made_by}` again")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,91 @@
+"""Saved sweeps: what ``simlab run`` leaves, found and read."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import experiments
+from reports.data.files import read_json, read_table, unreadable
+
+SPECS = Path(experiments.__file__).with_name("specs")  # those that come with simlab
+TABLE, MANIFEST, CELLS = "table.parquet", "manifest.json", "cells"
+COLUMNS = ("process", "decoder", "rule", "seed", "replicate", "steps", "tokens", "compression")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished sweep."""
+
+    name: str
+    title: str
+    spec: dict[str, Any]  # as it was written
+    manifest: dict[str, Any]
+    table: pd.DataFrame
+    folder: Path
+
+    @property
+    def changed(self) -> bool:
+        """Whether simlab comes with another spec of this name."""
+        own = SPECS / f"{self.name}.toml"
+        return own.exists() and tomllib.loads(own.read_text(encoding="utf-8")) != self.spec
+
+    @property
+    def again(self) -> str:
+        """The command line that runs it again; a spec that does not come with simlab is a file somewhere."""
+        known = (SPECS / f"{self.name}.toml").exists() and not self.changed
+        return command(self.name if known else f"{self.name}.toml", self.folder)
+
+
+def command(name: str, folder: Path | str) -> str:
+    """The command line that makes or finishes the sweep ``name`` in ``folder``."""
+    return f"simlab run {name} --out {Path(folder).as_posix()}"
+
+
+def shipped() -> dict[str, str]:
+    """The specs that come with simlab: names and titles."""
+    written = (tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(SPECS.glob("*.toml")))
+    return {spec["name"]: spec["title"] for spec in written}
+
+
+def find(folders: Iterable[Path]) -> list[Path]:
+    """The folders of sweeps among ``folders`` and what stands directly in them, finished or not, each once."""
+    found: dict[Path, Path] = {}
+    for folder in folders:
+        for path in [folder, *sorted(folder.glob("*/"))]:
+            if any((path / name).exists() for name in (TABLE, MANIFEST, CELLS)):
+                found.setdefault(path.resolve(), path)
+    return list(found.values())
+
+
+def read(folder: Path) -> Run:
+    """The sweep in ``folder``.
+
+    Raises ``FileNotFoundError`` where it has not been finished and :class:`~reports.data.files.Unreadable` where a file
+    is not what it should be.
+    """
+    manifest = _manifest(folder / MANIFEST)
+    spec = manifest["spec"]
+    made_by = command(spec["name"], folder)
+    table = read_table(folder / TABLE, made_by)
+    missing = set(COLUMNS) - set(table.columns)
+    if missing:
+        raise unreadable(folder / TABLE, f"lacks {', '.join(sorted(missing))}", made_by)
+    if len(table) != manifest["rows"]:
+        raise unreadable(folder / TABLE, f"has {len(table)} rows, not {manifest['rows']}", made_by)
+    return Run(spec["name"], spec["title"], spec, manifest, table, folder)
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    made_by = command("SPEC", path.parent)
+    manifest = read_json(path, made_by)
+    spec = manifest.get("spec")
+    named = isinstance(spec, dict) and all(isinstance(spec.get(key), str) for key in ("name", "title"))
+    if not named or not {"rows", "versions", "cells"} <= manifest.keys():
+        raise unreadable(path, "is no manifest of a sweep", made_by)
+    return manifest

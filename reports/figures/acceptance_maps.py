@@ -1,0 +1,181 @@
+"""Maps of acceptance against distortion, each a pure function of saved frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from reports.figures.plot_style import LOSSLESS, rule_style
+
+# These rules have no value of their parameter at which they are lossless, so their lines begin nowhere.
+UNANCHORED = ("typical", "lantern-reference")
+LANTERNS = ("lantern, l2", "lantern, cosine", "lantern, random")
+LEAST_GAIN = 0.025  # below it the price of a gain is a ratio of two small numbers
+SHOWN_LOSS = 0.06  # how much less than the lossless rule a rule may accept and still be on the map
+
+
+def digits_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
+    """Acceptance gained against TV spent and against Wasserstein-1 spent, with the frontiers.
+
+    ``points`` has ``rule, parameter, acceptance, lossless, tv, wasserstein`` of one decoder's contexts: a line a family
+    of rules, over its parameter. ``bound`` has ``gained, wasserstein``, the least there is on the same contexts.
+    """
+    swept = _swept(points)
+    figure = Figure(figsize=(10, 5), layout="constrained")
+    gain, near = figure.subplots(1, 2)
+    _families(gain, swept, "tv")
+    _families(near, swept, "wasserstein")
+    _diagonal(gain, swept["tv"].max())
+    _bound(near, bound, swept["wasserstein"].max())
+    gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
+    near.set(
+        xlabel="Wasserstein-1 spent, grey levels", ylabel="acceptance gained", title="Gained against distance spent"
+    )
+    _legend(figure, swept["rule"].unique())
+    return figure
+
+
+def codebook_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
+    """Acceptance gained against TV and Wasserstein-1 spent; and the distance a gain costs by LANTERN's neighbourhoods.
+
+    ``points`` has ``rule, neighbours, parameter, acceptance, lossless, tv, wasserstein``, ``bound`` has ``gained,
+    wasserstein``. Of LANTERN's rules the first two panels show the most neighbours, and the L2 distance only.
+    """
+    swept = _swept(points)
+    most = swept["neighbours"].max()
+    main = swept[swept["neighbours"].isna() | (swept["neighbours"] == most)]
+    main = main[~main["rule"].isin(LANTERNS[1:]) & (main["gained"] > -SHOWN_LOSS)]
+    figure = Figure(figsize=(10.5, 5.2), layout="constrained")
+    gain, near, price = figure.subplots(1, 3)
+    _families(gain, main, "tv")
+    _families(near, main, "wasserstein")
+    _diagonal(gain, main["tv"].max())
+    _bound(near, bound, main["wasserstein"].max())
+    _prices(price, swept, bound)
+    gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
+    near.set(xlabel="Wasserstein-1 spent", title="Gained against distance spent")
+    price.set(xlabel="acceptance gained", ylabel="Wasserstein-1 spent / gained", title="The price of a gain")
+    _legend(figure, [*main["rule"].unique(), *LANTERNS[1:]])
+    return figure
+
+
+def candidates_map(table: pd.DataFrame) -> Figure:
+    """Acceptance of K candidates verified in turn, the lossless optimum, and the most at the TV that is spent.
+
+    ``table`` has ``rule, candidates, acceptance, tv, optimum, frontier``.
+    """
+    names = list(table["rule"].unique())
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    ax = figure.subplots()
+    for place, name in enumerate(names):
+        part = table[table["rule"] == name]
+        colour, marker = rule_style(str(name))
+        x = part["candidates"] + 0.14 * (place - (len(names) - 1) / 2)
+        ax.vlines(x, part["acceptance"], part["frontier"], color=colour, lw=0.8, alpha=0.5)
+        ax.plot(x, part["frontier"], "_", color=colour, ms=11, mew=1.6)
+        ax.plot(x, part["acceptance"], marker, color=colour, ms=6, label=name)
+        for where, kept, spent in zip(x, part["acceptance"], part["tv"], strict=True):
+            ax.annotate(f"{spent:.2f}", (where, kept), (0, -13), textcoords="offset points", ha="center", fontsize=7)
+    counts = sorted(table["candidates"].unique())
+    optimum = table.drop_duplicates("candidates").set_index("candidates")["optimum"]
+    for count in counts:
+        ax.hlines(optimum[count], count - 0.4, count + 0.4, color="black", ls=":", lw=1.2)
+    ax.plot([], [], ":", color="black", lw=1.2, label="most without loss")
+    ax.set(
+        xlabel="candidates K",
+        ylabel="one of them is kept",
+        xticks=counts,
+        ylim=(table["acceptance"].min() - 0.05, 1.01),
+    )
+    ax.legend(fontsize=8, loc="lower right")
+    return figure
+
+
+def _swept(points: pd.DataFrame) -> pd.DataFrame:
+    """The points of families over their parameter, in its order, with the acceptance they gain."""
+    swept = points[points["parameter"].notna()].copy()
+    swept["family"] = pd.Categorical(swept["rule"], swept["rule"].unique())  # families stay in their order
+    swept = swept.sort_values(["family", "parameter"], kind="stable")
+    return swept.assign(gained=swept["acceptance"] - swept["lossless"])
+
+
+def _prices(ax: Axes, swept: pd.DataFrame, bound: pd.DataFrame) -> None:
+    """Wasserstein-1 for each unit of acceptance gained, over the gain: LANTERN's rules between others."""
+    swept = swept[swept["gained"] > LEAST_GAIN]
+    for rule in ("optimal-lossy", "grouped"):
+        line = swept[swept["rule"] == rule]
+        colour, marker = rule_style(rule)
+        ax.plot(line["gained"], line["wasserstein"] / line["gained"], color=colour, marker=marker, ms=5, lw=1.1)
+    counts = sorted(swept["neighbours"].dropna().unique())
+    for rule in LANTERNS:
+        for count in counts:
+            line = swept[(swept["rule"] == rule) & (swept["neighbours"] == count)]
+            (colour, marker), few = rule_style(rule), count < counts[-1]
+            ax.plot(
+                line["gained"],
+                line["wasserstein"] / line["gained"],
+                "--" if few else "-",
+                color=colour,
+                marker=marker,
+                mfc="white" if few else colour,
+                ms=5,
+                lw=1.1,
+            )
+    least = bound[bound["gained"] > LEAST_GAIN]
+    ax.plot(least["gained"], least["wasserstein"] / least["gained"], ":", color="black", lw=1.2)
+    ax.fill_between(least["gained"], least["wasserstein"] / least["gained"], color="0.93", lw=0, zorder=0)
+    ax.set_ylim(0, None)
+    ax.set_xlim(0, 1.03 * swept["gained"].max())
+    handles = [
+        Line2D([], [], color="0.3", ls="--" if few else "-", marker="o", mfc="white" if few else "0.3", ms=5, lw=1.1)
+        for few in (True, False)
+    ]
+    ax.legend(handles, [f"{count:.0f} neighbours" for count in counts], loc="lower right", fontsize=8.5)
+
+
+def _families(ax: Axes, table: pd.DataFrame, x: str) -> None:
+    """The acceptance gained, a line a family, from the lossless rule on where the family contains it."""
+    for rule, line in table.groupby("rule", sort=False):
+        colour, marker = rule_style(str(rule))
+        start = [] if rule in UNANCHORED else [0.0]
+        ax.plot([*start, *line[x]], [*start, *line["gained"]], marker=marker, color=colour, ms=5, lw=1.1, alpha=0.9)
+    ax.plot(0, 0, "o", color="black", zorder=5)
+    ax.axhline(0, color="0.85", lw=0.8, zorder=0)
+
+
+def _diagonal(ax: Axes, most: float) -> None:
+    """The frontier in TV, gained = spent, and what lies beyond it."""
+    _edge(ax, [0.0, 2 * most], [0.0, 2 * most], most, 1.06 * most)
+
+
+def _bound(ax: Axes, bound: pd.DataFrame, most: float) -> None:
+    """The least Wasserstein-1 for the acceptance gained, and what lies beyond it."""
+    best = bound["gained"].max()
+    _edge(ax, [*bound["wasserstein"], 2 * most], [*bound["gained"], best], most, 1.04 * best)
+
+
+def _edge(ax: Axes, xs: Sequence[float], ys: Sequence[float], most: float, top: float) -> None:
+    low = ax.get_ylim()[0]
+    ax.plot(xs, ys, ":", color="black", lw=1.2)
+    ax.fill_between(xs, ys, 2.0, color="0.93", lw=0, zorder=0)
+    ax.set(xlim=(-0.02 * most, 1.06 * most), ylim=(low, top))
+    _beyond(ax)
+
+
+def _beyond(ax: Axes) -> None:
+    ax.text(
+        0.04, 0.97, "no rule with one\ncandidate gets here", va="top", color="0.35", fontsize=8, transform=ax.transAxes
+    )
+
+
+def _legend(figure: Figure, rules: Iterable[str]) -> None:
+    handles = [Line2D([], [], ls="", marker="o", color="black", ms=5, label=f"{LOSSLESS} (lossless)")]
+    for rule in rules:
+        colour, marker = rule_style(rule)
+        handles.append(Line2D([], [], color=colour, marker=marker, ms=5, lw=1.1, label=rule))
+    handles.append(Line2D([], [], color="black", ls=":", lw=1.2, label="frontier"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8.5)

@@ -1,0 +1,47 @@
+"""Benchmarks: how many times as fast one contender is as another."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from reports.figures.plot_style import PRINTED_COLOUR, SHADES, SHAPES, finish
+
+WIDE = 10  # from the smallest to the largest ratio: more needs a logarithmic axis
+
+
+def factors(ratios: pd.DataFrame) -> Figure:
+    """How many times as fast the contender is: a row for each setting, a marker for each opponent; beside it, shares.
+
+    ``ratios`` has ``what, contender, against, kind, value, at_least`` of one benchmark. A red tick is the least
+    that is wanted.
+    """
+    places = {what: -k for k, what in enumerate(dict.fromkeys(ratios["what"]))}
+    kinds = [kind for kind in ("times", "share") if (ratios["kind"] == kind).any()]
+    figure = Figure(figsize=(10, 0.36 * len(places) + 1.9), layout="constrained")
+    axes = figure.subplots(1, len(kinds), squeeze=False, sharey=True, width_ratios=(1.6, 1)[: len(kinds)])[0]
+    pairs = (ratios["contender"] + " against " + ratios["against"]).rename("pair")
+    styles = dict(zip(dict.fromkeys(pairs), zip(SHADES, SHAPES, strict=True), strict=False))
+    for ax, kind in zip(axes, kinds, strict=True):
+        own = ratios[ratios["kind"] == kind]
+        for pair, part in own.groupby(pairs, sort=False):
+            colour, marker = styles.get(str(pair), ("0.4", "x"))
+            ax.plot(part["value"], part["what"].map(places), marker, color=colour, ms=6.5, label=str(pair))
+        wanted = own[own["at_least"].notna()]
+        if len(wanted):
+            ax.plot(
+                wanted["at_least"], wanted["what"].map(places), "|", color=PRINTED_COLOUR, ms=15, mew=2, label="wanted"
+            )
+        ax.grid(axis="y", color="0.92", lw=0.8)
+    axes[0].axvline(1, color="0.7", lw=0.8)
+    factor = ratios.loc[ratios["kind"] == "times", "value"]
+    axes[0].set(
+        xlabel="times as fast", **({"xscale": "log"} if factor.max() > WIDE * factor.min() else {"xlim": (0, None)})
+    )
+    axes[0].xaxis.set_major_formatter("{x:g}")
+    axes[0].set_yticks(list(places.values()), list(places), fontsize=8)
+    if len(axes) > 1:
+        axes[1].set(xlabel="share", xlim=(0, None))
+        axes[1].xaxis.set_major_formatter(PercentFormatter(1))
+    return finish(figure, *axes, ncols=2)

@@ -1,0 +1,50 @@
+"""A judged rule among the others: acceptance gained against distortion spent."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from reports.figures.plot_style import ALL_RULE_STYLES
+
+OWN_COLOUR = "#b3261e"
+
+
+def compared(table: pd.DataFrame, frontier: pd.DataFrame) -> Figure:
+    """The judged rule among the others: acceptance gained against TV spent, and against Wasserstein-1 spent.
+
+    ``table`` has ``family, own, gained, tv, wasserstein``, ``frontier`` has ``gained, wasserstein``. Rules that accept
+    much less than the lossless rule fall off the map, unless it is the judged rule that does.
+    """
+    own = table[table["own"]].iloc[0]
+    others = table[~table["own"]]
+    low, high = min(float(own["gained"]), 0.0) - 0.04, 1.06 * float(frontier["gained"].max())
+    figure = Figure(figsize=(11, 5.2), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    diagonal = [0, 2]
+    for ax, x, edge in (
+        (left, "tv", (diagonal, diagonal)),
+        (right, "wasserstein", (frontier["wasserstein"], frontier["gained"])),
+    ):
+        _family_lines(ax, others[others["gained"] > low], x)
+        ax.fill_between(*edge, max(2.0, high), color="0.93", lw=0)
+        ax.plot(*edge, ":", color="black", lw=1.2)
+        ax.axhline(0, color="0.8", lw=0.8, zorder=0)
+        ax.plot(own[x], own["gained"], "*", color=OWN_COLOUR, ms=19, mec="white", mew=1.2, zorder=9, label="this rule")
+        most = max(float(others.loc[others["gained"] > low, x].max()), float(own[x]))
+        ax.set(xlim=(-0.03 * most, 1.08 * most), ylim=(low, high))
+    left.text(0.03, 0.97, "no rule with one\ncandidate gets here", va="top", color="0.35", transform=left.transAxes)
+    left.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
+    right.set(xlabel="Wasserstein-1 spent, distances of the codebook", title="Gained against distance spent")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles[::-1], labels[::-1], loc="outside lower center", ncols=5, fontsize=8)
+    return figure
+
+
+def _family_lines(ax: Axes, table: pd.DataFrame, x: str) -> None:
+    """A line a family over its parameter; only points where the parameter is not one number that grows."""
+    for family, line in table.groupby("family", sort=False):
+        colour, marker = ALL_RULE_STYLES[str(family)]
+        joined = "" if family == "dynamic-grouped" else "-"
+        ax.plot(line[x], line["gained"], joined, marker=marker, color=colour, label=family, ms=5, lw=0.9, alpha=0.85)

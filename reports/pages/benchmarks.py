@@ -1,0 +1,85 @@
+"""The page on what things cost: made from the file that ``simlab bench --json`` leaves.
+
+Times are of one machine; what carries over to another are ratios within one run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from reports.data.documents import BENCH, RATIO
+from reports.figures.benchmarks import factors
+from reports.pages.elements import Table
+from reports.site.gallery import Draw
+from reports.site.html import Entries, template
+
+FILE = "bench.html"
+MANY = 10**4  # numbers from here on are written without decimals
+
+
+def page(document: dict[str, Any], entries: Entries, draw: Draw) -> str:
+    """The page as HTML."""
+    ratios = pd.DataFrame(document["ratios"], columns=sorted(RATIO))
+    parts = []
+    for name, own in ratios.groupby("benchmark", sort=False):
+        figure = factors(own) if (own["kind"] == "times").any() else None
+        parts.append({"name": name, "figure": figure, "table": _ratios(str(name), own)})
+    return template("benchmarks.html").render(
+        heading="What things cost",
+        parts=parts,
+        times=_times(document["times"]),
+        facts=[(name, cell(value)) for name, value in document["machine"].items()],
+        notes=document["notes"],
+        draw=draw,
+        entries=entries,
+        here=FILE,
+        command=BENCH,
+    )
+
+
+def _ratios(name: str, ratios: pd.DataFrame) -> Table:
+    rows = []
+    for row in ratios.to_dict("records"):
+        limits = [
+            f"{sign} {_form(row, row[key])}" for key, sign in (("at_least", "≥"), ("at_most", "≤")) if _there(row[key])
+        ]
+        met = "" if not limits else "yes" if row["met"] else "no"
+        words = [row["what"], row["contender"], row["against"], row["per"]]
+        rows.append([*map(str, words), _form(row, row["value"]), ", ".join(limits), met])
+    columns = ["setting", "contender", "against", "by", "ratio", "wanted", "met"]
+    return Table(name, columns, rows, words=4)
+
+
+def _form(row: dict[Any, Any], value: float) -> str:
+    forms = {"times": f"{value:.3g} ×", "share": f"{value:.0%}", "exponent": f"exponent {value:.2f}"}
+    return forms.get(row["kind"], f"{value:.3g}")
+
+
+def _times(times: list[dict[str, Any]]) -> Table:
+    rows = [
+        [
+            *(str(row[name]) for name in ("benchmark", "what", "contender")),
+            ", ".join(f"{cell(amount)} {unit}" for unit, amount in row["work"].items()),
+            f"{1e3 * row['fastest']:.4g}",
+            f"{row['cores']:.2f}",
+            str(len(row["seconds"])),
+        ]
+        for row in times
+    ]
+    columns = ["benchmark", "setting", "contender", "work", "fastest, ms", "cores busy", "turns"]
+    return Table("All times", columns, rows, words=4)
+
+
+def _there(value: Any) -> bool:
+    return value is not None and value == value
+
+
+def cell(value: Any) -> str:
+    """A value as a reader wants it."""
+    if value is None:
+        return "–"
+    if isinstance(value, float) and value < MANY:
+        return f"{value:.4g}"
+    return f"{value:,.0f}" if isinstance(value, int | float) and value >= MANY else str(value)

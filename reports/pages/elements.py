@@ -1,0 +1,58 @@
+"""What pages are made of: figures with captions, tables, and the texts that stand beside them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+TEXTS = Path(__file__).parents[1] / "templates" / "texts.toml"
+LONG = 16  # rows of a table that is shown at once
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure on a page."""
+
+    name: str  # of its file
+    heading: str
+    figure: Figure
+    caption: str
+    counterpart: str = ""  # the figure or table of a paper that it stands beside
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table on a page; cells are text, and all but the first ``words`` of a row are numbers."""
+
+    heading: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    words: int = 1
+
+    @property
+    def long(self) -> bool:
+        """Whether it is folded away."""
+        return len(self.rows) > LONG
+
+
+def texts() -> dict[str, Any]:
+    """Leads, headings and captions, by page."""
+    return tomllib.loads(TEXTS.read_text(encoding="utf-8"))
+
+
+def picture(text: dict[str, str], figure: Figure, name: str = "", **words: str) -> Picture:
+    """A figure with what ``text`` says of it; ``words`` go into the braces of the caption."""
+    caption = text["caption"].strip()
+    return Picture(
+        name or text["name"],
+        text["heading"],
+        figure,
+        caption.format(**words) if words else caption,
+        text.get("counterpart", ""),
+    )

@@ -1,0 +1,171 @@
+"""The whole site from saved results: claims, printed numbers, a page a study, large vocabularies, continuous tokens,
+real models, benchmarks, what was certified, an index, figures as PDF.
+
+Nothing is simulated. A result that is not there is named on the index with the command that makes it; one that is there
+but cannot be read is named with its file, and the rest is drawn without it. Every file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from reports.data import models as saved_models
+from reports.data.documents import read_benchmarks, read_certificate, read_self_test
+from reports.data.files import Unreadable
+from reports.data.sweeps import Run, command, find, read, shipped
+from reports.data.tables import read_continuous, read_large
+from reports.figures.plot_style import use_style
+from reports.pages import (
+    benchmarks,
+    certificate,
+    continuous,
+    index,
+    large_vocabulary,
+    models,
+    published,
+    report,
+    self_test,
+)
+from reports.pages.index import Missing
+from reports.pages.study import FOLDER, Study, order, study
+from reports.pages.study import page as study_page
+from reports.site.gallery import Draw, Gallery
+from reports.site.html import remove, save
+from theory.published import ledger
+
+RUNS = ("runs", "sweeps")  # folders beside the other results where runs are looked for
+
+Read = TypeVar("Read")
+
+
+@dataclass
+class Site:
+    """What a build has drawn, and what it could not draw."""
+
+    index: Path
+    pages: list[str] = field(default_factory=list)  # by their paths in the folder
+    missing: list[Missing] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # results that cannot be read
+    notes: list[str] = field(default_factory=list)
+
+
+def build(out: Path, folders: Iterable[Path] = ()) -> Site:
+    """Draw the site of the results in ``out`` and of the runs in ``folders``, or in ``out/runs`` and ``out/sweeps``.
+
+    Raises ``FileNotFoundError`` where there is nothing to draw, and ``OSError`` where a file cannot be written.
+    """
+    use_style()
+    site, gallery = Site(out / index.FILE), Gallery()
+    studies = _studies(find(folders or [out / name for name in RUNS]), site, out)
+    claims = _report(out, gallery.on(), site)
+    bench, large = _tried(read_benchmarks, out, site), _tried(read_large, out, site)
+    continuous_tables, compared = _tried(read_continuous, out, site), _tried(saved_models.read, out, site)
+    certified = _certified(out, site)
+    if not (studies or claims or bench or large or continuous_tables or compared or certified or site.problems):
+        raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
+    verdicts = claims.verdicts["claims"] if claims else []
+    entries = [("Index", index.FILE)]
+    entries += [("Claims", report.FILE)] if claims else []
+    if any(claim["paper"] == published.PAPER for claim in verdicts):
+        entries += [("Printed numbers", published.FILE)]
+    entries += [(each.run.name, each.path) for each in studies]
+    entries += [("Large vocabularies", large_vocabulary.FILE)] if large else []
+    entries += [("Continuous tokens", continuous.FILE)] if continuous_tables else []
+    entries += [("Real models", models.FILE)] if compared else []
+    entries += [("Benchmarks", benchmarks.FILE)] if bench else []
+    files = certified | {each.path: study_page(each, entries, gallery.on("../")) for each in studies}
+    if large:
+        files[large_vocabulary.FILE] = large_vocabulary.page(large, entries, gallery.on())
+    if continuous_tables:
+        files[continuous.FILE] = continuous.page(continuous_tables, verdicts, entries, gallery.on())
+    if compared:
+        replay, device = (
+            _tried(reading, out, site) for reading in (saved_models.read_replay, saved_models.read_device)
+        )
+        files[models.FILE] = models.page(compared, replay, device, entries, gallery.on())
+    if bench:
+        files[benchmarks.FILE] = benchmarks.page(bench, entries, gallery.on())
+    files[index.FILE] = index.page(
+        verdicts if claims else None,
+        studies,
+        site.missing,
+        site.problems,
+        entries,
+        index.others(out, entries, files.keys()),
+        sorted(gallery.files),
+    )
+    if claims:
+        site.pages.append(claims.save(out).name)
+    for path, text in files.items():
+        save(out / path, text)
+    gallery.write(out)
+    for old in [*(out / name for name in index.OWN), *(out / FOLDER).glob("*.html")]:
+        if old.relative_to(out).as_posix() not in files:
+            remove(old)
+    site.pages += sorted(files)
+    return site
+
+
+def _studies(folders: list[Path], site: Site, out: Path) -> list[Study]:
+    """The studies of the runs in ``folders`` that can be drawn; others, and those that nobody has run, are missing."""
+    found: dict[str, Run] = {}
+    absent: dict[str, Missing] = {}
+    titles = shipped()
+    for folder in folders:
+        try:
+            run = read(folder)
+        except FileNotFoundError:
+            name = folder.resolve().name
+            title, spec = titles.get(name, ""), name if name in titles else "SPEC"
+            absent.setdefault(name, Missing(name, title, "not finished", command(spec, folder)))
+        except Unreadable as error:
+            site.problems.append(str(error))
+            name = folder.resolve().name
+            absent.setdefault(name, Missing(name, titles.get(name, ""), "cannot be read", command(name, folder)))
+        else:
+            if run.name in found:
+                site.notes.append(f"{run.name} is drawn from {found[run.name].folder}, not from {folder}")
+            found.setdefault(run.name, run)
+    for name, title in titles.items():
+        absent.setdefault(name, Missing(name, title, "not there", command(name, out / RUNS[0] / name)))
+    site.missing = [absent[name] for name in sorted(absent, key=order) if name not in found]
+    printed = ledger.published()
+    return [study(found[name], printed) for name in sorted(found, key=order)]
+
+
+def _tried(reading: Callable[[Path], Read], out: Path, site: Site) -> Read | None:
+    """What ``reading`` finds in ``out``; nothing, and a problem, where that cannot be read."""
+    try:
+        return reading(out)
+    except Unreadable as error:
+        site.problems.append(str(error))
+        return None
+
+
+def _certified(out: Path, site: Site) -> dict[str, str]:
+    """The pages of what ``simlab certify`` left, by their paths; none, and a problem, where that cannot be read."""
+    pages = {}
+    for page, reading in ((certificate, read_certificate), (self_test, read_self_test)):
+        try:
+            pages[f"{index.CERTIFIED}/{page.FILE}"] = page.page(reading(out / index.CERTIFIED))
+        except FileNotFoundError:
+            continue
+        except Unreadable as error:
+            site.problems.append(str(error))
+    return pages
+
+
+def _report(out: Path, draw: Draw, site: Site) -> report.Report | None:
+    """The report on what ``simlab verify`` left; nothing, and a problem, where results are missing or unreadable."""
+    if not (out / report.SOURCE).exists():
+        return None
+    try:
+        return report.report(out, draw, indexed=True)
+    except FileNotFoundError as error:
+        site.problems.append(f"{error.filename} is missing; `{report.COMMAND}` makes all results of the report")
+    except Unreadable as error:
+        site.problems.append(str(error))
+    return None

@@ -1,0 +1,168 @@
+"""The page of a certificate: drawn from its file alone, for every verdict, with nothing left unescaped."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.certification.request import Request, certificate_document, find_subject, save_certificate
+from experiments.cli.main import main
+from reports.pages.certificate import build
+from simlab.certify import Certificate, certify
+from simlab.mutants.verifiers import MUTANTS, lossless
+from simlab.randomness.coins import SampledCoins
+
+pytestmark = pytest.mark.cli
+
+Array = Any
+HERE = "tests.reports.test_certificate_page:right"
+
+
+def right(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
+    rng.integers(2)  # keeps its laws from being enumerated, and saves the time
+    return lossless(p, q, drafts, SampledCoins(rng))
+
+
+def wrong(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
+    rng.integers(2)
+    return MUTANTS["residual drawn from p"].run(p, q, drafts, SampledCoins(rng))
+
+
+def failing(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> Any:
+    raise RuntimeError("<script>alert(1)</script> & {{ more }}")
+
+
+def page(folder: Path, certificate: Certificate) -> str:
+    """The page of a certificate, as the command saves it."""
+    request = Request(HERE, None, 1.0, 0.03, 0.999, 0, 64, 1, 1.0)
+    save_certificate(certificate_document(request, find_subject(request), certificate, folder), folder, None)
+    return build(folder).read_text(encoding="utf-8")
+
+
+def certified(function: Callable[..., Any], calls: int, epsilon: float = 0.03) -> Certificate:
+    found = certify(function, calls=calls, epsilon=epsilon, processes=1, subject=HERE)
+    return replace(found, subject="<b>mine</b>:verify", notes=("a <i>note</i>",))
+
+
+@pytest.fixture(scope="module")
+def certificates() -> dict[str, Certificate]:
+    return {
+        "lossless": certified(right, 256, 0.9),
+        "inconclusive": certified(right, 64),
+        "lossy": certified(wrong, 1024),
+        "breaks": certified(failing, 64),
+    }
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said", "figures"),
+    [
+        (
+            "lossless",
+            ["It is no proof", "TV at most", "What is counted: all tokens together", "would have been detected"],
+            1,
+        ),
+        ("inconclusive", ["A larger <code>--budget</code>", "too few calls", "of what is counted, is at most"], 1),
+        ("lossy", ["Looks like: residual drawn from p", "against the target", 'id="reproduce"', "reproduce.py"], 2),
+        ("breaks", ["The smallest case that fails", "It raises RuntimeError", "before calls with the real"], 0),
+    ],
+)
+def test_every_verdict_has_its_page(
+    verdict: str, said: list[str], figures: int, certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    assert certificates[verdict].verdict == verdict
+    text = page(tmp_path, certificates[verdict])
+    assert f'<div class="verdict {verdict}"><p><b>{verdict}</b>: ' in text
+    assert all(one in text for one in (*said, "What this means", "Run it again", "simlab certify tests.reports"))
+    assert text.count("<svg") == figures
+    assert not re.search(r"(src|href)=.http|url\(.?http|@import|<script|<b>mine|<i>note", text)
+    assert "&lt;b&gt;mine&lt;/b&gt;:verify" in text
+    assert "a &lt;i&gt;note&lt;/i&gt;" in text
+
+
+def test_what_is_raised_is_escaped(certificates: dict[str, Certificate], tmp_path: Path) -> None:
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; {{ more }}" in page(tmp_path, certificates["breaks"])
+
+
+def test_every_line_is_in_the_table_and_every_outcome_in_its_own(
+    certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    lossy = certificates["lossy"]
+    text = page(tmp_path, lossy)
+    assert lossy.failure
+    assert f"<summary>{len(lossy.lines)} lines</summary>" in text
+    table = text[text.index("against the target</th>") : text.index('id="reproduce"')]
+    assert re.findall(r'<td class="row">([\d, ]+)</td>', table) == [row["outcome"] for row in lossy.failure.outcomes]
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("from mine import verify", "what is certified, not simlab.</p>"),
+        ("from simlab.certify.adapters import adapter", "what is certified, and simlab.</p>"),
+        (
+            "from mine import verify\nfrom simlab.certify.engine.scripted import Scripted",
+            "what is certified, and simlab.</p>",
+        ),
+    ],
+)
+def test_what_the_program_needs_is_told(
+    first: str, said: str, certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    page(tmp_path, certificates["lossy"])
+    path = tmp_path / "certificate.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["failure"]["script"] = f"import numpy as np\n{first}\n"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert said in build(tmp_path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--calls 64",
+        "--processes 0 --limit 0.5",
+        "--contract draft --budget 1.5 --epsilon 1e-05 --confidence 0.99999999 --seed 3 --limit 1234567.5",
+    ],
+)
+def test_the_command_that_is_printed_asks_for_the_same(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[Request] = []
+    monkeypatch.setattr("experiments.cli.certify._certify", lambda request, *_: requests.append(request) or 0)
+    main(shlex.split(f"certify mine:verify {options}"))
+    first = requests[0]
+    main(shlex.split(first.command)[1:])
+    assert requests == [first, first]
+    assert [name in first.command for name in ("--processes", "--limit")] == [
+        name in options for name in ("--processes", "--limit")
+    ]
+
+
+def test_it_is_drawn_from_the_file_alone(certificates: dict[str, Certificate], tmp_path: Path) -> None:
+    text = page(tmp_path, certificates["lossy"])
+    (tmp_path / "certificate.html").unlink()
+    command = [sys.executable, "-P", "-m", "reports", str(tmp_path), "certify"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "certificate.html").read_text(encoding="utf-8") == text
+
+
+def test_infinite_numbers_are_null_in_json_and_a_dash_on_the_page(
+    certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    some = certificates["inconclusive"]
+    lines = (replace(some.lines[0], detectable=float("inf")), *some.lines[1:])
+    text = page(tmp_path, replace(some, lines=lines))
+    document = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
+    assert document["lines"][0]["detectable"] is None
+    assert '<td class="n">–</td>' in text

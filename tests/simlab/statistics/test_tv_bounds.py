@@ -1,0 +1,159 @@
+"""Bounds on TV hold as often as they say, are what enumeration over events gives, and the e-value is a fair bet."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom
+
+from simlab.statistics import (
+    Directed,
+    Law,
+    Sequential,
+    tv_upper,
+)
+from simlab.statistics.tv_bounds import always, event_bound, once
+from tests.simlab.statistics.test_statistics import chance, compositions
+from tests.simlab.statistics.test_statistics_calibration import consistent, generator
+
+pytestmark = pytest.mark.statistical
+
+FIVE = np.array([0.4, 0.3, 0.2, 0.08, 0.02])
+
+
+def by_enumeration(counts: np.ndarray, law: np.ndarray, confidence: float) -> float:
+    """The limit of every event, one after the other."""
+    n, best = int(counts.sum()), 0.0
+    for size in range(len(law) + 1):
+        for event in combinations(range(len(law)), size):
+            seen = int(counts[list(event)].sum())
+            limit = 1.0 if seen == n else beta.ppf(confidence, seen + 1, n - seen)
+            best = max(best, limit - law[list(event)].sum())
+    return best
+
+
+@pytest.mark.parametrize("n", [3, 50, 4000])
+def test_the_bound_is_the_most_of_all_events(n: int) -> None:
+    for counts in generator(41).multinomial(n, FIVE, 5):
+        bound, expected = tv_upper(counts, FIVE, 0.999), by_enumeration(counts, FIVE, 0.999)
+        assert expected <= bound <= expected * 1.0002
+
+
+@pytest.mark.parametrize("n", [15, 500])
+def test_with_many_outcomes_it_is_no_less_and_hardly_more(n: int) -> None:
+    law = np.array([0.3, 0.2, 0.1, *[0.05] * 8])
+    for counts in generator(42_000 + n).multinomial(n, law, 4):
+        expected = by_enumeration(counts, law, 0.99)
+        assert expected <= tv_upper(counts, law, 0.99) < expected * 1.05
+
+
+def test_what_cannot_vary_leaves_little_room() -> None:
+    """n times the one outcome: a rate of others of log(1/a)/n, as for any event that was never seen."""
+    assert tv_upper([10**6, 0], [1, 0], 1 - 1e-6) == pytest.approx(np.log(1e6) / 1e6, rel=1e-3)
+    assert tv_upper({"x": 10}, {"y": 1}, 0.9) == 1
+
+
+def tv_upper_always(counts: np.ndarray, law: np.ndarray, confidence: float) -> float:
+    return Sequential(law).update(counts).tv_upper(confidence)
+
+
+@pytest.mark.parametrize(
+    ("bound", "n"),
+    [
+        (tv_upper, 40),
+        (tv_upper, 2000),
+        (tv_upper_always, 40),
+        pytest.param(tv_upper_always, 2000, marks=pytest.mark.slow),
+    ],
+)
+def test_the_bound_holds_as_often_as_it_says(bound, n: int) -> None:
+    """Whether the truth is the law itself, or another; and without the margin it would not."""
+    tries, confidence = 1_000, 0.9
+    for truth in (FIVE, np.array([0.3, 0.3, 0.3, 0.08, 0.02])):
+        apart = abs(truth - FIVE).sum() / 2
+        counts = generator(44_000 + n).multinomial(n, truth, tries)
+        missed = sum(bound(row, FIVE, confidence) < apart for row in counts)
+        assert consistent(missed, tries, 0, 1 - confidence)
+    naive = (abs(counts / n - FIVE).sum(axis=1) / 2 < apart).sum()
+    assert n < 1000 or not consistent(int(naive), tries, 0, 1 - confidence)
+
+
+def test_a_limit_that_always_holds_does_when_looked_at_all_the_time() -> None:
+    """On one event, which is all that a bound rests on. Looked at 200 times, the limit for one time does not hold."""
+    rate, tries, confidence = 0.3, 5_000, 0.9
+    rng, seen, before = generator(45), np.zeros(tries, int), 0
+    held = {once: np.ones(tries, bool), always: np.ones(tries, bool)}
+    for n in np.unique(np.geomspace(5, 10_000, 200).astype(int)):
+        seen, before = seen + rng.binomial(n - before, rate, tries), n
+        for limit, so_far in held.items():
+            so_far &= limit(confidence)(seen, n) >= rate
+    assert consistent(int((~held[always]).sum()), tries, 0, 1 - confidence)
+    assert not consistent(int((~held[once]).sum()), tries, 0, 1 - confidence)
+
+
+# The e-value ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("towards", [(), ([0.5, 0.3, 0.2],)])
+def test_the_bet_is_fair(towards: tuple) -> None:
+    """Its expectation under the law is one: a sum over all counts."""
+    law = np.array([0.6, 0.3, 0.1])
+    for n in (1, 2, 15):
+        counts = np.array(list(compositions(n, 3)))
+        test = Sequential(law, towards).update(counts)
+        assert chance(counts, law) @ test.e_value == pytest.approx(1, abs=1e-9)
+
+
+def test_the_bet_is_a_product_of_what_was_predicted() -> None:
+    """One observation at a time, by Bayes' rule over the priors' weights, or all at once: the same."""
+    law, order = np.array([0.6, 0.3, 0.1]), [0, 2, 2, 1, 0, 2, 2]
+    weights, product, seen = np.full(10, 0.1), 1.0, np.zeros(3, int)
+    test = Sequential(law)
+    for t, outcome in enumerate(order):
+        prior = 3 * 4.0 ** np.arange(10)
+        rates = (prior[:, None] * law + seen) / (prior[:, None] + t)
+        product *= weights @ rates[:, outcome] / law[outcome]
+        weights = weights * rates[:, outcome] / (weights @ rates[:, outcome])
+        seen[outcome] += 1
+        test = test.update(np.eye(3, dtype=int)[outcome])
+    assert test.e_value == pytest.approx(product)
+    assert Sequential(law).update(seen).e_value == pytest.approx(product)
+    assert test.n == 7
+
+
+def test_an_alarm_stays() -> None:
+    test = Sequential([0.5, 0.5]).update([90, 10])
+    assert test.rejects(1e-6)
+    later = test.update([0, 80])
+    assert later.e_value < 1e6 <= 1 / later.p_value
+    assert later.rejects(1e-6)
+
+
+def test_what_the_law_excludes_ends_the_test() -> None:
+    test = Sequential({"a": 1}).update({"a": 50})
+    assert (test.e_value, test.p_value) == (pytest.approx(1), pytest.approx(1))
+    assert test.update({"b": 1}).p_value == 0
+
+
+def test_a_pass_goes_on_to_a_stated_precision() -> None:
+    test, rng = Sequential(FIVE), generator(46)
+    assert test.n == 0
+    reached = []
+    for size in (100, 900, 9_000, 90_000):
+        test = test.update(dict(enumerate(rng.multinomial(size, FIVE).tolist())))
+        reached.append(test.tv_upper(1 - 1e-6))
+    assert reached == sorted(reached, reverse=True)
+    assert reached[-1] < 0.02
+    assert not test.rejects(1e-7)
+    assert test.tv_upper(1 - 1e-6) == event_bound(Law(FIVE), test.seen, test.excluded, always(1 - 1e-6))
+
+
+def test_a_feared_law_is_found_sooner() -> None:
+    wrong = np.array([0.41, 0.29, 0.21, 0.07, 0.02])
+    counts = generator(47).multinomial(20_000, wrong, 1_000)
+    blind, told = Sequential(FIVE).update(counts), Sequential(FIVE, [wrong]).update(counts)
+    assert np.median(told.log_e_value) > np.median(blind.log_e_value) + 3
+    assert binom.sf((told.log_e_value > blind.log_e_value).sum() - 1, 1_000, 0.5) < 1e-9
+    assert Directed(FIVE, wrong).power_against(20_000, 1e-6, wrong) > (told.rejects(1e-6)).mean()

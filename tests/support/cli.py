@@ -1,0 +1,29 @@
+"""The command line for tests: in a process of its own, or in this one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.cli.main import main
+
+COMMAND = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
+
+
+def simlab(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The finished command, run in a process of its own in the folder ``cwd``, as for a user."""
+    return subprocess.run([*COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What the command prints of a usage error, in this process; it must exit with 2 and print nothing else."""
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("simlab: ")
+    return printed.err

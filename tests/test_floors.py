@@ -1,0 +1,149 @@
+"""The four floors: imports run only down, and no floor opens a file of a floor above.
+
+``simlab`` knows nothing of what stands on it; ``theory`` uses ``simlab``, ``experiments`` both, and ``reports`` may
+look at all of them. Every import of every file is read from its source, those inside functions too, and every string
+that names a floor, or a file in it, as code that opens files would.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.property
+
+ROOT = Path(__file__).parents[1]
+FLOORS = ("simlab", "theory", "experiments", "reports")  # from the ground up
+HOUSE = {*FLOORS, "notebooks", "tests", "conftest"}
+
+
+def imported(source: str, package: str) -> set[str]:
+    """The top-level packages a file imports; a relative import is its own package."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(package if node.level else node.module or "")
+    return {name.partition(".")[0] for name in names}
+
+
+def climbs(floor: str, source: str) -> set[str]:
+    """What a file of ``floor`` imports that does not stand on its floor or below."""
+    return (imported(source, floor) & HOUSE) - set(FLOORS[: FLOORS.index(floor) + 1])
+
+
+FILES = [(floor, path) for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
+
+
+def test_there_is_something_to_check() -> None:
+    assert {floor for floor, _ in FILES} == set(FLOORS)
+    assert "simlab" in imported((ROOT / "theory" / "exact" / "laws.py").read_text(), "theory")
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_imports_run_only_down(floor: str) -> None:
+    found = {str(path.relative_to(ROOT)): climbs(floor, path.read_text()) for f, path in FILES if f == floor}
+    assert {path: up for path, up in found.items() if up} == {}
+
+
+@pytest.mark.parametrize(
+    ("floor", "source", "up"),
+    [
+        ("simlab", "import theory.exact", {"theory"}),
+        ("simlab", "def f():\n    from experiments.cli.main import main", {"experiments"}),
+        ("theory", "import numpy, reports.pages.report as page", {"reports"}),
+        ("experiments", "from tests import oracles", {"tests"}),
+        ("experiments", "from theory import exact\nfrom . import cli", set()),
+        ("reports", "from experiments import results", set()),
+    ],
+)
+def test_an_import_that_climbs_is_seen(floor: str, source: str, up: set[str]) -> None:
+    assert climbs(floor, source) == up
+
+
+def docstrings(tree: ast.AST) -> set[int]:
+    """The ``id`` of every node that is a docstring: prose may name any floor."""
+    scopes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, scopes) and node.body]
+    return {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
+
+
+def names_above(floor: str, source: str) -> set[str]:
+    """Strings in the code of ``floor`` that are the name of a floor above, or a path or module in one."""
+    tree = ast.parse(source)
+    prose, above = docstrings(tree), FLOORS[FLOORS.index(floor) + 1 :]
+    strings = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in prose}
+    return {s for s in strings if isinstance(s, str) and re.fullmatch(rf"({'|'.join(above)})([/.][\w./*-]*)?", s)}
+
+
+DRAWS = ("experiments/cli/report.py", "experiments/cli/terminal.py")  # they start `python -m reports`, a program
+
+
+@pytest.mark.parametrize("floor", FLOORS[:-1])
+def test_no_floor_opens_a_file_of_a_floor_above(floor: str) -> None:
+    found = {str(path.relative_to(ROOT)): names_above(floor, path.read_text()) for f, path in FILES if f == floor}
+    found = {path: up - {"reports"} if path in DRAWS else up for path, up in found.items()}
+    assert {path: up for path, up in found.items() if up} == {}
+
+
+@pytest.mark.parametrize(
+    ("floor", "source", "up"),
+    [
+        ("theory", 'Path(__file__).parents[1] / "reports" / "published"', {"reports"}),
+        ("theory", 'open("reports/published/results.csv")', {"reports/published/results.csv"}),
+        ("simlab", 'files("theory.published")', {"theory.published"}),
+        ("theory", '"""reports"""\nopen("simlab/rules/base.py")', set()),
+        ("theory", 'print("reports of others")', set()),
+    ],
+)
+def test_a_file_above_is_seen(floor: str, source: str, up: set[str]) -> None:
+    assert names_above(floor, source) == up
+
+
+# the rooms of real models, where torch is imported when a file is loaded
+TORCH = ("torch", "simlab.models", "experiments.models", "experiments.training")
+
+
+def within(name: str, rooms: tuple[str, ...]) -> bool:
+    return any(name == room or name.startswith(f"{room}.") for room in rooms)
+
+
+def needs_torch(source: str) -> bool:
+    """Whether loading a file loads torch, or a room that does; imports inside functions do not count."""
+    names: list[str] = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return any(within(name, TORCH) for name in names)
+
+
+def test_the_main_job_needs_no_torch() -> None:
+    """No file but those of the rooms of real models loads torch when it is loaded; a function that needs it may."""
+    loaded = set()
+    for _, path in FILES:
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if not within(module.removesuffix(".__init__"), TORCH) and needs_torch(path.read_text()):
+            loaded.add(module)
+    assert loaded == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "needs"),
+    [
+        ("import torch", True),
+        ("from torch import nn", True),
+        ("from simlab import models", True),
+        ("from experiments.training import loop", True),
+        ("def f():\n    import torch", False),
+        ("import torchless", False),
+        ("from experiments.cli.run import run_command", False),
+    ],
+)
+def test_a_file_that_loads_torch_is_seen(source: str, needs: bool) -> None:
+    assert needs_torch(source) == needs

@@ -1,0 +1,59 @@
+"""All claims by id, collected from the packages of the papers.
+
+A package holds the claims of one paper, or of several that belong together; ``MODULES`` in its ``__init__.py`` lists
+them in reading order. Every module that has ``CLAIMS`` counts: one that is not listed comes after those that
+are, and so does a package that ``ORDER`` does not name. To add a claim, write it in a module of its paper's package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+
+from theory.claims.base import Claim
+
+ORDER = ("leviathan", "gsd", "lantern", "sjd", "sjd_pac", "baselines", "cspd", "published")
+
+
+def modules() -> Iterator[ModuleType]:
+    """The modules of the papers' packages, in order."""
+    here = [str(Path(__file__).parent)]
+    packages = _sorted((found.name for found in iter_modules(here) if found.ispkg), ORDER)
+    for package in (import_module(f"theory.claims.{name}") for name in packages):
+        for name in _sorted((found.name for found in iter_modules(package.__path__)), getattr(package, "MODULES", ())):
+            yield import_module(f"{package.__name__}.{name}")
+
+
+def _sorted(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """``names`` as in ``order``, and those it does not name after them by the alphabet."""
+    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+def collected() -> dict[str, Claim]:
+    """Every claim by its id; raises ``ValueError`` where two claims have one id."""
+    found: dict[str, Claim] = {}
+    for module in modules():
+        claims: dict[str, Claim] = getattr(module, "CLAIMS", {})
+        if twice := found.keys() & claims.keys():
+            raise ValueError(f"{module.__name__} has claims that exist already: {', '.join(sorted(twice))}")
+        found |= claims
+    return found
+
+
+CLAIMS: dict[str, Claim] = collected()
+PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.values()))
+
+
+def find(id: str) -> Claim:
+    """The claim called ``id``; raises ``ValueError`` with the nearest ids if there is none."""
+    if id in CLAIMS:
+        return CLAIMS[id]
+    near = get_close_matches(id, CLAIMS, n=3, cutoff=0.4)
+    raise ValueError(
+        f"unknown claim {id!r}; expected one of those `simlab claims` lists"
+        + (f", such as {', '.join(near)}" if near else "")
+    )
