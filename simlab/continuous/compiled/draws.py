@@ -17,7 +17,7 @@ from simlab.randomness.philox_compiled import mantissa, philox4x32, unit
 box_muller = njit(inline="always", error_model="numpy")(normals.box_muller)
 
 
-class Places(NamedTuple):
+class TapePlaces(NamedTuple):
     """Where lanes stand on the tape."""
 
     replicate: np.ndarray  # int64[W]
@@ -29,7 +29,7 @@ class Places(NamedTuple):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def fill_normals(out: np.ndarray, places: Places, count: int, purpose: int, step: int) -> None:
+def fill_normals(out: np.ndarray, places: TapePlaces, count: int, purpose: int, step: int) -> None:
     """The normals of one step into ``out[E, W]``, E even: as :func:`simlab.continuous.tape.normals`."""
     replicate, iteration, place = places.replicate, places.iteration, places.place
     words, low, high = places.words, places.low_key, places.high_key
@@ -44,7 +44,7 @@ def fill_normals(out: np.ndarray, places: Places, count: int, purpose: int, step
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def fill_coins(out: np.ndarray, places: Places, count: int, purpose: int) -> None:
+def fill_coins(out: np.ndarray, places: TapePlaces, count: int, purpose: int) -> None:
     """A coin a lane into ``out[W]``: as :func:`simlab.continuous.tape.coins`."""
     replicate, iteration, place = places.replicate, places.iteration, places.place
     low, high = places.low_key, places.high_key

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from experiments.sweeps import replay
 from experiments.sweeps import row_statistics as rows_recorded
 from experiments.sweeps.recorders import RECORDERS
-from experiments.sweeps.replay import Verified, verified, verifies
+from experiments.sweeps.replay import VerifiedPosition, verified_positions, verifies
 from experiments.sweeps.sample import Sample
 from simlab.decoders import DECODERS, Sjd, SjdPd, make_decoder, run
 from simlab.decoders.compiled import simulate
@@ -62,7 +62,7 @@ def row(process: Process, tokens: np.ndarray, position: int) -> np.ndarray:
 # A sequence once more ----------------------------------------------------------------------------------------------
 
 
-def is_seen_right(sample: Sample, replicate: int, seen: list[Verified]) -> bool:
+def is_seen_right(sample: Sample, replicate: int, seen: list[VerifiedPosition]) -> bool:
     """Every position once, with the row after the tokens before it, and drafts that the token may be one of."""
     tokens = sample.simulation.tokens[replicate]
     return [own.position for own in seen] == list(range(len(tokens))) and all(
@@ -115,7 +115,7 @@ def test_a_replay_sees_the_rows_and_drafts_that_decided(name: str) -> None:
         rule = make_rule("amplify", k=data.draw(st.sampled_from([0.5, 1.0, 2.0])))
         sample = sampled(decoder, rule, Pair(target, draft), [7, 2], data.draw(st.integers(0, 2**32)))
         for b in range(2):
-            seen = list(verified(sample, b))
+            seen = list(verified_positions(sample, b))
             assert is_seen_right(sample, b, seen)
             if isinstance(decoder, Sjd):
                 for own, (candidates, q) in zip(seen, drawn_by_the_reference_form(sample, b), strict=True):
@@ -129,21 +129,21 @@ def test_a_replay_sees_the_rows_and_drafts_that_decided(name: str) -> None:
 def test_a_replay_that_loses_its_way_in_the_tree_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of the chain behind a sibling that was kept: rows after other tokens than were committed."""
     sample = small("sjd-pac", window=4, candidates=3, depth=2)
-    assert is_seen_right(sample, 0, list(verified(sample, 0)))
-    walk = replay._walk
+    assert is_seen_right(sample, 0, list(verified_positions(sample, 0)))
+    walk = replay._candidates_in_turn
 
     def astray(call: Any, tree: Any) -> Any:
         for j, (_, candidates) in enumerate(walk(call, tree)):
             yield call.rows[j], candidates
 
-    monkeypatch.setattr(replay, "_walk", astray)
-    assert not all(is_seen_right(sample, b, list(verified(sample, b))) for b in range(3))
+    monkeypatch.setattr(replay, "_candidates_in_turn", astray)
+    assert not all(is_seen_right(sample, b, list(verified_positions(sample, b))) for b in range(3))
 
 
 def test_a_replay_with_other_chance_is_seen() -> None:
     sample = small("sjd")
     other = sample._replace(tape=Tape(5, 3))
-    assert not all(is_seen_right(sample, b, list(verified(other, b))) for b in range(3))
+    assert not all(is_seen_right(sample, b, list(verified_positions(other, b))) for b in range(3))
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -151,7 +151,7 @@ def test_decoders_without_a_rule_have_nothing_to_replay(name: str) -> None:
     sample = small(name)
     assert not verifies(sample.decoder)
     with pytest.raises(ValueError, match="expected one that verifies drafts by a rule"):
-        next(verified(sample, 0))
+        next(verified_positions(sample, 0))
     for recorder in ("distortion", "group_gain", "keep"):
         for column, values in RECORDERS[recorder](sample).items():
             assert len(values) == 3

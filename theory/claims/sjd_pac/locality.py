@@ -14,8 +14,8 @@ from simlab.processes import Process, TableProcess
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.statistics import Estimate, estimate
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import counterexample, enumeration, rejects_mutants, require, simulation
 from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.example_processes import sticky_world
@@ -50,16 +50,14 @@ def row(seed: int) -> Finding:
     return Finding(
         "not-refuted" if _falls(short) else "not-decided",
         [
-            Evidence(
-                "simulation",
+            simulation(
                 f"image-like process, TV by offset, exact for each of {short[0].n} contexts: "
                 + _told({o: e for o, e in perturbed(seed).items() if o <= 32})
                 + f"; the same prefix in two calls: {twice(seed)}",
                 numbers(offsets=[o for o in OFFSETS if o <= 32], tv=[e.mean for e in short]),
             ),
             rejects_mutants({"the offsets reversed": short[::-1]}, lambda e: not _falls(e), "the fall"),
-            Evidence(
-                "enumeration",
+            enumeration(
                 f"exact TV at offsets 1 to 5, the tokens between being drawn: sticky chain with s = 4/5, V = 2: "
                 f"{', '.join(map(fmt, seen))}; a process that copies the token three back: "
                 f"{', '.join(map(fmt, other))}",
@@ -79,8 +77,7 @@ def above(seed: int) -> Finding:
     return Finding(
         "refuted" if low > high else "not-decided",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"image-like process with rows of 48 tokens, TV by offset: {_told(found)}; at offset 48 at least "
                 f"{low:.3f}, at 32 at most {high:.3f}, at 1 - {FALSE_ALARMS:g}",
                 numbers(offsets=list(OFFSETS), tv=[e.mean for e in found.values()]),
