@@ -14,7 +14,7 @@ from simlab.randomness import Tape
 from simlab.rules import Lantern, codebook_neighbours
 from simlab.statistics import MeanTest
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import control, counterexample, refuted_if, rejects_mutants, require
+from theory.claims.evidence import control, counterexample, refuted_if, rejects_mutants, require, search
 from theory.claims.format import numbers
 from theory.claims.lantern.large_vocabulary import (
     CANDIDATES,
