@@ -28,8 +28,8 @@ from simlab.statistics import estimate
 from theory.wasserstein import wasserstein1_nearly
 
 
-class Heard(Rule):
-    """A ``rule`` that keeps the rows of the first drafts it is asked about."""
+class RecordingRule(Rule):
+    """A ``rule`` that records the rows of the first drafts it verifies."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -61,18 +61,18 @@ def distortion(
     if not measurable(method):
         return None
     target, draft = processes(models, method.drafter, labels, sampling)
-    heard, codebook = Heard(method.rule), models.codebook
+    recorder, codebook = RecordingRule(method.rule), models.codebook
     found: list[list[tuple[float, ...]]] = [[] for _ in labels]
 
     def watch(before: Any, after: Any, info: Info) -> None:
-        assert heard.rows is not None, "every call verifies"
-        p, q = heard.rows
-        heard.rows = None
+        assert recorder.rows is not None, "every call verifies"
+        p, q = recorder.rows
+        recorder.rows = None
         for image, k, (own_p, own_q) in _looked_at(before.length, info.committed, p, q):
             bonus = k == q.shape[1]
             found[image].append((0.0,) * 4 if bonus else _point(method.rule, own_p, own_q, codebook))
 
-    run(method.decoder, target, heard, Tape(seed, len(labels)), draft, watch)
+    run(method.decoder, target, recorder, Tape(seed, len(labels)), draft, watch)
     points = [np.array([point[:2] for point in own]) for own in found]
     kept = np.array([point[2:] for own in found for point in own if any(point)])
     far, moved = (estimate([own[:, column].mean() for own in points]) for column in (0, 1))
