@@ -1,4 +1,4 @@
-"""A rule beside those of the builtin_rules: on one set of contexts, and with several candidates.
+"""A rule beside the built-in rules: on one set of contexts, and with several candidates.
 
 The contexts are rows over a codebook (:func:`theory.example_processes.codebook_pairs`), the same for all rules, and
 nothing is sampled: acceptance, TV and Wasserstein-1 under the distances of the codebook are exact expectations at each
@@ -48,7 +48,7 @@ def codebook(seed: int, vocabulary: int) -> Array:
 
 
 def placed(rule: UserRule, seed: int, contexts: int) -> Placed:
-    """The map of acceptance against distortion: the judged rule, every rule of the builtin_rules, and the frontiers."""
+    """The map of acceptance against distortion: the judged rule, every built-in rule, and the frontiers."""
     world = codebook_pairs(seed, contexts, VOCABULARY)
     metric = codebook_distances(world.codebook)
     envelope = nearest_envelope(world.p, world.q, metric)

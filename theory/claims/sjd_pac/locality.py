@@ -17,9 +17,10 @@ from simlab.statistics import Estimate, estimate
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import counterexample, enumeration, rejects_mutants, require, simulation
 from theory.claims.format import fmt, numbers
+from theory.claims.sjd_pac.speed import SIMULATES
 from theory.distances import tv
 from theory.example_processes import sticky_world
-from theory.image_process import FALSE_ALARMS, IMAGES, SIMULATES, image
+from theory.image_process import FALSE_ALARMS, IMAGES, image
 
 CLAIMS = Claims("sjd-pac")
 OFFSETS = (1, 2, 3, 4, 8, 16, 32, 47, 48, 49, 64)

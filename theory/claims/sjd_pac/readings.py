@@ -31,11 +31,11 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sjd.losslessness import deviation, mean_steps, worlds
 from theory.claims.sjd_pac.losslessness import left_gap
-from theory.claims.sjd_pac.speed import comb, printed_compression
+from theory.claims.sjd_pac.speed import SIMULATES, comb, printed_compression
 from theory.distances import aligned, tv
 from theory.exact import sequence_law
 from theory.example_processes import random_world
-from theory.image_process import FALSE_ALARMS, FEW, SIMULATES, compare, speed, stated
+from theory.image_process import FALSE_ALARMS, FEW, compare, speed, stated
 from theory.search import pairs, smallest_violation
 
 CLAIMS = Claims("sjd-pac")
