@@ -24,7 +24,6 @@ from simlab.processes.digits import DigitsPair
 from simlab.randomness import Tape
 from simlab.rules import Rule, codebook_neighbours, make_rule
 from theory.distances import kl, tv, wasserstein1_line
-from theory.exact import acceptance, step_law
 from theory.pareto_frontier import nearest_envelope
 
 WINDOW, GAMMA = 8, 4
@@ -182,8 +181,8 @@ def _expectations(rule: Rule, contexts: Contexts) -> pd.DataFrame:
     p, q = contexts.p, contexts.q
     if not len(p):
         return pd.DataFrame(columns=EXPECTED, dtype=np.float64)
-    law = step_law(rule, p, q)
-    values = acceptance(rule, p, q), 1 - tv(p, q), tv(law, p), kl(law, p), wasserstein1_line(law, p, LEVELS)
+    accepted, law = rule.step_rows(p, q)
+    values = accepted, 1 - tv(p, q), tv(law, p), kl(law, p), wasserstein1_line(law, p, LEVELS)
     return pd.DataFrame(dict(zip(EXPECTED, values, strict=True)))
 
 
