@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import ERRORS, PRINTED, SHADES, SHAPES, finish, panels, powers
+from reports.figures.plot_style import ERRORS, PRINTED, SHADES, SHAPES, finish, logarithmic, panels, powers
 
 LOSSLESS, PAPER, PATHS, CODE = "#000000", "#D55E00", "#7A4EAB", "#882255"
 SHARED, OWN, MOST = "#0072B2", "#E69F00", "0.35"
@@ -80,7 +80,8 @@ def dimensions(table: pd.DataFrame) -> Figure:
         own = table[table["mismatch"] == kind]
         _kept(ax, own, "dimension", marked=True)
         powers(ax, own["dimension"])
-        ax.set(title=kind, xlabel="dimension d", yscale="log", ylim=(LEAST, 1.3))
+        logarithmic(ax)
+        ax.set(title=kind, xlabel="dimension d", ylim=(LEAST, 1.3))
         ax.title.set_fontsize(10)
     axes[0].set_ylabel("acceptance")
     return finish(figure, axes[0])
@@ -111,7 +112,7 @@ def trials(table: pd.DataFrame) -> Figure:
         ax.axvline(1, color="0.8", lw=0.8, zorder=0)
         ax.set(xlabel="sd of the draft's kernels over the target's", title=told)
         if column != "unfinished":
-            ax.set_yscale("log")
+            logarithmic(ax)
     axes[2].set(title="tokens left unfinished", ylim=(0, None))
     return finish(figure, axes[0], ncols=3)
 
