@@ -292,6 +292,7 @@ def test_methods_that_are_slower_than_ar_are_counted(alone: Path) -> None:
     assert "1 of 10 methods are slower than ar" in text
 
 
+@pytest.mark.slow
 def test_it_draws_what_simlab_compare_writes(tmp_path: Path, undrawn: None) -> None:
     pytest.importorskip("torch")
     from tests.support.fashion import write_models

@@ -36,7 +36,11 @@ def table_of(name: str) -> pd.DataFrame:
     return faked(shrunken(name))
 
 
-@pytest.mark.parametrize("name", STUDIES)
+QUICK = ("ablation", "locality", "relabel", "window")
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in STUDIES if name not in QUICK]
+
+
+@pytest.mark.parametrize("name", [*QUICK, *SLOW])
 def test_figures_are_functions_of_the_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is read, the table stays as it was, and another table gives another figure."""
     use_style()
@@ -69,6 +73,7 @@ def test_figures_on_large_vocabularies_are_functions_of_their_tables() -> None:
         assert shown(draw(own, ledger)) == shown(draw(own, ledger)) != shown(draw(others, ledger))
 
 
+@pytest.mark.slow
 def test_the_tables_of_large_vocabularies_have_the_columns_that_are_made() -> None:
     told = large_vocabulary.__doc__ or ""
     for name, columns in LARGE.items():
