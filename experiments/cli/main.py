@@ -28,6 +28,7 @@ from experiments.cli.run import run_command
 from experiments.cli.terminal import UsageError
 from experiments.cli.train import train_command
 from experiments.cli.verify import verify_command
+from experiments.interrupts import lasting_interrupts
 from experiments.validation import expectation
 from simlab import __version__
 
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = typer.main.get_command(app)
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        with command.make_context("simlab", given) as context:
+        with lasting_interrupts(), command.make_context("simlab", given) as context:
             status: int = command.invoke(context)
             return status
     except typer.Exit as done:

@@ -79,7 +79,7 @@ def plain_table(
     table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     for name in names:
         table.add_column(name)
-    used = sum(max(len(row[k]) for row in rows) + 2 for k in range(len(names) - 1))
+    used = sum(max(len(name), *(len(row[k]) for row in rows)) + 2 for k, name in enumerate(names[:-1]))
     for *first, last in rows:
         cut = shorten(str(last), max(20, console.width - used), placeholder=" …")
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in (*first, cut)))

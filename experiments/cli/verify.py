@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from experiments.verification.pool import Done
+
 COLOURS = {
     "holds": "green",
     "holds-under-assumptions": "cyan",
@@ -57,21 +59,23 @@ def verify_command(
         check_copy("--json", copy)
 
     from experiments.results import write_json
-    from experiments.verification.verify import verify, with_parts
+    from experiments.verification.claims import with_parts
+    from experiments.verification.verify import verify
+    from theory.claims import Finding
 
     with progress_bar() as progress:
         bar = progress.add_task("starting", total=None)
-        document = verify(
-            with_parts(ids),
-            seed,
-            out,
-            not (paper or claim),
-            lambda name, done, total: progress.update(bar, description=name, completed=done, total=total),
-        )
+
+        def show(done: Done, count: int, total: int) -> None:
+            if isinstance(done.result, Finding):
+                print_text(progress.console, f"{done.seconds:6.1f} s  {done.name}: {done.result.verdict}")
+            progress.update(bar, description=done.name, completed=count, total=total)
+
+        document, seconds = verify(with_parts(ids), seed, out, not (paper or claim), show)
     if copy:
         write_json(copy, document)
     console = output()
-    console.print(_table(console, document["claims"]))
+    console.print(_table(console, document["claims"], seconds))
     if old is not None:
         _print_changes(console, old, document)
     for name, reason in document["failed"].items():
@@ -109,13 +113,22 @@ def _read_verdicts(path: Path) -> dict[str, str]:
         raise UsageError(f"--against {path}: expected a verdicts.json that simlab verify wrote") from None
 
 
-def _table(console: Console, entries: list[dict[str, Any]]) -> Table:
+def _table(console: Console, entries: list[dict[str, Any]], seconds: dict[str, float]) -> Table:
+    """A line a claim; a claim with parts costs what they cost."""
     from rich.text import Text
+
+    parts = {entry["id"]: entry["parts"] for entry in entries}
+
+    def cost(id: str) -> float:
+        return sum(map(cost, parts[id])) if parts[id] else seconds[id]
 
     verdicts = [entry["verdict"] for entry in entries]
     title = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS if verdict in verdicts)
-    rows = [(e["id"], Text(e["verdict"], style=COLOURS[e["verdict"]]), e["evidence"][0]["summary"]) for e in entries]
-    return plain_table(console, ("claim", "verdict", "evidence"), rows, title)
+    rows = [
+        (e["id"], Text(e["verdict"], style=COLOURS[e["verdict"]]), f"{cost(e['id']):.1f}", e["evidence"][0]["summary"])
+        for e in entries
+    ]
+    return plain_table(console, ("claim", "verdict", "seconds", "evidence"), rows, title)
 
 
 def _print_changes(console: Console, old: dict[str, str], document: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Adjudicate the claims, measure the digits, and save what was found.
+"""Decide the claims, take the measurements, and save what was found.
 
 Everything here is independent of everything else, so it runs as tasks over a few processes. Nothing here
 draws: the report is made from the files this leaves (:mod:`reports`).
@@ -32,67 +32,68 @@ continuous-tables      ... printed rates and ratios of CSpD beside what processe
 
 from __future__ import annotations
 
-import os
-import traceback
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from hypothesis.configuration import set_hypothesis_home_dir
-from threadpoolctl import threadpool_limits
 
 from experiments.measurements import candidates, codebook, continuous, continuous_tables, digits, digits_pac
 from experiments.measurements import small_processes as small_worlds
 from experiments.results import versions, write_arrays, write_json, write_table
+from experiments.verification import pool
+from experiments.verification.claims import entry, finding_of, not_decided, tasks
+from experiments.verification.kernels import compile_kernels
+from experiments.verification.pool import Done, Failure, Task
 from simlab.processes.digits import DigitsPair, fit_digits
-from theory.claims import CLAIMS, Evidence, Finding, combined
-from theory.claims.format import plain
 
 SEQUENCES = 128  # digits a decoder x rule pair
+KERNELS = "kernels"
 
-Task = Callable[[], Any]
-Progress = Callable[[str, int, int], None]  # what has just ended, how many have, how many there are
-
-
-def with_parts(ids: Iterable[str]) -> list[str]:
-    """``ids`` and the parts they split into, in the order of the list of claims."""
-    wanted, waiting = set(), list(ids)
-    while waiting:
-        id = waiting.pop()
-        wanted.add(id)
-        waiting += CLAIMS[id].parts
-    return [id for id in CLAIMS if id in wanted]
+Progress = Callable[[Done, int, int], None]  # the job that has just ended, how many have, how many there are
 
 
-def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progress) -> dict[str, Any]:
+class Verified(NamedTuple):
+    """What ``verdicts.json`` holds, and the seconds that each job took."""
+
+    document: dict[str, Any]
+    seconds: dict[str, float]
+
+
+def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progress) -> Verified:
     """Decide the claims ``ids``, take the measurements if ``measure``, and save everything under ``out``.
 
-    Returns what ``verdicts.json`` holds. A check that failed is named under ``failed`` with its reason, and its
-    claim is ``not-decided``; the other checks run all the same.
+    A check that failed is named under ``failed`` with its reason, and its claim is ``not-decided``; the other checks
+    run all the same.
     """
     started = perf_counter()
-    claims: dict[str, Task] = {id: partial(decide, id, seed) for id in ids if CLAIMS[id].decide}
-    measurements = _measurements(seed) if measure else {}
+    decisions, measurements = tasks(ids, seed), _measurements(seed) if measure else []
+    claims = [id for task in decisions for id in task.jobs]
+    exact = [task for task in decisions if task.exact]
+    sampled = [task for task in decisions if not task.exact] + measurements  # with kernels, which are compiled first
+    first = [Task({KERNELS: compile_kernels}, exact=True)] if sampled else []
+    total = sum(len(task.jobs) for task in first + exact + sampled) + AFTER_FIT * measure
+
+    def follow(done: Done) -> list[Task]:
+        return sampled if done.name == KERNELS else _after_fit(done, seed)
+
     results: dict[str, Any] = {}
     seconds: dict[str, float] = {}
-    for name, result, took in _run(measurements | claims, seed, progress):
-        results[name], seconds[name] = result, round(took, 2)
+    for done in pool.run(first + exact, follow):
+        results[done.name], seconds[done.name] = done.result, round(done.seconds, 2)
+        progress(done, len(results), total)
 
     failed = {name: result for name, result in results.items() if isinstance(result, Failure)}
-    findings = {id: _failure(failed[id]) if id in failed else results[id] for id in claims}
-    measured = measure and not (failed.keys() - claims.keys())
+    findings = {id: not_decided(failed[id]) if id in failed else results[id] for id in claims}
+    measured = measure and not (failed.keys() - set(claims))
     document = {
         "simlab": versions()["simlab"],
         "seed": seed,
-        "claims": [_entry(id, finding_of(id, findings)) for id in ids],
+        "claims": [entry(id, finding_of(id, findings)) for id in ids],
         "failed": failed,
     }
     if measured:
@@ -100,70 +101,17 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     run = {"seed": seed, "measured": measured, "sequences": SEQUENCES if measured else 0, "versions": versions()}
     write_json(out / "verdicts.json", document)
     write_json(out / "manifest.json", run | {"seconds": seconds | {"all": round(perf_counter() - started, 2)}})
-    return document
-
-
-# Claims --------------------------------------------------------------------------------------------------------
-
-
-class Failure(str):
-    """Why a task failed, for people: the last line says what, the rest where."""
-
-
-def decide(id: str, seed: int) -> Finding:
-    """The finding on one claim."""
-    check = CLAIMS[id].decide
-    assert check is not None, f"{id} is decided by its parts"
-    return check(seed)
-
-
-def finding_of(id: str, findings: dict[str, Finding]) -> Finding:
-    """The finding on a claim, put together from its parts where it has some."""
-    claim = CLAIMS[id]
-    if not claim.parts:
-        return findings[id]
-    return combined({part: (CLAIMS[part], finding_of(part, findings)) for part in claim.parts})
-
-
-def _failure(reason: Failure) -> Finding:
-    return Finding("not-decided", [Evidence("check-failed", reason.splitlines()[-1])])
-
-
-def _entry(id: str, finding: Finding) -> dict[str, Any]:
-    claim = CLAIMS[id]
-    return {
-        "id": id,
-        "paper": claim.paper,
-        "where": claim.where,
-        "statement": claim.statement,
-        "stated": claim.stated,
-        "verdict": finding.verdict,
-        "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],
-        "parts": list(claim.parts),
-        "argument": claim.proof,
-        "evidence": [_piece(piece) for piece in finding.evidence],
-    }
-
-
-def _assumptions(id: str) -> list[str]:
-    """The assumptions of a claim and of its parts."""
-    inherited = [line for part in CLAIMS[id].parts for line in _assumptions(part)]
-    return list(dict.fromkeys([*CLAIMS[id].assumptions, *inherited]))
-
-
-def _piece(evidence: Evidence) -> dict[str, Any]:
-    """One piece of evidence; its numbers stand under ``counterexample`` or ``example``."""
-    told = {"kind": evidence.kind, "summary": evidence.summary}
-    return told | ({evidence.kind: plain(evidence.numbers)} if evidence.numbers else {})
+    return Verified(document, seconds)
 
 
 # Measurements --------------------------------------------------------------------------------------------------
 
 FIT = "digits: fit"
+SECONDS = {FIT: 100.0, "digits pac: random": 25.0, "codebook": 10.0}  # of long tasks, and of those that follow them
 
 
-def _measurements(seed: int) -> dict[str, Task]:
-    return {
+def _measurements(seed: int) -> list[Task]:
+    jobs: dict[str, Callable[[], Any]] = {
         FIT: partial(fit_digits, seed),
         "steps": small_worlds.step_distributions,
         "compounding": partial(small_worlds.compounding, seed),
@@ -173,20 +121,25 @@ def _measurements(seed: int) -> dict[str, Task]:
         **{f"continuous: {name}": partial(continuous.measure, name, seed) for name in continuous.MEASURED},
         "continuous: tables": partial(continuous_tables.tables, seed),
     }
+    return [Task({name: job}, seconds=SECONDS.get(name, 1.0)) for name, job in jobs.items()]
 
 
 AFTER_FIT = len(digits.DECODERS) + len(digits_pac.INITIALS)  # tasks
 
 
-def after_fit(pair: DigitsPair, seed: int) -> dict[str, Task]:
+def _after_fit(done: Done, seed: int) -> list[Task]:
     """What can be measured once the digits are fitted."""
-    return {
+    if done.name != FIT or not isinstance(done.result, DigitsPair):
+        return []
+    pair: DigitsPair = done.result
+    jobs: dict[str, Callable[[], Any]] = {
         **{f"digits: {name}": partial(digits.measure, name, pair, seed, SEQUENCES) for name in digits.DECODERS},
         **{
             f"digits pac: {initial}": partial(digits_pac.measure, initial, pair, seed, SEQUENCES)
             for initial in digits_pac.INITIALS
         },
     }
+    return [Task({name: job}, seconds=SECONDS.get(name, 10.0)) for name, job in jobs.items()]
 
 
 def _save_measurements(results: dict[str, Any], out: Path) -> None:
@@ -213,51 +166,3 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
         write_table(out / f"{name}.parquet", table)
     images = {f"{name} | {rule}": grid for name, m in measured.items() for rule, grid in m.samples.items()}
     write_arrays(out / "digits-samples.npz", {"data": pair.held_out.astype(np.uint8)} | images)
-
-
-# Running -------------------------------------------------------------------------------------------------------
-
-
-def _run(tasks: dict[str, Task], seed: int, progress: Progress) -> Iterator[tuple[str, Any, float]]:
-    """Results as they come, over a process a core; the digits are measured as soon as they are fitted."""
-    total, done = len(tasks) + AFTER_FIT * (FIT in tasks), 0
-    workers = min(_cores(), total)
-    with (
-        TemporaryDirectory() as scratch,
-        ProcessPoolExecutor(workers, get_context("spawn"), initializer=_settle, initargs=(scratch,)) as pool,
-    ):
-        running: dict[Future[tuple[Any, float]], str] = {}
-
-        def submit(more: dict[str, Task]) -> None:
-            running.update({pool.submit(_timed, task): name for name, task in more.items()})
-
-        submit(tasks)
-        while running:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                name, (result, took) = running.pop(future), future.result()
-                if name == FIT and isinstance(result, DigitsPair):
-                    submit(after_fit(result, seed))
-                done += 1
-                progress(name, done, total)
-                yield name, result, took
-
-
-def _settle(scratch: str) -> None:
-    """What a worker does first: a process a core, so a thread a process; and no notes in the user's folder."""
-    threadpool_limits(1)
-    set_hypothesis_home_dir(scratch)
-
-
-def _timed(task: Task) -> tuple[Any, float]:
-    """What a task returns, or the :class:`Failure` it ended in, and the seconds it took."""
-    started = perf_counter()
-    try:
-        result = task()
-    except Exception:  # a check that breaks has failed, and the others go on
-        result = Failure(traceback.format_exc().strip())
-    return result, perf_counter() - started
-
-
-def _cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

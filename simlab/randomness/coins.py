@@ -86,7 +86,8 @@ class EnumeratedCoins(Coins):
         """The piece between two edges that the uniform lies in; from then on it is known to."""
         low, high = uniform
         pieces = [(max(low, a), min(high, b)) for a, b in pairwise(edges)]
-        (chosen,) = self.enumerator.choose(lambda _: [(k, (b - a) / (high - low)) for k, (a, b) in enumerate(pieces)])
+        possible = [(k, (b - a) / (high - low)) for k, (a, b) in enumerate(pieces) if b > a]
+        (chosen,) = self.enumerator.choose(lambda _: possible)
         uniform[:] = pieces[chosen]
         return int(chosen)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
+from simlab.mutants.base import Mutant
+from simlab.randomness.coins import Coins, outcomes
 
 Function = Callable[..., Any]
 
@@ -102,6 +104,105 @@ class Case(ABC):
     def script(self, where: str, name: str, calls: int) -> str | None:
         """A program that calls ``name`` of module ``where`` and counts outcomes beside the target, for small cases."""
         return None
+
+
+class ArraysCase(Case):
+    """A case whose call takes arrays and a generator: target and draft rows, and drafts drawn from the draft rows.
+
+    A contract says which inputs there are, what is passed for one, and how an answer is read; enumeration, and the laws
+    of the known bugs, follow. ``small`` cases list every input.
+    """
+
+    vocabulary: int
+    small: bool
+    mutants: ClassVar[Mapping[str, Mutant[Any]]]
+
+    @abstractmethod
+    def arguments(self, given: Array) -> dict[str, Array]:
+        """The arguments of a call with this input, by name, without the generator: new arrays."""
+
+    @abstractmethod
+    def every_input(self) -> Mapping[Any, float]:
+        """Every input and its probability, as tuples; for small cases."""
+
+    @abstractmethod
+    def edges(self, given: Array) -> Sequence[float]:
+        """Where rules could cut a uniform in a call with this input."""
+
+    def as_input(self, key: Any) -> Array:
+        """A key of :meth:`every_input` as the array that :meth:`arguments` takes."""
+        return np.array(key, np.int64)
+
+    def read(self, answer: Any) -> Tokens:
+        """The tokens of an answer. Raises :class:`Broken` unless it is valid."""
+        return as_emitted(answer, self.vocabulary, self.length)
+
+    def flat(self, emitted: Any) -> Tokens | None:
+        """What a known bug emits, as tokens of an outcome; ``None`` where there are too many."""
+        return emitted if len(emitted) <= self.length else None
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether a callable is enumerated on it."""
+        return self.small
+
+    def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
+        return self.read(function(*self.arguments(inputs[i]).values(), rng))
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        if not self.enumerated:
+            return ()
+        inputs = [(self.as_input(key), chance) for key, chance in self.every_input().items()]
+        return tuple(Branch(chance, given[None], partial(self.edges, given)) for given, chance in inputs)
+
+    def law_under(self, known: str) -> Array | None:
+        if not self.small:
+            return None
+        emitted: dict[Tokens, float] = {}
+        for key, chance in self.every_input().items():
+            run = partial(self._run, self.mutants[known], self.as_input(key))
+            for answer, probability in outcomes(run).items():
+                tokens = self.flat(answer)
+                if tokens is None:
+                    return None
+                emitted[tokens] = emitted.get(tokens, 0.0) + chance * probability
+        return self.law_of(emitted)
+
+    def _run(self, mutant: Mutant[Any], given: Array, coins: Coins) -> Any:
+        return mutant.run(*self.arguments(given).values(), coins)
+
+    def shown(self, inputs: Any, i: int) -> dict[str, Any]:
+        return dict(self.arguments(inputs[i]))
+
+
+COUNTING = """\
+import numpy as np
+from {where} import {name} as {contract}
+
+{given}
+rng = np.random.default_rng(0)
+n, {sizes}
+counts = np.zeros({shape})
+for _ in range(n):
+{call}
+{target}
+"""
+
+TARGET = """\
+target = {rows}[0]
+for row in {rows}[1:]:
+    target = np.multiply.outer(target, row)
+"""
+
+PRINTED = """\
+for tokens in np.ndindex(target.shape):
+    print(tokens, "{emitted}", counts[tokens] / n, "{wanted}", target[tokens])"""
+
+
+def counting_script(**parts: str) -> str:
+    """A program that calls a callable, counts outcomes, and prints them beside the target; see ``COUNTING``."""
+    return COUNTING.format(**parts)
 
 
 @dataclass(frozen=True)

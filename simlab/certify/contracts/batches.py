@@ -11,20 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial, reduce
+from functools import cache, cached_property, reduce
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Branch, Broken, Case, Counted, Function, as_emitted, in_turn, short
+from simlab.certify.contracts.base import (
+    PRINTED,
+    ArraysCase,
+    Broken,
+    Counted,
+    as_emitted,
+    counting_script,
+    in_turn,
+    short,
+)
 from simlab.certify.contracts.battery import Named, large_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.batches import MUTANTS, OF_BATCHES, Rows, VerifyBatch
-from simlab.randomness.coins import Coins, outcomes
+from simlab.mutants.batches import MUTANTS, OF_BATCHES, Rows
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ class OfRows:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchCase(Case):
+class BatchCase(ArraysCase):
     """A block a sequence. Of ``small`` ones all tokens together are looked at; ``enumerated`` are the smallest."""
 
     name: str
@@ -64,6 +72,11 @@ class BatchCase(Case):
     enumerated: bool = False
     both_ends: bool = False
     bugs = tuple(MUTANTS)
+    mutants = MUTANTS
+
+    @property
+    def vocabulary(self) -> int:  # type: ignore[override]
+        return self.blocks[0].vocabulary
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -80,22 +93,40 @@ class BatchCase(Case):
             drafts[:, b, : block.gamma] = block.drafts(n, rng)
         return drafts
 
-    def arguments(self, drafts: Array) -> tuple[Array, Array, Array]:
-        """p, q and drafts of one call: arrays of its own."""
-        (batch, most), size = drafts.shape, self.blocks[0].vocabulary
+    def arguments(self, given: Array) -> dict[str, Array]:
+        (batch, most), size = given.shape, self.vocabulary
         p, q = np.zeros((batch, most + 1, size)), np.zeros((batch, most, size))
         for b, block in enumerate(self.blocks):
             gamma = block.gamma
-            p[b, : gamma + 1] = [table[block.context(drafts[b : b + 1], i)[0]] for i, table in enumerate(block.p)]
+            p[b, : gamma + 1] = [table[block.context(given[b : b + 1], i)[0]] for i, table in enumerate(block.p)]
             for i, table in enumerate(block.q):
-                q[b, i] = table[block.context(drafts[b : b + 1], i)[0]]
-        return p, q, drafts.copy()
+                q[b, i] = table[block.context(given[b : b + 1], i)[0]]
+        return {"p": p, "q": q, "drafts": given.copy()}
 
-    def ask(self, function: Function, inputs: Array, i: int, rng: np.random.Generator) -> Tokens:
-        answer = function(*self.arguments(inputs[i]), rng)
-        return self._flat(as_rows(answer, self.blocks[0].vocabulary, self.widths))
+    def every_input(self) -> dict[tuple[Tokens, ...], float]:
+        found = {}
+        for drawn in product(*(block.every_draft().items() for block in self.blocks)):
+            found[tuple(tokens for tokens, _ in drawn)] = float(np.prod([chance for _, chance in drawn]))
+        return found
 
-    def _flat(self, rows: Rows) -> Tokens:
+    def as_input(self, key: tuple[Tokens, ...]) -> Array:
+        """Drafts ``[B, gmax]`` padded with -1."""
+        most = max(self.widths) - 1
+        return np.array([[*row, *[-1] * (most - len(row))] for row in key], np.int64).reshape(len(key), most)
+
+    def edges(self, given: Array) -> list[float]:
+        p, q, _ = self.arguments(given).values()
+        rows = [(p[b, : block.gamma + 1], q[b, : block.gamma]) for b, block in enumerate(self.blocks)]
+        return sorted({edge for own in rows for edge in possible_edges(*own)})
+
+    def read(self, answer: Any) -> Tokens:
+        return self._padded(as_rows(answer, self.vocabulary, self.widths))
+
+    def flat(self, emitted: Rows) -> Tokens | None:
+        fits = all(len(row) <= width for row, width in zip(emitted, self.widths, strict=True))
+        return self._padded(emitted) if fits else None
+
+    def _padded(self, rows: Rows) -> Tokens:
         return tuple(
             token for row, width in zip(rows, self.widths, strict=True) for token in (*row, *[-1] * (width - len(row)))
         )
@@ -108,33 +139,6 @@ class BatchCase(Case):
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         return np.concatenate([block.completed(part, rng) for block, part in self._parts(tokens)], axis=1)
-
-    @cached_property
-    def every_draft(self) -> dict[tuple[Tokens, ...], float]:
-        """All drafts of all sequences, and their probabilities."""
-        found = {}
-        for drawn in product(*(block.every_draft().items() for block in self.blocks)):
-            found[tuple(tokens for tokens, _ in drawn)] = float(np.prod([chance for _, chance in drawn]))
-        return found
-
-    def _padded(self, drafts: tuple[Tokens, ...]) -> Array:
-        most = max(self.widths) - 1
-        return np.array([[*row, *[-1] * (most - len(row))] for row in drafts], np.int64).reshape(len(drafts), most)
-
-    @cached_property
-    def branches(self) -> tuple[Branch, ...]:
-        if not self.enumerated:
-            return ()
-        return tuple(self._branch(self._padded(drafts)[None], chance) for drafts, chance in self.every_draft.items())
-
-    def _branch(self, given: Array, probability: float) -> Branch:
-        p, q, _ = self.arguments(given[0])
-
-        def edges() -> list[float]:
-            rows = [(p[b, : block.gamma + 1], q[b, : block.gamma]) for b, block in enumerate(self.blocks)]
-            return sorted({edge for own in rows for edge in possible_edges(*own)})
-
-        return Branch(probability, given, edges)
 
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         law = np.zeros(self.blocks[0].vocabulary ** self.length)
@@ -152,33 +156,26 @@ class BatchCase(Case):
             laws = [BatchCase("", (block,), (), True).law_under(known) for block in self.blocks]
             found = [law for law in laws if law is not None]
             return reduce(np.multiply.outer, found).ravel() if len(found) == len(laws) else None
-        law = np.zeros(self.blocks[0].vocabulary ** self.length)
-        for drafts, probability in self.every_draft.items():
-            emitted = outcomes(partial(_emitted, MUTANTS[known].run, *self.arguments(self._padded(drafts))))
-            if any(len(row) > width for rows in emitted for row, width in zip(rows, self.widths, strict=True)):
-                return None  # no outcome
-            law += probability * self.law_of({self._flat(rows): chance for rows, chance in emitted.items()})
-        return law
-
-    def shown(self, inputs: Array, i: int) -> dict[str, Any]:
-        p, q, drafts = self.arguments(inputs[i])
-        return {"p": p, "q": q, "drafts": drafts}
+        return super().law_under(known)
 
     def script(self, where: str, name: str, calls: int) -> str | None:
         if not self.small or any(block.order for block in self.blocks):
             return None
-        p, q, _ = self.arguments(self.inputs(1, np.random.default_rng(0))[0])
-        return f"""\
-import numpy as np
-from {where} import {name} as verify_batch
+        p, q, _ = self.arguments(self.inputs(1, np.random.default_rng(0))[0]).values()
+        gammas = [block.gamma for block in self.blocks]
+        return counting_script(
+            where=where,
+            name=name,
+            contract="verify_batch",
+            given=f"p = np.array({p.tolist()})\nq = np.array({q.tolist()}).reshape({q.shape})\ngammas = {gammas}",
+            sizes=f"V = {calls}, p.shape[2]",
+            shape="(V,) * (sum(gammas) + len(gammas))",
+            call=COMPLETED,
+            target=OF_ALL_ROWS + PRINTED.format(emitted="emitted", wanted="target"),
+        )
 
-p = np.array({p.tolist()})
-q = np.array({q.tolist()}).reshape({q.shape})
-gammas = {[block.gamma for block in self.blocks]}
-rng = np.random.default_rng(0)
-n, V = {calls}, p.shape[2]
-counts = np.zeros((V,) * (sum(gammas) + len(gammas)))
-for _ in range(n):
+
+COMPLETED = """\
     drafts = np.full(q.shape[:2], -1)
     for b, gamma in enumerate(gammas):
         drafts[b, :gamma] = [rng.choice(V, p=row) for row in q[b, :gamma]]
@@ -187,18 +184,14 @@ for _ in range(n):
         tokens = [int(token) for token in row if token >= 0]
         tokens += [rng.choice(V, p=own) for own in p[b, len(tokens) : gammas[b] + 1]]  # completed by p
         together += tokens
-    counts[tuple(together)] += 1
+    counts[tuple(together)] += 1"""
+
+OF_ALL_ROWS = """\
 target = np.ones(())
 for b, gamma in enumerate(gammas):
     for row in p[b, : gamma + 1]:
         target = np.multiply.outer(target, row)
-for tokens in np.ndindex(target.shape):
-    print(tokens, "emitted", counts[tokens] / n, "target", target[tokens])
 """
-
-
-def _emitted(verify: VerifyBatch, p: Array, q: Array, drafts: Array, coins: Coins) -> Rows:
-    return verify(p.copy(), q.copy(), drafts, coins)
 
 
 def as_rows(answer: Any, vocabulary: int, widths: tuple[int, ...]) -> Rows:

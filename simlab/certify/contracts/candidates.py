@@ -8,25 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from typing import Any
+from functools import cache, cached_property
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Branch, Case, Counted, Function, as_emitted, in_turn
+from simlab.certify.contracts.base import ArraysCase, Counted, counting_script, in_turn
 from simlab.certify.contracts.battery import SIZES
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.candidates import MUTANTS, chain
-from simlab.randomness.coins import outcomes
 
 BRANCHES = 24  # draws of the candidates up to which somebody's code is enumerated
 
 
 @dataclass(frozen=True, eq=False)
-class CandidatesCase(Case):
+class CandidatesCase(ArraysCase):
     """p ``[V]``, and K candidates from q ``[V]``; of ``small`` ones the laws of known bugs are known."""
 
     name: str
@@ -38,6 +36,11 @@ class CandidatesCase(Case):
     both_ends: bool = False
     length: int = 1
     bugs = tuple(MUTANTS)
+    mutants = MUTANTS
+
+    @property
+    def vocabulary(self) -> int:  # type: ignore[override]
+        return len(self.p)
 
     def __post_init__(self) -> None:
         support = int((self.q > 0).sum())
@@ -49,6 +52,19 @@ class CandidatesCase(Case):
             return _distinct(self.q, self.count, n, rng)
         every, chances = zip(*self.every_draw.items(), strict=True)
         return np.array(every, np.int64)[rng.choice(len(every), n, p=np.array(chances) / sum(chances))]
+
+    def arguments(self, given: Array) -> dict[str, Array]:
+        return {"p": self.p.copy(), "q": self.q.copy(), "candidates": given.copy()}
+
+    def every_input(self) -> dict[Tokens, float]:
+        return self.every_draw
+
+    def edges(self, given: Array) -> list[float]:
+        return possible_edges(*chain(self.p, self.q, given))
+
+    @property
+    def enumerated(self) -> bool:
+        return self.small and len(self.every_draw) <= BRANCHES
 
     @cached_property
     def every_draw(self) -> dict[Tokens, float]:
@@ -64,20 +80,8 @@ class CandidatesCase(Case):
             found = longer
         return found
 
-    def ask(self, function: Function, inputs: Array, i: int, rng: np.random.Generator) -> Tokens:
-        return as_emitted(function(self.p.copy(), self.q.copy(), inputs[i].copy(), rng), len(self.p), 1)
-
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         return tokens
-
-    @cached_property
-    def branches(self) -> tuple[Branch, ...]:
-        if not self.small or len(self.every_draw) > BRANCHES:
-            return ()
-        return tuple(self._branch(np.array([drawn], np.int64), chance) for drawn, chance in self.every_draw.items())
-
-    def _branch(self, given: Array, probability: float) -> Branch:
-        return Branch(probability, given, lambda: possible_edges(*chain(self.p, self.q, given[0])))
 
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         law = np.zeros(len(self.p))
@@ -85,40 +89,28 @@ class CandidatesCase(Case):
             law[token] += probability
         return law
 
-    def law_under(self, known: str) -> Array | None:
-        if not self.small:
-            return None
-        verify = MUTANTS[known].run
-        law = np.zeros(len(self.p))
-        for drawn, probability in self.every_draw.items():
-            law += probability * self.law_of(outcomes(partial(verify, self.p, self.q, np.array(drawn))))
-        return law
-
-    def shown(self, inputs: Array, i: int) -> dict[str, Any]:
-        return {"p": self.p, "q": self.q, "candidates": inputs[i]}
-
     def script(self, where: str, name: str, calls: int) -> str | None:
         if not self.small:
             return None
-        return f"""\
-import numpy as np
-from {where} import {name} as verify_candidates
+        return counting_script(
+            where=where,
+            name=name,
+            contract="verify_candidates",
+            given=f"p = np.array({self.p.tolist()})\nq = np.array({self.q.tolist()})",
+            sizes=f"V, K = {calls}, len(p), {self.count}",
+            shape="V",
+            call=DRAWN,
+            target='for token in range(V):\n    print(token, "emitted", counts[token] / n, "target", p[token])',
+        )
 
-p = np.array({self.p.tolist()})
-q = np.array({self.q.tolist()})
-rng = np.random.default_rng(0)
-n, V, K = {calls}, len(p), {self.count}
-counts = np.zeros(V)
-for _ in range(n):
+
+DRAWN = """\
     left, candidates = q.copy(), []
     for _ in range(K):  # in turn, without replacement
         candidates.append(rng.choice(V, p=left / left.sum()))
         left[candidates[-1]] = 0
     token = np.ravel(verify_candidates(p.copy(), q.copy(), np.array(candidates), rng))
-    counts[int(token[0])] += 1
-for token in range(V):
-    print(token, "emitted", counts[token] / n, "target", p[token])
-"""
+    counts[int(token[0])] += 1"""
 
 
 def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise
 from math import exp
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Branch, Case, Counted, Function, as_emitted, in_turn
+from simlab.certify.contracts.base import PRINTED, TARGET, ArraysCase, Counted, as_emitted, counting_script, in_turn
 from simlab.certify.contracts.battery import SIZES, lagged
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, windows
 from simlab.certify.contracts.verifying import OfBlock
@@ -41,7 +41,7 @@ def law_of_drafter(draft: Draft, q: Array, events: Events) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class DraftCase(Case):
+class DraftCase(ArraysCase):
     """Rows q ``[gamma, V]``; ``small`` ones are enumerated. ``detail`` is that of the first of the events."""
 
     name: str
@@ -51,23 +51,33 @@ class DraftCase(Case):
     small: bool = False
     both_ends: bool = False
     bugs = tuple(MUTANTS)
+    mutants = MUTANTS
+
+    @property
+    def vocabulary(self) -> int:  # type: ignore[override]
+        return int(self.q.shape[1])
 
     @property
     def length(self) -> int:  # type: ignore[override]
         return len(self.q)
 
-    def inputs(self, n: int, rng: np.random.Generator) -> None:
-        return None
+    def inputs(self, n: int, rng: np.random.Generator) -> Array:
+        return np.empty((n, 0), np.int64)  # nothing is drawn beforehand
 
-    def ask(self, function: Function, inputs: None, i: int, rng: np.random.Generator) -> Tokens:
-        return as_emitted(function(self.q.copy(), rng), self.q.shape[1], len(self.q), len(self.q))
+    def arguments(self, given: Array) -> dict[str, Array]:
+        return {"q": self.q.copy()}
+
+    def every_input(self) -> dict[Tokens, float]:
+        return {(): 1.0}
+
+    def edges(self, given: Array) -> list[float]:
+        return possible_edges(self.q, self.q)
+
+    def read(self, answer: Any) -> Tokens:
+        return as_emitted(answer, self.vocabulary, self.length, self.length)
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         return tokens
-
-    @cached_property
-    def branches(self) -> tuple[Branch, ...]:
-        return (Branch(1.0, None, lambda: possible_edges(self.q, self.q)),) if self.small else ()
 
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         return positions(self.q).law_of(emitted)
@@ -77,28 +87,19 @@ class DraftCase(Case):
             return None
         return law_of_drafter(MUTANTS[known].run, self.q, self.detail)
 
-    def shown(self, inputs: None, i: int) -> dict[str, Any]:
-        return {"q": self.q}
-
     def script(self, where: str, name: str, calls: int) -> str | None:
         if not self.small:
             return None
-        return f"""\
-import numpy as np
-from {where} import {name} as draft
-
-q = np.array({self.q.tolist()})
-rng = np.random.default_rng(0)
-n, V = {calls}, q.shape[1]
-counts = np.zeros((V,) * len(q))
-for _ in range(n):
-    counts[tuple(int(token) for token in np.ravel(draft(q.copy(), rng)))] += 1
-target = q[0]
-for row in q[1:]:
-    target = np.multiply.outer(target, row)
-for tokens in np.ndindex(target.shape):
-    print(tokens, "drawn", counts[tokens] / n, "declared", target[tokens])
-"""
+        return counting_script(
+            where=where,
+            name=name,
+            contract="draft",
+            given=f"q = np.array({self.q.tolist()})",
+            sizes=f"V = {calls}, q.shape[1]",
+            shape="(V,) * len(q)",
+            call="    counts[tuple(int(token) for token in np.ravel(draft(q.copy(), rng)))] += 1",
+            target=TARGET.format(rows="q") + PRINTED.format(emitted="drawn", wanted="declared"),
+        )
 
 
 # The battery ---------------------------------------------------------------------------------------------------

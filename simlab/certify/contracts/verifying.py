@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from typing import Any
+from functools import cache, cached_property
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Branch, Case, Counted, Function, as_emitted, in_turn
+from simlab.certify.contracts.base import PRINTED, TARGET, ArraysCase, Counted, counting_script, in_turn
 from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.engine.scripted import possible_edges
-from simlab.mutants.verifiers import MUTANTS, Verify
-from simlab.randomness.coins import Coins, outcomes
+from simlab.mutants.verifiers import MUTANTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class OfBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class VerifyCase(Case):
+class VerifyCase(ArraysCase):
     """A block, drafts drawn from its q; ``small`` ones are enumerated."""
 
     name: str
@@ -54,6 +52,11 @@ class VerifyCase(Case):
     small: bool = False
     both_ends: bool = False
     bugs = tuple(MUTANTS)
+    mutants = MUTANTS
+
+    @property
+    def vocabulary(self) -> int:  # type: ignore[override]
+        return self.block.vocabulary
 
     @property
     def length(self) -> int:  # type: ignore[override]
@@ -62,82 +65,50 @@ class VerifyCase(Case):
     def inputs(self, n: int, rng: np.random.Generator) -> Array:
         return self.block.drafts(n, rng)
 
-    def arguments(self, drafts: Array) -> tuple[Array, Array, Array]:
-        """p, q and drafts of one call: arrays of its own."""
-        key = drafts.tobytes() if self.small else b""
+    def arguments(self, given: Array) -> dict[str, Array]:
+        key = given.tobytes() if self.small else b""
         if key not in self._rows:
-            self._rows[key] = self.block.rows(drafts)
-        p, q = self._rows[key] if self.small or self.block.order == 0 else self.block.rows(drafts)
-        return p.copy(), q.copy(), drafts.copy()
+            self._rows[key] = self.block.rows(given)
+        p, q = self._rows[key] if self.small or self.block.order == 0 else self.block.rows(given)
+        return {"p": p.copy(), "q": q.copy(), "drafts": given.copy()}
+
+    def every_input(self) -> dict[Tokens, float]:
+        return self.block.every_draft()
+
+    def edges(self, given: Array) -> list[float]:
+        return possible_edges(*self.block.rows(given))
 
     @cached_property
     def _rows(self) -> dict[bytes, tuple[Array, Array]]:
         return {}
 
-    def ask(self, function: Function, inputs: Array, i: int, rng: np.random.Generator) -> Tokens:
-        p, q, drafts = self.arguments(inputs[i])
-        return as_emitted(function(p, q, drafts, rng), self.block.vocabulary, self.length)
-
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         return self.block.completed(tokens, rng)
 
-    @cached_property
-    def branches(self) -> tuple[Branch, ...]:
-        if not self.small:
-            return ()
-        return tuple(self._branch(drafts, chance) for drafts, chance in self.block.every_draft().items())
-
-    def _branch(self, drafts: Tokens, probability: float) -> Branch:
-        given = np.array([drafts], np.int64)
-        return Branch(probability, given, lambda: possible_edges(*self.block.rows(given[0])))
-
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         return self.block.law_of(emitted)
-
-    def law_under(self, known: str) -> Array | None:
-        if not self.small:
-            return None
-        verify = MUTANTS[known].run
-        law = np.zeros(self.block.vocabulary**self.length)
-        for probability, inputs, _ in self.branches:
-            emitted = outcomes(partial(_emitted, verify, *self.arguments(inputs[0])))
-            if max(map(len, emitted)) > self.length:
-                return None  # no outcome
-            law += probability * self.law_of(emitted)
-        return law
-
-    def shown(self, inputs: Array, i: int) -> dict[str, Any]:
-        p, q, drafts = self.arguments(inputs[i])
-        return {"p": p, "q": q, "drafts": drafts}
 
     def script(self, where: str, name: str, calls: int) -> str | None:
         if not self.small or self.block.order:
             return None
         p, q = ([table[0].tolist() for table in tables] for tables in (self.block.p, self.block.q))
-        return f"""\
-import numpy as np
-from {where} import {name} as verify
+        return counting_script(
+            where=where,
+            name=name,
+            contract="verify",
+            given=f"p = np.array({p})\nq = np.array({q})",
+            sizes=f"V = {calls}, p.shape[1]",
+            shape="(V,) * len(p)",
+            call=COMPLETED,
+            target=TARGET.format(rows="p") + PRINTED.format(emitted="emitted", wanted="target"),
+        )
 
-p = np.array({p})
-q = np.array({q})
-rng = np.random.default_rng(0)
-n, V = {calls}, p.shape[1]
-counts = np.zeros((V,) * len(p))
-for _ in range(n):
+
+COMPLETED = """\
     drafts = np.array([rng.choice(V, p=row) for row in q])
     tokens = [int(token) for token in np.ravel(verify(p.copy(), q.copy(), drafts, rng))]
     tokens += [rng.choice(V, p=row) for row in p[len(tokens):]]  # completed by p
-    counts[tuple(tokens)] += 1
-target = p[0]
-for row in p[1:]:
-    target = np.multiply.outer(target, row)
-for tokens in np.ndindex(target.shape):
-    print(tokens, "emitted", counts[tokens] / n, "target", target[tokens])
-"""
-
-
-def _emitted(verify: Verify, p: Array, q: Array, drafts: Array, coins: Coins) -> Tokens:
-    return verify(p.copy(), q.copy(), drafts, coins)  # some write into their rows
+    counts[tuple(tokens)] += 1"""
 
 
 @cache

@@ -71,7 +71,7 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("kind", ["tokenizer", "target"])
+@pytest.mark.parametrize("kind", [pytest.param("tokenizer", marks=pytest.mark.slow), "target"])
 def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(kind: str, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     for folder in (whole, parts):

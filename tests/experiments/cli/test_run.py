@@ -215,7 +215,10 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / "o" / "table.parquet").read_bytes()
 
 
-@pytest.mark.parametrize(("workers", "kills"), [(1, 3), (2, 1)])
+@pytest.mark.parametrize(
+    ("workers", "kills"),
+    [(2, 1), pytest.param(1, 3, marks=pytest.mark.slow), pytest.param(2, 3, marks=pytest.mark.slow)],
+)
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(
     workers: int, kills: int, many: bytes, tmp_path: Path
 ) -> None:

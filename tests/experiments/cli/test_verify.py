@@ -6,23 +6,27 @@ The tasks run in this process, so that a claim can be replaced by one whose chec
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from experiments.cli import main as cli
-from experiments.verification import verify
+from experiments.verification import pool
+from experiments.verification.claims import with_parts
+from experiments.verification.pool import Done, Task
 from theory.claims import CLAIMS, CheckFailed, Finding
 
 pytestmark = pytest.mark.cli
 
 
-def inline(tasks: dict[str, Callable[[], Any]], seed: int, progress: Any) -> Iterator[tuple[str, Any, float]]:
-    for name, task in tasks.items():
-        yield name, *verify._timed(task)
+def inline(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iterator[Done]:
+    for task in tasks:
+        for name, job in task.jobs.items():
+            done = pool.attempt(name, job)
+            yield done
+            yield from inline(follow(done), follow)
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(CLAIMS, "gsd.speed", replace(CLAIMS["gsd.speed"], decide=fails))
     monkeypatch.setitem(CLAIMS, "gsd.printed-slice", replace(CLAIMS["gsd.printed-slice"], decide=breaks))
-    monkeypatch.setattr(verify, "_run", inline)
+    monkeypatch.setattr(pool, "run", inline)
 
 
 @pytest.mark.usefixtures("broken")
@@ -57,6 +61,6 @@ def test_failed_checks_are_reported_and_return_1(tmp_path: Path, capsys: pytest.
 
 
 def test_a_claim_with_parts_brings_them() -> None:
-    assert verify.with_parts(["gsd.dynamic"]) == ["gsd.dynamic", *CLAIMS["gsd.dynamic"].parts]
-    nested = verify.with_parts(["gsd.naive-lossy"])
+    assert with_parts(["gsd.dynamic"]) == ["gsd.dynamic", *CLAIMS["gsd.dynamic"].parts]
+    nested = with_parts(["gsd.naive-lossy"])
     assert "gsd.naive-lossy.explode.addition" in nested

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from dataclasses import replace
 from math import log2
@@ -12,30 +13,15 @@ import numpy as np
 import pytest
 
 from experiments.cli.run import SHIPPED
-from experiments.sweeps import Spec, cells, read_spec, summary
+from experiments.sweeps import Spec, cells, parse_spec, read_spec, summary
 from experiments.sweeps.cells import IMAGE, compute
 from experiments.sweeps.frames import table
-from experiments.sweeps.spec import Entry
+from experiments.sweeps.spec import Entry, canonical
+from tests.experiments.sweeps.test_sweep_specs import GOOD
 
 pytestmark = pytest.mark.cli
 
 PATHS = sorted(SHIPPED.glob("*.toml"))
-NAMES = {
-    "ablation",
-    "accumulation",
-    "calibration",
-    "groups",
-    "lantern",
-    "lengths",
-    "locality",
-    "pairs",
-    "randomness",
-    "readings",
-    "refinement",
-    "relabel",
-    "tree",
-    "window",
-}
 COLUMNS = {
     "steps": "steps tokens compression",
     "lengths": "lengths",
@@ -51,7 +37,7 @@ every_spec = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in P
 
 
 def test_these_are_the_specs() -> None:
-    assert {path.stem for path in PATHS} == NAMES
+    assert {path.stem for path in PATHS} == set(CONTENT)
 
 
 @every_spec
@@ -61,6 +47,37 @@ def test_a_spec_says_what_it_is_for_and_what_it_costs(path: Path) -> None:
     assert lines[0].startswith("# ")
     assert any(word in head for word in ("Fig.", "Table", "section", "App."))
     assert "minute" in head
+
+
+CONTENT = {  # what the cells of each spec are, so the names of their files
+    "ablation": "560be903454e",
+    "accumulation": "b3f2644684ef",
+    "calibration": "79831e7b9ea2",
+    "groups": "093093b0c620",
+    "lantern": "e099ac943c4c",
+    "lengths": "ebd32b117b3a",
+    "locality": "601a6bed9ac4",
+    "pairs": "664fc0f90bb1",
+    "randomness": "704de278c0a6",
+    "readings": "5be820ef6742",
+    "refinement": "abc14c944915",
+    "relabel": "99cc639c9a86",
+    "tree": "2dca14d16af8",
+    "window": "07122ac6b42c",
+}
+
+
+@every_spec
+def test_saved_cells_stay_those_of_the_spec(path: Path) -> None:
+    spec = read_spec(path)
+    entries = [entry.text for entry in (*spec.processes, *spec.decoders, *spec.rules)]
+    content = canonical([entries, list(spec.seeds), spec.replicates, list(spec.record), spec.chunk])
+    assert hashlib.sha256(content.encode()).hexdigest()[:12] == CONTENT[path.stem]
+
+
+def test_the_name_of_a_cell_stays() -> None:
+    cell = cells(parse_spec(GOOD, "spec"))[0]
+    assert cell.key == "6234e04cde1f1e1d770d4c9423935a96"
 
 
 def image_blocks() -> dict[tuple[str, ...], list[str]]:

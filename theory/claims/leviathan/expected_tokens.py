@@ -216,6 +216,7 @@ def processes() -> dict[str, Pair]:
     "On image-like processes the formula, at the acceptance rate measured there, gives the mean tokens of a block to "
     "1 %.",
     stated=False,
+    simulates="blocks on a grid",
 )
 def expected_tokens_empirical(seed: int) -> Finding:
     """Exact where rows depend on the place and the last token alone (theory/blocks.py), by simulation on a grid. The

@@ -1,0 +1,50 @@
+"""Ctrl-C in commands: an interrupt is never lost, and worker processes leave it to the command that started them.
+
+Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. In a callback that nobody can catch from, a
+finaliser or what runs around a fork (``logging`` takes its lock there), it is printed as "Exception ignored in" and
+gone. :func:`lasting_interrupts` has it raised again; :func:`held_interrupts` keeps it away from processes that start.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+AGAIN_SECONDS = 0.05  # until an interrupt that was ignored comes back: by then the callback has returned
+
+
+@contextmanager
+def lasting_interrupts() -> Iterator[None]:
+    """Within, a ``KeyboardInterrupt`` that Python ignored in a callback is raised again soon after."""
+    before, main, timers = sys.unraisablehook, threading.main_thread(), list[threading.Timer]()
+
+    def interrupt_again(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
+            return
+        timer = threading.Timer(AGAIN_SECONDS, lambda: signal.pthread_kill(main.ident or 0, signal.SIGINT))
+        timer.daemon = True
+        timers.append(timer)
+        timer.start()
+
+    sys.unraisablehook = interrupt_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in timers:
+            timer.cancel()
+
+
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Within, an interrupt waits until the end; processes that are started here never get one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

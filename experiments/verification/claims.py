@@ -1,0 +1,82 @@
+"""Decide claims: as tasks for a pool, and as entries of ``verdicts.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from experiments.verification.pool import Failure, Job, Task
+from theory.claims import CLAIMS, Evidence, Finding, combined
+from theory.claims.format import plain
+
+SECONDS = {"image-like process": 60.0}  # of simulations that take long
+
+
+def with_parts(ids: Iterable[str]) -> list[str]:
+    """``ids`` and the parts they split into, in the order of the list of claims."""
+    wanted, waiting = set(), list(ids)
+    while waiting:
+        id = waiting.pop()
+        wanted.add(id)
+        waiting += CLAIMS[id].parts
+    return [id for id in CLAIMS if id in wanted]
+
+
+def tasks(ids: Iterable[str], seed: int) -> list[Task]:
+    """A task for every claim that is decided exactly, and one for all that share what they simulate."""
+    groups: dict[tuple[str, bool], dict[str, Job]] = {}
+    for id in ids:
+        if CLAIMS[id].decide:
+            simulates = CLAIMS[id].simulates
+            groups.setdefault((simulates or id, not simulates), {})[id] = partial(decide, id, seed)
+    return [Task(jobs, exact, SECONDS.get(name, len(jobs))) for (name, exact), jobs in groups.items()]
+
+
+def decide(id: str, seed: int) -> Finding:
+    """The finding on one claim."""
+    check = CLAIMS[id].decide
+    assert check is not None, f"{id} is decided by its parts"
+    return check(seed)
+
+
+def finding_of(id: str, findings: dict[str, Finding]) -> Finding:
+    """The finding on a claim, put together from its parts where it has some."""
+    claim = CLAIMS[id]
+    if not claim.parts:
+        return findings[id]
+    return combined({part: (CLAIMS[part], finding_of(part, findings)) for part in claim.parts})
+
+
+def not_decided(reason: Failure) -> Finding:
+    """The finding where the check failed."""
+    return Finding("not-decided", [Evidence("check-failed", reason.splitlines()[-1])])
+
+
+def entry(id: str, finding: Finding) -> dict[str, Any]:
+    """What ``verdicts.json`` holds of a claim."""
+    claim = CLAIMS[id]
+    return {
+        "id": id,
+        "paper": claim.paper,
+        "where": claim.where,
+        "statement": claim.statement,
+        "stated": claim.stated,
+        "verdict": finding.verdict,
+        "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],
+        "parts": list(claim.parts),
+        "argument": claim.proof,
+        "evidence": [_piece(piece) for piece in finding.evidence],
+    }
+
+
+def _assumptions(id: str) -> list[str]:
+    """The assumptions of a claim and of its parts."""
+    inherited = [line for part in CLAIMS[id].parts for line in _assumptions(part)]
+    return list(dict.fromkeys([*CLAIMS[id].assumptions, *inherited]))
+
+
+def _piece(evidence: Evidence) -> dict[str, Any]:
+    """One piece of evidence; its numbers stand under ``counterexample`` or ``example``."""
+    piece = {"kind": evidence.kind, "summary": evidence.summary}
+    return piece | ({evidence.kind: plain(evidence.numbers)} if evidence.numbers else {})

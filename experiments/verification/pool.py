@@ -1,0 +1,101 @@
+"""Tasks over a process a core: exact ones first, then the longest first; results as they come."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import active_children, get_context
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from experiments.interrupts import held_interrupts
+
+Job = Callable[[], Any]
+
+
+class Task(NamedTuple):
+    """Named jobs that one process does in turn, because they share what they compute."""
+
+    jobs: Mapping[str, Job]
+    exact: bool = False
+    seconds: float = 1.0  # about, on one core
+
+
+class Done(NamedTuple):
+    """What a job returned, or the :class:`Failure` it ended in, and the seconds it took."""
+
+    name: str
+    result: Any
+    seconds: float
+
+
+class Failure(str):
+    """Why a job failed, for people: the last line says what, the rest where."""
+
+
+def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iterator[Done]:
+    """Do all jobs of ``tasks`` and of those that ``follow`` a job that is done.
+
+    No more tasks are handed out than there are processes, so that one that follows can go before one that waits. An
+    interrupt ends the processes at once.
+    """
+    waiting = list(tasks)
+    workers = min(_cores(), max(1, len(waiting)))
+    with (
+        TemporaryDirectory() as scratch,
+        ProcessPoolExecutor(workers, get_context("spawn"), initializer=_settle, initargs=(scratch,)) as pool,
+    ):
+        running: set[Future[list[Done]]] = set()
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    with held_interrupts():
+                        running.add(pool.submit(_in_turn, _next(waiting).jobs))
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for done in (done for future in ended for done in future.result()):
+                    waiting += follow(done)
+                    yield done
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():
+                process.kill()
+            raise
+
+
+def _next(waiting: list[Task]) -> Task:
+    """The task to begin: the first of the exact ones, else the longest; taken out of ``waiting``."""
+    exact = [task for task in waiting if task.exact]
+    task = exact[0] if exact else max(waiting, key=lambda task: task.seconds)
+    waiting.remove(task)
+    return task
+
+
+def _settle(scratch: str) -> None:
+    """What a worker does first: a process a core, so a thread a process; and no notes in the user's folder."""
+    from hypothesis.configuration import set_hypothesis_home_dir
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    set_hypothesis_home_dir(scratch)
+
+
+def _in_turn(jobs: Mapping[str, Job]) -> list[Done]:
+    return [attempt(name, job) for name, job in jobs.items()]
+
+
+def attempt(name: str, job: Job) -> Done:
+    """Do a job, whatever happens."""
+    started = perf_counter()
+    try:
+        result = job()
+    except Exception:  # a check that breaks has failed, and the others go on
+        result = Failure(traceback.format_exc().strip())
+    return Done(name, result, perf_counter() - started)
+
+
+def _cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
