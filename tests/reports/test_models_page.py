@@ -360,7 +360,7 @@ def test_a_method_alone_is_enough(tmp_path: Path, undrawn: None) -> None:
     assert not site.build(saved(tmp_path, compared({"ar": 1.0}))).problems
     text = Page(tmp_path / FILE).text
     assert "Is the order of the papers the same here?" not in text
-    assert "Where in the image drafts are kept" not in text
+    assert "Where in the image drafts are accepted" not in text
 
 
 # What cannot be read ----------------------------------------------------------------------------------------------

@@ -468,6 +468,7 @@ name = "speculative"
 """
 
 
+@pytest.mark.slow
 def test_a_real_run_of_ones_own_has_a_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "my-own.toml").write_text(REAL, encoding="utf-8")
     folder = tmp_path / "sweeps" / "mine"

@@ -105,11 +105,11 @@ def printed_at(ax: Axes) -> set[float]:
 
 def test_what_was_fitted_is_said() -> None:
     ledger = published()
-    told = ablation_numbers(table_of("ablation"), ledger).set_index(["decoder", "size"])["told"]
+    told = ablation_numbers(table_of("ablation"), ledger).set_index(["decoder", "size"])["status"]
     assert set(told[told == "fitted"].index) == {("sjd", 32), ("sjd-pac", 64)}
     assert told["sjd-ac", 32] == told["sjd-ac", 64] == "predicted; not printed"
     assert told["sjd-pd", 32] == "predicted"
-    trees = tree_numbers(table_of("tree"), ledger).set_index(["K", "D"])["told"]
+    trees = tree_numbers(table_of("tree"), ledger).set_index(["K", "D"])["status"]
     assert list(trees[trees == "fitted"].index) == [(4, 3)]
     spec = shrunken("ablation").processes[0].parameters
     assert {f"process.{key}": spec[key] for key in ("locality", "jitter", "floor")} == CHOSEN
