@@ -14,7 +14,7 @@
 # %% [markdown]
 # # The base rule
 #
-# Speculative sampling (Leviathan et al., arXiv 2211.17192) drafts a token $x$ from a cheap pmf $q$ and keeps it with
+# Speculative sampling (Leviathan et al., arXiv 2211.17192) drafts a token $x$ from a cheap pmf $q$ and accepts it with
 # probability
 #
 # $$a(x) = \min\left(1, \frac{p(x)}{q(x)}\right),$$
@@ -73,7 +73,7 @@ pd.DataFrame(
 #
 # Three tokens, $p = (\frac12, \frac13, \frac16)$ and $q = (\frac14, \frac14, \frac12)$.
 #
-# * Tokens 0 and 1 have $p \ge q$ and are always kept. Token 2 is kept with $\frac16 / \frac12 = \frac13$.
+# * Tokens 0 and 1 have $p \ge q$ and are always accepted. Token 2 is accepted with $\frac16 / \frac12 = \frac13$.
 # * Kept mass: $\frac14 + \frac14 + \frac12 \cdot \frac13 = \frac23$. Rejected mass: $\frac13$.
 # * Residual: $p - q = (\frac14, \frac1{12}, -\frac13)$, positive part normalised: $(\frac34, \frac14, 0)$.
 # * Law: $(\frac14 + \frac13 \cdot \frac34,\; \frac14 + \frac13 \cdot \frac14,\; \frac16) = (\frac12, \frac13, \frac16)
@@ -91,8 +91,8 @@ assert tuple(step_law(speculative, p, q)) == p
 # %% [markdown]
 # ## 1. The acceptance rate is $1 - \mathrm{TV}$ · `leviathan.acceptance`
 #
-# **Holds.** A draft $x$ has probability $q(x)$ and is kept with $\min(1, p(x)/q(x))$, so it is drafted and kept with
-# probability $\min(p(x), q(x))$. Since $\min(a, b) = \frac12 (a + b - |a - b|)$,
+# **Holds.** A draft $x$ has probability $q(x)$ and is accepted with $\min(1, p(x)/q(x))$, so it is drafted and accepted
+# with probability $\min(p(x), q(x))$. Since $\min(a, b) = \frac12 (a + b - |a - b|)$,
 #
 # $$\alpha = \sum_x \min(p(x), q(x)) = \tfrac12 \Big(1 + 1 - \sum_x |p(x) - q(x)|\Big) = 1 - \mathrm{TV}(p, q).$$
 #
@@ -145,9 +145,9 @@ figure.tight_layout()
 #
 # **Holds.** $\gamma$ tokens are drafted one after the other, verified from the left until one is rejected, and one
 # more token is drawn from the target: from the residual after a rejection, from the next row of $p$ (the *bonus*) if
-# all were kept.
+# all were accepted.
 #
-# *Proof.* Given the tokens before it, a draft follows $q$. It is emitted as $x$ if it is $x$ and kept, or if it is
+# *Proof.* Given the tokens before it, a draft follows $q$. It is emitted as $x$ if it is $x$ and accepted, or if it is
 # rejected, which has probability $1 - \sum \min(p, q) = \sum \max(p - q, 0)$, and replaced by $x$:
 #
 # $$\min(p(x), q(x)) + \sum_y \max(p(y) - q(y), 0) \cdot \frac{\max(p(x) - q(x), 0)}{\sum_y \max(p(y) - q(y), 0)}
@@ -158,10 +158,10 @@ figure.tight_layout()
 # target, and so does a chain of blocks. $\square$
 #
 # **By hand.** Two tokens, the same rows at every position, $p = (\frac34, \frac14)$, $q = (\frac14, \frac34)$,
-# $\gamma = 1$. Draft 0 (probability $\frac14$) is kept; draft 1 (probability $\frac34$) is kept with $\frac13$ and
-# otherwise replaced by 0. So the block is a single 0 with probability $\frac34 \cdot \frac23 = \frac12$, and after a
-# kept draft the bonus follows: blocks 00, 01, 10, 11 have $\frac3{16}, \frac1{16}, \frac3{16}, \frac1{16}$. Completed
-# by the target, 00 has $\frac3{16} + \frac12 \cdot \frac34 = \frac9{16} = p(0)\,p(0)$.
+# $\gamma = 1$. Draft 0 (probability $\frac14$) is accepted; draft 1 (probability $\frac34$) is accepted with $\frac13$
+# and otherwise replaced by 0. So the block is a single 0 with probability $\frac34 \cdot \frac23 = \frac12$, and after
+# a accepted draft the bonus follows: blocks 00, 01, 10, 11 have $\frac3{16}, \frac1{16}, \frac3{16}, \frac1{16}$.
+# Completed by the target, 00 has $\frac3{16} + \frac12 \cdot \frac34 = \frac9{16} = p(0)\,p(0)$.
 
 # %%
 world, draft = (TableProcess(2, 2, lambda prefix, r=r: r) for r in (row("3/4 1/4"), row("1/4 3/4")))
@@ -243,8 +243,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## 3. Expected tokens of a block · `leviathan.expected-tokens`
 #
-# **Holds for i.i.d. acceptance** (`leviathan.expected-tokens.iid`). If every draft is kept with probability $\alpha$,
-# independently of the others, a block emits at least $k + 1$ tokens with probability $\alpha^k$,
+# **Holds for i.i.d. acceptance** (`leviathan.expected-tokens.iid`). If every draft is accepted with probability
+# $\alpha$, independently of the others, a block emits at least $k + 1$ tokens with probability $\alpha^k$,
 # $k = 0, \dots, \gamma$, and its mean length is
 #
 # $$\sum_{k=0}^{\gamma} \alpha^k = \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha}.$$
@@ -306,12 +306,12 @@ figure.tight_layout()
 #   draft and target agree; after a 1 they never do. The block has 4 tokens or 2, so 3 on average. The rate, averaged
 #   over the three positions, is $(1 + \frac12 + \frac12)/3 = \frac23$, for which the formula gives $\frac{65}{27}
 #   \approx 2.41$.
-# * *The first draft is hopeless.* It is never kept, while both later ones would be. The block has 1 token. The
+# * *The first draft is hopeless.* It is never accepted, while both later ones would be. The block has 1 token. The
 #   averaged rate is again $\frac23$, and the formula gives $\frac{65}{27}$ again.
-# * *The first draft is harder.* It is kept half of the time, later ones surely: the block has $\frac12 \cdot 4 +
+# * *The first draft is harder.* It is accepted half of the time, later ones surely: the block has $\frac12 \cdot 4 +
 #   \frac12 \cdot 1 = \frac52$ tokens; the averaged rate is $\frac56$, for which the formula gives 3.106.
 #
-# It also matters how the mean rate is taken. Engines count drafts kept over drafts *looked at*. That rate is
+# It also matters how the mean rate is taken. Engines count accepted drafts over *verified* drafts. That rate is
 # $\frac45$, $0$ and $\frac34$ in the three cases, and the formula then gives 2.952, 1 and 2.734: still below the truth
 # in the first case, exact in the second, above it in the third.
 
@@ -356,7 +356,7 @@ pd.DataFrame(table, index=columns).T
 # %% [markdown]
 # ## 4. The cost of the residual · `leviathan.residual-cost`
 #
-# **Holds.** When the residual cannot be tabulated it is sampled by accept-reject: draw $y$ from $p$ and keep it with
+# **Holds.** When the residual cannot be tabulated it is sampled by accept-reject: draw $y$ from $p$ and accept it with
 # probability $\max(p(y) - q(y), 0)/p(y)$. One trial succeeds with
 #
 # $$\sum_y p(y)\,\frac{\max(p(y) - q(y), 0)}{p(y)} = \mathrm{TV}(p, q),$$
@@ -411,9 +411,9 @@ figure.tight_layout()
 # %% [markdown]
 # ## 5. The frontier of lossy rules · `leviathan.frontier`
 #
-# **Holds** for every rule that verifies one candidate, whatever it draws after a rejection. Let it keep a draft $x$
-# with probability $a(x)$, and let $\ell$ be the law of what it emits. What is kept is part of what is emitted and part
-# of what is drafted: $q\,a \le \ell$ and $q\,a \le q$. Token by token
+# **Holds** for every rule that verifies one candidate, whatever it draws after a rejection. Let it accept a draft $x$
+# with probability $a(x)$, and let $\ell$ be the law of what it emits. What is accepted is part of what is emitted and
+# part of what is drafted: $q\,a \le \ell$ and $q\,a \le q$. Token by token
 # $\min(q, \ell) \le \min(q, p) + \max(\ell - p, 0)$, so
 #
 # $$\text{acceptance} = \sum q\,a \;\le\; \sum \min(q, \ell) \;\le\; \sum \min(q, p) + \sum \max(\ell - p, 0)
@@ -422,10 +422,10 @@ figure.tight_layout()
 # **Acceptance gained is at most the TV spent.** With TV 0 nothing can be gained: speculative sampling is the best of
 # the lossless rules. The bound is reached by every rule with $a \ge \min(1, p/q)$ and residual $[p - q]_+$, such as
 # *amplify*, $\min(1, k\,p/q)$ with $k \ge 1$, and *addition*, $\min(1, (p + \varepsilon)/q)$: tokens with $q \le p$
-# are all kept and the residual adds at most $p - q$ to them, so $\ell$ exceeds $p$ only where $q > p$, by exactly
+# are all accepted and the residual adds at most $p - q$ to them, so $\ell$ exceeds $p$ only where $q > p$, by exactly
 # $q\,a - p$.
 #
-# **By hand.** $p = (\frac34, \frac14)$, $q = (\frac14, \frac34)$, $\alpha = \frac12$. Amplify with $k = 2$ keeps
+# **By hand.** $p = (\frac34, \frac14)$, $q = (\frac14, \frac34)$, $\alpha = \frac12$. Amplify with $k = 2$ accepts
 # token 1 with $2 \cdot \frac14 / \frac34 = \frac23$: acceptance $\frac14 + \frac12 = \frac34$, and the law is
 # $(\frac14 + \frac14, \frac12)$. So $\frac14$ is gained and $\mathrm{TV} = \frac14$ is spent.
 

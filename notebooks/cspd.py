@@ -24,8 +24,9 @@
 # $$\rho(x) = \Sigma\,\frac{p(x \mid x_1^p)}{q(x \mid x_1^q)},\qquad
 #   \Sigma = \prod_{t \ge 2} \frac{\sqrt{\det S_t^q}}{\sqrt{\det S_t^p}}.$$
 #
-# A draft is kept with probability $\min(1, \rho)$. If not, proposals are drawn from the target's last step until one is
-# taken, each with probability $\max(0, 1 - 1/\rho)$. This notebook shows, by hand, in closed form or by quadrature:
+# A draft is accepted with probability $\min(1, \rho)$. If not, proposals are drawn from the target's last step until
+# one is taken, each with probability $\max(0, 1 - 1/\rho)$. This notebook shows, by hand, in closed form or by
+# quadrature:
 #
 # 1. one token by hand: $\Sigma$ biases it;
 # 2. the law that each rule emits, and how far it is from the target's;
@@ -61,7 +62,7 @@ from theory.claims.cspd.sequences import model
 from theory.claims.published.cspd import alpha_needed, best_cost
 from theory.continuous.example_processes import UNCONDITIONAL, mismatches
 from theory.continuous.gaussian_overlap import acceptance_over_gap, acceptance_rates, cost_over_gap
-from theory.continuous.isotropic import kept
+from theory.continuous.isotropic import isotropic_acceptance
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import distances, target_law
 from theory.continuous.sequences import autoregressive, in_place, kl
@@ -90,12 +91,12 @@ pd.DataFrame(
 # $\Sigma$ knows: $\Sigma = 2$. A token of the target is a draw from $N(1, 1)$, whatever happened before.
 #
 # The ratio $\rho(x) = 2\, e^{x - 1/2}$ passes 1 at $x^* = \frac12 - \log 2 = -0.1931$. Below $x^*$ it is under 1, so no
-# proposal is ever taken there: what comes out are drafts that were kept, with density $q \cdot \rho = 2p$. **Twice the
-# mass that the target has there**, 0.2328 for 0.1164, and no later step takes it back. So the total variation is at
+# proposal is ever taken there: what comes out are drafts that were accepted, with density $q \cdot \rho = 2p$. **Twice
+# the mass that the target has there**, 0.2328 for 0.1164, and no later step takes it back. So the total variation is at
 # least 0.1164. The law is not maintained; all it takes is a draft with more noise than the target.
 #
-# The decoder itself, on 20 000 tokens, has this share below $x^*$, not the target's, and keeps the share of drafts that
-# is computed. Each test would see a share that is off by 0.03, with a probability of 0.999.
+# The decoder itself, on 20 000 tokens, has this share below $x^*$, not the target's, and accepts the share of drafts
+# that is computed. Each test would see a share that is off by 0.03, with a probability of 0.999.
 
 # %%
 hand = by_hand(sigma=2.0, gap=1.0)
@@ -107,14 +108,14 @@ COUNT = 20_000
 pair = Pair(affine(slope=0.0, sd=[1, 1]), affine(slope=0.0, sd=[1, 2], offset=[-1, 0]))  # all of it 1 to the left
 algorithm_1 = make_rule("variance-product")
 done = Truncating(1).run(pair.target, pair.draft, algorithm_1, Tape(SEED, replicates=COUNT))
-below, kept_drafts = int((done.tokens + 1 < hand["edge"]).sum()), int((done.outcome == Outcome.ACCEPTED).sum())
-for seen, expected in ((below, hand["below_edge"]), (kept_drafts, hand["acceptance"])):
+below, accepted_drafts = int((done.tokens + 1 < hand["edge"]).sum()), int((done.outcome == Outcome.ACCEPTED).sum())
+for count, expected in ((below, hand["below_edge"]), (accepted_drafts, hand["acceptance"])):
     test = ProportionTest(expected)
-    assert test.p_value(seen, COUNT) > LEVEL
+    assert test.p_value(count, COUNT) > LEVEL
     assert test.stated(COUNT, LEVEL).detectable < 0.03
     print(test.stated(COUNT, LEVEL))
 assert ProportionTest(hand["target_below_edge"]).p_value(below, COUNT) < LEVEL
-hand | {"seen below": below / COUNT, "seen kept": kept_drafts / COUNT}
+hand | {"share below": below / COUNT, "share accepted": accepted_drafts / COUNT}
 
 # %% [markdown]
 # ## 2. What each rule emits · `cspd.output-law`
@@ -131,8 +132,9 @@ hand | {"seen below": below / COUNT, "seen kept": kept_drafts / COUNT}
 #
 # * The **last step alone** is the target, up to what 100 proposals leave unfinished (at most 0.0002).
 # * **Algorithm 1** is off wherever $\Sigma \ne 1$: by 0.080 and by 0.475 with shared noise. With $\Sigma > 1$ nearly
-#   everything is kept, and tokens follow the draft; with $\Sigma < 1$, 100 proposals leave 36 % of all tokens unmade.
-# * The **two-path ratio** of eq. 4, each trajectory with noise of its own, is off even where only means differ (0.18):
+#   everything is accepted, and tokens follow the draft; with $\Sigma < 1$, 100 proposals leave 36 % of all tokens
+#   unmade.
+# * The **two-path ratio** of eq. 4, each trajectory with independent noise, is off even where only means differ (0.18):
 #   it multiplies $\Sigma$ with the ratio of how likely the noise of both was, which has nothing to do with the draft.
 
 # %%
@@ -143,9 +145,9 @@ drafts = {
     "higher means": affine_chain(8, 0.8, 0.5, 0.1),
 }
 rules = {
-    (name, told): make_rule(rule, aligned=aligned)
+    (name, noise): make_rule(rule, aligned=aligned)
     for name, rule in (("last step", "last-step"), ("Algorithm 1", "variance-product"))
-    for told, aligned in (("shared", True), ("own", False))
+    for noise, aligned in (("shared", True), ("own", False))
 }
 
 
@@ -162,9 +164,9 @@ laws = {
 }
 laws |= {(name, "two paths", "own"): two_path_law(target, chain, UNCONDITIONAL, 100) for name, chain in drafts.items()}
 table = pd.DataFrame(
-    [(off(law), law.kept, law.trials, law.unfinished) for law in laws.values()],
+    [(off(law), law.acceptance, law.trials, law.unfinished) for law in laws.values()],
     index=pd.MultiIndex.from_tuples(laws, names=["the draft has", "rule", "noise"]),
-    columns=["TV", "kept", "proposals", "unfinished"],
+    columns=["TV", "accepted", "proposals", "unfinished"],
 ).sort_index(level=[1, 0])
 
 assert [round(exp(log_sigma(target, chain)), 2) for chain in drafts.values()] == [3.58, 0.48, 1.0]
@@ -178,9 +180,9 @@ table.round(4)
 
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), sharey=True, layout="constrained")
-looks = {"last step": ("black", "-"), "Algorithm 1": ("C1", "-"), "two paths": ("C4", "--")}
+styles = {"last step": ("black", "-"), "Algorithm 1": ("C1", "-"), "two paths": ("C4", "--")}
 for ax, draft in zip(axes, drafts, strict=True):
-    for rule, (colour, dash) in looks.items():
+    for rule, (colour, dash) in styles.items():
         law = laws[draft, rule, "own" if rule == "two paths" else "shared"]
         ax.plot(law.x, law.density, dash, color=colour, label=rule)
     ax.fill_between(law.x, target_law(target, UNCONDITIONAL[0], law.x), color="0.85", label="the target")
@@ -202,8 +204,8 @@ plt.show()
 # same. So the token follows $\int p(x \mid x_1)\, p(x_1)\, dx_1$, the target's own law. $\square$
 #
 # *What noise may not be shared.* Let the target make its $x_1$ of the draft's **last** noise $e$, with $q = N(0, 1)$
-# and $p = N(x_1, 1)$ at the last step. Then $x_0 = x_1 = e$ and $\rho = e^{e^2 / 2} \ge 1$: every draft is kept, and
-# tokens have variance 1 where the target's have 2. The mean of $\rho$, which is 1 under the assumptions
+# and $p = N(x_1, 1)$ at the last step. Then $x_0 = x_1 = e$ and $\rho = e^{e^2 / 2} \ge 1$: every draft is accepted,
+# and tokens have variance 1 where the target's have 2. The mean of $\rho$, which is 1 under the assumptions
 # (`cspd.path-ratio.last-step`), is the integral of a constant. Alignment, noise $e_t$ for both at step $t$, is not of
 # this kind.
 #
@@ -211,24 +213,26 @@ plt.show()
 # together is $p$ only for $\Sigma = 1$. The whole repair is to leave a factor out. It makes the algorithm shorter: the
 # variances of the other steps need not be kept.
 #
-# Below, $\alpha + Z = 1$ for normal kernels of all sorts; with $\Sigma$ what is kept and what the residual weighs add
-# up to $\Sigma$, which is not the mass of a law. Then 12 of the mismatches that the claim is decided on, aligned and
-# not; Algorithm 1, whose proposals may go on for long, makes 100 at most.
+# Below, $\alpha + Z = 1$ for normal kernels of all sorts; with $\Sigma$ what is accepted and what the residual weighs
+# add up to $\Sigma$, which is not the mass of a law. Then 12 of the mismatches that the claim is decided on, aligned
+# and not; Algorithm 1, whose proposals may go on for long, makes 100 at most.
 
 # %%
 e = np.linspace(-6, 6, 121)
 late = norm.pdf(e, loc=e) / norm.pdf(e)
 assert late.min() == 1.0, "no draft is rejected"
 assert np.allclose(late * norm.pdf(e), 1 / sqrt(2 * pi)), "every e adds the same to the mean"
-drawn, kept_as_token = affine_chain(2, [1, 0], 1.0), affine_chain(2, 0.0, 1.0)
-assert [float(chain.marginal(np.zeros((1, 1))).covariance[0, 0]) for chain in (drawn, kept_as_token)] == [2.0, 1.0]
+drawn, draft_token = affine_chain(2, [1, 0], 1.0), affine_chain(2, 0.0, 1.0)
+assert [float(chain.marginal(np.zeros((1, 1))).covariance[0, 0]) for chain in (drawn, draft_token)] == [2.0, 1.0]
 
 gaps = np.linspace(-4, 4, 81)
 for sp in (0.5, 1.0, 2.0):
     share = acceptance_rates(gaps, 0.0, sp, 1.0)
-    assert abs(share.kept + share.taken - 1).max() < 1e-12
+    assert abs(share.acceptance + share.proposal_acceptance - 1).max() < 1e-12
     other = acceptance_rates(gaps, log(1.5), sp, 1.0)
-    assert abs(other.kept + 1.5 * other.taken - 1.5).max() < 1e-12, "that is the mass of Sigma p, which is not 1"
+    assert abs(other.acceptance + 1.5 * other.proposal_acceptance - 1.5).max() < 1e-12, (
+        "that is the mass of Sigma p, which is not 1"
+    )
 
 cases = list(mismatches())[::10]
 assert len(cases) == 12
@@ -250,9 +254,9 @@ worst
 # ## 4. A loop that need not end · `cspd.termination`
 #
 # *By hand.* The last step draws from $N(0, 1)$ in both models; the step before has half the standard deviation in the
-# draft, so $\Sigma = \frac12$. A draft is kept with probability $\frac12$. If it is not, a proposal $y$ is taken with
-# probability $\max(0, 1 - 1/\rho(y))$, and $\rho(y) = \frac12$ everywhere: **never**. Half of all tokens wait for ever,
-# for two models whose tokens have the very same law.
+# draft, so $\Sigma = \frac12$. A draft is accepted with probability $\frac12$. If it is not, a proposal $y$ is taken
+# with probability $\max(0, 1 - 1/\rho(y))$, and $\rho(y) = \frac12$ everywhere: **never**. Half of all tokens wait for
+# ever, for two models whose tokens have the very same law.
 #
 # Where the last kernels differ a little a proposal is taken, but rarely, and the less often the nearer the two are.
 # With last kernels of one variance the mean number of proposals does not exist: with a limit of 100, 1000, 10 000
@@ -268,12 +272,12 @@ def gap_of(target, draft, aligned=True):
 
 
 hard = acceptance_rates(0.0, log(0.5))
-assert (float(hard.kept), float(hard.taken)) == (0.5, 0.0)
+assert (float(hard.acceptance), float(hard.proposal_acceptance)) == (0.5, 0.0)
 
 four = affine_chain(4, 0.8, 0.5)
 thinner = affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
 growth = {
-    limit: cost_over_gap(*gap_of(four, thinner), log(0.9**3), 0.5, 0.5, limit, panels=288).trials
+    limit: cost_over_gap(*gap_of(four, thinner), log(0.9**3), 0.5, 0.5, limit, count=288).trials
     for limit in (100, 1000, 10_000)
 }
 assert [round(trials) for trials in growth.values()] == [26, 225, 1909]
@@ -302,16 +306,17 @@ plt.show()
 # %% [markdown]
 # ## 5. Sharing the noise · `cspd.alignment-helps`
 #
-# Given the gap $d$ of the last kernels' means (one standard deviation $s$ for both), a draft is kept with $1 -
+# Given the gap $d$ of the last kernels' means (one standard deviation $s$ for both), a draft is accepted with $1 -
 # \mathrm{TV} = 2\Phi(-|d| / 2s)$. Noise enters through the law of $d$ alone. Sharing it step by step is free, by part
 # 3, and usually makes $d$ small. The paper says that it raises acceptance; as a rule without exceptions this is
 # **refuted**, in two ways.
 #
-# * **Means far apart.** $2\Phi(-|d|/2)$ is convex far out, so there a gap that varies is kept more often than one that
-#   stays: the rare close encounters count. With $x_1 = x_2 + 3e$ in both models and last means 8 apart, shared noise
-#   keeps $2\Phi(-4) = 0.00006$. Noise of their own makes the gap $N(8, 20)$, and keeps 0.065: a thousand times as much.
+# * **Means far apart.** $2\Phi(-|d|/2)$ is convex far out, so there a gap that varies is accepted more often than one
+#   that stays: the rare close encounters count. With $x_1 = x_2 + 3e$ in both models and last means 8 apart, shared
+#   noise accepts $2\Phi(-4) = 0.00006$. Independent noise makes the gap $N(8, 20)$, and accepts 0.065: a thousand times
+#   as much.
 # * **Opposite slopes.** If the target goes to $x_1$ and the draft to $-x_1$, shared noise makes the gap $2e$, noise of
-#   their own $N(0, 2)$. A gap $N(0, v)$ is kept with $\frac2\pi \arctan(2s/\sqrt v)$: $\frac12$ against 0.608.
+#   their own $N(0, 2)$. A gap $N(0, v)$ is accepted with $\frac2\pi \arctan(2s/\sqrt v)$: $\frac12$ against 0.608.
 #
 # Where the means agree and sharing makes the gap less spread it does help (`cspd.alignment-helps.centred`, by
 # Anderson's theorem).
@@ -346,7 +351,7 @@ plt.show()
 # **Many dimensions** are what makes sharing indispensable. A token is 16 numbers or more, all of which must agree. If
 # every dimension has the same mismatch then $|d|^2$ is a noncentral $\chi^2$, and acceptance is in closed form: with
 # $d \sim N(m, v I)$ and a standard normal $Z$ it is $P(|d|^2 < 4 s^2 Z^2)$, a noncentral $F$ law. In 16 dimensions, for
-# means a quarter of a standard deviation apart, the last step keeps 0.617 of all drafts with shared noise, and 0.0014
+# means a quarter of a standard deviation apart, the last step accepts 0.617 of all drafts with shared noise, and 0.0014
 # without.
 
 # %%
@@ -356,14 +361,14 @@ _, spread = gap_of(target, target, aligned=False)
 dimensions = [1, 2, 4, 8, 16, 32, 64]
 by_dimension = pd.DataFrame(
     {
-        "shared noise": [kept(d, apart * sqrt(d), 0.0, SD) for d in dimensions],
-        "own noise": [kept(d, apart * sqrt(d), spread**2, SD) for d in dimensions],
+        "shared noise": [isotropic_acceptance(d, apart * sqrt(d), 0.0, SD) for d in dimensions],
+        "independent noise": [isotropic_acceptance(d, apart * sqrt(d), spread**2, SD) for d in dimensions],
     },
     index=pd.Index(dimensions, name="dimension"),
 )
 assert round(by_dimension.loc[16, "shared noise"], 3) == 0.617
-assert round(by_dimension.loc[16, "own noise"], 4) == 0.0014
-assert round(by_dimension.loc[1, "own noise"], 3) == round(acceptance_over_gap(apart, spread, 0.0, SD, SD), 3)
+assert round(by_dimension.loc[16, "independent noise"], 4) == 0.0014
+assert round(by_dimension.loc[1, "independent noise"], 3) == round(acceptance_over_gap(apart, spread, 0.0, SD, SD), 3)
 by_dimension.map("{:.2g}".format)
 
 # %% [markdown]
@@ -426,7 +431,7 @@ for decoder, (name, rate) in zip((Truncating(4), InPlace(4)), agree.items(), str
     assert ProportionTest(other).p_value(together, SEQUENCES) < LEVEL
     print(
         f"{name}: {together / SEQUENCES:.3f} on the same side; correlation of neighbours "
-        f"{estimate((away[:, 1:] * away[:, :-1]).mean(axis=1))}; keeps {done.acceptance:.2f} of drafts in "
+        f"{estimate((away[:, 1:] * away[:, :-1]).mean(axis=1))}; accepts {done.acceptance:.2f} of drafts in "
         f"{done.calls.mean():.1f} calls of the target"
     )
 
@@ -435,8 +440,8 @@ for decoder, (name, rate) in zip((Truncating(4), InPlace(4)), agree.items(), str
 #
 # It departs from the paper: $\Sigma$ enters inverted; to accept, Mahalanobis distances are divided by $42^2$; the last
 # step adds no noise, though the ratio uses the variance of one; after 100 proposals a token is set to zero. So if the
-# variances agree a draft is kept however far it is from the target: **nearly all drafts, and then the law is the
-# draft's**. For a draft whose means are 0.3 higher in each of four steps it keeps 99.9 % and is off by 0.47 in total
+# variances agree a draft is accepted however far it is from the target: **nearly all drafts, and then the law is the
+# draft's**. For a draft whose means are 0.3 higher in each of four steps it accepts 99.9 % and is off by 0.47 in total
 # variation. If they do not agree $1/\Sigma$ decides: with more noise in the draft ($\Sigma = 1.73$) 30 % of all tokens
 # end up as zero.
 
@@ -445,7 +450,7 @@ code, ends = make_rule("cspd-reference"), noiseless_end(affine_chain(4, 0.8, 0.5
 found = {}
 for name, draft in (("means 0.3 higher", affine_chain(4, 0.8, 0.5, 0.3)), ("sd 0.6", affine_chain(4, 0.8, 0.6))):
     law, far = distances(ends, noiseless_end(draft), UNCONDITIONAL, code, 100)
-    found[name] = {"kept": law.kept, "zero": law.unfinished, "TV": far.tv}
+    found[name] = {"accepted": law.acceptance, "zero": law.unfinished, "TV": far.tv}
 found = pd.DataFrame(found).T
 assert found.loc["means 0.3 higher"].round(3).tolist() == [0.999, 0.0, 0.47]
 assert found.loc["sd 0.6", "zero"].round(2) == 0.30
@@ -454,11 +459,11 @@ found.round(4)
 # %% [markdown]
 # ## 8. What the tables can be made of
 #
-# **Speedups.** Eq. 51 says that a block of $\gamma$ drafts, each kept with probability $\alpha$ and at a cost of $c$
-# calls, speeds things up by $\frac{1 - \alpha^{\gamma + 1}}{(1 - \alpha)(\gamma c + 1)}$. For MAR-H at batch 128 the
-# paper prints $c = 0.38$ and $\alpha$ from 0.19 to 0.30: eq. 51 gives 0.09 to 0.57, **slower than no drafts at all**;
-# what is printed is 1.56 to 2.17. It would take $\alpha$ from 0.88 to 0.99. Blocks that always commit $\gamma$ tokens
-# give $\gamma / (\gamma c + 1)$ whatever is kept, and with $c = 0.41$ that is what is printed, within 4 %
+# **Speedups.** Eq. 51 says that a block of $\gamma$ drafts, each accepted with probability $\alpha$ and at a cost of
+# $c$ calls, speeds things up by $\frac{1 - \alpha^{\gamma + 1}}{(1 - \alpha)(\gamma c + 1)}$. For MAR-H at batch 128
+# the paper prints $c = 0.38$ and $\alpha$ from 0.19 to 0.30: eq. 51 gives 0.09 to 0.57, **slower than no drafts at
+# all**; what is printed is 1.56 to 2.17. It would take $\alpha$ from 0.88 to 0.99. Blocks that always commit $\gamma$
+# tokens give $\gamma / (\gamma c + 1)$ whatever is accepted, and with $c = 0.41$ that is what is printed, within 4 %
 # (`published.cspd-walltime`, `published.full-blocks-mar`). It is what decoding in place does, at the price of part 6.
 
 # %%
@@ -482,10 +487,10 @@ speedups.round(3)
 
 # %% [markdown]
 # **Rates and distances.** Table 4 prints acceptance with and without shared noise beside $E\|x^q - x^p\|^2$. In many
-# dimensions a gap of mean square $D$ is nearly always $\sqrt D$ long, so the last step keeps $2\Phi(-\sqrt D / 2s)$:
+# dimensions a gap of mean square $D$ is nearly always $\sqrt D$ long, so the last step accepts $2\Phi(-\sqrt D / 2s)$:
 # one unknown for eight numbers. $s = 0.47$ predicts them with a root mean square error of 0.026
 # (`cspd.tables.one-deviation`, not refuted). But the last of 100 denoising steps has a standard deviation of 0.044 at
-# most, and with that a gap of $\sqrt{0.8}$ is kept with $10^{-24}$ (`cspd.tables.own-deviation`, refuted): rates as
+# most, and with that a gap of $\sqrt{0.8}$ is accepted with $10^{-24}$ (`cspd.tables.own-deviation`, refuted): rates as
 # printed are those of densities that have been widened.
 #
 # **Ratios.** Table 6 prints mean ratios over 10 000 samples: $5.33 \cdot 10^{-23}$ for one path, 1.86 for aligned ones.
@@ -505,9 +510,9 @@ figure, ax = plt.subplots(figsize=(7, 3.6))
 ax.plot(along, overlap(along, fit.sd), "k-", label=f"2Φ(−√D / 2s), s = {fit.sd:.2f}")
 for aligned, colour in ((True, "C0"), (False, "C1")):
     some = [row for row in printed if row.aligned is aligned]
-    told = f"printed, {'shared noise' if aligned else 'noise of their own'}"
+    label = f"printed, {'shared noise' if aligned else 'independent noise'}"
     x, y = zip(*((float(row.distance.value), float(row.alpha.value)) for row in some), strict=True)
-    ax.plot(x, y, "D", mfc="none", mec=colour, label=told)
+    ax.plot(x, y, "D", mfc="none", mec=colour, label=label)
 ax.set(xlabel="mean square distance D", ylabel="acceptance", ylim=(0, 0.5))
 ax.legend()
 plt.show()
@@ -529,10 +534,10 @@ print(f"{sample.mean():.1e}")
 # ## What to take from it
 #
 # * Leave $\Sigma$ out: shorter, exact, one proposal a token (part 3).
-# * Share the noise, step by step: it costs nothing, and in many dimensions nothing is kept without; but measure, where
-#   the models' means are far apart (part 5).
+# * Share the noise, step by step: it costs nothing, and in many dimensions nothing is accepted without; but measure,
+#   where the models' means are far apart (part 5).
 # * Cut blocks at the first rejection, or sequences are not the target's (part 6).
 # * The last step of a sampler must add the noise whose density the ratio uses; without it a token is a point, and no
 #   ratio of densities is right (part 7).
 # * Acceptance is set by the *last* kernel: its standard deviation against the gap of the means. A sampler with a tiny
-#   last step keeps nothing, whatever comes before (part 8).
+#   last step accepts nothing, whatever comes before (part 8).

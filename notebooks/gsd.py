@@ -25,7 +25,7 @@
 # 1. over a fixed partition the acceptance rate is never below that of speculative sampling, as Theorem 1 says;
 # 2. for the windows of Algorithm 3, which differ from token to token, that is not so: each of three readings of the
 #    printed slice has a counterexample that can be checked by hand;
-# 3. what comes out is neither $p$ token by token nor $P$ group by group; a residual taken on groups would keep $P$;
+# 3. what comes out is neither $p$ token by token nor $P$ group by group; a residual taken on groups would preserve $P$;
 # 4. tokens that the target excludes do come out;
 # 5. measured in TV, the naive lossy rules spend the least possible for what they gain, and GSD more; measured by how
 #    far the mass moves, the order can be reversed;
@@ -95,7 +95,7 @@ pd.DataFrame(
 #
 # **Holds.** Let the groups be a partition that was fixed before the draft is looked at.
 #
-# *Proof.* The tokens of a group $C$ share one acceptance probability, so together they are drafted and kept with
+# *Proof.* The tokens of a group $C$ share one acceptance probability, so together they are drafted and accepted with
 # $\sum_{x \in C} q(x) \min(1, P(C)/Q(C)) = \min(P(C), Q(C))$, and
 #
 # $$\alpha_{\mathrm{GSD}} = \sum_C \min(P(C), Q(C)) = 1 - \mathrm{TV}(P, Q) \ge 1 - \mathrm{TV}(p, q)
@@ -106,10 +106,10 @@ pd.DataFrame(
 # The sums close because every token of $C$ sees the same $C$. Keep that in mind for part 2.
 #
 # **By hand.** $p = (\frac13, \frac13, \frac13)$, $q = (\frac14, \frac12, \frac14)$, groups $\{0, 1\}$ and $\{2\}$.
-# $P = (\frac23, \frac13)$ and $Q = (\frac34, \frac14)$: tokens 0 and 1 are kept with $\frac23/\frac34 = \frac89$, token
-# 2 always. Acceptance is $\frac34 \cdot \frac89 + \frac14 = \frac{11}{12}$, against $\frac14 + \frac13 + \frac14 =
-# \frac56$ for speculative sampling. Not every token gains: token 0 has $p > q$, and speculative sampling always keeps
-# it.
+# $P = (\frac23, \frac13)$ and $Q = (\frac34, \frac14)$: tokens 0 and 1 are accepted with $\frac23/\frac34 = \frac89$,
+# token 2 always. Acceptance is $\frac34 \cdot \frac89 + \frac14 = \frac{11}{12}$, against $\frac14 + \frac13 + \frac14
+# = \frac56$ for speculative sampling. Not every token gains: token 0 has $p > q$, and speculative sampling always
+# accepts it.
 
 # %%
 p, q, labels = row("1/3 1/3 1/3"), row("1/4 1/2 1/4"), (0, 0, 1)
@@ -159,11 +159,11 @@ assert smallest_violation(pairs, loses(lambda e: mutants.RULES["ratio inverted"]
 #
 # **All three are refuted** (`gsd.dynamic.printed`, `.clamped`, `.centred`). By hand, without filters:
 #
-# *Printed*, $G = 3$, $p = q = (\frac16, \frac13, \frac12)$. Speculative sampling keeps every draft. The least likely
+# *Printed*, $G = 3$, $p = q = (\frac16, \frac13, \frac12)$. Speculative sampling accepts every draft. The least likely
 # token has `idx` 0 and its slice is `[-1 : 1]`, which is empty: it is rejected. Acceptance $\frac56$ against 1.
 #
 # *Clamped*, $G = 2$, $p = (0, \frac12, \frac12)$, $q = (\frac12, \frac12, 0)$. Token 0 has the window $\{0\}$ with
-# $P = 0$ and is rejected. Token 1 has the window $\{0, 1\}$ with $P = \frac12$, $Q = 1$ and is kept with $\frac12$,
+# $P = 0$ and is rejected. Token 1 has the window $\{0, 1\}$ with $P = \frac12$, $Q = 1$ and is accepted with $\frac12$,
 # although $p(1) = q(1)$. Acceptance $\frac12 \cdot \frac12 = \frac14$ against $\frac12$.
 #
 # *Centred*, $G = 2$, $p = (\frac16, \frac16, \frac16, \frac16, \frac13)$, $q = (\frac16, \frac13, \frac16, \frac16,
@@ -264,16 +264,16 @@ figure.tight_layout()
 #
 # $$\ell(y) = q(y) \min\left(1, \frac{P(C(y))}{Q(C(y))}\right) + \mathrm{TV}(P, Q)\,[p - q]_+(y).$$
 #
-# Within a group, kept tokens are spread like $q$, not like $p$. And the mass of a group is $\min(P, Q)$ plus a share of
-# the rejected mass in proportion to the group sums of $[p - q]_+$, while $P$ would need $[P - Q]_+$: the two differ as
-# soon as a group has tokens on both sides.
+# Within a group, accepted tokens are spread like $q$, not like $p$. And the mass of a group is $\min(P, Q)$ plus a
+# share of the rejected mass in proportion to the group sums of $[p - q]_+$, while $P$ would need $[P - Q]_+$: the two
+# differ as soon as a group has tokens on both sides.
 #
 # **The group residual** (`gsd.unbiased.group-residual`, not in the paper, **holds**): draw the group from $[P - Q]_+$,
 # then the token in proportion to $p$ within it. This is speculative sampling of the *group*, so the group follows $P$
 # exactly. The token still does not follow $p$.
 #
 # **By hand.** $p = (0, \frac12, \frac12)$, $q = (1, 0, 0)$, groups $A = \{0, 1\}$ and $B = \{2\}$. Token 0 is always
-# drafted and kept with $P(A)/Q(A) = \frac12$.
+# drafted and accepted with $P(A)/Q(A) = \frac12$.
 #
 # * Token residual, as printed: $[p - q]_+ = (0, \frac12, \frac12)$. The law is $(\frac12, \frac14, \frac14)$: group
 #   $A$ comes out with $\frac34$ where the target has $\frac12$.
@@ -327,7 +327,7 @@ figure.tight_layout()
 # *Over a partition.* $p = (0, 1)$, $q = (1, 0)$, one group: everything is accepted and the law is $(1, 0)$.
 #
 # *Algorithm 3 with* $\delta = 0.15$. $p = (0, \frac17, \frac67)$, $q = (1, 0, 0)$, $G = 2$, centred. The window of
-# token 0 is $\{0, 1\}$ and passes the filter, $\frac17 \le 0.15$. So token 0 is kept with $\frac17$, though
+# token 0 is $\{0, 1\}$ and passes the filter, $\frac17 \le 0.15$. So token 0 is accepted with $\frac17$, though
 # $p(0) = 0$. The filter bounds the *difference* of two probabilities; where all are below $\delta$ it excludes nothing.
 #
 # Speculative sampling never does this: the same search finds nothing.
@@ -353,11 +353,11 @@ assert smallest_violation(pairs, lambda e: emits_excluded(speculative, *e), **qu
 # **TV at equal acceptance** (`gsd.naive-lossy.tv`, **refuted**; up to ties the reverse is true for every pair and
 # partition). For any rule with one candidate, acceptance gained is at most the TV spent, and amplify ($k \ge 1$) and
 # addition spend exactly what they gain. So at equal acceptance GSD spends at least as much TV as they do. (Amplify
-# cannot reach every acceptance: it never keeps what $p$ excludes.)
+# cannot reach every acceptance: it never accepts what $p$ excludes.)
 #
 # **By hand**, the example of part 1: $p = (\frac13, \frac13, \frac13)$, $q = (\frac14, \frac12, \frac14)$. GSD accepts
 # $\frac{11}{12}$ and emits $(\frac{19}{72}, \frac{32}{72}, \frac{21}{72})$ where $p$ has $\frac{24}{72}$ each:
-# $\mathrm{TV} = \frac8{72} = \frac19$. Amplify with $k = \frac54$ keeps token 1 with $\frac5{12} / \frac12$, accepts
+# $\mathrm{TV} = \frac8{72} = \frac19$. Amplify with $k = \frac54$ accepts token 1 with $\frac5{12} / \frac12$, accepts
 # $\frac14 + \frac5{12} + \frac14 = \frac{11}{12}$ as well, and emits $(\frac7{24}, \frac{10}{24}, \frac7{24})$:
 # $\mathrm{TV} = \frac1{12}$.
 
@@ -375,7 +375,7 @@ assert acceptance(make_rule("amplify", k=1000), row("0 1"), row("1 0")) == 0
 # $q(x) \to 0$, and so do $p/q$ and GSD's $P/Q$. But acceptance is capped at 1 and $x$ is drafted with probability
 # $q(x)$ only: the law of $x$ exceeds $p(x)$ by at most $q(x)$. The smaller $q(x)$, the smaller the harm. With
 # $p = (0, 1)$, $q = (\frac1{1000}, \frac{999}{1000})$ and $\varepsilon = 0.1$ the ratio is 100, the draft 0 is surely
-# kept, and it comes out with $\frac1{1000}$.
+# accepted, and it comes out with $\frac1{1000}$.
 #
 # The bound is checked on 150 pairs, and fails for a wrong variant that does not renormalise the residual.
 
@@ -477,8 +477,8 @@ figure.tight_layout()
 # and $\mathrm{TV}_n$ never falls with $n$, since the first $n$ tokens are a function of the first $n + 1$. Both are
 # asserted for every rule.
 #
-# Growth is uneven: in this decoder the third token is a bonus, and exact, whenever both drafts before it were kept; so
-# for every lossy rule the third token adds least. Also asserted: over this world Algorithm 3's slice, printed or
+# Growth is uneven: in this decoder the third token is a bonus, and exact, whenever both drafts before it were accepted;
+# so for every lossy rule the third token adds least. Also asserted: over this world Algorithm 3's slice, printed or
 # clamped, is lossy *and* takes more steps than the lossless rule, and the two residuals of GSD differ in distortion
 # but hardly (by less than 0.01) in steps.
 
@@ -558,10 +558,10 @@ figure.tight_layout()
 # **By hand.** Three tokens, $\gamma = 2$, groups $\{0, 1\}$ and $\{2\}$. The target always says 0. The draft says 1 at
 # first; if the sequence begins with 0 it agrees with the target from then on, otherwise it says 2 for good.
 #
-# * *Speculative decoding*: the draft 1 is rejected and replaced by 0. Then the drafts 0, 0 are kept and a bonus
+# * *Speculative decoding*: the draft 1 is rejected and replaced by 0. Then the drafts 0, 0 are accepted and a bonus
 #   follows: three tokens. Four tokens in 2 steps.
-# * *GSD*: the draft 1 is kept for its group, the next draft 2 is rejected: two tokens. From then on every draft is a 2
-#   and is rejected: one token a step. Four tokens in 3 steps.
+# * *GSD*: the draft 1 is accepted for its group, the next draft 2 is rejected: two tokens. From then on every draft is
+#   a 2 and is rejected: one token a step. Four tokens in 3 steps.
 #
 # The gap grows with the length: ten tokens take 4 steps and 9 steps.
 

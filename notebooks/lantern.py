@@ -112,10 +112,10 @@ pd.DataFrame(
 # $p = (\frac1{10}, \frac1{10}, \frac3{10}, \frac5{10})$, $q = (\frac5{10}, \frac1{10}, \frac2{10}, \frac2{10})$.
 #
 # * $A(0)$: token 1 joins with $\frac1{10}$; token 2 would make it $\frac4{10} \ge \frac14$. So $A = \{0, 1\}$ and
-#   $P(A) = \frac15$. Draft 0 is kept with $\frac15 / \frac12 = \frac25$, where speculative sampling keeps it with
+#   $P(A) = \frac15$. Draft 0 is accepted with $\frac15 / \frac12 = \frac25$, where speculative sampling accepts it with
 #   $\frac15$.
 # * $A(1) = \{0, 1\}$, $A(2) = \{1, 2\}$. Next for token 2 is 3, which would make it $\frac6{10}$; 0, which would fit,
-#   comes after it and does not join. $A(3) = \{3\}$. These three have $p \ge q$ and are kept in any case.
+#   comes after it and does not join. $A(3) = \{3\}$. These three have $p \ge q$ and are accepted in any case.
 # * Acceptance is $\frac12 \cdot \frac25 + \frac1{10} + \frac2{10} + \frac2{10} = \frac7{10}$, against $\frac6{10}$.
 # * A rejected draft is a 0 (mass $\frac3{10}$). $p_A(\cdot \mid 0) = (\frac15, 0, \frac3{10}, \frac12)$, so the
 #   residual is $[-\frac3{10}, -\frac1{10}, \frac1{10}, \frac3{10}]_+ = (0, 0, \frac14, \frac34)$.
@@ -167,7 +167,7 @@ figure.tight_layout()
 # a neighbour joins only while it stays below $\delta$.
 #
 # All three on 120 pairs of rows with lists in random order, cut anywhere. If the neighbour that reaches $\delta$ may
-# join as well, as a `<=` in place of `<` lets it, the bound is not kept.
+# join as well, as a `<=` in place of `<` lets it, the bound is not respected.
 
 # %%
 random = Random(0)
@@ -201,13 +201,13 @@ assert moved(lantern([[1], [0]], F(51, 100)), row("1/2 1/2")).tolist() == [F(1, 
 #
 # **Three tokens** (`lantern.output-bound.step`). $p = (\frac14, \frac14, \frac12)$, $q = (\frac12, \frac12, 0)$, tokens
 # 0 and 1 neighbours of each other, $\delta = \frac3{10}$. The neighbour's $\frac14$ is below $\delta$ and joins; so
-# $P(A) = \frac12 = q$ for both, and every draft is kept. What comes out is $q$, at TV $\frac12$. The same quarter is
-# lent twice: by 1 to 0 and by 0 to 1.
+# $P(A) = \frac12 = q$ for both, and every draft is accepted. What comes out is $q$, at TV $\frac12$. The same quarter
+# is lent twice: by 1 to 0 and by 0 to 1.
 #
 # **As far as one likes.** $p$ uniform over $n$ tokens, $q$ uniform over $n'$ of them, each of which has
 # $\frac{n}{n'} - 1$ undrafted neighbours of its own. All of them join if $\delta > \frac1{n'} - \frac1n$; then
-# $P(A) = \frac1{n'} = q$, every draft is kept, and the law is $q$, at TV $1 - \frac{n'}n$. With $n = 100$, $n' = 10$
-# and $\delta = 0.1$: TV 0.9.
+# $P(A) = \frac1{n'} = q$, every draft is accepted, and the law is $q$, at TV $1 - \frac{n'}n$. With $n = 100$, $n' =
+# 10$ and $\delta = 0.1$: TV 0.9.
 
 # %%
 p, q, lists, delta = row("1/4 1/4 1/2"), row("1/2 1/2 0"), [[1], [0], []], F(3, 10)
@@ -243,7 +243,7 @@ figure.tight_layout()
 
 # %% [markdown]
 # **Sequences** (`lantern.output-bound.sequence`). Where one token is within $\delta$, a sequence need not be. Tokens
-# that depend on nothing, $p = (\frac12, \frac12)$, $q = (1, 0)$, $\delta = \frac35$: draft 0 is kept with
+# that depend on nothing, $p = (\frac12, \frac12)$, $q = (1, 0)$, $\delta = \frac35$: draft 0 is accepted with
 # $P(A) = 1$, at TV $\frac12 < \delta$. With one draft a block every other token is a bonus and exact, and a sequence of
 # $N$ tokens has $\lceil N/2 \rceil$ sure zeros: TV $\frac12, \frac12, \frac34, \frac34, \frac78$ for $N = 1, \dots, 5$.
 #
@@ -275,15 +275,15 @@ for p, q, lists, delta in cases:
 # *Proof.* Write $e(x) = [q(x) - P(A(x))]^+$ for the mass of the draft $x$ that is rejected, and $R = \sum_x e(x)$.
 #
 # 1. *A token with $q > p$ is in no residual.* If it is the rejected draft, $p_A(x \mid x) = P(A) < q(x)$; otherwise
-#    $p_A(y \mid x) \le p(y) < q(y)$. So it comes out only by being kept, with mass $\min(q, P(A)) \ge p$.
+#    $p_A(y \mid x) \le p(y) < q(y)$. So it comes out only by being accepted, with mass $\min(q, P(A)) \ge p$.
 # 2. *The residual's normaliser is at least $R$.* Let $Z_x$ be the mass of $[p_A(\cdot \mid x) - q]^+$ for a rejected
 #    $x$. Both are pmfs, so $Z_x$ is also the mass of $[q - p_A(\cdot \mid x)]^+$: that is $e(x)$ on $x$, $q(z)$ on the
 #    rest of $A$, and $[q(z) - p(z)]^+$ elsewhere. Each of the latter is at least $e(z)$, because
 #    $p(z) \le P(A(z))$. So $Z_x \ge R$.
-# 3. *A token with $p \ge q$ never comes out more often than $p$.* It is kept whole, since $P(A) \ge p \ge q$. From
+# 3. *A token with $p \ge q$ never comes out more often than $p$.* It is accepted whole, since $P(A) \ge p \ge q$. From
 #    rejected drafts it gets at most $\sum_x e(x)\,\frac{p(y) - q(y)}{Z_x} \le \frac{R}{R}\,(p(y) - q(y))$. Together at
 #    most $p(y)$.
-# 4. So the law exceeds $p$ only where $q > p$, and by what was kept beyond $p$:
+# 4. So the law exceeds $p$ only where $q > p$, and by what was accepted beyond $p$:
 #    $\mathrm{TV} = \sum_{q > p} (\min(q, P(A)) - p) = \text{acceptance} - \alpha$. $\square$
 #
 # Nothing was used of $A$ but that it holds $x$. The sum bound of part 3 follows: a term of
@@ -508,15 +508,15 @@ figure.tight_layout()
 # The paper's Table 4 compares nearest with random neighbours at equal $\delta$: nearest accept more. Over
 # thousands of tokens that is so in most settings (`lantern.neighbours.empirical`). For every pair of rows it is not
 # (`lantern.neighbours.always`, **refuted**): the mass decides. Three tokens on a line, $p = (\frac12, 0, \frac12)$,
-# $q = (1, 0, 0)$, $\delta = 1$: with its nearest token, which has no mass, draft 0 is kept with $\frac12$; with the
-# farthest it is kept surely.
+# $q = (1, 0, 0)$, $\delta = 1$: with its nearest token, which has no mass, draft 0 is accepted with $\frac12$; with the
+# farthest it is accepted surely.
 #
 # A better reason to look at near tokens is that they look alike, so that the mass they lend is lent at little cost.
 # TV cannot see this. Wasserstein-1 over the codebook can: mass times the distance it moves. But the rule does not
 # take from the neighbours what it gives to $x$ (part 1), and so nearest neighbours may distort more
 # (`lantern.neighbours.distance`, **refuted**). $p = (\frac12, \frac14, \frac14)$, $q = (0, 0, 1)$,
-# $\delta = \frac3{10}$, one neighbour each. Token 2 with its nearest token 1 is kept with $\frac12$. A rejected draft
-# becomes 0, so the law is $(\frac12, 0, \frac12)$, at distance $\frac14$. With token 0 as its neighbour, whose
+# $\delta = \frac3{10}$, one neighbour each. Token 2 with its nearest token 1 is accepted with $\frac12$. A rejected
+# draft becomes 0, so the law is $(\frac12, 0, \frac12)$, at distance $\frac14$. With token 0 as its neighbour, whose
 # $\frac12$ exceeds $\delta$, nothing joins: the law is $p$.
 
 # %%
@@ -541,10 +541,10 @@ assert wasserstein1(near, p, steps) == 0.25
 #   hardly apart, 0.245 and 0.238 gained at $\delta = 0.1$; L2 and cosine are close throughout.
 # * *TV.* All are on the frontier: the theorem again.
 # * *Distance.* The least Wasserstein-1 at which a rule with one candidate can accept a given share is that of a
-#   partial transport of this share from $p$ to $q$ (`theory.acceptance.nearest_frontier`): what is kept is part of $q$,
-#   something of $p$ has to go there, and the rest may stay. LANTERN is far above it, with nearest neighbours as with
-#   random ones. At a gain of 0.2446 nearest cost 0.403; *amplify*, $\min(1, k\,p/q)$, which knows no codebook, costs
-#   0.361 for the same gain, and the least possible is near 0.3.
+#   partial transport of this share from $p$ to $q$ (`theory.acceptance.nearest_frontier`): what is accepted is part of
+#   $q$, something of $p$ has to go there, and the rest may stay. LANTERN is far above it, with nearest neighbours as
+#   with random ones. At a gain of 0.2446 nearest cost 0.403; *amplify*, $\min(1, k\,p/q)$, which knows no codebook,
+#   costs 0.361 for the same gain, and the least possible is near 0.3.
 
 # %%
 family = codebook_pairs(0, 60)
@@ -624,8 +624,8 @@ figure.tight_layout()
 #
 # *No token comes out more often than $\lambda$ times its target probability, and $\mathrm{TV} \le 1 - 1/\lambda$.*
 #
-# *Proof.* A token with $q > p$ comes out only by being kept, with $\min(q, P(A)) \le \lambda p$, and any other with at
-# most $p$ (steps 1 and 3 of part 4). So the law $\ell$ has $\ell \le \lambda p$, that is $\ell - p \le (1 -
+# *Proof.* A token with $q > p$ comes out only by being accepted, with $\min(q, P(A)) \le \lambda p$, and any other with
+# at most $p$ (steps 1 and 3 of part 4). So the law $\ell$ has $\ell \le \lambda p$, that is $\ell - p \le (1 -
 # 1/\lambda)\,\ell$, token by token; summed where $\ell > p$ this is at most $1 - 1/\lambda$. $\square$
 #
 # The bound is reached: $p = (\frac12, \frac12)$, $q = (1, 0)$, $\lambda = 2$; the neighbour's $\frac12$ may join, and
@@ -633,7 +633,7 @@ figure.tight_layout()
 #
 # *Tokens of target probability 0* never come out either. With $\delta$ they do (`lantern.support`, **refuted**), and
 # with top-$k$ sampling most of a large vocabulary is such tokens. $p = (\frac12, \frac12, 0)$, $q = (0, 0, 1)$,
-# $\delta = \frac35$: token 0 is the neighbour of 2 and joins. Token 2 is kept with $\frac12$; after a rejection the
+# $\delta = \frac35$: token 0 is the neighbour of 2 and joins. Token 2 is accepted with $\frac12$; after a rejection the
 # residual $[p_A - q]_+$ is a point mass on 1. The law is $(0, \frac12, \frac12)$: the excluded token in place of its
 # neighbour.
 
@@ -672,16 +672,16 @@ figure.tight_layout()
 # which $p$ is meant, and when temperature 0 is applied.
 #
 # *To $p_A$, formed from the softmax row* (`lantern.greedy.after`, **holds under that assumption**). The row the draft
-# is compared with is then a point mass on $t = $ argmax $p_A(\cdot \mid x)$: $x$ is kept if and only if $x = t$, and
-# replaced by $t$ otherwise. Here the relaxation acts.
+# is compared with is then a point mass on $t = $ argmax $p_A(\cdot \mid x)$: $x$ is accepted if and only if $x = t$,
+# and replaced by $t$ otherwise. Here the relaxation acts.
 #
 # *The point mass that temperature 0 makes of a row* (`lantern.greedy.one-hot`, **holds under that assumption**, for the
 # TV bound). If $p$ is a point mass on $t$, a neighbour $t$ of $x$ would move mass $1 \ge \delta$ and never joins;
-# others have no mass. So $P(A) = p(x)$, $x$ is kept if and only if $x = t$, and criterion and rule agree. But so does
-# the lossless rule: nothing is relaxed.
+# others have no mass. So $P(A) = p(x)$, $x$ is accepted if and only if $x = t$, and criterion and rule agree. But so
+# does the lossless rule: nothing is relaxed.
 #
 # *The softmax row* (`lantern.greedy.softmax`, **refuted**). $p = (\frac25, \frac15, \frac25)$, a greedy draft of token
-# 0 with neighbour 1, $\delta = \frac14$. The rule keeps it with $P(A) = \frac35$; the criterion surely. The criterion
+# 0 with neighbour 1, $\delta = \frac14$. The rule accepts it with $P(A) = \frac35$; the criterion surely. The criterion
 # is then a rule of its own, and no small change to greedy decoding: $p = (\frac3{10}, \frac3{10}, \frac4{10})$,
 # $\delta = \frac25$, all tokens neighbours of each other. Token 1 joins 0, $P(A) = \frac35$ exceeds every other mass,
 # and 0 comes out surely, where greedy decoding says 2.
@@ -718,15 +718,15 @@ assert tuple(step_law(criterion, row("3/10 3/10 4/10"), q)) == row("1 0 0")
 # ## 10. The published code · `lantern-reference`
 #
 # **Candidates scored with $q = 1$** (`lantern-reference.dynamic`). The dynamic tree offers the draft model's likeliest
-# tokens. Nothing is random about them, so each is a draft from a point mass: kept with $p(x)$, and otherwise replaced
-# by $p$ without $x$. *Without neighbours* that is exact for any number of distinct candidates in turn
+# tokens. Nothing is random about them, so each is a draft from a point mass: accepted with $p(x)$, and otherwise
+# replaced by $p$ without $x$. *Without neighbours* that is exact for any number of distinct candidates in turn
 # (`.lossless`, **holds**).
 #
 # *With neighbours* the code sets $p$ to zero on $x$ and its listed neighbours, where the paper's $[p_A - q]_+$ is $p$
 # outside $A$ (`.residual`, **refuted**). Those that did not join have not been paid for in the accept probability. $p =
 # (0, \frac1{10}, \frac4{10}, \frac5{10})$, candidate 0 with neighbours 1 and 2, $\delta = \frac15$: 1 joins, 2 would
-# make it $\frac12$. Candidate 0 is kept with $\frac1{10}$. The paper goes on with $(0, 0, \frac49, \frac59)$, the code
-# with $(0, 0, 0, 1)$: laws $(\frac1{10}, 0, \frac4{10}, \frac5{10})$ and $(\frac1{10}, 0, 0, \frac9{10})$, TV
+# make it $\frac12$. Candidate 0 is accepted with $\frac1{10}$. The paper goes on with $(0, 0, \frac49, \frac59)$, the
+# code with $(0, 0, 0, 1)$: laws $(\frac1{10}, 0, \frac4{10}, \frac5{10})$ and $(\frac1{10}, 0, 0, \frac9{10})$, TV
 # $\frac1{10}$ and $\frac12$ for the same $\frac1{10}$ gained.
 
 
@@ -771,10 +771,10 @@ assert acceptance(code, p, q) - alpha(p, q) == F(1, 10)
 #   alone, and one that is not follows the row it is scored with. The law is $p$.
 # * *To score the next sibling, whatever it is* (`.scored`, **refuted**). $p = (0, 0, 1)$, $q = (\frac12, \frac12,
 #   0)$. If 0 comes first it is rejected, and the second sibling, surely 1, is scored with a row that has nothing on
-#   it: a ratio of $p$ to 0 keeps it. Token 1 comes out with $\frac12$, though its target probability is 0.
-# * *To form the residual.* $p = (0, \frac12, \frac12)$, $q = (\frac12, \frac12, 0)$. Draft 1 is kept, 0 is rejected.
-#   The residual $[p - q]_+$ is a point mass on 2; with $q(1)$ set to zero it is $(0, \frac12, \frac12)$. The law is
-#   $(0, \frac34, \frac14)$.
+#   it: a ratio of $p$ to 0 accepts it. Token 1 comes out with $\frac12$, though its target probability is 0.
+# * *To form the residual.* $p = (0, \frac12, \frac12)$, $q = (\frac12, \frac12, 0)$. Draft 1 is accepted, 0 is
+#   rejected. The residual $[p - q]_+$ is a point mass on 2; with $q(1)$ set to zero it is $(0, \frac12, \frac12)$. The
+#   law is $(0, \frac34, \frac14)$.
 
 # %%
 neighbour = [1, 2, 0]

@@ -86,9 +86,9 @@ pd.DataFrame(
 # ## 1. The loop
 #
 # A small image: two rows of three pixels, two grey levels; a pixel is four times likelier to equal its left neighbour
-# than not, and likewise its upper one. One run with a window of three drafts, on a tape of random numbers. `kept`
+# than not, and likewise its upper one. One run with a window of three drafts, on a tape of random numbers. `accepted`
 # counts drafts; each step commits them and one token more, drawn from the residual after a rejection and from the
-# next row (the bonus) if all were kept.
+# next row (the bonus) if all were accepted.
 
 
 # %%
@@ -126,9 +126,9 @@ done = run(decoder, in_floats(world), speculative, Tape(seed=4, replicates=1), w
 
 assert len(trace) == done.steps[0]
 assert [token for *_, committed in trace for token in committed] == done.tokens[0].tolist()
-assert all(1 <= len(committed) <= kept + 1 for *_, kept, committed in trace)
+assert all(1 <= len(committed) <= accepted + 1 for *_, accepted, committed in trace)
 pd.DataFrame(
-    trace, columns=["committed", "drafts", "kept", "adds"], index=pd.RangeIndex(1, len(trace) + 1, name="step")
+    trace, columns=["committed", "drafts", "accepted", "adds"], index=pd.RangeIndex(1, len(trace) + 1, name="step")
 )
 
 # %% [markdown]
@@ -152,19 +152,19 @@ assert abs(sampled.mean() - float(mean(steps))) < 3 * sampled.std() / len(sample
 #
 # *First call*, uniform $q$.
 #
-# * Draft 0 in first place (probability $\frac12$) is kept with $\frac13/\frac12 = \frac23$: mass $\frac13$. The second
-#   draft is verified against $(\frac14, \frac34)$ and comes out so: 00 has $\frac13 \cdot \frac14$ and 01 has
+# * Draft 0 in first place (probability $\frac12$) is accepted with $\frac13/\frac12 = \frac23$: mass $\frac13$. The
+#   second draft is verified against $(\frac14, \frac34)$ and comes out so: 00 has $\frac13 \cdot \frac14$ and 01 has
 #   $\frac13 \cdot \frac34$.
-# * Draft 1 (probability $\frac12$) is always kept. The second token comes out as $(\frac34, \frac14)$.
+# * Draft 1 (probability $\frac12$) is always accepted. The second token comes out as $(\frac34, \frac14)$.
 # * Draft 0 is rejected with mass $\frac16$ and replaced by 1. The second draft is drawn anew, from the row of this
 #   call. That row was computed after the *old* draft 0: it is $(\frac14, \frac34)$, and is declared as its $q$.
 #
 # *Second call*, only for the last $\frac16$. Now $p = (\frac34, \frac14)$ and $q = (\frac14, \frac34)$: draft 0
-# (probability $\frac14$) is kept; draft 1 (probability $\frac34$) is kept with $\frac13$ and otherwise replaced by 0.
-# So the second token is 1 with $\frac14$, as it should be after a 1.
+# (probability $\frac14$) is accepted; draft 1 (probability $\frac34$) is accepted with $\frac13$ and otherwise replaced
+# by 0. So the second token is 1 with $\frac14$, as it should be after a 1.
 #
 # Together 10 has $(\frac12 + \frac16) \cdot \frac34 = \frac12$ and 11 has $\frac16$: the law of the target. One step
-# suffices exactly if the first draft is kept, which has probability $1 - \mathrm{TV} = \frac56$.
+# suffices exactly if the first draft is accepted, which has probability $1 - \mathrm{TV} = \frac56$.
 
 # %%
 first, after_0, after_1 = (F(1, 3), F(2, 3)), (F(1, 4), F(3, 4)), (F(3, 4), F(1, 4))
@@ -188,7 +188,7 @@ assert alpha(first, two.uniform) == F(5, 6)
 # $$\Pr(x_i = x \mid J, \mathcal F) = q(x).$$
 #
 # This call computes $p = p(\cdot \mid J)$. Whether the scan reaches $i$ depends on $J$ and on coins, not on $x_i$. If
-# it does, $J$ is final, and $x_i$ is kept or replaced by speculative sampling for $(p, q)$, so it comes out with
+# it does, $J$ is final, and $x_i$ is accepted or replaced by speculative sampling for $(p, q)$, so it comes out with
 # $\min(p, q) + \max(p - q, 0) = p$. A bonus follows its row by construction. By induction over positions the finished
 # sequence has the law of the target, whatever the window and the number of calls. $\square$
 #
@@ -255,9 +255,9 @@ assert all(draft_error(one_uniform, w) > 0 for w in worlds)
 # **One uniform for all draws of a call** breaks the equation, and the output law with it. On the two-token world by
 # hand: both first drafts are uniform, so with one uniform they are equal.
 #
-# * Draft 00 is kept in first place with mass $\frac13$. Its second 0 has $p = \frac14$ against $q = \frac12$ and is
-#   kept with $\frac12$: 00 gets $\frac16$, where the target has $\frac1{12}$.
-# * Draft 11 is kept in first place with mass $\frac12$. Its second 1 is kept with $\frac14/\frac12$: 11 gets
+# * Draft 00 is accepted in first place with mass $\frac13$. Its second 0 has $p = \frac14$ against $q = \frac12$ and is
+#   accepted with $\frac12$: 00 gets $\frac16$, where the target has $\frac1{12}$.
+# * Draft 11 is accepted in first place with mass $\frac12$. Its second 1 is accepted with $\frac14/\frac12$: 11 gets
 #   $\frac14$.
 # * After a rejection (mass $\frac16$) the first token is replaced by 1, surely, and the second is drawn properly: 11
 #   gets another $\frac16 \cdot \frac14 = \frac1{24}$. In all $\frac7{24}$, where the target has $\frac16$.
@@ -297,12 +297,12 @@ assert smallest is not None
 # (first draft rejected) has a second call; there the drafts must come out as 1 with $\frac14$.
 #
 # * *Tail kept, q relabelled.* The second draft stays as it was, uniform, but is declared with the new row
-#   $(\frac14, \frac34)$. A draft 1 is kept with $\frac13$: it comes out as 1 with $\frac12 \cdot \frac13 = \frac16$.
-#   TV $\frac16 (\frac14 - \frac16) = \frac1{72}$.
-# * *Tail drawn anew, q stale.* The draft follows $(\frac14, \frac34)$, but is declared uniform: 1 is kept with
+#   $(\frac14, \frac34)$. A draft 1 is accepted with $\frac13$: it comes out as 1 with $\frac12 \cdot \frac13 =
+#   \frac16$. TV $\frac16 (\frac14 - \frac16) = \frac1{72}$.
+# * *Tail drawn anew, q stale.* The draft follows $(\frac14, \frac34)$, but is declared uniform: 1 is accepted with
 #   $\frac12$ and comes out with $\frac34 \cdot \frac12 = \frac38$. TV $\frac16 (\frac38 - \frac14) = \frac1{48}$.
 # * *Greedy drafts* (`sjd-reference.greedy`, **refuted**). The draft is the likeliest token, 1, but is declared
-#   $(\frac14, \frac34)$: it is kept with $\frac13$. TV $\frac16 (\frac13 - \frac14) = \frac1{72}$.
+#   $(\frac14, \frac34)$: it is accepted with $\frac13$. TV $\frac16 (\frac13 - \frac14) = \frac1{72}$.
 # * *A repeated neighbour declared uniform.* The first call starts from 00 or 11, as with one uniform for all draws:
 #   TV $\frac5{24}$.
 
@@ -358,8 +358,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## 5. How many steps?
 #
-# **At most one a token** (`sjd.worst-case`, **holds**): a step commits its kept drafts and the token that replaces the
-# first rejected one; without rejection it commits the window.
+# **At most one a token** (`sjd.worst-case`, **holds**): a step commits its accepted drafts and the token that replaces
+# the first rejected one; without rejection it commits the window.
 #
 # The exact distribution of the number of calls of the target for the six pixels of part 1. *Jacobi* decoding
 # iterates the same window without a probabilistic test: a token is final when all before it are final and it did not
@@ -426,10 +426,10 @@ assert [round(float(steps), 2) for steps in both] == [2.86, 2.81]
 # %% [markdown]
 # ## 6. Top-1 · `sjd.greedy`
 #
-# **Holds.** With one-hot rows a draft is kept if and only if it is the target's token: then $p(x) = 1 \ge q(x)$, and
-# otherwise $p(x) = 0$. After a rejection $[p - q]_+ = p$ gives the target's token. So every step commits the leading
-# drafts that agree with the target and one token more, which is Jacobi's criterion, and all end in the argmax sequence.
-# Without bonus SJD and Jacobi take the same steps.
+# **Holds.** With one-hot rows a draft is accepted if and only if it is the target's token: then $p(x) = 1 \ge q(x)$,
+# and otherwise $p(x) = 0$. After a rejection $[p - q]_+ = p$ gives the target's token. So every step commits the
+# leading drafts that agree with the target and one token more, which is Jacobi's criterion, and all end in the argmax
+# sequence. Without bonus SJD and Jacobi take the same steps.
 #
 # Checked on all 128 top-1 processes with two tokens and length 3, with a window of 2. Away from top-1 the same
 # comparison does tell the two apart.
@@ -453,11 +453,11 @@ assert soft[0] != soft[1]
 # ## 7. The published code · `sjd-reference`
 #
 # The reference code differs from the paper: its window of $W$ holds the last committed token and $W - 1$ drafts; a
-# bonus token follows a window that is kept whole; a new draft is uniform but scored as a *point mass*.
+# bonus token follows a window that is accepted whole; a new draft is uniform but scored as a *point mass*.
 #
 # *Lossless* (`sjd-reference.lossless`, **holds**): once a token is known, a point mass describes it as well as the
-# uniform row did before; the proof of Theorem 1 goes through for either. But it costs speed. A new draft is kept with
-# $p(x)$ instead of $\min(1, V p(x))$: on average $\frac1V$ instead of $1 - \mathrm{TV}(p, \text{uniform})$. On the
+# uniform row did before; the proof of Theorem 1 goes through for either. But it costs speed. A new draft is accepted
+# with $p(x)$ instead of $\min(1, V p(x))$: on average $\frac1V$ instead of $1 - \mathrm{TV}(p, \text{uniform})$. On the
 # two-token world one step suffices with probability $\frac12$ instead of $\frac56$; on the six pixels the mean is
 # 3.29 steps instead of 2.56.
 #
@@ -489,7 +489,7 @@ assert tv(tempered, p) == F(2, 15)
 # ## 8. SJD with a lossy rule
 #
 # GSD runs its grouped rule inside SJD's loop. Nothing of the loop changes: drafts still follow their declared $q$,
-# whatever the rule, since the rule only decides what is kept. What changes is the law of what comes out. The first
+# whatever the rule, since the rule only decides what is accepted. What changes is the law of what comes out. The first
 # token has exactly the one-step law of the rule for $(p, \text{uniform})$. Both are checked on the $2 \times 2$ world
 # of part 2.
 

@@ -47,7 +47,6 @@ IMAGE: dict[str, Any] = {
     "jitter": 0.12,
 }
 FEW, IMAGES, MANY = 24, 48, 96
-SIMULATES = "image-like process"  # claims that share its runs
 FALSE_ALARMS = 1e-6
 LOSSLESS = Speculative()
 

@@ -58,6 +58,7 @@ def _moved(over: np.ndarray, under: np.ndarray, cost: np.ndarray, price: float) 
     """The mass that is worth moving at a price, and what moving it costs."""
     rows, columns = over > 0, under > 0
     total, part = over.sum(), cost[np.ix_(rows, columns)]
-    plan = pot().emd(over[rows] / total, under[columns] / under.sum(), np.minimum(part, price)) * total
+    masses = over[rows] / total, under[columns] / under.sum()
+    plan = pot().emd(*masses, np.minimum(part, price), center_dual=False, check_marginals=False) * total
     worth = part < price
     return np.array([plan[worth].sum(), (plan * part)[worth].sum()])

@@ -45,7 +45,10 @@ def wasserstein1_exact(law: np.ndarray, p: np.ndarray, codebook: np.ndarray) -> 
     if much is None or little is None:
         return 0.0
     cost = scipy.spatial.distance.cdist(codebook[much.tokens], codebook[little.tokens])
-    return much.total * float(pot().emd2(much.shares, little.shares, cost, numItermax=ITERATIONS))
+    moved = pot().emd2(
+        much.shares, little.shares, cost, numItermax=ITERATIONS, center_dual=False, check_marginals=False
+    )
+    return much.total * float(moved)
 
 
 def wasserstein1_least(law: np.ndarray, p: np.ndarray, codebook: np.ndarray, landmarks: int = 1000) -> float:

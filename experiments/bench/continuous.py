@@ -1,8 +1,8 @@
 """Continuous tokens: compiled against reference form and against NumPy's own generator, two threads against one.
 
-Trajectories are those of a target alone, so that all contenders walk as many. ``reference form`` is vectorised NumPy on
-the tape; ``NumPy's generator`` walks the same chains, vectorised too, with what ``standard_normal`` gives instead of
-the tape's numbers, which is how one would write it without a tape. Both have batches that let them run fastest.
+Trajectories are those of a target alone, so that all contenders sample as many. ``reference form`` is vectorised NumPy
+on the tape; ``NumPy's generator`` samples the same chains, vectorised too, with what ``standard_normal`` gives instead
+of the tape's numbers, which is how one would write it without a tape. Both have batches that let them run fastest.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KINDS = (
 
 
 def make_pair(kind: Kind, steps: int = STEPS, size: int = SIZE, length: int = 1) -> Pair:
-    """Two models whose last steps differ by their means alone, so that most drafts are kept."""
+    """Two models whose last steps differ by their means alone, so that most drafts are accepted."""
     abar = schedule("linear", steps=steps)
     data = np.linspace(0.5, 1.5, size)
     if kind.dense:

@@ -1,4 +1,4 @@
-"""How a saved certificate is told, on a terminal and on a page alike: cases, outcomes, arguments.
+"""Format a saved certificate for the terminal and for pages: cases, outcomes, arguments.
 
 It needs nothing that certifies: pages are drawn from the file alone.
 """
@@ -32,12 +32,12 @@ def most_off(rows: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     return [rows[k] for k in sorted(sorted(range(len(rows)), key=off)[:most])]
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """An argument for people: six digits, unless these would make a 1 of what is less."""
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(format_value, value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{shown(key)}: {shown(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{format_value(key)}: {format_value(one)}' for key, one in value.items())}}}"
     if not isinstance(value, float):
         return str(value)
     text = f"{value:.6g}"

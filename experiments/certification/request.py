@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from experiments.judging.load_object import look_up
+from experiments.judging.load_object import load_object
 from experiments.results import versions, write, write_json
 from simlab import __version__
 from simlab.certify import CONTRACTS, Certificate
@@ -92,7 +92,7 @@ def _own(request: Request) -> Subject:
     where, _, dotted = request.spec.rpartition(":")
     if not dotted:
         raise ValueError(f"{request.spec} names no function; expected module:function or path/to/file.py:function")
-    function = look_up(request.spec)
+    function = load_object(request.spec)
     if isinstance(function, type) or not callable(function):
         kind = "a class" if isinstance(function, type) else repr(function)[:60]
         raise ValueError(f"{request.spec} is {kind}; expected a function, or an object that can be called")

@@ -1,4 +1,4 @@
-"""``simlab certify --self-test``: the certifier held against every bug it must see, and every trap it must not fall in.
+"""``simlab certify --self-test``: the certifier tried on every known bug, and on correct implementations.
 
 A bug is certified as it is, and again with its chance hidden, so that nothing but sampling can find it; that at
 budgets of 1, 10 and 60 seconds until it is found. Where its law is known, the power of the case that shows it best is
@@ -54,7 +54,7 @@ def selftest(seed: int, quick: bool, tell: Tell) -> dict[str, Any]:
         row["calls_in_a_pass"] = passes[bug.contract]["calls"].get(row["case"])
         found.append(row)
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        rows = pool.imap(partial(_trap_row, seed=seed, runs=RUNS // 20 if quick else RUNS), range(len(right)))
+        rows = pool.imap(partial(_correct_row, seed=seed, runs=RUNS // 20 if quick else RUNS), range(len(right)))
         for done, row in enumerate(rows, len(wrong) + 1):
             tell(row["name"], done, work)
             alarms.append(row)
@@ -147,7 +147,7 @@ def _names(found: Certificate, bug: Implementation) -> bool:
 def _best_case(bug: Implementation) -> tuple[int | None, int | None]:
     """The case that shows a bug with fewest calls, and how many surely do."""
     cases = CONTRACTS[bug.contract].cases()
-    laws = [(i, case.suspects.get(bug.name)) for i, case in enumerate(cases)]
+    laws = [(i, case.known_laws.get(bug.name)) for i, case in enumerate(cases)]
     seen = [(divergence(law, cases[i].events[0].law), i, law) for i, law in laws if law is not None]
     if not seen:
         return None, None
@@ -176,11 +176,11 @@ def _counted(case: Case, function: Function, seed: int, i: int, number: int, cal
 # Correct implementations ---------------------------------------------------------------------------------------
 
 
-def _trap_row(number: int, seed: int, runs: int) -> dict[str, Any]:
-    return trap_row(correct()[number], seed, runs)
+def _correct_row(number: int, seed: int, runs: int) -> dict[str, Any]:
+    return correct_row(correct()[number], seed, runs)
 
 
-def trap_row(trap: Implementation, seed: int, runs: int) -> dict[str, Any]:
+def correct_row(trap: Implementation, seed: int, runs: int) -> dict[str, Any]:
     """How many of the short runs of a correct implementation raise an alarm."""
     cases = CONTRACTS[trap.contract].cases()
     level = Evidence(cases).level

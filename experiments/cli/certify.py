@@ -171,11 +171,11 @@ def _print(console: Console, document: dict[str, Any]) -> None:
 def _print_failure(console: Console, failure: dict[str, Any]) -> None:
     from rich.syntax import Syntax
 
-    from experiments.certification.certificate_format import most_off, shown
+    from experiments.certification.certificate_format import format_value, most_off
 
     print_text(console, f"\nfails: {failure['case']}", "bold")
     for name, value in failure["arguments"].items():
-        print_text(console, f"  {name} = {shown(value)}")
+        print_text(console, f"  {name} = {format_value(value)}")
     rows = most_off(failure["outcomes"], MOST_OUTCOMES)
     if rows:
         names = [name for name in ("target", "measured", "exact") if rows[0][name] is not None]

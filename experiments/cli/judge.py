@@ -43,12 +43,12 @@ def judge_command(
     be a file: path/to/file.py.
     """
     from experiments.judging.judge import judge
-    from experiments.judging.load_object import bring
+    from experiments.judging.load_object import load_rule
     from experiments.judging.measures import codebook
     from experiments.results import write_json
 
     try:
-        rule = bring(spec, lambda vocabulary: codebook(seed, vocabulary))
+        rule = load_rule(spec, lambda vocabulary: codebook(seed, vocabulary))
     except ValueError as error:
         raise UsageError(str(error)) from None
     check_writable("--out", out)

@@ -26,9 +26,9 @@ from experiments.judging.measures import VOCABULARY, Placed, placed, several
 from experiments.results import versions, write_json, write_table
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.judge.contract import SMALL, Check, Fault, Pair, contract, families, floats, reason
-from theory.judge.rule_matching import Likeness, likeness
+from theory.judge.rule_matching import RuleMatch, match_rule
 from theory.judge.searches import NARROW, WIDE, Judged, Searched, Step, step_tolerance
-from theory.judge.user_rule import NEGLIGIBLE, Broken, Brought, Inexact
+from theory.judge.user_rule import NEGLIGIBLE, Broken, Inexact, UserRule
 from theory.search import TRIES, listed, searched
 
 VERDICTS = {
@@ -45,7 +45,7 @@ Progress = Callable[[str, int, int], None]  # what has just ended, how many have
 PARTS = ("contract", "searches", "likeness", "candidates", "map")
 
 
-def judge(rule: Brought, name: str, seed: int, out: Path, progress: Progress) -> dict[str, Any]:
+def judge(rule: UserRule, name: str, seed: int, out: Path, progress: Progress) -> dict[str, Any]:
     """Judge ``rule``, which its user calls ``name``; save everything under ``out``, return what judge.json holds."""
     started = perf_counter()
     for stale in ("judge-map.parquet", "judge-frontier.parquet"):
@@ -64,7 +64,7 @@ def judge(rule: Brought, name: str, seed: int, out: Path, progress: Progress) ->
     return document
 
 
-def _judged(rule: Brought, seed: int, done: Callable[[int], None]) -> tuple[dict[str, Any], Placed | None]:
+def _judged(rule: UserRule, seed: int, done: Callable[[int], None]) -> tuple[dict[str, Any], Placed | None]:
     cases = families(seed)
     tries = _affordable(rule, cases)
     try:
@@ -81,7 +81,7 @@ def _judged(rule: Brought, seed: int, done: Callable[[int], None]) -> tuple[dict
 
 
 def _by_arithmetic(
-    rule: Brought,
+    rule: UserRule,
     seed: int,
     cases: dict[str, list[Pair]],
     checks: list[Check],
@@ -111,7 +111,7 @@ def _weighed(
     steps = [judged.step(pair) for rows in cases.values() for pair in rows if len(pair[0]) <= VOCABULARY]
     found = judged.search(seed, tries)
     done(1)
-    alike = likeness(judged.rule, [judged.rows((s.p, s.q)) for s in steps], float(judged.tolerance))
+    alike = match_rule(judged.rule, [judged.rows((s.p, s.q)) for s in steps], float(judged.tolerance))
     done(2)
     candidates = several(judged, seed)
     done(3)
@@ -139,18 +139,18 @@ def _weighed(
 # Effort --------------------------------------------------------------------------------------------------------
 
 
-def _affordable(rule: Brought, cases: dict[str, list[Pair]]) -> int:
+def _affordable(rule: UserRule, cases: dict[str, list[Pair]]) -> int:
     """How many examples a level the searches can look at."""
     seconds = _seconds(rule, [pair for pair in cases["zeros in p or q"] if len(pair[0]) == 4])
     return int(np.clip(SEARCH_SECONDS / (len(WIDE) * seconds), LEAST_TRIES, TRIES))
 
 
-def _contexts(rule: Brought, cases: dict[str, list[Pair]]) -> int:
+def _contexts(rule: UserRule, cases: dict[str, list[Pair]]) -> int:
     seconds = _seconds(rule, cases["64 and 512 tokens"][:1])
     return int(np.clip(MAP_SECONDS / seconds, LEAST_CONTEXTS, MOST_CONTEXTS))
 
 
-def _seconds(rule: Brought, pairs: list[Pair]) -> float:
+def _seconds(rule: UserRule, pairs: list[Pair]) -> float:
     """What a step for one pair takes, the second time."""
     for _ in range(2):
         started = perf_counter()
@@ -162,7 +162,7 @@ def _seconds(rule: Brought, pairs: list[Pair]) -> float:
     return max((perf_counter() - started) / len(pairs), 1e-6)
 
 
-# What is told --------------------------------------------------------------------------------------------------
+# The document --------------------------------------------------------------------------------------------------
 
 
 def _breaks(checks: list[Check]) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _breaks(checks: list[Check]) -> dict[str, Any]:
 def _late(broken: Broken) -> Check:
     at = broken.at
     fault = Fault(str(broken), tuple(at[0]), tuple(at[1]), at[2]) if at else Fault(str(broken), (), (), None)
-    return Check("later", "the contract is kept on the rows of the searches and the map", "fails", fault)
+    return Check("later", "the contract holds on the rows of the searches and the map", "fails", fault)
 
 
 def _at(fault: Fault) -> str:
@@ -198,11 +198,11 @@ def _at(fault: Fault) -> str:
 
 def _line(check: Check) -> dict[str, Any]:
     fault = check.fault
-    told = {"check": check.id, "statement": check.statement, "outcome": check.outcome}
+    entry = {"check": check.id, "statement": check.statement, "outcome": check.outcome}
     if fault is None:
-        return told | {"message": None, "example": None}
+        return entry | {"message": None, "example": None}
     example = numbers(p=fault.p, q=fault.q, x=fault.x) if len(fault.p) <= max(SMALL) else None
-    return told | {"message": f"{fault.message}; at {_at(fault)}", "example": example}
+    return entry | {"message": f"{fault.message}; at {_at(fault)}", "example": example}
 
 
 def _example(judged: Judged, step: Step) -> dict[str, Any]:
@@ -212,16 +212,20 @@ def _example(judged: Judged, step: Step) -> dict[str, Any]:
     if max(map(abs, again - step.law)) > NEGLIGIBLE:
         raise Broken("repeatable", "the same rows give another law when they are asked about again", (p, q, 0))
     drafted = np.flatnonzero(q > 0).tolist()
-    kept = {x: judged.rule.keeps(p, q, x) for x in drafted}
+    accepted = {x: judged.rule.acceptance_of(p, q, x) for x in drafted}
     return numbers(
         p=step.p,
         q=step.q,
         law=step.law,
         tv=step.tv,
-        acceptance=step.kept,
+        acceptance=step.accepted,
         acceptance_speculative=step.lossless,
-        accept={str(x): keep for x, keep in kept.items()},
-        residual={str(x): judged.rule.draws(p, q, x) for x, keep in kept.items() if keep < 1 - NEGLIGIBLE},
+        accept={str(x): probability for x, probability in accepted.items()},
+        residual={
+            str(x): judged.rule.residual_of(p, q, x)
+            for x, probability in accepted.items()
+            if probability < 1 - NEGLIGIBLE
+        },
     )
 
 
@@ -244,12 +248,14 @@ def _counterexample(judged: Judged, found: list[Searched], steps: list[Step], wh
 
 
 def _lossy(example: dict[str, Any]) -> str:
-    told = example | example.get("exact", {})
-    if len(told["p"]) > READABLE:
-        return f"for a pair of rows over {len(told['p'])} tokens the law emitted is {_text(told['tv'])} from p in TV"
-    rows = {name: f"({', '.join(map(_text, told[name]))})" for name in ("p", "q", "law")}
+    entry = example | example.get("exact", {})
+    if len(entry["p"]) > READABLE:
+        return f"for a pair of rows over {len(entry['p'])} tokens the law emitted is {_text(entry['tv'])} from p in TV"
+    rows = {name: f"({', '.join(map(_text, entry[name]))})" for name in ("p", "q", "law")}
     small = "; rounding in float32 makes as much" if float(example["tv"]) <= NARROW else ""
-    return f"p = {rows['p']}, q = {rows['q']}: it emits {rows['law']}, which is {_text(told['tv'])} from p in TV{small}"
+    return (
+        f"p = {rows['p']}, q = {rows['q']}: it emits {rows['law']}, which is {_text(entry['tv'])} from p in TV{small}"
+    )
 
 
 def _text(value: Any) -> str:
@@ -276,8 +282,8 @@ def _search(judged: Judged, one: Searched) -> dict[str, Any]:
     }
 
 
-def _alike(alike: Likeness) -> dict[str, Any]:
-    return alike._asdict() | {"told": alike.told()}
+def _alike(alike: RuleMatch) -> dict[str, Any]:
+    return alike._asdict() | {"told": alike.summary()}
 
 
 def _own(where: Placed) -> dict[str, Any]:

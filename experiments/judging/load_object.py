@@ -1,4 +1,4 @@
-"""From what a person types to a rule: ``module:name``, ``path/to/file.py:name`` or a module alone.
+"""Load a rule or function by what a person types: ``module:name``, ``path/to/file.py:name`` or a module alone.
 
 A rule is an object with ``accept`` and ``residual``, a pair of functions, or a module that has both. A class or a
 function makes one: without arguments, or from a ``codebook`` of the vocabulary, for rules that group tokens.
@@ -17,25 +17,25 @@ from types import ModuleType
 from typing import Any
 
 from simlab.arrays import Array
-from theory.judge.user_rule import Brought, Functions, last_line
+from theory.judge.user_rule import Functions, UserRule, last_line
 
 EXPECTED = (
     "expected an object with methods accept(p, q, x) and residual(p, q, x), a class or function that makes one "
     "without arguments or from a codebook, a pair of functions, or a module with both"
 )
 
-__all__ = ["bring", "look_up"]
+__all__ = ["load_object", "load_rule"]
 
 
-def bring(spec: str, codebook: Callable[[int], Array]) -> Brought:
+def load_rule(spec: str, codebook: Callable[[int], Array]) -> UserRule:
     """The rule that ``spec`` names; ``codebook`` gives the vectors of a vocabulary to a rule made from them.
 
     Raises ``ValueError`` where there is no such module, name or rule, naming what was given and what was expected.
     """
-    return _rule(look_up(spec), spec, codebook)
+    return _rule(load_object(spec), spec, codebook)
 
 
-def look_up(spec: str) -> Any:
+def load_object(spec: str) -> Any:
     """Whatever ``module:name`` or ``path/to/file.py:name`` names; without a name, the module.
 
     Raises ``ValueError`` where there is no such module or name, or the module cannot be imported.
@@ -66,7 +66,7 @@ def _file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ValueError(f"there is no file {str(path)!r}; expected path/to/file.py:name or module:name")
     _look_first_in(path.resolve().parent)
-    name = f"_brought_{path.stem}"  # its own name, whatever else is called so
+    name = f"_user_{path.stem}"  # its own name, whatever else is called so
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None, f"{path} ends in .py"
     assert spec.loader is not None, f"{path} ends in .py"
@@ -105,7 +105,7 @@ def _may_be(value: Any) -> bool:
     return callable(value) or _functions(value) is not None
 
 
-def _rule(value: Any, spec: str, codebook: Callable[[int], Array]) -> Brought:
+def _rule(value: Any, spec: str, codebook: Callable[[int], Array]) -> UserRule:
     functions = None if isinstance(value, type) else _functions(value)
     if functions is not None:
         return _always(functions)
@@ -115,14 +115,14 @@ def _rule(value: Any, spec: str, codebook: Callable[[int], Array]) -> Brought:
     if needed == ["codebook"]:
         of = cache(lambda vocabulary: _made(spec, value, codebook(vocabulary).copy()))
         _tried(spec, lambda: of(4))
-        return Brought(of)
+        return UserRule(of)
     if needed:
         raise ValueError(f"{spec} needs {', '.join(needed)}; {EXPECTED}")
     return _always(_tried(spec, lambda: _made(spec, value)))
 
 
-def _always(functions: Functions) -> Brought:
-    return Brought(lambda vocabulary: functions)
+def _always(functions: Functions) -> UserRule:
+    return UserRule(lambda vocabulary: functions)
 
 
 class _NoRule(ValueError):

@@ -1,4 +1,4 @@
-"""A rule beside those of the house: on one set of contexts, and with several candidates.
+"""A rule beside the built-in rules: on one set of contexts, and with several candidates.
 
 The contexts are rows over a codebook (:func:`theory.example_processes.codebook_pairs`), the same for all rules, and
 nothing is sampled: acceptance, TV and Wasserstein-1 under the distances of the codebook are exact expectations at each
@@ -25,7 +25,7 @@ from theory.exact import acceptance, step_law
 from theory.example_processes import CodebookPairs, codebook_pairs, random_row
 from theory.judge.contract import Pair
 from theory.judge.searches import Judged
-from theory.judge.user_rule import Brought
+from theory.judge.user_rule import UserRule
 from theory.pareto_frontier import Envelope, nearest_envelope
 
 VOCABULARY = 64
@@ -47,15 +47,15 @@ def codebook(seed: int, vocabulary: int) -> Array:
     return codebook_pairs(seed, 1, vocabulary).codebook
 
 
-def placed(rule: Brought, seed: int, contexts: int) -> Placed:
-    """The map of acceptance against distortion: the judged rule, every rule of the house, and the frontiers."""
+def placed(rule: UserRule, seed: int, contexts: int) -> Placed:
+    """The map of acceptance against distortion: the judged rule, every built-in rule, and the frontiers."""
     world = codebook_pairs(seed, contexts, VOCABULARY)
     metric = codebook_distances(world.codebook)
     envelope = nearest_envelope(world.p, world.q, metric)
     steps = [rule.step(p, q) for p, q in zip(world.p, world.q, strict=True)]
-    law, kept = np.array([step[0] for step in steps]), np.array([step[1] for step in steps])
-    rows = [{"family": OWN, "parameter": "", "own": True, **_means(world, metric, envelope, law, kept)}]
-    for family, parameter, known in house(world.codebook, metric):
+    law, accepted = np.array([step[0] for step in steps]), np.array([step[1] for step in steps])
+    rows = [{"family": OWN, "parameter": "", "own": True, **_means(world, metric, envelope, law, accepted)}]
+    for family, parameter, known in builtin_rules(world.codebook, metric):
         known_law, known_kept = step_law(known, world.p, world.q), acceptance(known, world.p, world.q)
         means = _means(world, metric, envelope, known_law, known_kept)
         rows.append({"family": family, "parameter": parameter, "own": False, **means})
@@ -73,8 +73,8 @@ def _nearest(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(nearest=table.index.isin(away.groupby(table["family"]).idxmin()))
 
 
-def _means(world: CodebookPairs, metric: Array, envelope: Envelope, law: Array, kept: Array) -> dict[str, float]:
-    accepted, lossless = float(kept.mean()), float(alpha(world.p, world.q).mean())
+def _means(world: CodebookPairs, metric: Array, envelope: Envelope, law: Array, acceptance: Array) -> dict[str, float]:
+    accepted, lossless = float(acceptance.mean()), float(alpha(world.p, world.q).mean())
     gained = accepted - lossless if abs(accepted - lossless) > ROUNDING else 0.0
     return {
         "acceptance": accepted,
@@ -86,8 +86,8 @@ def _means(world: CodebookPairs, metric: Array, envelope: Envelope, law: Array, 
     }
 
 
-def house(vectors: Array, metric: Array) -> list[tuple[str, str, Rule]]:
-    """Every rule of the house with parameters that tell on such contexts: its name, its parameter, the rule."""
+def builtin_rules(vectors: Array, metric: Array) -> list[tuple[str, str, Rule]]:
+    """The built-in rules, with parameters that matter on such contexts: name, parameter and rule."""
     tree = linkage(vectors, "ward")
     groups = {count: fcluster(tree, count, "maxclust") for count in (32, 16, 8, 4)}
     near = codebook_neighbours(vectors, 8)
@@ -128,7 +128,7 @@ def candidate_pairs(seed: int) -> list[Pair]:
 
 
 def several(judged: Judged, seed: int) -> list[dict[str, float | int]]:
-    """K candidates verified in turn, means over :func:`candidate_pairs`: what is kept, what it costs, what could be."""
+    """K candidates verified in turn, means over :func:`candidate_pairs`: acceptance, its cost, and the optimum."""
     return [_several(judged, [judged.rows(pair) for pair in candidate_pairs(seed)], k) for k in CANDIDATES]
 
 
@@ -136,11 +136,11 @@ def _several(judged: Judged, rows: list[tuple[Array, Array]], candidates: int) -
     names = ("acceptance", "lossless", "optimum", "tv")
     found = []
     for p, q in rows:
-        law, kept = candidates_law(judged.rule, p, q, candidates)
+        law, accepted = candidates_law(judged.rule, p, q, candidates)
         lossless = candidates_law(Speculative(), p, q, candidates)[1]
         sets, spent = candidate_sets(q, candidates), tv(law, p)
-        found.append((kept, lossless, optimal_acceptance(p, sets), spent))
+        found.append((accepted, lossless, optimal_acceptance(p, sets), spent))
     means = [float(Fraction(sum(column)) / len(rows)) for column in zip(*found, strict=True)]
-    told = dict(zip(names, means, strict=True))
+    row = dict(zip(names, means, strict=True))
     # a method may share out its TV over the contexts as it likes, so the bound is on the means
-    return {"candidates": candidates, "pairs": len(rows), **told, "frontier": min(1.0, told["optimum"] + told["tv"])}
+    return {"candidates": candidates, "pairs": len(rows), **row, "frontier": min(1.0, row["optimum"] + row["tv"])}

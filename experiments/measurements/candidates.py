@@ -1,9 +1,9 @@
-"""Several candidates for one position: what rules keep of them verified in turn, beside the most that can be kept.
+"""Several candidates for one position: how often rules accept one, verified in turn, beside the most there is.
 
 On rows over a small codebook (:func:`theory.example_processes.codebook_pairs`), exactly in each context: how often one
-of K candidates is kept and how far the emitted token's law is from p; the most a lossless method can keep, which is an
+of K candidates is accepted and how far the emitted token's law is from p; the most a lossless method can accept, an
 optimal transport between p and the law of the candidates' set (:mod:`theory.candidates`). What is saved are means over
-the contexts, and for each the most any method can keep in the mean that spends as much TV in the mean: since the
+the contexts, and for each the most any method can accept in the mean that spends as much TV in the mean: since the
 bound optimum + TV holds in every context, it holds for means, however a method shares its TV out.
 """
 
@@ -39,16 +39,16 @@ def rules(codebook: np.ndarray) -> dict[str, Rule]:
 def measure(seed: int, contexts: int) -> pd.DataFrame:
     """Means over ``contexts`` pairs: rule, candidates, acceptance, tv, optimum, frontier."""
     pairs = codebook_pairs(seed, contexts, vocabulary=VOCABULARY)
-    rows = []
+    compared, rows = rules(pairs.codebook), []
     for count in range(1, MOST + 1):
         sets = [candidate_sets(q, count) for q in pairs.q]
         best = [optimal_acceptance(p, s) for p, s in zip(pairs.p, sets, strict=True)]
-        for name, rule in rules(pairs.codebook).items():
+        for name, rule in compared.items():
             found = []
             for p, q, optimum in zip(pairs.p, pairs.q, best, strict=True):
-                law, kept = candidates_law(rule, p, q, count)
-                found.append((float(kept), float(tv(law, p)), float(optimum)))
-            accepted, spent, most = np.mean(found, axis=0)
-            means = {"acceptance": accepted, "tv": spent, "optimum": most, "frontier": min(1.0, most + spent)}
+                law, accepted = candidates_law(rule, p, q, count)
+                found.append((float(accepted), float(tv(law, p)), float(optimum)))
+            acceptance, spent, most = np.mean(found, axis=0)
+            means = {"acceptance": acceptance, "tv": spent, "optimum": most, "frontier": min(1.0, most + spent)}
             rows.append({"rule": name, "candidates": count, **means})
     return pd.DataFrame(rows)

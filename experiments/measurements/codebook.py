@@ -21,10 +21,11 @@ from sklearn.cluster import KMeans
 
 from simlab.rules import Rule, codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import alpha
-from theory.distances import tv, wasserstein1
+from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import CodebookPairs, codebook_pairs
 from theory.pareto_frontier import nearest_envelope
+from theory.wasserstein import wasserstein1_exact
 
 CONTEXTS = 120
 NEIGHBOURS = (4, 16)  # of the 63 other tokens
@@ -104,7 +105,9 @@ def _measured(point: Point, pairs: CodebookPairs) -> dict[str, Any]:
         "acceptance": acceptance(point.made, p, q),
         "lossless": alpha(p, q),
         "tv": tv(law, p),
-        "wasserstein": wasserstein1(law, p, codebook_distances(pairs.codebook)),
+        "wasserstein": np.array(
+            [wasserstein1_exact(own, row, pairs.codebook) for own, row in zip(law, p, strict=True)]
+        ),
     }
     named: dict[str, Any] = {"rule": point.rule, "neighbours": point.neighbours, "parameter": point.parameter}
     return named | {name: float(value.mean()) for name, value in values.items()}

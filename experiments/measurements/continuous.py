@@ -1,4 +1,4 @@
-"""Continuous tokens: what rules emit, keep and cost, what becomes of sequences, and eq. 51; tables to draw from.
+"""Continuous tokens: laws that rules emit, acceptance, cost, sequences, and CSpD's eq. 51, as tables.
 
 Each function returns a tidy frame. Numbers are exact, in closed form or by quadrature, whose error has a column of its
 own; only :func:`sequences` also samples, with standard errors. What is compared is models on the line, or in d equal
@@ -26,7 +26,7 @@ from theory.acceptance import speedup
 from theory.claims.published.cspd import alpha_needed, best_cost
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.gaussian_overlap import cost_over_gap, last_step_acceptance
-from theory.continuous.isotropic import kept, overlap
+from theory.continuous.isotropic import isotropic_acceptance, overlap
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import Law, distances, marginal_tv, target_law, tv_from_target
 from theory.continuous.sequences import SequenceLaw, autoregressive, in_place, kl
@@ -35,7 +35,7 @@ from theory.published.ledger import Ledger, Row, published
 
 STEPS, SLOPE, SD = 8, 0.8, 0.5  # of the target
 LIMIT = 100  # proposals: what the published code allows
-SHOWN = 4.0  # standard deviations of the target's token either way
+RANGE = 4.0  # standard deviations of the target's token either way
 POINTS = 181  # that the two-path law is given at
 
 Record = dict[str, Any]
@@ -46,7 +46,7 @@ def chain(slope: Any = SLOPE, sd: Any = SD, offset: Any = 0.0) -> Chain:
     return affine_chain(STEPS, slope, sd, offset)
 
 
-def last_alone(last: float, others: float) -> np.ndarray:
+def last_step_apart(last: float, others: float) -> np.ndarray:
     """``[T]``: one number for the last step and one for all others."""
     return np.array([last] + [others] * (STEPS - 1))
 
@@ -78,11 +78,17 @@ def laws() -> pd.DataFrame:
     for pair, draft in DRAFTS.items():
         for rule, law, own, tv, error in _laws(target, draft):
             density = target_law(own, UNCONDITIONAL[0], law.x)
-            seen = np.abs(law.x) < SHOWN * sqrt(float(own.marginal(np.zeros((1, 1))).covariance[0, 0]))
-            whole = {"kept": law.kept, "trials": law.trials, "unfinished": law.unfinished, "tv": tv, "tv_error": error}
-            told = {"pair": pair, "sigma": float(np.exp(log_sigma(target, draft))), "rule": rule}
-            curve = {"x": law.x[seen], "density": law.density[seen], "target": density[seen]}
-            parts.append(pd.DataFrame(told | curve | whole))
+            near = np.abs(law.x) < RANGE * sqrt(float(own.marginal(np.zeros((1, 1))).covariance[0, 0]))
+            whole = {
+                "kept": law.acceptance,
+                "trials": law.trials,
+                "unfinished": law.unfinished,
+                "tv": tv,
+                "tv_error": error,
+            }
+            labels = {"pair": pair, "sigma": float(np.exp(log_sigma(target, draft))), "rule": rule}
+            curve = {"x": law.x[near], "density": law.density[near], "target": density[near]}
+            parts.append(pd.DataFrame(labels | curve | whole))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -99,42 +105,42 @@ def _laws(target: Chain, draft: Chain) -> Iterator[tuple[str, Law, Chain, float,
     yield CODE, law, ends[0], far.tv, far.tv_error
 
 
-# What is kept ---------------------------------------------------------------------------------------------------
+# Acceptance ---------------------------------------------------------------------------------------------------
 
 
 class Mismatch(NamedTuple):
     """A draft whose last kernel also stands ``gap`` standard deviations from the target's, if that is asked for."""
 
-    told: str
+    label: str
     slope: Any
     sd: Any
 
     def draft(self, gap: float) -> Chain:
-        return chain(self.slope, self.sd, last_alone(gap * SD, 0.0))
+        return chain(self.slope, self.sd, last_step_apart(gap * SD, 0.0))
 
 
 MISMATCHES = (
     Mismatch("nothing else differs", SLOPE, SD),
     Mismatch("draft's noise 20 % larger", SLOPE, 1.2 * SD),
     Mismatch("draft's slopes 0.95, not 0.8", 0.95, SD),
-    Mismatch("last slope has the other sign", last_alone(-SLOPE, SLOPE), SD),
+    Mismatch("last slope has the other sign", last_step_apart(-SLOPE, SLOPE), SD),
 )
 GAPS = np.linspace(0, 4, 33)
 
 
 def acceptance() -> pd.DataFrame:
-    """What the last step's ratio keeps, by how far the means of the last kernels are apart.
+    """Acceptance of the last step's ratio by the distance of the means of the last kernels.
 
     Columns: mismatch, gap (mean distance of the last kernels, in standard deviations of the target's), shared and own
-    (acceptance with shared noise and with noise of their own), spread_shared and spread_own (standard deviation of the
-    gap, in the same unit), most (what the ratio of marginal densities keeps: no lossless rule keeps more).
+    (acceptance with shared noise and with independent noise), spread_shared and spread_own (standard deviation of the
+    gap, in the same unit), most (acceptance of the ratio of marginal densities, which no lossless rule exceeds).
     """
     target = chain()
     table = []
     for mismatch in MISMATCHES:
         for gap in GAPS:
             draft = mismatch.draft(float(gap))
-            row: Record = {"mismatch": mismatch.told, "gap": float(gap)}
+            row: Record = {"mismatch": mismatch.label, "gap": float(gap)}
             for name, aligned in (("shared", True), ("own", False)):
                 spread = float(last_means(target, draft, UNCONDITIONAL, aligned).gap[1][0, 0])
                 row |= {name: last_step_acceptance(target, draft, UNCONDITIONAL, aligned)}
@@ -146,7 +152,7 @@ def acceptance() -> pd.DataFrame:
 DIMENSIONS = (1, 2, 4, 8, 16, 32, 64)
 APART = {  # before the last step: its variance is the target's, so that the gap is all there is
     "means 0.25 apart": (Mismatch("", SLOPE, SD), 0.25),
-    "noise before the last step 20 % larger": (Mismatch("", SLOPE, last_alone(SD, 1.2 * SD)), 0.0),
+    "noise before the last step 20 % larger": (Mismatch("", SLOPE, last_step_apart(SD, 1.2 * SD)), 0.0),
     "slopes 0.7, not 0.8": (Mismatch("", 0.7, SD), 0.0),
 }
 
@@ -158,17 +164,17 @@ def dimensions() -> pd.DataFrame:
     """
     target = chain()
     table = []
-    for told, (mismatch, gap) in APART.items():
+    for label, (mismatch, gap) in APART.items():
         draft = mismatch.draft(gap)
         sds = [sqrt(float(c.marginal(np.zeros((1, 1))).covariance[0, 0])) for c in (target, draft)]
         means = [float(c.marginal(np.zeros((1, 1))).mean[0, 0]) for c in (target, draft)]
         for d in DIMENSIONS:
-            row: Record = {"mismatch": told, "dimension": d}
+            row: Record = {"mismatch": label, "dimension": d}
             for name, aligned in (("shared", True), ("own", False)):
                 mean, variance = (
                     float(part.ravel()[0]) for part in last_means(target, draft, UNCONDITIONAL, aligned).gap
                 )
-                row[name] = kept(d, abs(mean) * sqrt(d), variance if variance > 1e-14 else 0.0, SD)
+                row[name] = isotropic_acceptance(d, abs(mean) * sqrt(d), variance if variance > 1e-14 else 0.0, SD)
             table.append({**row, "most": overlap(d, abs(means[0] - means[1]) * sqrt(d), *sds)})
     return pd.DataFrame(table)
 
@@ -196,14 +202,14 @@ def trials() -> pd.DataFrame:
         for name, weighted, limit in rules:
             own = weight if weighted else 0.0
             fine, rough = (cost_over_gap(*gap, own, SD, float(ratio) * SD, limit, panels) for panels in (144, 72))
-            lost = 1 - fine.kept
+            lost = 1 - fine.acceptance
             table.append(
                 {
                     "rule": name,
                     "limit": int(limit) if limit < inf else 0,
                     "ratio": float(ratio),
                     "sigma": float(np.exp(weight)),
-                    "kept": fine.kept,
+                    "kept": fine.acceptance,
                     "per_token": fine.trials,
                     "per_rejection": fine.trials / lost if lost > 1e-9 else np.nan,
                     "per_token_error": abs(fine.trials - rough.trials),

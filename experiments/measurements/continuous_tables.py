@@ -21,14 +21,14 @@ from simlab.continuous import InPlace, Pair, Truncating
 from simlab.continuous.compiled import simulate
 from simlab.continuous.rules import LastStep, TwoPath
 from simlab.randomness import Tape
-from theory.continuous.isotropic import kept
+from theory.continuous.isotropic import isotropic_acceptance
 from theory.continuous.joint_gaussian import last_means
 from theory.continuous.tables import DIMENSION, GAMMAS, NEEDED, even_pair, fitted, overlap, rates, separation
 from theory.published.ledger import Ledger, Row, published
 
 CLOSE = 0.05  # what "number" allows
 TOKENS, START, LEVEL = 256, 0.05, 0.34  # of an image, and the acceptance at its first token and in the end
-AR_COEFFICIENT = 0.15  # how much of a token the next one keeps, where blocks are replaced in place
+AR_COEFFICIENT = 0.15  # of a token on the one before, where blocks are replaced in place
 SEQUENCES, LENGTH = 400, 64
 
 Record = dict[str, Any]
@@ -98,7 +98,7 @@ def _ratios(ledger: Ledger, seed: int) -> Iterator[Record]:
     process = "T = 100, d = 16, wrong by the same in every step, distances of Table 4"
     nothing = (np.zeros(DIMENSION), np.zeros(DIMENSION))
     mean, covariance = last_means(pair.target.chain, pair.draft.chain, nothing, True).gap
-    aligned = kept(DIMENSION, sqrt(mean @ mean), float(covariance[0, 0]), NEEDED)
+    aligned = isotropic_acceptance(DIMENSION, sqrt(mean @ mean), float(covariance[0, 0]), NEEDED)
     apart = separation(pair)
     count = 20_000
     share = simulate(Truncating(1, limit=1), *pair, TwoPath(), Tape(seed, count)).acceptance

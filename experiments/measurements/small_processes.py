@@ -1,4 +1,4 @@
-"""Exact curves on worlds small enough to enumerate: step distributions, and distortion against length."""
+"""Curves on processes small enough to enumerate: step distributions, and distortion against length."""
 
 from __future__ import annotations
 
@@ -80,11 +80,14 @@ def step_distributions() -> pd.DataFrame:
 
 
 def compounding(seed: int) -> pd.DataFrame:
-    """Exact TV between the law of a sequence and the target's: decoder, rule, length; V = 3."""
+    """TV between the law of a sequence and the target's: decoder, rule, length; V = 3.
+
+    Everything that can happen is enumerated, with weights in floating point.
+    """
     rows = []
     for length in range(1, 6):
         # rows without zeros, of which the shorter worlds see the beginning
-        target, draft = (random_world(seed + k, 3, length, zeros=0) for k in (0, 1))
+        target, draft = (floating(random_world(seed + k, 3, length, zeros=0)) for k in (0, 1))
         for name, decoder in (
             ("speculative, gamma = 2", make_decoder("speculative", gamma=2)),
             ("sjd, W = 2", make_decoder("sjd", window=2)),

@@ -44,7 +44,7 @@ GROUPS, NEIGHBOURS = 1024, 100  # at most; a quarter and a sixteenth of a smalle
 LOSSLESS = "speculative"
 MEASURES = "acceptance", "tv", "wasserstein"
 
-Told = Callable[[int, int], None]
+Notify = Callable[[int, int], None]
 
 
 class Named(NamedTuple):
@@ -140,7 +140,9 @@ def enumerated(rule: Rule, p: np.ndarray, q: np.ndarray) -> Step:
 # All of them ------------------------------------------------------------------------------------------------------
 
 
-def replay(recording: Recording, rules: list[Named], rows: int, told: Told = lambda done, total: None) -> pd.DataFrame:
+def replay(
+    recording: Recording, rules: list[Named], rows: int, notify: Notify = lambda done, total: None
+) -> pd.DataFrame:
     """A line for each rule and image: ``rule``, ``parameters``, ``image``, ``rows`` and the means of ``MEASURES`` over
     them, ``windows`` and the mean of ``kept`` over them.
 
@@ -157,7 +159,7 @@ def replay(recording: Recording, rules: list[Named], rows: int, told: Told = lam
             for i in np.flatnonzero(chosen[where]):
                 measured[r, :, where.start + i] = _measures(named.rule, p[i], q[i], recording.codebook)
                 done += 1
-                told(done, total)
+                notify(done, total)
     return _by_image(recording, rules, kept, measured)
 
 

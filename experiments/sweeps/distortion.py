@@ -1,4 +1,4 @@
-"""Recorders of what lossy rules do to the tokens they emit, from the rows that were verified (:mod:`.replay`).
+"""Recorders of the distortion and acceptance of lossy rules, from the rows that were verified (:mod:`.replay`).
 
 Nothing of this is there for a decoder that verifies no drafts by a rule: numbers are NaN then, and lists empty.
 
@@ -12,13 +12,13 @@ Nothing of this is there for a decoder that verifies no drafts by a rule: number
     were*, whose mean is at least the TV of the means. ``distortion_exact`` says which.
     ``distortion_w1``: the same in Wasserstein-1 under the L2 distances of the codebook, over every fourth of these
     positions and to a hundredth (:func:`experiments.sweeps.one_step_law.wasserstein1`); NaN without a codebook.
-    ``acceptance``, ``acceptance_lossless``: how probable it is that a draft is kept, by the rule and by the lossless
+    ``acceptance``, ``acceptance_lossless``: the probability that a draft is accepted, by the rule and by the lossless
     one, over those of the positions that had one.
 
-    A rule that is lossy makes q untrue for drafts that adaptive continuation has kept, unless ``relabel`` declares the
-    law; then these numbers are for the q that was declared.
+    After a lossy rule q is untrue for drafts that adaptive continuation has accepted, unless ``relabel`` declares the
+    law; these numbers are for the q that was declared.
 ``group_gain``
-    The acceptance of every draft that was looked at (of several candidates the first), by the rule less by the lossless
+    The acceptance of every draft that was verified (of several candidates the first), by the rule less by the lossless
     rule. ``gain_mean``: its mean; ``gain_negative``: how many are below 0; ``gain_histogram``: how many lie in each of
     40 bins of width 0.05 from -1 to 1. GSD, Fig. 7, shows this difference before it is cut at 1.
 """
@@ -30,8 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.sweeps.one_step_law import LOSSLESS, Emitted, emitted, emitted_given, tv, wasserstein1
-from experiments.sweeps.replay import Verified, verified, verifies
+from experiments.sweeps.one_step_law import LOSSLESS, OneStepLaw, candidates_law, one_step_law, tv, wasserstein1
+from experiments.sweeps.replay import VerifiedPosition, verified_positions, verifies
 from experiments.sweeps.sample import Columns, Sample
 from simlab.decoders import SjdPd
 from simlab.rules import Speculative
@@ -43,7 +43,7 @@ BINS = np.linspace(-1, 1, 41)
 
 
 class _Point(NamedTuple):
-    """What a position of the sequence has."""
+    """The numbers of one position of the sequence."""
 
     tv: float
     w1: float  # NaN where it is not looked at
@@ -66,7 +66,7 @@ def distortion(sample: Sample) -> Columns:
 
 
 def group_gain(sample: Sample) -> Columns:
-    """How much more probable the rule makes it that a draft is kept."""
+    """By how much the rule raises the acceptance of each draft."""
     count = len(sample.tape.replicates)
     gains = [np.array(list(_gains(sample, b)) if verifies(sample.decoder) else []) for b in range(count)]
     return {
@@ -78,7 +78,7 @@ def group_gain(sample: Sample) -> Columns:
 
 def _points(sample: Sample, replicate: int, exact: bool) -> Iterator[_Point]:
     codebook = sample.pair.codebook
-    for seen in verified(sample, replicate):
+    for seen in verified_positions(sample, replicate):
         if seen.position % STRIDE != FIRST:
             continue
         wanted = codebook is not None and seen.position % W1_STRIDE == FIRST
@@ -87,24 +87,26 @@ def _points(sample: Sample, replicate: int, exact: bool) -> Iterator[_Point]:
             continue
         own, lossless = _laws(sample, seen, exact)
         far = wasserstein1(own.law, lossless.law, codebook) if wanted and codebook is not None else np.nan
-        yield _Point(tv(own.law, lossless.law), far, own.accepted, lossless.accepted)
+        yield _Point(tv(own.law, lossless.law), far, own.acceptance, lossless.acceptance)
 
 
-def _laws(sample: Sample, seen: Verified, exact: bool) -> tuple[Emitted, Emitted]:
-    """What the rule emits, and what it should."""
+def _laws(sample: Sample, seen: VerifiedPosition, exact: bool) -> tuple[OneStepLaw, OneStepLaw]:
+    """The law of the rule, and that of the lossless rule."""
     p, q = seen.p, seen.q
     assert q is not None, "there are candidates"
     if exact:
-        return emitted(sample.rule, p, q), Emitted(p.astype(np.float64), emitted(Speculative(), p, q).accepted)
+        return one_step_law(sample.rule, p, q), OneStepLaw(
+            p.astype(np.float64), one_step_law(Speculative(), p, q).acceptance
+        )
     return (
-        emitted_given(compiled(sample.rule), p, q, seen.candidates),
-        emitted_given(LOSSLESS, p, q, seen.candidates),
+        candidates_law(compiled(sample.rule), p, q, seen.candidates),
+        candidates_law(LOSSLESS, p, q, seen.candidates),
     )
 
 
 def _gains(sample: Sample, replicate: int) -> Iterator[float]:
     rule = compiled(sample.rule)
-    for seen in verified(sample, replicate):
+    for seen in verified_positions(sample, replicate):
         if seen.q is not None:
             p, q, x = np.ascontiguousarray(seen.p), np.ascontiguousarray(seen.q), seen.candidates[0]
             yield accept(rule, p, q, x) - accept(LOSSLESS, p, q, x)
@@ -112,5 +114,5 @@ def _gains(sample: Sample, replicate: int) -> Iterator[float]:
 
 def _means(values: list[list[float]]) -> np.ndarray:
     """The mean of each list's numbers; NaN where there are none."""
-    kept = [np.array([value for value in own if not np.isnan(value)]) for own in values]
-    return np.array([own.mean() if len(own) else np.nan for own in kept])
+    numbers = [np.array([value for value in own if not np.isnan(value)]) for own in values]
+    return np.array([own.mean() if len(own) else np.nan for own in numbers])

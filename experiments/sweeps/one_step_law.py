@@ -1,4 +1,4 @@
-"""What a rule emits for given rows, at any vocabulary: laws without a table [V, V], and how far they are from p."""
+"""One-step laws of rules at any vocabulary, without a table [V, V], and their Wasserstein-1 distance."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ SHARE = 0.99  # of the mass to be moved: the rest, on the tokens with the least,
 LOSSLESS = compiled(Speculative())
 
 
-class Emitted(NamedTuple):
-    """The law of one token, and how it comes about."""
+class OneStepLaw(NamedTuple):
+    """The law of one token, and the acceptance."""
 
     law: np.ndarray  # float64[V]
-    accepted: float  # the probability that a draft is kept
+    acceptance: float  # the probability that a draft is accepted
 
 
-def emitted(rule: Rule, p: np.ndarray, q: np.ndarray) -> Emitted:
+def one_step_law(rule: Rule, p: np.ndarray, q: np.ndarray) -> OneStepLaw:
     """For one draft from ``q[V]``: :meth:`simlab.rules.Rule.law_rows`, and the acceptance."""
     own_residual = type(rule).weights_rows is not Rule.weights_rows
-    return Emitted(*_emitted(compiled(rule), np.ascontiguousarray(p), np.ascontiguousarray(q), own_residual))
+    return OneStepLaw(*_one_step_law(compiled(rule), np.ascontiguousarray(p), np.ascontiguousarray(q), own_residual))
 
 
-def emitted_given(rule: CompiledRule, p: np.ndarray, q: np.ndarray, candidates: list[int]) -> Emitted:
+def candidates_law(rule: CompiledRule, p: np.ndarray, q: np.ndarray, candidates: list[int]) -> OneStepLaw:
     """For these candidates, verified in turn with recursive residuals (SJD-PAC, equations 7 and 8)."""
-    left, scored = p.astype(np.float64), q.astype(np.float64)
-    law, open_ = np.zeros(len(left)), 1.0
+    remaining, scored = p.astype(np.float64), q.astype(np.float64)
+    law, open_ = np.zeros(len(remaining)), 1.0
     for x in candidates:
-        kept = accept(rule, left, scored, x)
-        law[x] += open_ * kept
-        open_ *= 1.0 - kept
+        accepted = accept(rule, remaining, scored, x)
+        law[x] += open_ * accepted
+        open_ *= 1.0 - accepted
         if open_ <= 0:
-            return Emitted(law, 1.0)
-        left = residual(rule, left, scored, x)
+            return OneStepLaw(law, 1.0)
+        remaining = residual(rule, remaining, scored, x)
         scored[x] = 0.0
         mass = scored.sum()
         scored = scored / mass if mass > 0 else scored
-    return Emitted(law + open_ * left, 1.0 - open_)
+    return OneStepLaw(law + open_ * remaining, 1.0 - open_)
 
 
 def tv(one: np.ndarray, other: np.ndarray) -> float:
@@ -69,27 +69,27 @@ def wasserstein1(one: np.ndarray, other: np.ndarray, codebook: np.ndarray) -> fl
 def _largest(masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The tokens with the most of ``masses[V]`` that have ``SHARE`` of it together, and their masses, scaled to one."""
     order = np.argsort(-masses, kind="stable")
-    upto = np.cumsum(masses[order])
-    tokens = order[: int(np.searchsorted(upto, SHARE * upto[-1])) + 1]
+    cumulative = np.cumsum(masses[order])
+    tokens = order[: int(np.searchsorted(cumulative, SHARE * cumulative[-1])) + 1]
     return tokens, masses[tokens] / masses[tokens].sum()
 
 
 @njit(nogil=True, cache=True)
-def _emitted(rule: CompiledRule, p: np.ndarray, q: np.ndarray, own_residual: bool) -> tuple[np.ndarray, float]:
+def _one_step_law(rule: CompiledRule, p: np.ndarray, q: np.ndarray, own_residual: bool) -> tuple[np.ndarray, float]:
     """The law and the acceptance; a residual that does not depend on the draft is taken once."""
     law, rejected = np.zeros(len(p)), 0.0
     for x in range(len(p)):
         mass = np.float64(q[x])
         if mass > 0:
-            kept = mass * accept(rule, p, q, x)
-            law[x] += kept
-            lost = mass - kept
+            accepted = mass * accept(rule, p, q, x)
+            law[x] += accepted
+            lost = mass - accepted
             rejected += lost
             if own_residual and lost > 0:
                 row = weights(rule, p, q, x)
                 law += (lost / row.sum()) * row
-    accepted = law.sum() if not own_residual else 1.0 - rejected
+    acceptance = law.sum() if not own_residual else 1.0 - rejected
     if not own_residual and rejected > 0:
         row = weights(rule, p, q, 0)
         law += (rejected / row.sum()) * row
-    return law, accepted
+    return law, acceptance

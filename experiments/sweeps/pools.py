@@ -1,8 +1,8 @@
 """Where cells are computed: in this process, in processes beside it, or on a Dask cluster.
 
 A pool takes cells and yields an :class:`Outcome` for each as it comes, in any order. It computes and nothing else:
-results are written by whoever asked. What a cell raises is its outcome; :class:`Lost` is raised where there is nobody
-left to compute.
+results are written by whoever asked. What a cell raises is its outcome; :class:`Lost` is raised where no
+workers are left.
 """
 
 from __future__ import annotations

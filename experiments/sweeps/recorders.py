@@ -1,4 +1,4 @@
-"""What a sweep can record of the sequences it has simulated.
+"""Recorders: what a sweep can record of simulated sequences.
 
 A recorder is a pure function from a :class:`~experiments.sweeps.sample.Sample` to columns: one entry for each
 replicate, a number, or a list of them where their count differs. An entry may depend on its own replicate only, so that

@@ -1,7 +1,7 @@
-"""A simulated sequence once more, call by call, with the rows and drafts that every verification looked at.
+"""Replay of a simulated sequence, call by call, with the rows and drafts of every verification.
 
-A simulation keeps tokens and counts; rows are far too many. Since all chance is on the tape, a kernel that is run again
-does the same, and a process that remembers its last call says what it was asked and what it answered.
+A simulation keeps tokens and counts; rows are far too many. Since all random
+numbers are on the tape, a kernel that is run again does the same, and a process that records its calls has the rows.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Call(NamedTuple):
 
     start: int
     stop: int  # tokens committed after it
-    kept: int  # drafts, also those beyond the end of the sequence
-    tokens: np.ndarray  # int[kept]: what was kept
+    accepted: int  # drafts, also those beyond the end of the sequence
+    tokens: np.ndarray  # int[accepted]: the tokens that were accepted
     drafts: np.ndarray  # int[W]: the chain
     p: np.ndarray  # [W+1, V]: the rows of the chain, and the row after it
     q: np.ndarray  # [W, V]: what was declared for the positions of the window
@@ -35,13 +35,13 @@ class Call(NamedTuple):
     rows: np.ndarray  # [M+1, V]: the row after the prefix, and after every node
 
 
-class Verified(NamedTuple):
+class VerifiedPosition(NamedTuple):
     """A position of the sequence that a call has committed a token to."""
 
     position: int
     p: np.ndarray  # [V]: the row after the tokens committed before
     q: np.ndarray | None  # [V]: what the candidates were declared to be drawn from
-    candidates: list[int]  # verified in turn, some of which nobody may have looked at; none: the token is from p
+    candidates: list[int]  # in the order of verification, which may end before the last; none: it is from p
 
 
 def verifies(decoder: Decoder) -> bool:
@@ -56,10 +56,10 @@ def calls(sample: Sample, replicate: int) -> Iterator[Call]:
     """
     if not verifies(sample.decoder):
         raise ValueError(f"decoder is a {type(sample.decoder).__name__}; expected one that verifies drafts by a rule")
-    target, draft = _Overheard(sample.pair.target), None
+    target, draft = _RecordingProcess(sample.pair.target), None
     if sample.decoder.needs_draft:
         assert sample.pair.draft is not None, "nothing was simulated without one"
-        draft = _Overheard(sample.pair.draft)
+        draft = _RecordingProcess(sample.pair.draft)
     kernel = KERNELS[type(sample.decoder)](sample.decoder, target, compiled(sample.rule), draft)
     only, iteration = np.array([replicate]), 0
     state = kernel.start(Uniforms(sample.tape, only, iteration), 1)
@@ -67,47 +67,47 @@ def calls(sample: Sample, replicate: int) -> Iterator[Call]:
         iteration += 1
         start = int(state.length[0])
         declared = state.q[0].copy() if isinstance(sample.decoder, Sjd) else None
-        kept = int(kernel.step(state, Uniforms(sample.tape, only, iteration))[0])
+        accepted = int(kernel.step(state, Uniforms(sample.tape, only, iteration))[0])
         stop = int(state.length[0])
 
-        heard = target.taken()[-1]
-        q = np.concatenate([row.rows for row in draft.taken()]) if draft is not None else declared
+        last = target.take_calls()[-1]
+        q = np.concatenate([row.rows for row in draft.take_calls()]) if draft is not None else declared
         assert q is not None, "either there is a draft, or rows are declared"
         width = len(q)
-        chain = heard.tokens[start : start + width]
-        nodes = chain if heard.nodes is None else heard.nodes
-        tokens = state.tokens[0, start : start + kept].copy()
-        yield Call(start, stop, kept, tokens, chain, heard.rows[: width + 1], q, nodes, heard.rows)
+        chain = last.tokens[start : start + width]
+        nodes = chain if last.nodes is None else last.nodes
+        tokens = state.tokens[0, start : start + accepted].copy()
+        yield Call(start, stop, accepted, tokens, chain, last.rows[: width + 1], q, nodes, last.rows)
 
 
-def verified(sample: Sample, replicate: int) -> Iterator[Verified]:
-    """Every position of one sequence of the sample, in order, and what its token was decided from."""
+def verified_positions(sample: Sample, replicate: int) -> Iterator[VerifiedPosition]:
+    """The positions of one sequence of the sample, in order, each with its row and candidates."""
     tree = sample.decoder._tree() if isinstance(sample.decoder, SjdPd) else None
     for call in calls(sample, replicate):
-        for j, (row, candidates) in enumerate(_walk(call, tree)):
+        for j, (row, candidates) in enumerate(_candidates_in_turn(call, tree)):
             if call.start + j < call.stop:
-                yield Verified(call.start + j, row, call.q[j] if candidates else None, candidates)
+                yield VerifiedPosition(call.start + j, row, call.q[j] if candidates else None, candidates)
 
 
-def _walk(call: Call, tree: Tree | None) -> Iterator[tuple[np.ndarray, list[int]]]:
-    """The rows and candidates of the positions from ``call.start`` on, up to the first without a kept draft."""
+def _candidates_in_turn(call: Call, tree: Tree | None) -> Iterator[tuple[np.ndarray, list[int]]]:
+    """The rows and candidates of the positions from ``call.start`` on, up to the first without an accepted draft."""
     width = len(call.drafts)
     depth = tree.depth if tree is not None else 0
-    row = 0  # after the node that was kept last
-    for j in range(call.kept + 1):
+    row = 0  # after the node that was accepted last
+    for j in range(call.accepted + 1):
         if tree is not None and j < depth:
             below = [int(node) for node in tree.children.values[row] if node != NONE]
         else:
             below = [j] if row == j < width else []  # only the chain goes on
         if len(below) > 1:
-            below = _drawn(below, call.nodes, call.q[j], width)
+            below = _existing(below, call.nodes, call.q[j], width)
         candidates = [int(call.nodes[node]) for node in below]
         yield call.rows[row], candidates
-        if j < call.kept:
+        if j < call.accepted:
             row = below[candidates.index(int(call.tokens[j]))] + 1
 
 
-def _drawn(family: list[int], nodes: np.ndarray, q: np.ndarray, width: int) -> list[int]:
+def _existing(family: list[int], nodes: np.ndarray, q: np.ndarray, width: int) -> list[int]:
     """The siblings that there are: once q is used up none can be drawn, and the model was asked about token 0."""
     left, found = q > 0, []
     for node in family:
@@ -117,35 +117,35 @@ def _drawn(family: list[int], nodes: np.ndarray, q: np.ndarray, width: int) -> l
     return found
 
 
-class _Heard(NamedTuple):
+class _RecordedCall(NamedTuple):
     tokens: np.ndarray  # int[T]
     nodes: np.ndarray | None  # int[M]: of a tree
     rows: np.ndarray  # [count, V]
 
 
-class _Overheard(Process):
-    """A process that remembers the calls of one sequence since it was last asked for them."""
+class _RecordingProcess(Process):
+    """A process that records the calls of one sequence."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
         self.uniform = process.uniform
-        self._heard: list[_Heard] = []
+        self._calls: list[_RecordedCall] = []
 
-    def taken(self) -> list[_Heard]:
-        """What was heard, which is then forgotten."""
-        heard, self._heard = self._heard, []
-        return heard
+    def take_calls(self) -> list[_RecordedCall]:
+        """The calls so far, which are then forgotten."""
+        calls, self._calls = self._calls, []
+        return calls
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
         raise NotImplementedError("every call goes to the process itself")
 
     def forward(self, tokens: Array, start: Array, count: int) -> Array:
-        return self._remember(tokens, None, self.process.forward(tokens, start, count))
+        return self._record(tokens, None, self.process.forward(tokens, start, count))
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        return self._remember(tokens, nodes, self.process.forward_tree(tokens, start, nodes, paths))
+        return self._record(tokens, nodes, self.process.forward_tree(tokens, start, nodes, paths))
 
-    def _remember(self, tokens: np.ndarray, nodes: Any, rows: np.ndarray) -> np.ndarray:
-        self._heard.append(_Heard(tokens[0].copy(), None if nodes is None else nodes[0].copy(), rows[0].copy()))
+    def _record(self, tokens: np.ndarray, nodes: Any, rows: np.ndarray) -> np.ndarray:
+        self._calls.append(_RecordedCall(tokens[0].copy(), None if nodes is None else nodes[0].copy(), rows[0].copy()))
         return rows

@@ -1,4 +1,4 @@
-"""Recorders of the rows themselves: how they change with the tokens before them and from call to call.
+"""Recorders of the target's rows: how they change with the tokens before them and from call to call.
 
 ``perturbation``
     What a replaced token does to the rows behind it; SJD-PAC, Fig. 4. At 24 places spread over the sequence (fewer in a
@@ -8,9 +8,9 @@
     both. ``perturbation_other_call_tv``: the same where the row after comes from a call that begins one position
     earlier. ``repeat_tv``: TV between these two calls on the *same* tokens, mean over offsets: 0 but for noise.
 ``keep``
-    How probable it is that a draft stays from one call to the next, by the offset 0, 1, ... in the window: p' and p are
-    the rows that two calls in a row gave one position. ``keep``: 1 - TV(p', p), what verifying it keeps;
-    ``keep_drawn``: sum p' p, what drawing it anew keeps (SJD-PAC, section 4.2). Means over the sequence, NaN where no
+    The probability that a draft stays the same from one call to the next, by the offset 0, 1, ... in the window: p' and
+    p are the rows that two calls in a row gave one position. ``keep``: 1 - TV(p', p), if it is verified;
+    ``keep_drawn``: sum p' p, if it is drawn anew (SJD-PAC, section 4.2). Means over the sequence, NaN where no
     position was seen twice; empty lists for a decoder without such a window.
 ``pair_tv``
     How target and draft differ along the sequence, means over its positions: ``pair_tv``, their TV; ``pair_entropy``,
@@ -46,9 +46,9 @@ def perturbation(sample: Sample) -> Columns:
 
 
 def keep(sample: Sample) -> Columns:
-    """How probable it is that a draft stays, verified or drawn anew, by offset in the window."""
+    """The probability that a draft stays the same, verified or drawn anew, by offset in the window."""
     count = len(sample.tape.replicates)
-    found = [_kept(sample, b) if isinstance(sample.decoder, Sjd) else ([], []) for b in range(count)]
+    found = [_retention(sample, b) if isinstance(sample.decoder, Sjd) else ([], []) for b in range(count)]
     return {"keep": [own[0] for own in found], "keep_drawn": [own[1] for own in found]}
 
 
@@ -85,7 +85,7 @@ def _others(sample: Sample, replicate: int, places: np.ndarray) -> np.ndarray:
     return np.asarray(tape.draw(left[None], places[None], Purpose.DRAFT)[0])
 
 
-def _kept(sample: Sample, replicate: int) -> tuple[list[float], list[float]]:
+def _retention(sample: Sample, replicate: int) -> tuple[list[float], list[float]]:
     """The means of 1 - TV(p', p) and of sum p' p over the calls, by offset in the window."""
     length, before = sample.pair.target.length, None
     for call in calls(sample, replicate):

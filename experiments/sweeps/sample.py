@@ -1,4 +1,4 @@
-"""What recorders are given, and what they give back."""
+"""Input and output of recorders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simlab.rules import Rule
 
 
 class Sample(NamedTuple):
-    """What was simulated, B sequences, and from what."""
+    """A simulation of B sequences, and everything it was made from."""
 
     simulation: Simulation
     pair: Pair

@@ -10,7 +10,7 @@ from experiments.verification.pool import Failure, Job, Task
 from theory.claims import CLAIMS, Evidence, Finding, combined
 from theory.claims.format import plain
 
-SECONDS = {"image-like process": 60.0}  # of simulations that take long
+SECONDS = {"SJD-PAC on the image-like process": 40.0, "SJD on the image-like process": 20.0}  # of long simulations
 
 
 def with_parts(ids: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import active_children, get_context
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 from experiments.interrupts import held_interrupts
@@ -21,11 +21,11 @@ class Task(NamedTuple):
 
     jobs: Mapping[str, Job]
     exact: bool = False
-    seconds: float = 1.0  # about, on one core
+    seconds: float = 1.0  # about: what it takes on one core
 
 
 class Done(NamedTuple):
-    """What a job returned, or the :class:`Failure` it ended in, and the seconds it took."""
+    """What a job returned, or the :class:`Failure` it ended in, and the seconds of CPU it took."""
 
     name: str
     result: Any
@@ -88,12 +88,12 @@ def _in_turn(jobs: Mapping[str, Job]) -> list[Done]:
 
 def attempt(name: str, job: Job) -> Done:
     """Do a job, whatever happens."""
-    started = perf_counter()
+    started = process_time()
     try:
         result = job()
     except Exception:  # a check that breaks has failed, and the others go on
         result = Failure(traceback.format_exc().strip())
-    return Done(name, result, perf_counter() - started)
+    return Done(name, result, process_time() - started)
 
 
 def _cores() -> int:

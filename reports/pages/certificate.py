@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.certification.certificate_format import most_off, outcome, shown
+from experiments.certification.certificate_format import format_value, most_off, outcome
 from reports.data.documents import CERTIFICATE, read_certificate
 from reports.figures.certificate import SIDES, detectable, outcomes, precision
 from reports.figures.plot_style import use_style
@@ -41,7 +41,7 @@ def page(certificate: dict[str, Any]) -> str:
         rows=rows,
         needs_simlab=bool(failure and failure["script"] and "from simlab" in failure["script"]),
         sides=[name for name in SIDES if rows and rows[0][name] is not None],
-        arguments=[(name, shown(value)) for name, value in failure["arguments"].items()] if failure else [],
+        arguments=[(name, format_value(value)) for name, value in failure["arguments"].items()] if failure else [],
         outcomes_figure=svg(outcomes(drawn), "what comes out against the target") if drawn else None,
         lines_figure=svg(precision(called, certificate["epsilon"]), "precision of every case") if called else None,
         worst=max((line["tv_at_most"] for line in lines), default=1.0),

@@ -1,12 +1,12 @@
-"""Certify somebody's verifier: is what it emits the target's law?
+"""Certify a callable: does what it emits follow the target's law?
 
 >>> from simlab.certify import certify
 >>> certificate = certify(verify, contract="verify", budget=60)  # doctest: +SKIP
 >>> certificate.verdict  # doctest: +SKIP
 'lossless'
 
-:func:`assert_lossless` is for pytest. The contracts are in :data:`CONTRACTS`; how a callable is tried is told in
-:mod:`simlab.certify.api`.
+:func:`assert_lossless` is for pytest. The contracts are in :data:`CONTRACTS`; :mod:`simlab.certify.api` describes the
+steps.
 """
 
 from simlab.certify.api import assert_lossless, certify

@@ -1,4 +1,4 @@
-"""How a callable is certified.
+"""The public functions of the certifier, and the steps of a certificate.
 
 1. Each case of the contract's battery is called a few times: does it answer, and validly? Are arguments changed, is
    there hidden state?
@@ -27,18 +27,18 @@ from simlab.certify.engine.exact import ROUNDING, Exact
 from simlab.certify.engine.failing import Failing
 from simlab.certify.engine.shrink import tv
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
-from simlab.certify.engine.workers import Bench
+from simlab.certify.engine.workers import WorkerPool
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.power import check_share
 
-FIRST_LOOK = 64  # calls of each case before any is called more often
+FIRST_CALLS = 64  # calls of each case before any is called more often
 TURN = 0.15  # seconds of a batch
 LARGEST = 1 << 15  # calls of a batch
 EXPLAINING = 2.0  # seconds of calls after a finding, to tell known bugs apart
 LIMIT = 10.0  # seconds of a call
-MOST_TOLD = 9999.0  # of an exponent: what the target excludes has none
-TOLD = 12  # outcomes that are listed in text: those off by most
-TELLING = 8  # enumerated cases that tell known bugs apart
+LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
+LISTED = 12  # outcomes that are listed in text: those off by most
+DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
 
 Progress = Callable[[str, float], None]
 
@@ -79,7 +79,7 @@ def certify(
     subject
         What it is called in the certificate; its module and name, unless given.
     progress
-        Is told what is being done, and which share of the budget is spent.
+        Called with the current step and the share of the budget that is spent.
 
     Raises ``ValueError`` for an unknown contract and for numbers that are out of range. Whatever ``function`` does is
     reported, not raised.
@@ -100,7 +100,7 @@ def certify(
 
 
 def assert_lossless(function: Function, contract: str = "verify", **options: Any) -> Certificate:
-    """The certificate of ``function``; raises ``AssertionError`` that tells what is wrong unless it is lossless.
+    """The certificate of ``function``; raises ``AssertionError`` that says what is wrong unless it is lossless.
 
     ``options`` are those of :func:`certify`; with ``calls`` the same calls are made on every machine. An inconclusive
     certificate passes unless ``epsilon`` is given: no deviation was found then either.
@@ -108,17 +108,17 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
     certificate = certify(function, contract, **options)
     fine = ("lossless",) if "epsilon" in options else ("lossless", "inconclusive")
     if certificate.verdict not in fine:
-        raise AssertionError(told(certificate))
+        raise AssertionError(format_certificate(certificate))
     return certificate
 
 
-def told(certificate: Certificate) -> str:
+def format_certificate(certificate: Certificate) -> str:
     """A certificate in a few lines of text: what fails, what comes out of it, and how to see it."""
     lines = [f"{certificate.subject} is {certificate.verdict}: {certificate.summary}"]
     failure = certificate.failure
     if failure:
         lines += [f"  {name} = {value}" for name, value in failure.arguments.items()]
-        off = sorted(failure.outcomes, key=_off)[:TOLD]
+        off = sorted(failure.outcomes, key=_off)[:LISTED]
         for row in (row for row in failure.outcomes if row in off):
             numbers = (f"{name} {row[name]:.6g}" for name in ("target", "measured", "exact") if row[name] is not None)
             lines.append(f"  tokens {row['outcome']}: {', '.join(numbers)}")
@@ -201,7 +201,7 @@ class _Run:
                     int(self.evidence.calls[i]),
                     bounds[i][k],
                     detectable[i][k],
-                    min(MOST_TOLD, float(self.evidence.tests[i][k].highest) / np.log(10)),
+                    min(LARGEST_EXPONENT, float(self.evidence.tests[i][k].highest) / np.log(10)),
                     bool(self.evidence.tests[i][k].highest >= -np.log(self.evidence.level)),
                 )
                 for i, case in enumerate(self.cases)
@@ -216,9 +216,9 @@ class _Run:
     def _failure(self, subject: str) -> Failure | None:
         """What is wrong, if anything; a fault at the ends of coins only if nothing else is."""
         edge = None
-        with Bench(self.function, (*self.cases, *self.edges), self.seed, self.processes, self.limit) as bench:
-            for step in (self._looked_at, self._forced, self._enumerated, self._sampled):
-                found = step(bench)
+        with WorkerPool(self.function, (*self.cases, *self.edges), self.seed, self.processes, self.limit) as pool:
+            for step in (self._checked, self._forced, self._enumerated, self._sampled):
+                found = step(pool)
                 if found is not None:
                     self.found_after = time.monotonic() - self.start
                     self.found_calls = int(self.evidence.calls.sum())
@@ -226,9 +226,9 @@ class _Run:
                         break
                     edge, found = edge or found, None
             if isinstance(found, Finding):
-                self._tell("explaining")
-                self._explained(bench)
-        self._tell("shrinking")
+                self._report("explaining")
+                self._explained(pool)
+        self._report("shrinking")
         failing = Failing(
             self.contract, self.function, self.seed, self.limit, self.processes, subject, self.evidence, self.laws
         )
@@ -238,11 +238,11 @@ class _Run:
             return failing.of_law(found)
         return failing.of_fault(edge) if edge else None
 
-    def _looked_at(self, bench: Bench) -> Fault | None:
+    def _checked(self, pool: WorkerPool) -> Fault | None:
         """A few calls of every case."""
-        self._tell("first calls")
-        looks = (Conduct(i, self._part(0.02)) for i in range(len(self.cases)))
-        for found in bench.run(self._until(0.3, looks)):
+        self._report("first calls")
+        tasks = (Conduct(i, self._part(0.02)) for i in range(len(self.cases)))
+        for found in pool.run(self._until(0.3, tasks)):
             if isinstance(found, Fault):
                 return found
             self.notes += found
@@ -250,11 +250,11 @@ class _Run:
             self.exact = self.forced = "not possible: hidden state"
         return None
 
-    def _enumerated(self, bench: Bench) -> Fault | Exact | None:
+    def _enumerated(self, pool: WorkerPool) -> Fault | Exact | None:
         """The exact law of small cases, where chance can be given; the one that is farthest from the target."""
-        self._tell("enumerating")
+        self._report("enumerating")
         tasks = (Enumerate(i, self._part(0.1)) for i in self._small)
-        for found in bench.run(self._until(0.5, tasks)):
+        for found in pool.run(self._until(0.5, tasks)):
             if isinstance(found, Fault):
                 return found
             if isinstance(found, Impossible):
@@ -264,7 +264,7 @@ class _Run:
                 continue
             self.laws[found.case] = found
             self.exact = f"{len(self.laws)} of {len(self._small)} cases"
-            if len(self.laws) >= TELLING and any(law.deviates for law in self.laws.values()):
+            if len(self.laws) >= DISTINGUISHING and any(law.deviates for law in self.laws.values()):
                 break
         for found in self.laws.values():
             if self._off(found) > ROUNDING and not found.deviates:
@@ -274,11 +274,11 @@ class _Run:
         off = [found for found in self.laws.values() if found.deviates]
         return max(off, key=self._off, default=None)
 
-    def _forced(self, bench: Bench) -> Fault | None:
+    def _forced(self, pool: WorkerPool) -> Fault | None:
         """Coins at their ends, where chance can be given."""
-        self._tell("coins at their ends")
+        self._report("coins at their ends")
         tasks = (Edges(i, self._part(0.1)) for i in self._small)
-        for before, found in enumerate(bench.run(self._until(0.3, tasks))):
+        for before, found in enumerate(pool.run(self._until(0.3, tasks))):
             if isinstance(found, Impossible):
                 self.forced = f"not possible: {found.reason}" if before == 0 else self.forced
                 return None
@@ -287,12 +287,12 @@ class _Run:
                 return found
         return None
 
-    def _sampled(self, bench: Bench) -> Fault | Finding | None:
-        for found in bench.run(self._batches()):
+    def _sampled(self, pool: WorkerPool) -> Fault | Finding | None:
+        for found in pool.run(self._batches()):
             if isinstance(found, Fault):
                 return found
             self.evidence.add(found)
-            self._tell("sampling")
+            self._report("sampling")
             finding = self.evidence.finding
             if finding:
                 return finding
@@ -319,19 +319,19 @@ class _Run:
         while (planned.min() < self.calls) if self.calls else (self._spent() < 1):
             each = np.maximum(self.evidence.seconds / np.maximum(1, self.evidence.calls), 1e-6)
             i = int((planned if self.calls else planned * each**0.25).argmin())
-            turn = FIRST_LOOK if planned[i] == 0 else min(int(planned[i]), LARGEST)
+            turn = FIRST_CALLS if planned[i] == 0 else min(int(planned[i]), LARGEST)
             turn = min(turn, self.calls - int(planned[i]) if self.calls else max(8, int(TURN / each[i])))
             yield Sample(i, int(numbers[i]), turn, self._part(0.05))
             planned[i] += turn
             numbers[i] += 1
 
-    def _explained(self, bench: Bench) -> None:
+    def _explained(self, pool: WorkerPool) -> None:
         """More calls of the cases whose law is known under known bugs, so that these can be told apart."""
-        telling = [i for i, case in enumerate(self.cases) if case.suspects]
+        distinguishing = [i for i, case in enumerate(self.cases) if case.known_laws]
         end = time.monotonic() + EXPLAINING
         turns = 1 if self.calls else 8  # the same ones on every machine, or as many as there is time for
-        batches = (Sample(i, 1 << 20 | turn, 500, self._part(0.02)) for turn in range(turns) for i in telling)
-        for found in bench.run(batch for batch in batches if self.calls or time.monotonic() < end):
+        batches = (Sample(i, 1 << 20 | turn, 500, self._part(0.02)) for turn in range(turns) for i in distinguishing)
+        for found in pool.run(batch for batch in batches if self.calls or time.monotonic() < end):
             if isinstance(found, Counts):
                 self.evidence.add(found)
 
@@ -350,9 +350,9 @@ class _Run:
                 return
             yield task
 
-    def _tell(self, what: str) -> None:
+    def _report(self, what: str) -> None:
         if self.progress:
             self.progress(what, min(1.0, self._spent()))
 
 
-__all__ = ["Progress", "assert_lossless", "certify", "named", "told"]
+__all__ = ["Progress", "assert_lossless", "certify", "format_certificate", "named"]

@@ -1,4 +1,4 @@
-"""What is said of a callable, and on what grounds."""
+"""The certificate of a callable: verdict, cases and, where it fails, the smallest case that does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERDICTS = {
     "breaks": "it fails, or returns something invalid, on valid input",
     "inconclusive": "no deviation found, but the budget was too small for the wanted precision",
 }
-SHOWN = 64  # outcomes of a failing case that are listed
+LISTED = 64  # outcomes of a failing case that are listed
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,14 @@ class Certificate:
 
 
 def listed(case: Case, counts: Array | None, law: Array | None) -> list[dict[str, Any]]:
-    """Outcomes of the first events of a case that are off by most, at most ``SHOWN`` of them in their order."""
+    """Outcomes of the first events of a case that are off by most, at most ``LISTED`` of them in their order."""
     target = case.events[0].law
     measured = None if counts is None else counts / max(1, counts.sum())
     off = np.abs((law if law is not None else measured if measured is not None else target) - target)
-    places = np.sort(np.argsort(-off, kind="stable")[:SHOWN])
+    places = np.sort(np.argsort(-off, kind="stable")[:LISTED])
     return [
         {
-            "outcome": case.events[0].told(int(place)),
+            "outcome": case.events[0].format(int(place)),
             "target": float(target[place]),
             "measured": None if measured is None else float(measured[place]),
             "exact": None if law is None else float(law[place]),

@@ -1,6 +1,6 @@
 """A token in place of a rejected one, by acceptance-rejection with bounded proposals. CSpD, section 3.3 and A.3.
 
-A proposal is taken with probability Z, the mass of what is left of the target, so that trials are geometric: 1 / Z in
+A proposal is taken with probability Z, the mass of the residual, so that trials are geometric: 1 / Z in
 the mean, and more than n with probability (1 - Z)^n. Where Z is 0 none is ever taken. So proposals are counted, and
 that they have run out is a result of its own.
 """
@@ -26,16 +26,16 @@ class Resampled(NamedTuple):
     found: np.ndarray
 
 
-def resample(rule: Rule, seen: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int = LIMIT) -> Resampled:
+def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int = LIMIT) -> Resampled:
     """Propose until one is taken, at most ``limit`` times, for the rejected tokens at ``position[B]``."""
-    count, size = seen.target.condition.shape
+    count, size = pair.target.condition.shape
     tokens = np.full((count, size), np.nan)
     trials = np.zeros(count, np.int64)
     waiting = np.arange(count)
     for trial in range(1, limit + 1):
         if not len(waiting):
             break
-        here, own = only(seen, waiting), tape.among(waiting)
+        here, own = only(pair, waiting), tape.among(waiting)
         candidate = rule.propose(here, own, position[waiting], trial)
         taken = coins(own, position[waiting], Purpose.TRIAL, trial) < proposal_acceptance(
             rule.log_ratio(here, candidate)
@@ -46,6 +46,6 @@ def resample(rule: Rule, seen: TrajectoryPair, tape: Tape, position: np.ndarray,
     return Resampled(tokens, trials, ~np.isin(np.arange(count), waiting))
 
 
-def only(seen: TrajectoryPair, rows: np.ndarray) -> TrajectoryPair:
-    """What is seen of the tokens ``rows``."""
-    return TrajectoryPair(*(Trajectory(model.chain, model.condition[rows], model.states[:, rows]) for model in seen))
+def only(pair: TrajectoryPair, rows: np.ndarray) -> TrajectoryPair:
+    """The trajectories of the tokens ``rows``."""
+    return TrajectoryPair(*(Trajectory(model.chain, model.condition[rows], model.states[:, rows]) for model in pair))

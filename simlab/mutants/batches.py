@@ -1,4 +1,4 @@
-"""Verifiers of a batch that are known: the right one, every bug of a verifier of one block, and those of batches.
+"""Verifiers of a batch over coins: the lossless one, every bug of a verifier of one block, and those of batches.
 
 All take p ``[B, gmax + 1, V]``, q ``[B, gmax, V]`` and drafts ``[B, gmax]``, padded as the contract says, and return
 the tokens of each row. Where one reads a row of p that is padding, it is taken for certain of token 0, which is what an

@@ -1,4 +1,4 @@
-"""Verifiers of several candidates for one position that are known: the right one, and bugs.
+"""Verifiers of several candidates for one position, over coins: the lossless one, and bugs.
 
 Candidates are drawn from q in turn without replacement. The right one goes through them in turn: with q = what is left
 of it and p = what is left to be emitted, both scaled to one, a candidate is accepted with min(1, p/q); a rejection

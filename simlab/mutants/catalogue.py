@@ -1,4 +1,4 @@
-"""Implementations that are known to be wrong, and correct ones that a test may not reject.
+"""The registry of known implementations: wrong ones by contract, and correct ones that no test may reject.
 
 Bugs are told apart by their numbers, which the guide lists. :func:`bugs` and :func:`correct` are what the certifier is
 itself tested with.

@@ -1,4 +1,4 @@
-"""Drafters that are known: the right one, and bugs.
+"""Drafters over coins: the right one, and bugs seen in real implementations.
 
 Most draw every position from another row than the declared one (:class:`Drawn`), some take all tokens from one draw
 (:class:`Together`). The law of both is known however large the vocabulary is.

@@ -1,4 +1,4 @@
-"""Decoders of whole sequences that are known: bugs that were seen in real ones, and right ones that look suspicious.
+"""Sequence decoders with bugs seen in real implementations, and correct ones that look suspicious.
 
 Beside the blocks of drafts of :mod:`~simlab.mutants.loops` there are windows that are drafted anew by the target
 itself, as in speculative Jacobi decoding, trees of two candidates, and decoders with Gumbel noise.

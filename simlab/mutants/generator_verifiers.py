@@ -1,7 +1,9 @@
-"""Verifiers of a block written for a generator, as engines write them: correct ones of many kinds, and bugs that a law
-of one call does not hold: of streams, and of coins at their edges.
+"""Verifiers of a block that draw from a NumPy generator, as engines write them.
 
-``CORRECT`` are correct, and must be certified so. ``BUGS`` must not.
+The correct ones are of many kinds; the bugs are those that the law of one call does not show: of random streams, and
+of coins at their ends.
+
+``CORRECT`` must be certified as lossless, ``BUGS`` must not.
 """
 
 from __future__ import annotations

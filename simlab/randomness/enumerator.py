@@ -57,13 +57,13 @@ class Enumerator(Randomness):
         return [path.answers[self._asked - 1] for path in self.done]
 
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
-        return np.array(self.choose(lambda k: _coins(probability[k])), dtype=bool).reshape(probability.shape)
+        return np.array(self.choose(lambda k: _coins(probability[k].tolist())), dtype=bool).reshape(probability.shape)
 
     def accept_prefix(self, probability: Array, position: Array) -> Array:
-        return np.array(self.choose(lambda k: _prefixes(probability[k])), dtype=np.int64)
+        return np.array(self.choose(lambda k: _prefixes(probability[k].tolist())), dtype=np.int64)
 
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
-        return np.array(self.choose(lambda k: _draws(pmf[k])), dtype=np.int64).reshape(pmf.shape[:2])
+        return np.array(self.choose(lambda k: _draws(pmf[k].tolist())), dtype=np.int64).reshape(pmf.shape[:2])
 
     def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
         def outcomes(k: int) -> Iterator[Outcome]:
@@ -75,7 +75,7 @@ class Enumerator(Randomness):
         return learnt[..., 0].astype(np.int64), learnt[..., 1:].astype(known.dtype)
 
 
-def _coins(probability: Array) -> Iterator[Outcome]:
+def _coins(probability: list[Number]) -> Iterator[Outcome]:
     sides = [[(side, mass) for side, mass in ((True, p), (False, 1 - p)) if mass] for p in probability]
     return _combined(sides)
 
@@ -86,7 +86,7 @@ def _combined(parts: Iterable[list[Outcome]]) -> Iterator[Outcome]:
         yield tuple(answer for answer, _ in combination), prod(mass for _, mass in combination if mass != 1)
 
 
-def _prefixes(probability: Array) -> Iterator[Outcome]:
+def _prefixes(probability: list[Number]) -> Iterator[Outcome]:
     reached: Number = 1
     for count, p in enumerate(probability):
         yield count, reached * (1 - p)
@@ -94,7 +94,7 @@ def _prefixes(probability: Array) -> Iterator[Outcome]:
     yield len(probability), reached
 
 
-def _draws(pmf: Array) -> Iterator[Outcome]:
+def _draws(pmf: list[list[Number]]) -> Iterator[Outcome]:
     return _combined(map(_tokens, pmf))
 
 

@@ -23,9 +23,9 @@ def exact_law(verify: Callable[..., Any], *arguments: Any) -> dict[Any, float]:
     return outcomes(partial(verify, *arguments))
 
 
-def told_apart(cases: Sequence[Case], name: str) -> float:
+def calls_to_tell_apart(cases: Sequence[Case], name: str) -> float:
     """The fewest calls, power 0.999, after which bets on a known bug raise the alarm; infinite where none do."""
-    laws = [(case, case.suspects[name]) for case in cases if name in case.suspects]
+    laws = [(case, case.known_laws[name]) for case in cases if name in case.known_laws]
     laws.sort(key=lambda found: -_divergence(found[1], found[0].events[0].law))
     needed = [calls_needed(case, law, LEVEL, 0.999) for case, law in laws[:TRIED] if _off(case, law)]
     return min((calls for calls in needed if calls is not None), default=np.inf)

@@ -1,19 +1,56 @@
-"""Evidence for findings: requirements on checks, controls with mutants, and builders for each kind."""
+"""Builders of findings and of each kind of evidence, and what checks require of themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from simlab.rules import make_rule
 from theory.acceptance import alpha
-from theory.claims.base import CheckFailed, Evidence
+from theory.claims.base import CheckFailed, Evidence, Finding
 from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.search import Pmf
 
 Found = TypeVar("Found")
+
+# Findings ------------------------------------------------------------------------------------------------------
+
+
+def holds_if(condition: bool, *evidence: Evidence) -> Finding:
+    """``holds`` by its proof if the checks agree with it, else ``refuted``."""
+    return Finding("holds" if condition else "refuted", evidence)
+
+
+def holds_under_assumptions_if(condition: bool, *evidence: Evidence) -> Finding:
+    """``holds-under-assumptions`` by its proof if the checks agree with it, else ``refuted``."""
+    return Finding("holds-under-assumptions" if condition else "refuted", evidence)
+
+
+def not_refuted_if(condition: bool, *evidence: Evidence) -> Finding:
+    """``not-refuted`` if no violation was found, else ``refuted``."""
+    return Finding("not-refuted" if condition else "refuted", evidence)
+
+
+def refuted_if(condition: bool, *evidence: Evidence) -> Finding:
+    """``refuted`` if a counterexample was found, else ``not-refuted``."""
+    return not_refuted_if(not condition, *evidence)
+
+
+# Evidence of each kind: what it says, and the numbers of a (counter)example ---------------------------------------
+
+enumeration = partial(Evidence, "enumeration")  # all outcomes with their exact probabilities
+identity = partial(Evidence, "identity")  # an equation or inequality, checked on given inputs
+search = partial(Evidence, "search")  # what was searched for a violation
+counterexample = partial(Evidence, "counterexample")  # a case in which the statement is false
+example = partial(Evidence, "example")  # a case that shows what the statement says
+small_scale = partial(Evidence, "exact-small-scale")  # exact numbers of a small process
+simulation = partial(Evidence, "simulation")  # estimates from samples, with their errors
+control = partial(Evidence, "control")  # the same check, failing where it must
+
+# Checks --------------------------------------------------------------------------------------------------------
 
 
 def require(condition: bool, message: str) -> None:
@@ -34,8 +71,7 @@ def rejects_mutants(controls: Mapping[str, Any], differs: Callable[[Any], Any], 
     sizes = {name: differs(control) for name, control in controls.items()}
     missed = [name for name, size in sizes.items() if not size > 0]
     require(not missed, f"the check of {what} does not see: {', '.join(missed)}")
-    return Evidence(
-        "control",
+    return control(
         "the same check, on deliberately wrong variants, deviates for each: "
         + ", ".join(f"{name} ({fmt(size)})" for name, size in sizes.items()),
     )

@@ -1,8 +1,8 @@
-"""Two normal densities and a weight: what is kept of a draft and taken of a proposal, in closed form.
+"""Acceptance and proposal rates for two Gaussians, closed form. CSpD, eqs. 12 and 13, in one dimension.
 
-For p = N(gap, sp^2), q = N(0, sq^2) and rho = W p / q, the draft is kept with alpha = int min(q, W p) and a proposal
-taken with Z = int [p - q / W]+. Where W p exceeds q is a half-line, an interval or what is left of the line beside one,
-by the roots of a parabola. CSpD, eqs. 12 and 13, in one dimension.
+For p = N(gap, sp^2), q = N(0, sq^2) and rho = W p / q, a draft is accepted with alpha = int min(q, W p) and a proposal
+with Z = int [p - q / W]+. Where W p exceeds q is a half-line, an interval or what is left of the line beside one, by
+the roots of a parabola.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ PANELS = 36  # over 18 standard deviations of the gap
 
 
 class AcceptanceRates(NamedTuple):
-    """alpha and Z, ``[M]``."""
+    """alpha and Z, each ``[M]``."""
 
-    kept: np.ndarray
-    taken: np.ndarray
+    acceptance: np.ndarray
+    proposal_acceptance: np.ndarray
 
 
 class VerificationCost(NamedTuple):
-    """Of a token in the mean: whether the draft is kept, proposals, and whether they run out."""
+    """Means over tokens: the draft's acceptance, proposals, and the probability that these run out."""
 
-    kept: float
+    acceptance: float
     trials: float
     unfinished: float
 
@@ -81,9 +81,9 @@ def acceptance_rates(gap: Any, log_weight: Any, sp: float = 1.0, sq: float = 1.0
 def acceptance_over_gap(mean: float, sd: float, log_weight: float = 0.0, sp: float = 1.0, sq: float = 1.0) -> float:
     """The acceptance where the gap is N(mean, sd^2), by Gauss-Legendre panels that meet at 0; error below 1e-9."""
     if sd == 0:
-        return float(acceptance_rates(np.array([mean]), np.array([log_weight]), sp, sq).kept[0])
+        return float(acceptance_rates(np.array([mean]), np.array([log_weight]), sp, sq).acceptance[0])
     gap, weight = _over(mean, sd, PANELS, max(sp, sq))
-    return float(weight @ acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq).kept)
+    return float(weight @ acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq).acceptance)
 
 
 def cost_over_gap(
@@ -95,13 +95,13 @@ def cost_over_gap(
     limit: float = inf,
     count: int = PANELS,
 ) -> VerificationCost:
-    """What a token takes where the gap is N(mean, sd^2), sd > 0, at most ``limit`` proposals each."""
+    """The cost of a token where the gap is N(mean, sd^2), sd > 0, at most ``limit`` proposals each."""
     gap, weight = _over(mean, sd, count, max(sp, sq))
     share = acceptance_rates(gap, np.full(len(gap), log_weight), sp, sq)
-    lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
-    cost = bounded(share.taken, limit)
+    lost = np.where(1 - share.acceptance > LEAST, 1 - share.acceptance, 0)
+    cost = bounded(share.proposal_acceptance, limit)
     proposals = np.where(lost > 0, lost * cost.trials, 0)
-    return VerificationCost(*(float(weight @ each) for each in (share.kept, proposals, lost * cost.unfinished)))
+    return VerificationCost(*(float(weight @ each) for each in (share.acceptance, proposals, lost * cost.unfinished)))
 
 
 def _over(mean: float, sd: float, count: int, unit: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """Acceptance in any dimension, where every covariance is a multiple of the identity, in closed form.
 
-What is kept given the gap g between the means of the last kernels is 1 - TV = 2 Phi(-|g| / 2 s), so only |g| matters,
+The acceptance given the gap g between the means of the last kernels is 1 - TV = 2 Phi(-|g| / 2 s), so only |g| matters,
 and |g|^2 / v is a noncentral chi-square with d degrees of freedom.
 """
 
@@ -11,7 +11,7 @@ from math import log, sqrt
 import scipy
 
 
-def kept(dimension: int, distance: float, variance: float, sd: float) -> float:
+def isotropic_acceptance(dimension: int, distance: float, variance: float, sd: float) -> float:
     """The acceptance of the last step's ratio for kernels of variance sd^2 and a gap of law N(m, variance I).
 
     ``distance`` is |m|. With Z standard normal, 2 Phi(-|g| / 2 sd) = P(|g|^2 < 4 sd^2 Z^2 | g), so in the mean over g
@@ -24,7 +24,8 @@ def kept(dimension: int, distance: float, variance: float, sd: float) -> float:
 
 
 def overlap(dimension: int, distance: float, sd: float, other_sd: float) -> float:
-    """int min(p, q) of N(m, sd^2 I) and N(0, other_sd^2 I), |m| = ``distance``: the most that any lossless rule keeps.
+    """int min(p, q) of N(m, sd^2 I) and N(0, other_sd^2 I), |m| = ``distance``: the acceptance that no lossless rule
+    exceeds.
 
     The densities cross on a sphere, in which the narrower one is larger; both masses of a ball are those of noncentral
     chi-squares.

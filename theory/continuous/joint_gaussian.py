@@ -1,7 +1,7 @@
 """The joint law of the target's and the draft's trajectories, in closed form.
 
 With fixed variances both states follow one linear recursion, so that (x_t^p, x_t^q) is normal at every t. Shared noise
-and noise of their own differ in one block: the covariance of what a step adds is L_p L_q' or 0.
+and independent noise differ in one block: the covariance of what a step adds is L_p L_q' or 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The law of a token on the line, by quadrature: what a rule emits, what it keeps, and what it costs.
+"""The law of a token on the line, by quadrature: the density a rule emits, its acceptance and its cost.
 
 Given both trajectories down to x_1, the last kernels are normal with means mu_p and mu_q, and the rule does with a
 draft from one and proposals from the other what its two functions say: it emits min(q, rho q) + (1 - alpha) p take / Z.
@@ -41,8 +41,8 @@ class Cells(NamedTuple):
     place: np.ndarray  # [M, K]
     mass: np.ndarray  # [M, K]
     target: np.ndarray  # [M, K]: the mass of p(. | x_1^p)
-    kept: np.ndarray  # [M]: alpha
-    taken: np.ndarray  # [M]: Z, the probability that a proposal is taken
+    acceptance: np.ndarray  # [M]: alpha
+    proposal_acceptance: np.ndarray  # [M]: Z
     trials: np.ndarray  # [M]: proposals a token in the mean
     unfinished: np.ndarray  # [M]: the probability that they run out
 
@@ -52,7 +52,7 @@ class Law(NamedTuple):
 
     x: np.ndarray  # [N], evenly spaced
     density: np.ndarray  # [N]
-    kept: float
+    acceptance: float
     trials: float  # proposals a token in the mean
     unfinished: float
 
@@ -110,7 +110,7 @@ def emitted(
         density = _convolved(x, between, nodes, weights, found)
     else:
         density = _pointwise(x, between, nodes, weights, found, (target, draft, given, rule))
-    law = Law(x, density, *(float(weights @ column) for column in (found.kept, found.trials, found.unfinished)))
+    law = Law(x, density, *(float(weights @ column) for column in (found.acceptance, found.trials, found.unfinished)))
     if abs(law.mass - 1) > 1e-4:
         raise ValueError(f"the law comes out with mass {law.mass:.8f}; expected 1: ask for more than {gaps} gaps")
     return law
@@ -156,7 +156,7 @@ def _check(target: Chain, draft: Chain, rule: Rule) -> None:
     if target.steps != draft.steps:
         raise ValueError(f"the draft takes {draft.steps} steps; expected the target's {target.steps}")
     if not isinstance(rule, LastStep) or isinstance(rule, TwoPath):
-        raise ValueError(f"{rule.name} looks at more than the last step; expected a rule of the last step's ratio")
+        raise ValueError(f"{rule.name} depends on more than the last step; expected a rule of the last step's ratio")
     rule.check(target, draft)
 
 
@@ -186,14 +186,14 @@ def _pointwise(
     spread, chances = np.polynomial.hermite_e.hermegauss(12 if between.left > 0 else 1)
     chances = chances / chances.sum()
     density = np.zeros(len(x))
-    again = np.where(found.taken > 0, found.trials, 0)  # proposals none of which is taken emit nothing
+    again = np.where(found.proposal_acceptance > 0, found.trials, 0)  # proposals none of which is taken emit nothing
     for node, weight, trials in zip(nodes, weights, again, strict=True):
         y = x - (between.mu_q(node) + between.left * spread[:, None])
-        seen = _seen(target, draft, given, np.full(y.size, node))
-        ratio = rule.log_ratio(seen, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
-        kept = normal_pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(ratio))
+        pair = _pair_with_gap(target, draft, given, np.full(y.size, node))
+        ratio = rule.log_ratio(pair, y.reshape(1, -1, 1) + _zero(draft, given)).reshape(y.shape)
+        accepted = normal_pdf(y, 0, last_sd(draft)) * np.exp(log_acceptance(ratio))
         density += weight * (
-            chances @ (kept + trials * normal_pdf(y, node, last_sd(target)) * proposal_acceptance(ratio))
+            chances @ (accepted + trials * normal_pdf(y, node, last_sd(target)) * proposal_acceptance(ratio))
         )
     return density
 
@@ -203,9 +203,9 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
     check_number("limit", 1.0 if limit == inf else limit, 1)
     sds = last_sd(target), last_sd(draft)
     place, weight = panels(_ends(gaps, sds, _crossings(target, draft, given, rule, gaps)), _ORDER)
-    seen = _seen(target, draft, given, np.repeat(gaps, place.shape[1]))
+    pair = _pair_with_gap(target, draft, given, np.repeat(gaps, place.shape[1]))
     candidate = (place.reshape(1, -1, 1)) + _zero(draft, given)
-    log_ratio = rule.log_ratio(seen, candidate).reshape(place.shape)
+    log_ratio = rule.log_ratio(pair, candidate).reshape(place.shape)
     p = normal_pdf(place, gaps[:, None], sds[0]) * weight
     if draft.noisy_end:
         drafted, log_draft_ratio = normal_pdf(place, 0, sds[1]) * weight, log_ratio
@@ -213,19 +213,21 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
         place, p, log_ratio = (np.pad(v, ((0, 0), (0, 1))) for v in (place, p, log_ratio))
         drafted = np.zeros_like(p)
         drafted[:, -1] = 1
-        log_draft_ratio = np.repeat(rule.log_draft_ratio(_seen(target, draft, given, gaps))[:, None], p.shape[1], 1)
-    keep = drafted * np.exp(log_acceptance(log_draft_ratio))
+        log_draft_ratio = np.repeat(
+            rule.log_draft_ratio(_pair_with_gap(target, draft, given, gaps))[:, None], p.shape[1], 1
+        )
+    accepted = drafted * np.exp(log_acceptance(log_draft_ratio))
     taken = p * proposal_acceptance(log_ratio)
-    alpha, z = keep.sum(axis=1), taken.sum(axis=1)
+    alpha, z = accepted.sum(axis=1), taken.sum(axis=1)
     lost = np.where(1 - alpha > LEAST, 1 - alpha, 0)
     cost = bounded(z, limit)  # a mass that is out of reach counts as none
     trials = lost * np.where(lost > 0, cost.trials, 0)
-    mass = keep + np.where(z > 0, trials, 0)[:, None] * taken
+    mass = accepted + np.where(z > 0, trials, 0)[:, None] * taken
     return Cells(place, mass, p, alpha, z, trials, lost * cost.unfinished)
 
 
 def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[float, float]:
-    """TV between what a rule of marginal densities emits and the target's token, and what it keeps."""
+    """TV between the token under a rule of marginal densities and the target's token, and the acceptance."""
     rule.check(target, draft)
     laws = [chain.marginal(c[None]) for chain, c in zip((target, draft), given, strict=True)]
     means = [float(law.mean[0, 0]) for law in laws]
@@ -234,10 +236,10 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
     def log_ratio(x: np.ndarray) -> np.ndarray:
         states = x.reshape(1, -1, 1)
         conditions = (np.broadcast_to(c, (states.shape[1], 1)) for c in given)
-        seen = TrajectoryPair(
+        pair = TrajectoryPair(
             *(Trajectory(chain, c, states) for chain, c in zip((target, draft), conditions, strict=True))
         )
-        return rule.log_ratio(seen, states)
+        return rule.log_ratio(pair, states)
 
     gap = np.array([means[0] - means[1]])
     unit = max(sds)
@@ -245,9 +247,9 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
     place, weight = panels(_ends(gap, sds, roots), _ORDER)
     ratio = log_ratio(means[1] + place[0])
     p, q = normal_pdf(place[0], gap[0], sds[0]) * weight[0], normal_pdf(place[0], 0, sds[1]) * weight[0]
-    keep, taken = q * np.exp(log_acceptance(ratio)), p * proposal_acceptance(ratio)
-    alpha, z = float(keep.sum()), float(taken.sum())
-    emitted = keep + ((1 - alpha) / z * taken if z > LEAST else 0)
+    accepted, taken = q * np.exp(log_acceptance(ratio)), p * proposal_acceptance(ratio)
+    alpha, z = float(accepted.sum()), float(taken.sum())
+    emitted = accepted + ((1 - alpha) / z * taken if z > LEAST else 0)
     return 0.5 * float(np.abs(emitted - p).sum()), alpha
 
 
@@ -317,7 +319,7 @@ def _split(joint: Joint) -> Between:
 
 
 def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights over the gap, in panels that meet at 0, where what is kept has an edge."""
+    """Nodes and weights over the gap, in panels that meet at 0, where acceptance has an edge."""
     mean, sd = gap
     if sd == 0:
         return np.array([mean]), np.ones(1)
@@ -333,9 +335,9 @@ def _over_gap(gap: tuple[float, float], count: int) -> tuple[np.ndarray, np.ndar
 def _crossings(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray) -> np.ndarray:
     """``[M, 2]``: where log rho, a parabola in y, is 0; NaN where it is not."""
     at = np.array([-1.0, 0.0, 1.0]) * max(last_sd(target), last_sd(draft))
-    seen = _seen(target, draft, given, np.repeat(gaps, 3))
+    pair = _pair_with_gap(target, draft, given, np.repeat(gaps, 3))
     candidate = np.tile(at, len(gaps))[None, :, None] + _zero(draft, given)
-    return _roots(rule.log_ratio(seen, candidate).reshape(-1, 3), float(at[2]))
+    return _roots(rule.log_ratio(pair, candidate).reshape(-1, 3), float(at[2]))
 
 
 def _roots(value: np.ndarray, unit: float) -> np.ndarray:
@@ -364,7 +366,7 @@ def _zero(draft: Chain, given: Given) -> float:
     return float(draft.mean(1, np.zeros((1, 1)), given[1][None])[0, 0])
 
 
-def _seen(target: Chain, draft: Chain, given: Given, gaps: np.ndarray) -> TrajectoryPair:
+def _pair_with_gap(target: Chain, draft: Chain, given: Given, gaps: np.ndarray) -> TrajectoryPair:
     """Two trajectories whose last kernels are ``gaps[B]`` apart: the draft's from x_1 = 0."""
     own = np.broadcast_to(given[0], (len(gaps), 1)), np.broadcast_to(given[1], (len(gaps), 1))
     zero = np.zeros((len(gaps), 1))

@@ -28,7 +28,7 @@ class MixedLaw(NamedTuple):
     weight: np.ndarray
     density: np.ndarray
     target: np.ndarray
-    kept: float
+    acceptance: float
     trials: float  # proposals a token in the mean, of those that end
     unfinished: float
 
@@ -51,24 +51,24 @@ def emitted(target: Mixture, draft: Mixture, ratio: Ratio) -> MixedLaw:
     pairs = list(_pairs(target, draft, ratio))
     x, weight = _nodes(target, draft, ratio, [chosen for _, chosen in pairs])
     density = np.zeros_like(x)
-    kept = trials = unfinished = 0.0
+    acceptance = trials = unfinished = 0.0
     for mass, chosen in pairs:
         log_ratio = ratio.log_ratio(target, draft, _many(chosen, len(x)), x[:, None])
         p, q = _own(target, draft, ratio, chosen, x)
-        keep, taken = q * np.exp(log_acceptance(log_ratio)), p * proposal_acceptance(log_ratio)
-        alpha, z = float(weight @ keep), float(weight @ taken)
-        density += mass * keep
-        kept += mass * alpha
+        accepted, taken = q * np.exp(log_acceptance(log_ratio)), p * proposal_acceptance(log_ratio)
+        alpha, z = float(weight @ accepted), float(weight @ taken)
+        density += mass * accepted
+        acceptance += mass * alpha
         if z > NONE:
             density += mass * (1 - alpha) / z * taken
             trials += mass * (1 - alpha) / z
         else:
             unfinished += mass * max(0.0, 1 - alpha)
-    return MixedLaw(x, weight, density, np.exp(target.log_density(x[:, None])), kept, trials, unfinished)
+    return MixedLaw(x, weight, density, np.exp(target.log_density(x[:, None])), acceptance, trials, unfinished)
 
 
 def overlap(target: Mixture, draft: Mixture) -> float:
-    """int min(p, q), the most that any rule keeps."""
+    """int min(p, q), the acceptance that no rule exceeds."""
     x, weight = _nodes(target, draft, Densities(), [None])
     return float(weight @ np.exp(np.minimum(*(mixture.log_density(x[:, None]) for mixture in (target, draft)))))
 
@@ -92,7 +92,7 @@ def together(target: Mixture, draft: Mixture) -> Iterator[tuple[float, int, int]
 
 
 def _pairs(target: Mixture, draft: Mixture, ratio: Ratio) -> Iterator[tuple[float, Chosen | None]]:
-    """The cases to be told apart, and how likely each is; one, where the ratio does not look at components."""
+    """Cases and their probabilities; a single one where the ratio does not depend on components."""
     if isinstance(ratio, Densities):
         yield 1.0, None
     else:

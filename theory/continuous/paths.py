@@ -52,17 +52,19 @@ class Coupling(NamedTuple):
         )
 
     def quadratic(self, value: Callable[[TrajectoryPair], np.ndarray]) -> Quadratic:
-        """``value`` of what is seen, ``[B]``, as a quadratic in the noise."""
+        """``value`` of the trajectory pair, ``[B]``, as a quadratic in the noise."""
         return quadratic(lambda noise: value(self.trajectories(noise)), self.size)
 
     def linear(self, value: Callable[[TrajectoryPair], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """``value`` of what is seen, ``[B, m]``, as ``(constant [m], matrix [m, n])`` in the noise."""
+        """``value`` of the trajectory pair, ``[B, m]``, as ``(constant [m], matrix [m, n])`` in the noise."""
         at = value(self.trajectories(np.vstack([np.zeros(self.size), np.eye(self.size)])))
         return at[0], (at[1:] - at[0]).T
 
 
-def apart(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], start_shared: bool = True) -> Coupling:
-    """Walks whose noise is not shared, except that of x_T if ``start_shared``."""
+def independent_noise(
+    target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], start_shared: bool = True
+) -> Coupling:
+    """Trajectories whose noise is independent, except that of x_T if ``start_shared``."""
     return Coupling(target, draft, given, range(int(start_shared), target.steps + 1))
 
 
@@ -123,7 +125,7 @@ def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
 
 
 def under(chain: Chain, condition: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """``[B]``: the log density of the trajectory ``states`` under ``chain``, whoever walked it."""
+    """``[B]``: the log density of the trajectory ``states`` under ``chain``, whichever model sampled it."""
     return log_path(Trajectory(chain, np.broadcast_to(condition, states.shape[1:]), states))
 
 

@@ -1,7 +1,7 @@
 """Acceptance along a sequence of continuous tokens, and what pre-filling its first tokens changes.
 
-The rule of the last step keeps a draft as far as the last kernels of target and draft overlap, so that acceptance is a
-function of the gap between their means. That is normal: it depends on the conditions, hence on the token before, and
+The rule of the last step accepts a draft as far as the last kernels of target and draft overlap, so that acceptance is
+a function of the gap between their means. That is normal: it depends on the conditions, hence on the token before, and
 on noise that is not shared. Costs are those of CSpD, eq. 51: a block costs one call of the target and gamma of the
 draft, c each.
 """
@@ -52,7 +52,7 @@ def fading(chain: Chain, gap: float, memory: float, length: int, aligned: bool =
     """Of drafts at each position if the conditions of two equal models differ by ``gap * memory^n`` at position n.
 
     So does a class token that each model has its own of, and that a prefix they share makes up for ever more of; CSpD,
-    section 3.2. The prefix enters both alike, so that rates do not depend on it, and drafts are kept independently.
+    section 3.2. The prefix enters both alike, so that rates do not depend on it, and drafts are accepted independently.
     """
     check_at_least("length", length, 1)
     check_number("memory", memory, most=1)
@@ -68,18 +68,18 @@ def mean_after(rates: Sequence[Any], prefill: int) -> Any:
 
 def block_tokens(rates: Sequence[Any], start: int, gamma: int) -> Any:
     """Mean tokens of a block that starts at ``start``, 1 + a + a a' + ..., as far as there are rates."""
-    total = kept = rates[start] * 0 + 1
+    total = reached = rates[start] * 0 + 1
     for rate in rates[start : start + gamma]:
-        kept = kept * rate
-        total = total + kept
+        reached = reached * rate
+        total = total + reached
     return total
 
 
 def costs(rates: Sequence[Any], gamma: int, c: Any) -> list[Any]:
     """Mean cost, in calls of the target, from each position to the end: ``[N + 1]``, the last one 0.
 
-    For drafts that are kept independently at these rates, in blocks that are cut at the first rejection. ``prefill``
-    tokens cost ``prefill + costs[prefill]``. Exact for fractions.
+    For drafts that are accepted independently at these rates, in blocks that are cut at the first rejection.
+    ``prefill`` tokens cost ``prefill + costs[prefill]``. Exact for fractions.
     """
     check_at_least("gamma", gamma, 1)
     end = len(rates)

@@ -2,7 +2,7 @@
 
 * Along a direction a normal law is normal: Kolmogorov's test on projections, whose p-value is exact, over several
   directions by Bonferroni. By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality a distance of the projected
-  laws is surely seen once it exceeds the threshold by sqrt(log(2 / 0.001) / 2n).
+  laws is detected with probability 0.999 once it exceeds the threshold by sqrt(log(2 / 0.001) / 2n).
 * The sliced Wasserstein-1 distance, the mean over directions of that of the projections: how far, in units of tokens.
 """
 
@@ -22,11 +22,11 @@ DIRECTIONS = 24
 
 
 class Projected(NamedTuple):
-    """What projections say of a sample."""
+    """Results of the projections of a sample."""
 
     p_value: float  # of the most surprising direction, for all of them together
     distance: float  # the largest Kolmogorov distance
-    detectable: float  # the Kolmogorov distance along a direction that is seen with probability 0.999 at 1e-6
+    detectable: float  # the Kolmogorov distance along a direction that is detected with probability 0.999 at 1e-6
     sliced: float  # the sliced Wasserstein-1 distance from the law
 
 

@@ -1,7 +1,7 @@
 """The law of a whole sequence of continuous tokens, in closed form: as the target makes it, and decoded in place.
 
-Each token is an affine image of one token before it plus normal noise of its own, so that a sequence is normal, and its
-law grows token by token. The maps are read off the chain itself
+Each token is an affine image of one token before it plus independent normal noise, so that a sequence is normal, and
+its law grows token by token. The maps are read off the chain itself
 (:meth:`~simlab.continuous.models.chains.Chain.marginal` is affine in the condition), so that the law is that of the
 process that is run, also if a chain does not end in its data.
 
@@ -64,12 +64,12 @@ class SequenceLaw:
 
 
 def autoregressive(tokens: Tokens) -> SequenceLaw:
-    """The model's own law, which a lossless rule keeps if a block is cut at its first rejection (``Truncating``).
+    """The model's own law, which a lossless rule preserves if a block is cut at its first rejection (``Truncating``).
 
     Raises ``ValueError`` for a learned range, where states are not normal.
     """
-    link = _linked(tokens.chain, tokens.ar_coefficient, tokens.level)
-    return grown([link._replace(parent=n - 1) for n in range(tokens.length)], tokens.first)
+    link = _link(tokens.chain, tokens.ar_coefficient, tokens.level)
+    return sequence_law([link._replace(parent=n - 1) for n in range(tokens.length)], tokens.first)
 
 
 def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
@@ -79,16 +79,16 @@ def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
     """
     check_at_least("gamma", gamma, 1)
     check_at_least("prefill", prefill, 0)
-    one = _linked(target.chain, target.ar_coefficient, target.level)
+    one = _link(target.chain, target.ar_coefficient, target.level)
     links = [one._replace(parent=n - 1) for n in range(min(prefill, target.length))]
-    ahead = [_linked(chain, ar_coefficient, level) for ar_coefficient, level, chain in target.ahead(gamma)]
+    ahead = [_link(chain, ar_coefficient, level) for ar_coefficient, level, chain in target.ahead(gamma)]
     while len(links) < target.length:
         before, left = len(links) - 1, target.length - len(links)
         links += [link._replace(parent=before) for link in ahead[:left]]
-    return grown(links, target.first)
+    return sequence_law(links, target.first)
 
 
-def grown(links: Sequence[Link], first: np.ndarray) -> SequenceLaw:
+def sequence_law(links: Sequence[Link], first: np.ndarray) -> SequenceLaw:
     """The law of a sequence, a link a token, that begins after ``first[d]``."""
     size = len(first)
     mean = np.zeros((len(links), size))
@@ -112,7 +112,7 @@ def affine_map(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return (chain.marginal(np.eye(size)).mean - offset).T, offset[0], covariance
 
 
-def _linked(chain: Chain, ar_coefficient: np.ndarray, level: np.ndarray) -> Link:
+def _link(chain: Chain, ar_coefficient: np.ndarray, level: np.ndarray) -> Link:
     """A token under the condition level + ar_coefficient x, where x is not known yet."""
     slope, offset, covariance = affine_map(chain)
     layout = DIAGONAL if ar_coefficient.ndim == 1 else DENSE
@@ -150,7 +150,7 @@ def tv_bounds(one: SequenceLaw, other: SequenceLaw) -> tuple[float, float]:
                 float(line @ (other.mean - one.mean).ravel()),
                 0.0,
                 *(float(np.sqrt(line @ law.covariance @ line)) for law in (other, one)),
-            ).kept
+            ).acceptance
         )
         for line in lines.T
     ]

@@ -1,7 +1,7 @@
 """CSpD's Tables 4 to 7 and Figures 8 and 9, beside processes that have the same shape: predictions, no simulation.
 
 A gap of last means with mean square D, over many dimensions, is nearly always sqrt(D) long; with last kernels of one sd
-s it is kept with 2 Phi(-sqrt(D) / (2 s)). The published code judges a draft that is the mean itself, with distances
+s it is accepted with 2 Phi(-sqrt(D) / (2 s)). The published code judges a draft that is the mean itself, with distances
 divided by 42^2: exp(-D / (2 (42 s)^2)) if volumes agree. So a table of distances and rates says what s was.
 """
 
@@ -49,12 +49,12 @@ def rates(ledger: Ledger) -> list[Rate]:
 
 
 def overlap(distance: Any, sd: float) -> np.ndarray:
-    """What the last step's ratio keeps of a gap that is always sqrt(distance) long."""
+    """The acceptance of the last step's ratio for a gap that is always sqrt(distance) long."""
     return 2 * scipy.stats.norm.cdf(-np.sqrt(distance) / (2 * sd))
 
 
-def widened(distance: Any, sd: float) -> np.ndarray:
-    """What the published code keeps of it: the draft is a mean, and ``sd`` is 42 times that of the last step."""
+def code_acceptance(distance: Any, sd: float) -> np.ndarray:
+    """The acceptance of the published code there: the draft is a mean, and ``sd`` is 42 times that of the last step."""
     return np.exp(-np.asarray(distance) / (2 * sd**2))
 
 
@@ -66,26 +66,28 @@ class Fit(NamedTuple):
     left: float
 
 
-def fitted(kept: Callable[[Any, float], np.ndarray], table: Sequence[Rate]) -> Fit:
+def fitted(acceptance: Callable[[Any, float], np.ndarray], table: Sequence[Rate]) -> Fit:
     """The sd that predicts the rates from the distances best."""
     distance = np.array([float(row.distance.value) for row in table])
     alpha = np.array([float(row.alpha.value) for row in table])
     best = scipy.optimize.minimize_scalar(
-        lambda s: float(((kept(distance, s) - alpha) ** 2).sum()), bounds=(0.05, 5), method="bounded"
+        lambda s: float(((acceptance(distance, s) - alpha) ** 2).sum()), bounds=(0.05, 5), method="bounded"
     )
-    predicted = kept(distance, float(best.x))
+    predicted = acceptance(distance, float(best.x))
     return Fit(float(best.x), predicted, float(np.sqrt(((predicted - alpha) ** 2).mean())))
 
 
-def needed_sd(kept: Callable[[Any, float], np.ndarray], row: Rate) -> float:
+def needed_sd(acceptance: Callable[[Any, float], np.ndarray], row: Rate) -> float:
     """The sd that predicts one row exactly."""
     return float(
-        scipy.optimize.brentq(lambda s: float(kept(float(row.distance.value), s)) - float(row.alpha.value), 0.05, 5)
+        scipy.optimize.brentq(
+            lambda s: float(acceptance(float(row.distance.value), s)) - float(row.alpha.value), 0.05, 5
+        )
     )
 
 
 def last_sds() -> dict[str, float]:
-    """The sd of the last of 100 steps, by schedule, by which trained steps are kept, and by which of DDPM's bounds."""
+    """The sd of the last of 100 steps, by schedule, spacing and DDPM's bounds of the variance."""
     found = {}
     for name, spacing in product(("linear", "cosine"), ("trailing", "linspace")):
         abar = schedule(name, TRAINED, STEPS, spacing)
@@ -100,12 +102,12 @@ def last_sds() -> dict[str, float]:
 def even_pair(sd: float, aligned: float, own: float, slope: float = 0.9) -> Pair:
     """A pair of T = 100 and d = 16, equally wrong in every step, with these mean square gaps of the last means.
 
-    ``aligned`` and ``own`` are the mean squares with shared noise and with noise of their own; ``sd`` is that of the
+    ``aligned`` and ``own`` are the mean squares with shared noise and with independent noise; ``sd`` is that of the
     last kernel. All variances agree, so Sigma is 1.
     """
     if not 0 <= aligned < own:
         raise ValueError(
-            f"aligned is {aligned} and own {own}; expected 0 <= aligned < own: noise of their own adds to it"
+            f"aligned is {aligned} and own {own}; expected 0 <= aligned < own: independent noise adds to it"
         )
     reach = (1 - slope**STEPS) / (1 - slope)  # how much of a gap in every step arrives
     gap = np.sqrt(aligned / DIMENSION) / reach
@@ -121,7 +123,7 @@ def even_pair(sd: float, aligned: float, own: float, slope: float = 0.9) -> Pair
 def separation(pair: Pair) -> float:
     """The Mahalanobis distance of the two laws of trajectories, for chains that differ in their offsets alone.
 
-    The path ratio keeps 2 Phi(-D / 2), and its logarithm is N(-D^2 / 2, D^2) under the draft.
+    The path ratio's acceptance is 2 Phi(-D / 2), and its logarithm is N(-D^2 / 2, D^2) under the draft.
     """
     target, draft = pair.target.chain, pair.draft.chain
     return float(np.sqrt((((draft.offset - target.offset) / target.factor) ** 2).sum()))

@@ -48,25 +48,27 @@ def two_path_law(
     reach = 9 * (spreads + np.array([sp, sq]))
     ends = np.linspace(float((joint.mean - reach).min()), float((joint.mean + reach).max()), points + 1)
 
-    grown, kept, trials, unfinished = np.zeros(points + 1), 0.0, 0.0, 0.0
+    cumulative, acceptance, trials, unfinished = np.zeros(points + 1), 0.0, 0.0, 0.0
     for b in range(nodes):
         log_weight = constant + 0.5 * (u[b] ** 2 - u[:, None] ** 2) + rest  # [u_p, v]
         chance = mass[b] * mass[:, None] * chances
         gap = (mean_p - mean_q[b])[:, None]
         share = acceptance_rates(gap, log_weight, sp, sq)
-        lost = np.where(1 - share.kept > LEAST, 1 - share.kept, 0)
-        cost = bounded(share.taken, limit)
+        lost = np.where(1 - share.acceptance > LEAST, 1 - share.acceptance, 0)
+        cost = bounded(share.proposal_acceptance, limit)
         each = lost * np.where(lost > 0, cost.trials, 0)
-        upto = _upto(ends - mean_q[b], gap, log_weight, np.where(share.taken > 0, each, 0), sp, sq)
-        grown += np.einsum("pv,pvx->x", chance, upto)
-        kept += float((chance * share.kept).sum())
+        below = _cumulative(ends - mean_q[b], gap, log_weight, np.where(share.proposal_acceptance > 0, each, 0), sp, sq)
+        cumulative += np.einsum("pv,pvx->x", chance, below)
+        acceptance += float((chance * share.acceptance).sum())
         trials += float((chance * each).sum())
         unfinished += float((chance * lost * cost.unfinished).sum())
     width = ends[1] - ends[0]
-    return Law((ends[1:] + ends[:-1]) / 2, np.diff(grown) / width, kept, trials, unfinished)
+    return Law((ends[1:] + ends[:-1]) / 2, np.diff(cumulative) / width, acceptance, trials, unfinished)
 
 
-def _upto(y: np.ndarray, gap: np.ndarray, log_weight: np.ndarray, each: np.ndarray, sp: float, sq: float) -> np.ndarray:
+def _cumulative(
+    y: np.ndarray, gap: np.ndarray, log_weight: np.ndarray, each: np.ndarray, sp: float, sq: float
+) -> np.ndarray:
     """``[u_p, v, x]``: what is emitted up to ``y[x]`` from mu_q: q where W p exceeds it, else W p, and what is taken.
 
     ``each`` is how many proposals are made in the mean.

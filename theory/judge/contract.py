@@ -16,7 +16,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from theory.example_processes import random_row
-from theory.judge.user_rule import NEGLIGIBLE, Broken, Brought, Inexact, as_probability, as_row, asked
+from theory.judge.user_rule import NEGLIGIBLE, Broken, Inexact, UserRule, as_probability, as_row, asked
 from theory.search import Pmf, pairs, smallest_violation
 
 Pair = tuple[Pmf, Pmf]
@@ -99,7 +99,7 @@ def floats(row: Pmf) -> Array:
 
 
 def contract(
-    rule: Brought, seed: int, levels: tuple[tuple[int, int], ...], tries: int, cases: Mapping[str, list[Pair]]
+    rule: UserRule, seed: int, levels: tuple[tuple[int, int], ...], tries: int, cases: Mapping[str, list[Pair]]
 ) -> list[Check]:
     """Every line of the contract: the checks, the families of inputs it has to work on, and the notes.
 
@@ -138,7 +138,7 @@ def contract(
     return [*map(check, CHECKS), *works, *([] if failing else _notes(rule, cases))]
 
 
-def _faults(rule: Brought, p: Pmf, q: Pmf) -> dict[str, Fault]:
+def _faults(rule: UserRule, p: Pmf, q: Pmf) -> dict[str, Fault]:
     """What is wrong with a rule on one pair of rows: for each check the first token where it fails."""
     rows = floats(p), floats(q)
     drafted = np.flatnonzero(rows[1] > 0).tolist()
@@ -156,15 +156,15 @@ def _faults(rule: Brought, p: Pmf, q: Pmf) -> dict[str, Fault]:
     return found
 
 
-def _at(rule: Brought, p: Array, q: Array, x: int) -> dict[str, str]:
+def _at(rule: UserRule, p: Array, q: Array, x: int) -> dict[str, str]:
     """What is wrong with a rule at one position."""
     found: dict[str, str] = {}
     try:
         accept, residual = rule.functions(len(p))
     except Exception:
-        return _broken(lambda: rule.keeps(p, q, x))
-    kept = _twice(accept, "accept", as_probability, p, q, x, found)
-    if kept is not None and kept < 1 - NEGLIGIBLE:
+        return _broken(lambda: rule.acceptance_of(p, q, x))
+    accepted = _twice(accept, "accept", as_probability, p, q, x, found)
+    if accepted is not None and accepted < 1 - NEGLIGIBLE:
         _twice(residual, "residual", as_row, p, q, x, found)
     return found
 
@@ -203,13 +203,13 @@ def _twice(
 # Notes ---------------------------------------------------------------------------------------------------------
 
 
-def _notes(rule: Brought, cases: Mapping[str, list[Pair]]) -> list[Check]:
+def _notes(rule: UserRule, cases: Mapping[str, list[Pair]]) -> list[Check]:
     small = [pair for rows in cases.values() for pair in rows if len(pair[0]) <= max(SMALL)]
     certain = _first(small, lambda p, q, x: _undrafted(rule, p, q, x))
     empty = _first([(p, q) for p, q in small if p == q], lambda p, q, x: _unrejected(rule, p, q, x))
     return [
         _note("undrafted", "accept is 1 where q(x) = 0 (by convention: such a token is never drafted)", certain),
-        _note("unrejected", "residual is p where q = p and x is kept (by convention: it is never drawn)", empty),
+        _note("unrejected", "residual is p where q = p and x is accepted (by convention: it is never drawn)", empty),
     ]
 
 
@@ -226,18 +226,18 @@ def _first(small: list[Pair], says: Callable[[Array, Array, int], str | None]) -
     return None
 
 
-def _undrafted(rule: Brought, p: Array, q: Array, x: int) -> str | None:
+def _undrafted(rule: UserRule, p: Array, q: Array, x: int) -> str | None:
     if q[x] > 0:
         return None
     try:
-        kept = as_probability(asked(rule.functions(len(p)).accept, "accept", p, q, x), "accept", p)
+        accepted = as_probability(asked(rule.functions(len(p)).accept, "accept", p, q, x), "accept", p)
     except Broken as broken:
         return str(broken)
-    return None if kept >= 1 - NEGLIGIBLE else f"accept returns {kept:.6g}"
+    return None if accepted >= 1 - NEGLIGIBLE else f"accept returns {accepted:.6g}"
 
 
-def _unrejected(rule: Brought, p: Array, q: Array, x: int) -> str | None:
-    if not q[x] > 0 or rule.keeps(p, q, x) < 1 - NEGLIGIBLE:
+def _unrejected(rule: UserRule, p: Array, q: Array, x: int) -> str | None:
+    if not q[x] > 0 or rule.acceptance_of(p, q, x) < 1 - NEGLIGIBLE:
         return None
     try:
         row = as_row(asked(rule.functions(len(p)).residual, "residual", p.copy(), q.copy(), x), "residual", p)
@@ -249,15 +249,15 @@ def _unrejected(rule: Brought, p: Array, q: Array, x: int) -> str | None:
 # Rationals -----------------------------------------------------------------------------------------------------
 
 
-def reason(rule: Brought, cases: Mapping[str, list[Pair]]) -> str | None:
+def reason(rule: UserRule, cases: Mapping[str, list[Pair]]) -> str | None:
     """Why a rule cannot be judged in rationals; ``None`` if it can: its answers for them are rationals, and agree
     with those for floats."""
     for p, q in (pair for rows in cases.values() for pair in rows if len(pair[0]) <= max(SMALL)):
         try:
-            law, kept = rule.step(np.array(p, dtype=object), np.array(q, dtype=object))
+            law, accepted = rule.step(np.array(p, dtype=object), np.array(q, dtype=object))
         except (Broken, Inexact) as error:
             return str(error)
-        same, as_kept = rule.step(floats(p), floats(q))
-        if abs(law.astype(np.float64) - same).max() > NEGLIGIBLE or abs(float(kept) - as_kept) > NEGLIGIBLE:
+        same, as_accepted = rule.step(floats(p), floats(q))
+        if abs(law.astype(np.float64) - same).max() > NEGLIGIBLE or abs(float(accepted) - as_accepted) > NEGLIGIBLE:
             return "the answers for rationals are not those for floats"
     return None

@@ -1,6 +1,7 @@
-"""Which known rule a rule is like: the same acceptance and the same residual wherever they matter.
+"""Which known rule a user's rule equals: the same acceptance and the same residual wherever they matter.
 
-The parameter of amplify, addition and the optimal lossy rule is read off the first draft that is kept with a chance.
+The parameter of amplify, addition and the optimal lossy rule is read off the first draft that is accepted with a
+probability between 0 and 1.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from simlab.arrays import Array, Number, full, is_exact, number
 from simlab.rules import Addition, Amplify, OptimalLossy, Rule, Speculative, make_rule
 from theory.claims.format import fmt
 from theory.distances import tv
-from theory.judge.user_rule import NEGLIGIBLE, Brought
+from theory.judge.user_rule import NEGLIGIBLE, UserRule
 
-__all__ = ["Likeness", "likeness"]
+__all__ = ["RuleMatch", "match_rule"]
 
 
 class _Constant(Rule):
-    """Keeps every draft with the same probability."""
+    """Accepts every draft with the same probability."""
 
-    def __init__(self, kept: Number) -> None:
-        self.kept = kept
+    def __init__(self, accepted: Number) -> None:
+        self.accepted = accepted
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return full(tuple(np.shape(x)), self.kept, p)
+        return full(tuple(np.shape(x)), self.accepted, p)
 
 
 class _DrawsDraft(Speculative):
@@ -38,15 +39,15 @@ class _DrawsDraft(Speculative):
         return q
 
 
-class Likeness(NamedTuple):
+class RuleMatch(NamedTuple):
     """The names of the known rules that agree: in all, in what they accept, in what they draw; ``None`` for none."""
 
     rule: str | None
     accept: str | None
     residual: str | None
 
-    def told(self) -> str:
-        """The same in words."""
+    def summary(self) -> str:
+        """One line for people."""
         if self.rule:
             return f"behaves like: {self.rule}"
         alike = [
@@ -62,24 +63,24 @@ class _Answers(NamedTuple):
     p: Array
     q: Array
     x: Array
-    kept: Array  # [n]
+    accepted: Array  # [n]
     drawn: Array  # [n, V]
 
 
-def likeness(rule: Brought, cases: Iterable[tuple[Array, Array]], tolerance: float) -> Likeness:
+def match_rule(rule: UserRule, cases: Iterable[tuple[Array, Array]], tolerance: float) -> RuleMatch:
     """What a rule is like on ``cases`` of rows ``[V]``; float answers agree within ``tolerance``."""
     answers = [_answers(rule, p, q) for p, q in cases]
-    accepts = {**_rules(answers), "keeping every draft": _Constant(1), "keeping no draft": _Constant(0)}
+    accepts = {**_rules(answers), "accepting every draft": _Constant(1), "accepting no draft": _Constant(0)}
     residuals = {**_rules(answers), "q": _DrawsDraft()}
     same_accept = [name for name, known in accepts.items() if all(_accepts(known, a, tolerance) for a in answers)]
-    rejects = any((a.kept < 1 - NEGLIGIBLE).any() for a in answers)
+    rejects = any((a.accepted < 1 - NEGLIGIBLE).any() for a in answers)
     same_residual = (
         [name for name, known in residuals.items() if all(_draws(known, a, tolerance) for a in answers)]
         if rejects
         else []
     )
     both = [name for name in same_accept if name in same_residual or not rejects]
-    return Likeness(*(names[0] if names else None for names in (both, same_accept, _plain(same_residual))))
+    return RuleMatch(*(names[0] if names else None for names in (both, same_accept, _plain(same_residual))))
 
 
 def _plain(names: Sequence[str]) -> list[str]:
@@ -87,7 +88,7 @@ def _plain(names: Sequence[str]) -> list[str]:
     return ["[p - q]+, the lossless residual" if name == "speculative" else name for name in names]
 
 
-def _answers(rule: Brought, p: Array, q: Array) -> _Answers:
+def _answers(rule: UserRule, p: Array, q: Array) -> _Answers:
     x = np.flatnonzero(q > 0)
     target, draft = _each(p, q, len(x))
     return _Answers(p, q, x, rule.accept_rows(target, draft, x), rule.residual_rows(target, draft, x))
@@ -117,15 +118,15 @@ def _rules(answers: Sequence[_Answers]) -> dict[str, Rule]:
 
 def _fitted(answers: Sequence[_Answers]) -> dict[str, Rule]:
     """Amplify, addition and optimal lossy with the parameter that the first telling draft asks for."""
-    for p, q, x, kept, _ in answers:
-        for token, keep in zip(x.tolist(), kept.tolist(), strict=True):
+    for p, q, x, accepted, _ in answers:
+        for token, probability in zip(x.tolist(), accepted.tolist(), strict=True):
             target, draft = p[token], q[token]
-            if not 0 < keep < 1 or not 0 < target < draft:
+            if not 0 < probability < 1 or not 0 < target < draft:
                 continue
-            share = (keep * draft - target) / (draft - target)
+            share = (probability * draft - target) / (draft - target)
             fitted: dict[str, tuple[Any, str, Number]] = {
-                "amplify": (Amplify, "k", keep * draft / target),
-                "addition": (Addition, "ε", keep * draft - target),
+                "amplify": (Amplify, "k", probability * draft / target),
+                "addition": (Addition, "ε", probability * draft - target),
                 "optimal-lossy": (OptimalLossy, "tv", share * tv(p, q)),
             }
             return {
@@ -142,11 +143,11 @@ def _round(value: Number) -> Number:
 
 
 def _accepts(known: Rule, a: _Answers, tolerance: float) -> bool:
-    return _close(known.accept_rows(*_each(a.p, a.q, len(a.x)), x=a.x), a.kept, tolerance)
+    return _close(known.accept_rows(*_each(a.p, a.q, len(a.x)), x=a.x), a.accepted, tolerance)
 
 
 def _draws(known: Rule, a: _Answers, tolerance: float) -> bool:
-    rejected = a.kept < number(1 - NEGLIGIBLE, a.p)
+    rejected = a.accepted < number(1 - NEGLIGIBLE, a.p)
     if not rejected.any():
         return True
     x = a.x[rejected]

@@ -15,7 +15,7 @@ from simlab.arrays import Array, Number
 from theory.acceptance import alpha
 from theory.distances import tv
 from theory.judge.contract import Pair, floats
-from theory.judge.user_rule import NEGLIGIBLE, Broken, Brought, asked
+from theory.judge.user_rule import NEGLIGIBLE, Broken, UserRule, asked
 from theory.search import LEVELS, Pmf, pairs, searched, smallest_violation
 
 WIDE = (*LEVELS, (6, 3), (7, 3), (8, 3), (12, 3), (20, 3))  # some rules look at many ranks, and are lossless below
@@ -30,8 +30,8 @@ class Step(NamedTuple):
     p: Pmf
     q: Pmf
     law: Array
-    kept: Number
-    lossless: Number  # what lossless speculative sampling keeps
+    accepted: Number
+    lossless: Number  # what lossless speculative sampling accepts
     tv: Number
 
 
@@ -48,13 +48,13 @@ QUESTIONS = (
     Question("support", "a token of target probability 0 is emitted", lambda s, tolerance: _stray(s) > tolerance),
     Question(
         "acceptance",
-        "a draft is kept less often than by lossless speculative sampling",
-        lambda s, tolerance: s.lossless - s.kept > tolerance,
+        "a draft is accepted less often than by lossless speculative sampling",
+        lambda s, tolerance: s.lossless - s.accepted > tolerance,
     ),
     Question(
         "wasteful",
         "more total variation is spent than acceptance gained",
-        lambda s, tolerance: s.tv > tolerance and s.tv - (s.kept - s.lossless) > tolerance,
+        lambda s, tolerance: s.tv > tolerance and s.tv - (s.accepted - s.lossless) > tolerance,
     ),
 )
 
@@ -75,7 +75,7 @@ class Searched(NamedTuple):
 class Judged:
     """A rule with the arithmetic it is judged in; remembers every step it took."""
 
-    def __init__(self, rule: Brought, exact: bool, tolerance: float = NEGLIGIBLE) -> None:
+    def __init__(self, rule: UserRule, exact: bool, tolerance: float = NEGLIGIBLE) -> None:
         self.rule = rule
         self.exact = exact
         self.tolerance: Number = 0 if exact else tolerance
@@ -90,8 +90,8 @@ class Judged:
         """What the rule does for a pair of rows."""
         if pair not in self._steps:
             p, q = self.rows(pair)
-            law, kept = self.rule.step(p, q)
-            self._steps[pair] = Step(*pair, law, kept, alpha(p, q), tv(law, p))
+            law, accepted = self.rule.step(p, q)
+            self._steps[pair] = Step(*pair, law, accepted, alpha(p, q), tv(law, p))
         return self._steps[pair]
 
     def search(self, seed: int, tries: int) -> list[Searched]:
@@ -119,7 +119,7 @@ class Judged:
         return bool(question.seen(step, self.tolerance))
 
 
-def step_tolerance(rule: Brought, pair: Pair) -> float:
+def step_tolerance(rule: UserRule, pair: Pair) -> float:
     """How far a float answer may be off: 1e-9, or 1e-5 for a rule that answers in less than float64."""
     p, q = map(floats, pair)
     answers: list[Any] = []
@@ -127,7 +127,7 @@ def step_tolerance(rule: Brought, pair: Pair) -> float:
         try:
             functions = rule.functions(len(p))
             answers.append(asked(functions.accept, "accept", p.copy(), q.copy(), x))
-            if rule.keeps(p, q, x) < 1 - NEGLIGIBLE:
+            if rule.acceptance_of(p, q, x) < 1 - NEGLIGIBLE:
                 answers.append(asked(functions.residual, "residual", p.copy(), q.copy(), x))
         except Broken:  # the contract has an eye on that
             continue

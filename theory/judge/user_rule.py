@@ -1,7 +1,7 @@
-"""A rule that somebody brings, made to stand beside the rules of the house.
+"""Wrap a user's rule as a :class:`simlab.rules.Rule`.
 
-It is two functions of one position: ``accept(p, q, x)``, the probability of keeping x, and ``residual(p, q, x)``, the
-pmf to draw from once x is rejected, with rows ``[V]`` and a token. :class:`Brought` asks them row by row, hands them
+It is two functions of one position: ``accept(p, q, x)``, the probability of accepting x, and ``residual(p, q, x)``, the
+pmf to draw from once x is rejected, with rows ``[V]`` and a token. :class:`UserRule` asks them row by row, hands them
 copies, and reads their answers strictly: what is no probability and no pmf is :class:`Broken`, and says so in words.
 
 They are asked only what matters to what is emitted: about tokens that can be drafted, q(x) > 0, and for the residual
@@ -25,7 +25,7 @@ from simlab.rules import Rule
 
 NEGLIGIBLE = 1e-9  # what floats may miss a bound by, and a chance of rejection too small to be drawn
 
-__all__ = ["NEGLIGIBLE", "Broken", "Brought", "Functions", "Inexact", "as_probability", "as_row", "asked", "last_line"]
+__all__ = ["NEGLIGIBLE", "Broken", "Functions", "Inexact", "UserRule", "as_probability", "as_row", "asked", "last_line"]
 
 
 class Functions(NamedTuple):
@@ -52,7 +52,7 @@ class Inexact(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Brought(Rule):
+class UserRule(Rule):
     """The rule that two functions make; ``functions`` gives them for a vocabulary. For NumPy and ``Fraction`` rows.
 
     Every method raises :class:`Broken` where an answer is no answer, and :class:`Inexact` where rationals are
@@ -62,11 +62,11 @@ class Brought(Rule):
     functions: Callable[[int], Functions]
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        kept = [self.keeps(*row) for row in _positions(p, q, x)]
-        return np.array(kept, dtype=p.dtype).reshape(np.shape(x))
+        accepted = [self.acceptance_of(*row) for row in _positions(p, q, x)]
+        return np.array(accepted, dtype=p.dtype).reshape(np.shape(x))
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        drawn = [self.draws(*row) for row in _positions(p, q, x)]
+        drawn = [self.residual_of(*row) for row in _positions(p, q, x)]
         return np.array(drawn, dtype=p.dtype).reshape(p.shape)
 
     def law_rows(self, p: Array, q: Array) -> Array:
@@ -74,28 +74,28 @@ class Brought(Rule):
         rows = zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)
         return np.array([self.step(*row)[0] for row in rows], dtype=p.dtype).reshape(p.shape)
 
-    def keeps(self, p: Array, q: Array, x: int) -> Number:
-        """The probability of keeping x; 1 where q(x) = 0, which is not asked."""
+    def acceptance_of(self, p: Array, q: Array, x: int) -> Number:
+        """The probability of accepting x; 1 where q(x) = 0, which is not asked."""
         if not q[x] > 0:
             return number(1, p)
         return _read(as_probability, self._functions(p, q, x).accept, "accept", p, q, x)
 
-    def draws(self, p: Array, q: Array, x: int) -> Array:
+    def residual_of(self, p: Array, q: Array, x: int) -> Array:
         """The pmf to draw from after x is rejected; p where x is never rejected, which is not asked."""
-        return self._rest(p, q, x) if self.keeps(p, q, x) < 1 - NEGLIGIBLE else p
+        return self._rest(p, q, x) if self.acceptance_of(p, q, x) < 1 - NEGLIGIBLE else p
 
     def step(self, p: Array, q: Array) -> tuple[Array, Number]:
-        """The law ``[V]`` of what is emitted for one pair of rows, and how often a draft is kept."""
-        law, kept = p * 0, number(0, p)
+        """The law ``[V]`` of what is emitted for one pair of rows, and how often a draft is accepted."""
+        law, accepted = p * 0, number(0, p)
         for x in np.flatnonzero(q > 0).tolist():
-            keep = self.keeps(p, q, x)
-            law[x] += q[x] * keep
-            kept += q[x] * keep
-            if keep < 1 - NEGLIGIBLE:
-                law = law + q[x] * (1 - keep) * self._rest(p, q, x)
+            probability = self.acceptance_of(p, q, x)
+            law[x] += q[x] * probability
+            accepted += q[x] * probability
+            if probability < 1 - NEGLIGIBLE:
+                law = law + q[x] * (1 - probability) * self._rest(p, q, x)
             else:
-                law[x] += q[x] * (1 - keep)  # at most a billionth, so that nothing is lost
-        return law, kept
+                law[x] += q[x] * (1 - probability)  # at most a billionth, so that nothing is lost
+        return law, accepted
 
     def _rest(self, p: Array, q: Array, x: int) -> Array:
         return _read(as_row, self._functions(p, q, x).residual, "residual", p, q, x)

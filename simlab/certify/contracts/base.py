@@ -27,7 +27,7 @@ class Counted(Protocol):
 
     @property
     def name(self) -> str:
-        """In how much detail."""
+        """What is counted, in words."""
 
     def codes(self, tokens: Array) -> Array:
         """The event ``int64[m]`` of outcomes ``tokens[n, N]``."""
@@ -36,7 +36,7 @@ class Counted(Protocol):
     def law(self) -> Array:
         """The probability ``[events]`` of each."""
 
-    def told(self, code: int) -> str:
+    def format(self, code: int) -> str:
         """An event for people."""
 
 
@@ -88,7 +88,7 @@ class Case(ABC):
         raise NotImplementedError
 
     @cached_property
-    def suspects(self) -> Mapping[str, Array]:
+    def known_laws(self) -> Mapping[str, Array]:
         """Known bugs by name, and the law of the first of the events under each, where there is one."""
         laws = {name: self.law_under(name) for name in self.bugs}
         return {name: law for name, law in laws.items() if law is not None}
@@ -98,7 +98,7 @@ class Case(ABC):
         return None
 
     @abstractmethod
-    def shown(self, inputs: Any, i: int) -> dict[str, Any]:
+    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
         """The arguments of call i, for people."""
 
     def script(self, where: str, name: str, calls: int) -> str | None:
@@ -172,7 +172,7 @@ class ArraysCase(Case):
     def _run(self, mutant: Mutant[Any], given: Array, coins: Coins) -> Any:
         return mutant.run(*self.arguments(given).values(), coins)
 
-    def shown(self, inputs: Any, i: int) -> dict[str, Any]:
+    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
         return dict(self.arguments(inputs[i]))
 
 
@@ -228,9 +228,9 @@ class Successive:
     def law(self) -> Array:
         return np.outer(self.of.law, self.of.law).ravel()
 
-    def told(self, code: int) -> str:
+    def format(self, code: int) -> str:
         first, second = divmod(code, len(self.of.law))
-        return f"{self.of.told(first)}, then {self.of.told(second)}"
+        return f"{self.of.format(first)}, then {self.of.format(second)}"
 
 
 def in_turn(events: Counted) -> tuple[Successive, ...]:

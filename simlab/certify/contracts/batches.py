@@ -53,11 +53,11 @@ class OfRows:
             code = code * len(events.law) + events.codes(tokens[:, start : start + len(events.block.p)])
         return code
 
-    def told(self, code: int) -> str:
+    def format(self, code: int) -> str:
         found = []
         for events in reversed(self.of):
             code, own = divmod(code, len(events.law))
-            found.append(events.told(own))
+            found.append(events.format(own))
         return "; ".join(reversed(found))
 
 

@@ -1,4 +1,4 @@
-"""The blocks that verifiers are tried on: small ones that are hard, long ones, and large vocabularies.
+"""The blocks that verifiers are tried on: small hard ones, long ones, and large vocabularies.
 
 All are fixed, so that two certificates are about the same cases; a seed only says what is drawn in them. Rows differ
 from position to position and from context to context unless a case says otherwise, for a verifier that takes a row
@@ -26,7 +26,7 @@ Change = Callable[[Array, np.random.Generator], Array]
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """A block, what is particular about it, and in how much detail what comes out is looked at."""
+    """A block, what is particular about it, and the events that are counted."""
 
     name: str
     block: Block

@@ -1,8 +1,8 @@
-"""What a verifier is given, and the law of what must come out.
+"""Blocks of drafts: what a verifier is given, and the exact law of what it must emit.
 
 A :class:`Block` holds target and draft rows for gamma drafted positions in every context: the drafts are drawn from q,
 each in the context of those before it, and whatever a lossless verifier emits, completed by p, follows p. That law, of
-all gamma + 1 tokens together, is computed; :class:`Events` say in how much detail.
+all gamma + 1 tokens together, is computed; :class:`Events` project it onto the events that are counted.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """In how much detail gamma + 1 tokens are looked at: those at ``places``, each by its label.
+    """Projection of gamma + 1 tokens onto counted events: those at ``places``, each by its label.
 
     ``labels[V]`` are whole numbers from 0 without gaps; ``None`` tells every token apart.
     """
@@ -163,7 +163,7 @@ class Events:
             state = joint.reshape(len(joint), -1, kept).sum(axis=1)
         return state.sum(axis=1)
 
-    def told(self, code: int, vocabulary: int) -> str:
+    def format(self, code: int, vocabulary: int) -> str:
         """An event for people."""
         digits: list[int] = []
         for _ in self.places:

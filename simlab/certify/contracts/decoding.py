@@ -23,7 +23,7 @@ from simlab.certify.contracts.verifying import OfBlock
 from simlab.mutants.generation import MUTANTS
 from simlab.mutants.loops import Loop, Request
 
-SHOWN = 40  # rows of a model that are shown
+LISTED = 40  # rows of a model that are listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +76,15 @@ class Model:
         return Block(tuple(tables), (), order)
 
     def named(self) -> dict[str, list[float]]:
-        """Rows by what they come after, for people; not more than ``SHOWN``."""
-        size, order, shown = self.rows.vocabulary, self.rows.order, dict[str, list[float]]()
+        """Rows by what they come after, for people; not more than ``LISTED``."""
+        size, order, listed = self.rows.vocabulary, self.rows.order, dict[str, list[float]]()
         for i, table in enumerate(self.rows.p):
             last = min(order, i)
             for context, row in zip(product(range(size), repeat=last), table, strict=True):
-                if len(shown) < SHOWN and size <= SHOWN:
+                if len(listed) < LISTED and size <= LISTED:
                     name = str(context) if last == i else f"token {i}, after {context}"
-                    shown[name] = row.tolist()
-        return shown
+                    listed[name] = row.tolist()
+        return listed
 
 
 def _whole(token: Any, size: int) -> int:
@@ -160,7 +160,7 @@ class DecodeCase(Case):
             return None
         return self.law_of(emitted)
 
-    def shown(self, inputs: Array, i: int) -> dict[str, Any]:
+    def call_arguments(self, inputs: Array, i: int) -> dict[str, Any]:
         rows = self.model.named() or f"rows of {self.model.rows.vocabulary} tokens, which are too long to read"
         return {"model": rows, "length": self.length, "eos": self.model.eos}
 
@@ -235,11 +235,11 @@ def cases() -> tuple[DecodeCase, ...]:
         _known("tokens without mass", zeros),
         _known("rows nearly one-hot", certain),
         DecodeCase("two sequences in turn", two.model, in_turn(two.events[0])),
-        _seen("an end at once or later", Model(_random(3, 4, 5).rows, 0)),
-        _seen("six tokens of two", _random(2, 6, 9), 3),
-        _seen("five tokens of four", _random(4, 5, 10), 2),
-        _seen("16 tokens of two, by the last two", _random(2, 16, 11, 2), 3),
-        _seen("24 tokens of three, by the last, with an end", _rarely_ended(_random(3, 24, 12, 1), 2), 2),
+        _in_windows("an end at once or later", Model(_random(3, 4, 5).rows, 0)),
+        _in_windows("six tokens of two", _random(2, 6, 9), 3),
+        _in_windows("five tokens of four", _random(4, 5, 10), 2),
+        _in_windows("16 tokens of two, by the last two", _random(2, 16, 11, 2), 3),
+        _in_windows("24 tokens of three, by the last, with an end", _rarely_ended(_random(3, 24, 12, 1), 2), 2),
         _large(257, 3),
     )
 
@@ -316,7 +316,7 @@ def _known(name: str, model: Model, few: bool = False, both_ends: bool = False) 
     return DecodeCase(name, model, (OfBlock(model.law, joint(model.law)),), True, few, both_ends)
 
 
-def _seen(name: str, model: Model, width: int | None = None) -> DecodeCase:
+def _in_windows(name: str, model: Model, width: int | None = None) -> DecodeCase:
     """Looked at in windows, if ``width`` is given."""
     found = (joint(model.law),) if width is None else windows(model.law, width)
     return DecodeCase(name, model, tuple(OfBlock(model.law, events) for events in found))

@@ -38,8 +38,8 @@ class OfBlock:
     def codes(self, tokens: Array) -> Array:
         return self.events.codes(tokens, self.block.vocabulary)
 
-    def told(self, code: int) -> str:
-        return self.events.told(code, self.block.vocabulary)
+    def format(self, code: int) -> str:
+        return self.events.format(code, self.block.vocabulary)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What the counts say: sequential tests of every case, and which known bug explains them.
+"""Evidence from counts: sequential tests of every case, and which known bug explains them.
 
 Each kind of events of each case has one :class:`~simlab.statistics.Sequential`, which half bets on the known bugs. All
 together raise a false alarm with probability at most ``FALSE_ALARMS``, however long one goes on.
@@ -42,7 +42,7 @@ class Evidence:
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
         self.tests = [
-            [Sequential(events.law, _others(case, k)) for k, events in enumerate(case.events)] for case in cases
+            [Sequential(events.law, _alternatives(case, k)) for k, events in enumerate(case.events)] for case in cases
         ]
         self.level = BY_SAMPLING * FALSE_ALARMS / max(1, sum(map(len, self.tests)))
         self.counts = [[np.zeros(len(events.law), np.int64) for events in case.events] for case in cases]
@@ -73,7 +73,7 @@ class Evidence:
 
     def diagnosis(self) -> Diagnosis:
         """The known bugs that explain all counts."""
-        seen = {i: self.counts[i][0] for i, case in enumerate(self.cases) if case.suspects and self.calls[i]}
+        seen = {i: self.counts[i][0] for i, case in enumerate(self.cases) if case.known_laws and self.calls[i]}
         return diagnosed(self.cases, seen)
 
     # What a pass is worth ------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class Diagnosis:
     names: tuple[str, ...]
     explains: bool
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """The diagnosis in plain language."""
         if not self.names:
             return "looks like none of the known bugs"
@@ -108,9 +108,9 @@ class Diagnosis:
 
 def diagnosed(cases: Sequence[Case], counts: Mapping[int, Array]) -> Diagnosis:
     """The known bugs that explain all counts of all cases, the likeliest first; else the one that comes nearest."""
-    names = {name for i in counts for name in cases[i].suspects}
+    names = {name for i in counts for name in cases[i].known_laws}
     gains = {
-        name: sum(_gain(cases[i], counts[i], cases[i].suspects.get(name)) for i in counts) for name in sorted(names)
+        name: sum(_gain(cases[i], counts[i], cases[i].known_laws.get(name)) for i in counts) for name in sorted(names)
     }
     ranked = sorted((name for name in gains if gains[name] > 0), key=lambda name: -gains[name])
     fitting = [name for name in ranked if _fits(name, cases, counts)]
@@ -124,8 +124,8 @@ def diagnosed(cases: Sequence[Case], counts: Mapping[int, Array]) -> Diagnosis:
 def recognised(cases: Sequence[Case], laws: Mapping[int, Array]) -> Diagnosis:
     """The known bugs under which these cases have exactly these laws; else the one that comes nearest."""
     off = {
-        name: max(_apart(law, cases[i].suspects.get(name, cases[i].events[0].law)) for i, law in laws.items())
-        for name in sorted({name for i in laws for name in cases[i].suspects})
+        name: max(_apart(law, cases[i].known_laws.get(name, cases[i].events[0].law)) for i, law in laws.items())
+        for name in sorted({name for i in laws for name in cases[i].known_laws})
     }
     same = tuple(name for name, most in off.items() if most <= ROUNDING)
     if same or not off:
@@ -151,15 +151,15 @@ def _gain(case: Case, counts: Array, law: Array | None) -> float:
 def _fits(name: str, cases: Sequence[Case], counts: Mapping[int, Array]) -> bool:
     worst = 1.0
     for i, seen in counts.items():
-        law = cases[i].suspects.get(name, cases[i].events[0].law)
+        law = cases[i].known_laws.get(name, cases[i].events[0].law)
         worst = min(worst, float(Sequential(law).update(seen).p_value))
     return worst * len(counts) > FITS
 
 
-def _others(case: Case, k: int) -> list[Array]:
+def _alternatives(case: Case, k: int) -> list[Array]:
     """The laws of known bugs that differ from the target and from each other; only of the first of the events."""
     found: list[Array] = []
-    for law in case.suspects.values() if k == 0 else ():
+    for law in case.known_laws.values() if k == 0 else ():
         if all(abs(law - other).sum() / 2 > ALIKE for other in (case.events[0].law, *found)):
             found.append(law)
     return found
@@ -180,7 +180,7 @@ def calls_needed(case: Case, wrong: Array, level: float, power: float) -> int | 
     law = case.events[0].law
     if abs(law - wrong).sum() / 2 <= ALIKE:
         return None
-    edge = float(np.log(2 * max(1, len(_others(case, 0))) / level))
+    edge = float(np.log(2 * max(1, len(_alternatives(case, 0))) / level))
     if edge > MOST_CALLS * divergence(wrong, law):  # not even in the mean
         return None
     return _smallest(lambda n: _reached(law, wrong, n, edge) >= power)

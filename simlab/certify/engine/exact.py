@@ -1,4 +1,4 @@
-"""What somebody's code emits exactly, and what it does where a coin falls on its edge.
+"""The exact law of a callable by enumeration, and what it does with coins at their ends.
 
 Both need its chance to be uniforms that can be given (:mod:`simlab.certify.engine.scripted`).
 """
@@ -56,7 +56,7 @@ class AtTheEdge(Exception):
         self.kind, self.inputs, self.uniforms = kind, inputs, uniforms
 
 
-def exactly(number: int, case: Case, function: Function, rng: np.random.Generator) -> Exact | None:
+def enumerate_law(number: int, case: Case, function: Function, rng: np.random.Generator) -> Exact | None:
     """The law of what comes out, if it can be enumerated and the enumeration predicts random outcomes.
 
     Raises :class:`~simlab.certify.engine.scripted.NotScripted` where it cannot be, and :class:`AtTheEdge` where a call
@@ -66,7 +66,7 @@ def exactly(number: int, case: Case, function: Function, rng: np.random.Generato
     law, calls = np.zeros(len(target)), list[tuple[float, Any, _Trying, Piece | Tokens]]()
     for probability, inputs, edges in case.branches:
         call = _Trying(asked(case, function, inputs))
-        with call.told(inputs):
+        with call.reporting(inputs):
             tree = exact_law(call, edges())
         calls.append((probability, inputs, call, tree))
         law += probability * case.law_of(law_of(tree))
@@ -77,13 +77,13 @@ def exactly(number: int, case: Case, function: Function, rng: np.random.Generato
     tried = 0
     for probability, inputs, call, tree in calls:
         n = max(TRIED, ceil(probability * SURE / tv)) if deviates else TRIED
-        with call.told(inputs):
+        with call.reporting(inputs):
             wrong = mispredicted(call, tree, min(n, MOST), rng)
         if wrong:
             return None
         tried += min(n, MOST)
     if case.both_ends and (target[law == 0] > 0).any():
-        never = case.events[0].told(int(np.flatnonzero((target > 0) & (law == 0))[0]))
+        never = case.events[0].format(int(np.flatnonzero((target > 0) & (law == 0))[0]))
         raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
     return Exact(number, law, tried, deviates and tried >= SURE / tv)
 
@@ -99,7 +99,7 @@ def check_edges(case: Case, function: Function) -> None:
 
         def wrong(uniforms: tuple[float, ...], call: _Trying = call, inputs: Any = inputs) -> AtTheEdge | None:
             try:
-                with call.told(inputs):
+                with call.reporting(inputs):
                     tokens = call(Scripted(uniforms))
             except AtTheEdge as edge:
                 return edge
@@ -116,9 +116,9 @@ def check_edges(case: Case, function: Function) -> None:
 
 
 def raised(error: BaseException) -> str:
-    """An exception, told in one line."""
-    told = " ".join(f"raises {type(error).__name__}: {error}".split())[:300]
-    return told.encode("utf-8", "backslashreplace").decode()
+    """An exception in one line."""
+    line = " ".join(f"raises {type(error).__name__}: {error}".split())[:300]
+    return line.encode("utf-8", "backslashreplace").decode()
 
 
 def asked(case: Case, function: Function, inputs: Any) -> Callable[[np.random.Generator], Tokens]:
@@ -145,7 +145,7 @@ class _Trying:
         return given + (self._last.beyond,) * (self._last.asked - len(given))
 
     @contextmanager
-    def told(self, inputs: Any) -> Iterator[None]:
+    def reporting(self, inputs: Any) -> Iterator[None]:
         """Raise :class:`AtTheEdge` with the uniforms for whatever goes wrong in a call."""
         try:
             yield

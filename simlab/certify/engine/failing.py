@@ -1,4 +1,4 @@
-"""What is said of a callable that fails: the smallest case, what comes out of it, and what it looks like."""
+"""Describe a failure: the smallest case, what comes out of it, and which known bug it looks like."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import Contract
 from simlab.certify.engine.evidence import Evidence, Finding, recognised
 from simlab.certify.engine.exact import Exact
-from simlab.certify.engine.shrink import Smallest, smallest_fault, smallest_wrong, tv
+from simlab.certify.engine.shrink import Smallest, smallest_faulty_case, smallest_lossy_case, tv
 from simlab.certify.engine.tasks import LOST, Edges, Enumerate, Fault
 
 ENDS = "a coin is 0 or the largest float below 1 (one in 2^24 in single precision, in 2^53 in double)"
@@ -51,7 +51,9 @@ class Failing:
             first = Smallest(case, int(found.counts.sum()), counts, None)
         simple = chain(self.contract.simplest(), (case for case in self.evidence.cases if case.branches))
         small = (
-            smallest_wrong(simple, self.function, self.seed, self.limit, self.processes, bool(self.laws), diagnosis)
+            smallest_lossy_case(
+                simple, self.function, self.seed, self.limit, self.processes, bool(self.laws), diagnosis
+            )
             or first
         )
         target = small.case.events[0].law
@@ -69,7 +71,7 @@ class Failing:
             tv_measured=measured,
             tv_exact=exact,
             outcomes=listed(small.case, small.counts, small.law),
-            diagnosis=diagnosis.told(),
+            diagnosis=diagnosis.summary(),
             known=diagnosis.names,
             script=self._script(small),
         )
@@ -80,20 +82,20 @@ class Failing:
         small = Smallest(where, fault.call + 1, None, None, fault)
         if fault.kind in ("broken", "raises", "edge"):
             small = (
-                smallest_fault(
+                smallest_faulty_case(
                     iter(self.contract.simplest()), self.function, self.seed, self.limit, self.processes, fault
                 )
                 or small
             )
-        shown = small.fault or fault
-        given = self._given(small.case, shown)
-        arguments = plain(given) | ({"uniforms": list(shown.uniforms)} if shown.uniforms else {})
-        at = f", but only where {ENDS}" if shown.at_the_ends else ""
+        smallest = small.fault or fault
+        given = self._given(small.case, smallest)
+        arguments = plain(given) | ({"uniforms": list(smallest.uniforms)} if smallest.uniforms else {})
+        at = f", but only where {ENDS}" if smallest.at_the_ends else ""
         return Failure(
             kind=fault.kind,
             found_in=where.name,
-            told=f"it {shown.message}, in {small.case.name}{at}",
-            at_the_ends=shown.at_the_ends,
+            told=f"it {smallest.message}, in {small.case.name}{at}",
+            at_the_ends=smallest.at_the_ends,
             case=small.case.name,
             arguments=arguments,
             calls=small.calls,
@@ -102,18 +104,18 @@ class Failing:
             outcomes=[],
             diagnosis="",
             known=(),
-            script=None if shown.kind in LOST else self._one_call(given, shown.uniforms),
+            script=None if smallest.kind in LOST else self._one_call(given, smallest.uniforms),
         )
 
     def _given(self, case: Case, fault: Fault) -> dict[str, Any]:
         """The arguments of the call that went wrong, where it is known which one that was."""
         if not isinstance(fault.task, Edges | Enumerate):
-            return case.shown(fault.task.inputs(case, self.seed), fault.task.place(fault.call))
-        return {} if fault.kind in LOST else case.shown(fault.inputs, fault.call)
+            return case.call_arguments(fault.task.inputs(case, self.seed), fault.task.place(fault.call))
+        return {} if fault.kind in LOST else case.call_arguments(fault.inputs, fault.call)
 
     def _arguments(self, case: Case) -> dict[str, Any]:
         inputs = case.inputs(1, np.random.default_rng(self.seed))
-        return plain(case.shown(inputs, 0))
+        return plain(case.call_arguments(inputs, 0))
 
     def _script(self, small: Smallest) -> str | None:
         where, _, name = self.subject.partition(":")

@@ -1,4 +1,7 @@
-"""The exact output law of somebody's verifier, where all its chance is uniforms of a generator.
+"""The exact law of a callable that is a black box, by giving it the uniforms it draws.
+
+This is another algorithm than :mod:`simlab.randomness.enumerator`, which follows decisions whose probabilities are
+known: a black box compares uniforms with numbers that nobody is told, so where it branches has to be searched for.
 
 :class:`Scripted` is a ``numpy.random.Generator`` that answers ``random``, ``uniform`` and ``choice`` from a list. What
 comes out is then a function of the list, constant between edges: the acceptance ratios, the steps of the CDFs that are

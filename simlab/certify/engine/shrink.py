@@ -1,4 +1,4 @@
-"""The smallest case that still fails: simple ones are tried from the smallest up."""
+"""Search for the smallest case that still fails: simple ones are tried from the smallest up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simlab.certify.contracts.base import Case, Function
 from simlab.certify.engine.evidence import FALSE_ALARMS, Diagnosis
 from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.tasks import Counts, Edges, Enumerate, Fault, Sample, Task
-from simlab.certify.engine.workers import Bench
+from simlab.certify.engine.workers import WorkerPool
 from simlab.statistics import Sequential
 
 SECONDS = 6.0  # for a search
@@ -36,7 +36,7 @@ class Smallest:
     fault: Fault | None = None
 
 
-def smallest_wrong(
+def smallest_lossy_case(
     simplest: Iterator[Case],
     function: Function,
     seed: int,
@@ -50,15 +50,15 @@ def smallest_wrong(
     end = time.monotonic() + SECONDS
     likely = (case for case in simplest if known is None or _seen(case, known))
     while time.monotonic() < end and (cases := list(islice(likely, AT_ONCE))):
-        with Bench(function, cases, seed, min(1, processes), limit) as bench:
+        with WorkerPool(function, cases, seed, min(1, processes), limit) as pool:
             for k, case in enumerate(cases):
-                found = _enumerated(bench, k, case) if enumerable else _sampled(bench, k, case, known, end)
+                found = _enumerated(pool, k, case) if enumerable else _sampled(pool, k, case, known, end)
                 if found or time.monotonic() > end:
                     return found
     return None
 
 
-def smallest_fault(
+def smallest_faulty_case(
     simplest: Iterator[Case], function: Function, seed: int, limit: float, processes: int, fault: Fault
 ) -> Smallest | None:
     """The first of the cases in which a call goes wrong in the same way."""
@@ -68,8 +68,8 @@ def smallest_fault(
         return Edges(k, SECONDS) if fault.uniforms or fault.kind == "edge" else Sample(k, 0, 200, SECONDS)
 
     while time.monotonic() < end and (cases := list(islice(simplest, AT_ONCE))):
-        with Bench(function, cases, seed, min(1, processes), limit) as bench:
-            for found in bench.run(task(k) for k in range(len(cases))):
+        with WorkerPool(function, cases, seed, min(1, processes), limit) as pool:
+            for found in pool.run(task(k) for k in range(len(cases))):
                 if isinstance(found, Fault) and found.kind == fault.kind:
                     return Smallest(cases[found.task.case], found.call + 1, None, None, found)
                 if time.monotonic() > end:
@@ -82,21 +82,21 @@ def _seen(case: Case, known: str) -> bool:
     return law is not None and tv(law, case.events[0].law) > SEEN
 
 
-def _enumerated(bench: Bench, k: int, case: Case) -> Smallest | None:
-    exact = next(bench.run(iter([Enumerate(k, SECONDS)])), None)
+def _enumerated(pool: WorkerPool, k: int, case: Case) -> Smallest | None:
+    exact = next(pool.run(iter([Enumerate(k, SECONDS)])), None)
     if not isinstance(exact, Exact) or not exact.deviates:
         return None
-    counted = next(bench.run(iter([Sample(k, 0, BLIND, SECONDS)])), None)
+    counted = next(pool.run(iter([Sample(k, 0, BLIND, SECONDS)])), None)
     counts = counted.counts[0] if isinstance(counted, Counts) else None
     return Smallest(case, BLIND, counts, exact.law)
 
 
-def _sampled(bench: Bench, k: int, case: Case, known: str | None, end: float) -> Smallest | None:
+def _sampled(pool: WorkerPool, k: int, case: Case, known: str | None, end: float) -> Smallest | None:
     law = case.law_under(known) if known else None
     test = Sequential(case.events[0].law, [] if law is None else [law])
     counts = np.zeros(len(case.events[0].law), np.int64)
     for number in range((BLIND if law is None else CALLS) // BATCH):
-        counted = next(bench.run(iter([Sample(k, number, BATCH, SECONDS)])), None)
+        counted = next(pool.run(iter([Sample(k, number, BATCH, SECONDS)])), None)
         if not isinstance(counted, Counts) or time.monotonic() > end:
             return None
         counts += counted.counts[0]

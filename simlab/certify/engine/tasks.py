@@ -1,4 +1,4 @@
-"""What a process that calls somebody's code is asked to do with one case."""
+"""Tasks of a worker process: sample, check the conduct, enumerate, or force the coins of one case."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Conduct(Task):
 
     def run(self, case: Case, function: Function, seed: int) -> tuple[str, ...]:
         inputs, notes = self.inputs(case, seed), list[str]()
-        watched = _Watching(function)
+        watched = _ArgumentWatcher(function)
         answers: list[list[Tokens]] = []
         end = time.perf_counter() + self.seconds
         for _ in range(2):
@@ -119,7 +119,7 @@ def _global_state() -> str:
 
 
 @dataclass
-class _Watching:
+class _ArgumentWatcher:
     """A function whose arguments are compared before and after."""
 
     function: Function
@@ -162,7 +162,7 @@ class Enumerate(Task):
 
     def run(self, case: Case, function: Function, seed: int) -> exact.Exact | Impossible:
         try:
-            found = exact.exactly(
+            found = exact.enumerate_law(
                 self.case, case, _patient(function, self.seconds), np.random.default_rng([seed, self.case, 2])
             )
         except NotScripted as why:

@@ -1,4 +1,4 @@
-"""Calling somebody's code, safely: in processes that can be lost.
+"""Worker processes that call a user's code, so that hangs and crashes are survived and reported.
 
 They are forks, so that any callable will do, also one that was defined a moment ago. If a call does not end, or ends
 the process, it is known which call that was.
@@ -41,7 +41,7 @@ class Counter:
         return int(self.beat.value)
 
 
-class Bench:
+class WorkerPool:
     """Processes that do tasks. ``processes=0`` does them here, where nothing protects against hangs and crashes."""
 
     def __init__(self, function: Function, cases: Sequence[Case], seed: int, processes: int, limit: float) -> None:
@@ -94,7 +94,7 @@ class Bench:
             return worker.lost("hangs", f"does not return within {waited:g} s{BEFORE_THE_FORK}")
         return None
 
-    def __enter__(self) -> Bench:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:

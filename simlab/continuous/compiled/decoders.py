@@ -13,11 +13,11 @@ from numba import njit
 
 from simlab.continuous.compiled.batched_ops import condition_part
 from simlab.continuous.compiled.constants import CONDITION, DRAFT, OWN, TARGET
-from simlab.continuous.compiled.draws import Places
+from simlab.continuous.compiled.draws import TapePlaces
 from simlab.continuous.compiled.models import CompiledModel
 from simlab.continuous.compiled.rules import TWO_PATH, CompiledRule
-from simlab.continuous.compiled.trajectories import Work, copy, trajectory
-from simlab.continuous.compiled.verify import ACCEPTED, MISSING, Lanes, Verdicts, verify
+from simlab.continuous.compiled.trajectories import Scratch, copy, trajectory
+from simlab.continuous.compiled.verify import ACCEPTED, MISSING, Batch, Verdicts, verify
 from simlab.randomness.philox import MASK
 
 
@@ -32,13 +32,13 @@ class Problem(NamedTuple):
     limit: int
 
 
-class Room(NamedTuple):
-    """What a block of W lanes needs."""
+class Workspace(NamedTuple):
+    """Buffers for a batch of W tokens."""
 
-    lanes: Lanes
-    proposals: Lanes
+    batch: Batch
+    proposals: Batch
     verdicts: Verdicts
-    work: Work
+    scratch: Scratch
 
 
 class Sequences(NamedTuple):
@@ -51,127 +51,149 @@ class Sequences(NamedTuple):
     calls: np.ndarray
 
 
-def make_room(size: int, lanes: int, seed: int) -> Room:
-    """Room for ``lanes`` tokens of ``size`` numbers."""
+def make_workspace(size: int, batch: int, seed: int) -> Workspace:
+    """Room for ``batch`` tokens of ``size`` numbers."""
 
     def vectors() -> np.ndarray:
-        return np.zeros((size, lanes))
+        return np.zeros((size, batch))
 
     def numbers() -> np.ndarray:
-        return np.zeros(lanes)
+        return np.zeros(batch)
 
     def counts() -> np.ndarray:
-        return np.zeros(lanes, np.int64)
+        return np.zeros(batch, np.int64)
 
-    def some() -> Lanes:
-        places = Places(counts(), counts(), counts(), np.zeros((2, lanes), np.int64), seed & MASK, seed >> 32)
+    def empty_batch() -> Batch:
+        places = TapePlaces(counts(), counts(), counts(), np.zeros((2, batch), np.int64), seed & MASK, seed >> 32)
         ratios = numbers(), numbers(), numbers(), numbers()
-        return Lanes(places, vectors(), vectors(), vectors(), vectors(), vectors(), *ratios, counts())
+        return Batch(places, vectors(), vectors(), vectors(), vectors(), vectors(), *ratios, counts())
 
-    work = Work(np.zeros((size + size % 2, lanes)), vectors(), vectors(), numbers())
-    return Room(some(), some(), Verdicts(vectors(), counts(), counts(), counts()), work)
+    scratch = Scratch(np.zeros((size + size % 2, batch)), vectors(), vectors(), numbers())
+    return Workspace(empty_batch(), empty_batch(), Verdicts(vectors(), counts(), counts(), counts()), scratch)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def truncating(problem: Problem, sequences: Sequences, room: Room) -> None:
+def truncating(problem: Problem, sequences: Sequences, workspace: Workspace) -> None:
     """:class:`simlab.continuous.decoders.Truncating`."""
     rule, target, draft, gamma, prefill, limit = problem
-    tokens, lanes = sequences.tokens, room.lanes
-    total, end, width = tokens.shape[0], tokens.shape[1], lanes.x.shape[1]
+    tokens, batch = sequences.tokens, workspace.batch
+    total, end, width = tokens.shape[0], tokens.shape[1], batch.x.shape[1]
     length, at = np.zeros(total, np.int64), np.zeros(total, np.int64)
-    among = np.zeros(total, np.int64)  # the sequences that go on: whose drafts were all kept so far
+    active = np.zeros(total, np.int64)  # the sequences that go on: whose drafts were all accepted so far
     iteration = 0
     while True:
         iteration += 1
         alive = total * 0  # a plain 0 would compile what it is handed to once more
         for b in range(total):
             if length[b] < end:
-                among[alive], at[b] = b, length[b]
+                active[alive], at[b] = b, length[b]
                 sequences.calls[b] += 1
                 alive += 1
         if alive == 0:
             return
         if iteration <= prefill:
-            _draw(problem, TARGET, sequences, among, at, alive, iteration, room)
+            _draw(problem, TARGET, sequences, active, at, alive, iteration, workspace)
             for k in range(alive):
-                length[among[k]] += 1
+                length[active[k]] += 1
             continue
         for _ in range(gamma):
-            still = 0
+            remaining = 0
             for start in range(0, alive, width):
                 count = min(width, alive - start)
                 for w in range(count):
-                    _place(problem, sequences, among[start + w], at[among[start + w]], iteration, lanes, w)
-                condition_part(target, OWN, CONDITION, lanes.x_target, count, lanes.c_target)
-                condition_part(draft, OWN, CONDITION, lanes.x_draft, count, lanes.c_draft)
-                verify(rule, target, OWN, draft, limit, count, lanes, room.verdicts, room.proposals, room.work)
+                    _load(problem, sequences, active[start + w], at[active[start + w]], iteration, batch, w)
+                condition_part(target, OWN, CONDITION, batch.x_target, count, batch.c_target)
+                condition_part(draft, OWN, CONDITION, batch.x_draft, count, batch.c_draft)
+                verify(
+                    rule,
+                    target,
+                    OWN,
+                    draft,
+                    limit,
+                    count,
+                    batch,
+                    workspace.verdicts,
+                    workspace.proposals,
+                    workspace.scratch,
+                )
                 for w in range(count):
-                    b = among[start + w]
-                    _write(sequences, b, at[b], room.verdicts, w)
+                    b = active[start + w]
+                    _store(sequences, b, at[b], workspace.verdicts, w)
                     at[b] += 1
-                    if room.verdicts.outcome[w] != ACCEPTED:
-                        length[b] = _ended(sequences, b, at[b])
+                    if workspace.verdicts.outcome[w] != ACCEPTED:
+                        length[b] = _length_after(sequences, b, at[b])
                     elif at[b] == end:
                         length[b] = end
                     else:
-                        among[still] = b
-                        still += 1
-            alive = still
-        _draw(problem, DRAFT if rule.aligned else TARGET, sequences, among, at, alive, iteration, room)
+                        active[remaining] = b
+                        remaining += 1
+            alive = remaining
+        _draw(problem, DRAFT if rule.aligned else TARGET, sequences, active, at, alive, iteration, workspace)
         for k in range(alive):
-            length[among[k]] = _ended(sequences, among[k], at[among[k]] + 1)
+            length[active[k]] = _length_after(sequences, active[k], at[active[k]] + 1)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def in_place(problem: Problem, sequences: Sequences, room: Room) -> None:
+def in_place(problem: Problem, sequences: Sequences, workspace: Workspace) -> None:
     """:class:`simlab.continuous.decoders.InPlace`; chain j + 1 of the target is that of the token j places on."""
     rule, target, draft, gamma, prefill, limit = problem
-    tokens, lanes = sequences.tokens, room.lanes
-    total, end, width = tokens.shape[0], tokens.shape[1], lanes.x.shape[1]
-    among, at, alive = np.arange(total), np.zeros(total, np.int64), total
-    known, before = np.zeros_like(lanes.x), np.zeros_like(lanes.x)
+    tokens, batch = sequences.tokens, workspace.batch
+    total, end, width = tokens.shape[0], tokens.shape[1], batch.x.shape[1]
+    active, at, alive = np.arange(total), np.zeros(total, np.int64), total
+    known, before = np.zeros_like(batch.x), np.zeros_like(batch.x)
     first = iteration = 0
     while first < end and alive > 0:
         iteration += 1
         for k in range(alive):
-            sequences.calls[among[k]], at[among[k]] = iteration, first
+            sequences.calls[active[k]], at[active[k]] = iteration, first
         if first < prefill:
-            _draw(problem, TARGET, sequences, among, at, alive, iteration, room)
+            _draw(problem, TARGET, sequences, active, at, alive, iteration, workspace)
             first += 1
             continue
         block = min(gamma, end - first)
         for start in range(0, alive, width):
             count = min(width, alive - start)
             for w in range(count):
-                _place(problem, sequences, among[start + w], first, iteration, lanes, w)
-            copy(lanes.x_target, count, known)
-            copy(lanes.x_draft, count, before)
+                _load(problem, sequences, active[start + w], first, iteration, batch, w)
+            copy(batch.x_target, count, known)
+            copy(batch.x_draft, count, before)
             for j in range(block):
-                condition_part(target, j + 1, CONDITION, known, count, lanes.c_target)
-                condition_part(draft, OWN, CONDITION, before, count, lanes.c_draft)
-                verify(rule, target, j + 1, draft, limit, count, lanes, room.verdicts, room.proposals, room.work)
-                copy(lanes.x, count, before)  # drafts follow drafts
+                condition_part(target, j + 1, CONDITION, known, count, batch.c_target)
+                condition_part(draft, OWN, CONDITION, before, count, batch.c_draft)
+                verify(
+                    rule,
+                    target,
+                    j + 1,
+                    draft,
+                    limit,
+                    count,
+                    batch,
+                    workspace.verdicts,
+                    workspace.proposals,
+                    workspace.scratch,
+                )
+                copy(batch.x, count, before)  # drafts follow drafts
                 for w in range(count):
-                    _write(sequences, among[start + w], first + j, room.verdicts, w)
-                    lanes.places.place[w] += 1
+                    _store(sequences, active[start + w], first + j, workspace.verdicts, w)
+                    batch.places.place[w] += 1
         first += block
-        still = total * 0
+        remaining = total * 0
         for k in range(alive):
-            if _ended(sequences, among[k], first) < end:
-                among[still] = among[k]
-                still += 1
-        alive = still
+            if _length_after(sequences, active[k], first) < end:
+                active[remaining] = active[k]
+                remaining += 1
+        alive = remaining
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _place(problem: Problem, sequences: Sequences, b: int, at: int, iteration: int, lanes: Lanes, w: int) -> None:
-    """Lane w is for position ``at`` of sequence b: what stands before it goes to ``x_target`` and ``x_draft``."""
-    lanes.places.replicate[w] = sequences.replicate[b]
-    lanes.places.iteration[w] = iteration
-    lanes.places.place[w] = at
-    for i in range(lanes.x.shape[0]):
-        lanes.x_target[i, w] = sequences.tokens[b, at - 1, i] if at > 0 else problem.target.first[i]
-        lanes.x_draft[i, w] = sequences.tokens[b, at - 1, i] if at > 0 else problem.draft.first[i]
+def _load(problem: Problem, sequences: Sequences, b: int, at: int, iteration: int, batch: Batch, w: int) -> None:
+    """Token w of the batch is position ``at`` of sequence b: load its counter and the token before it."""
+    batch.places.replicate[w] = sequences.replicate[b]
+    batch.places.iteration[w] = iteration
+    batch.places.place[w] = at
+    for i in range(batch.x.shape[0]):
+        batch.x_target[i, w] = sequences.tokens[b, at - 1, i] if at > 0 else problem.target.first[i]
+        batch.x_draft[i, w] = sequences.tokens[b, at - 1, i] if at > 0 else problem.draft.first[i]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -179,30 +201,32 @@ def _draw(
     problem: Problem,
     purpose: int,
     sequences: Sequences,
-    among: np.ndarray,
+    active: np.ndarray,
     at: np.ndarray,
     alive: int,
     iteration: int,
-    room: Room,
+    workspace: Workspace,
 ) -> None:
-    """A token of the target at ``at`` for each of the sequences ``among[:alive]``."""
-    lanes, target, with_start = room.lanes, problem.target, problem.rule.kind == TWO_PATH
-    for start in range(0, alive, lanes.x.shape[1]):
-        count = min(lanes.x.shape[1], alive - start)
+    """A token of the target at ``at`` for each of the sequences ``active[:alive]``."""
+    batch, target, with_start = workspace.batch, problem.target, problem.rule.kind == TWO_PATH
+    for start in range(0, alive, batch.x.shape[1]):
+        count = min(batch.x.shape[1], alive - start)
         for w in range(count):
-            _place(problem, sequences, among[start + w], at[among[start + w]], iteration, lanes, w)
-        condition_part(target, OWN, CONDITION, lanes.x_target, count, lanes.c_target)
-        x, before, upper = lanes.x, lanes.x_target, lanes.ratio
-        trajectory(target, OWN, lanes.c_target, count, lanes.places, purpose, with_start, x, before, upper, room.work)
+            _load(problem, sequences, active[start + w], at[active[start + w]], iteration, batch, w)
+        condition_part(target, OWN, CONDITION, batch.x_target, count, batch.c_target)
+        x, before, upper = batch.x, batch.x_target, batch.ratio
+        trajectory(
+            target, OWN, batch.c_target, count, batch.places, purpose, with_start, x, before, upper, workspace.scratch
+        )
         for w in range(count):
-            b = among[start + w]
-            for i in range(lanes.x.shape[0]):
-                sequences.tokens[b, at[b], i] = lanes.x[i, w]
+            b = active[start + w]
+            for i in range(batch.x.shape[0]):
+                sequences.tokens[b, at[b], i] = batch.x[i, w]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _write(sequences: Sequences, b: int, at: int, verdicts: Verdicts, w: int) -> None:
-    """What became of the token in lane w, to position ``at`` of sequence b."""
+def _store(sequences: Sequences, b: int, at: int, verdicts: Verdicts, w: int) -> None:
+    """Store the outcome of token w of the batch at position ``at`` of sequence b."""
     sequences.outcome[b, at] = verdicts.outcome[w]
     sequences.trials[b, at] = verdicts.trials[w]
     for i in range(verdicts.token.shape[0]):
@@ -210,7 +234,7 @@ def _write(sequences: Sequences, b: int, at: int, verdicts: Verdicts, w: int) ->
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _ended(sequences: Sequences, b: int, length: int) -> int:
+def _length_after(sequences: Sequences, b: int, length: int) -> int:
     """The length of sequence b after a call that left ``length`` tokens.
 
     It is over where the last of them is NaN, and so is the rest of it.

@@ -15,9 +15,9 @@ class CompiledRule(NamedTuple):
 
     kind: int
     aligned: bool
-    judge: int  # the map whose densities are compared, and that makes proposals
+    compared: int  # the map whose densities are compared, and that makes proposals
     sharpness: float  # what squared distances are multiplied with when a draft is judged
-    unfinished: float  # what a token is filled with when proposals have run out
+    fill_value: float  # what a token is filled with when proposals have run out
 
 
 _KINDS = {
@@ -35,6 +35,6 @@ def compiled(rule: rules.Rule) -> CompiledRule:
     if type(rule) not in _KINDS:
         known = ", ".join(kind.__name__ for kind in _KINDS)
         raise ValueError(f"rule is a {type(rule).__name__}, which has no compiled form; expected one of {known}")
-    kind, judge = _KINDS[type(rule)]
+    kind, compared = _KINDS[type(rule)]
     sharpness = rule.sharpness if isinstance(rule, rules.ReferenceCode) else 1.0
-    return CompiledRule(kind, bool(rule.aligned), int(judge), float(sharpness), float(rule.unfinished))
+    return CompiledRule(kind, bool(rule.aligned), int(compared), float(sharpness), float(rule.fill_value))

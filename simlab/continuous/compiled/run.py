@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.checks import check_at_least
 from simlab.continuous.compiled.constants import MARGINAL
-from simlab.continuous.compiled.decoders import Problem, Sequences, in_place, make_room, truncating
+from simlab.continuous.compiled.decoders import Problem, Sequences, in_place, make_workspace, truncating
 from simlab.continuous.compiled.models import compiled_model
 from simlab.continuous.compiled.rules import compiled
 from simlab.continuous.decoders import Decoded, InPlace, Outcome, Truncating
@@ -18,8 +18,8 @@ from simlab.continuous.rules import Rule
 from simlab.continuous.tape import check_room
 from simlab.randomness import Tape
 
-LANES = 128  # tokens side by side: more would leave the nearest cache, fewer leave work between the loops
-GROUP = 2048  # sequences a call: as they end at different times, more keep the lanes filled
+BATCH = 128  # tokens side by side: more would leave the nearest cache, fewer leave work between the loops
+GROUP = 2048  # sequences a call: as they end at different times, more sequences fill the batches
 
 
 def simulate(
@@ -27,10 +27,10 @@ def simulate(
 ) -> Decoded:
     """Decode one sequence a replicate of ``tape``: what ``decoder.run`` returns, compiled.
 
-    Fates, proposals and calls are those of the reference form, and so are tokens: to the last bit for diagonal chains
-    of fixed variances, unless the rule is ``marginal``, and else to rounding. Ratios are summed up in another order, so
-    that a decision can differ where a coin meets its threshold but for the last bits. Sequences are decoded in groups,
-    and groups over ``threads``; neither changes a bit.
+    Outcomes, proposals and calls are those of the reference form, and so are tokens: to the last bit for diagonal
+    chains of fixed variances, unless the rule is ``marginal``, and else to rounding. Ratios are summed up in another
+    order, so that a decision can differ where a coin meets its threshold but for the last bits. Sequences are decoded
+    in groups, and groups over ``threads``; neither changes a bit.
 
     Raises ``ValueError`` for a decoder or a rule that has no compiled form, and as ``decoder.run`` does.
     """
@@ -45,7 +45,7 @@ def simulate(
         rule.check(chain, draft.chain)
     check_room(target.chain.steps, target.dimension, target.length, decoder.limit)
 
-    marginal = plain.judge == MARGINAL
+    marginal = plain.compared == MARGINAL
     models = compiled_model(target, ahead, marginal), compiled_model(draft, [], marginal)
     problem = Problem(plain, *models, decoder.gamma, decoder.prefill, decoder.limit)
     groups = _groups(tape.replicates, threads)
@@ -59,7 +59,7 @@ def simulate(
             np.zeros(len(replicates), np.int64),
         )
         run = in_place if isinstance(decoder, InPlace) else truncating
-        run(problem, Sequences(replicates, *found), make_room(target.dimension, LANES, tape.seed))
+        run(problem, Sequences(replicates, *found), make_workspace(target.dimension, BATCH, tape.seed))
         return found
 
     if threads == 1:

@@ -1,4 +1,4 @@
-"""Trajectories walked by many lanes."""
+"""Trajectories of a batch of tokens, with the log densities that rules need."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numba import njit
 
 from simlab.continuous.compiled.batched_ops import add_density, advance
 from simlab.continuous.compiled.constants import EXTRA, FIRST, LAST_NOISE, START, START_NOISE
-from simlab.continuous.compiled.draws import Places, fill_normals
+from simlab.continuous.compiled.draws import TapePlaces, fill_normals
 from simlab.continuous.compiled.models import CompiledModel
 
 
-class Work(NamedTuple):
-    """Room for what lies between."""
+class Scratch(NamedTuple):
+    """Buffers for intermediate values."""
 
     noise: np.ndarray  # [E, W]: E is d, or one more to be even
     spare: np.ndarray  # [d, W]
@@ -28,38 +28,38 @@ def trajectory(
     j: int,
     c: np.ndarray,
     count: int,
-    places: Places,
+    places: TapePlaces,
     purpose: int,
     with_start: bool,
     x: np.ndarray,
     before: np.ndarray,
     upper: np.ndarray,
-    work: Work,
+    scratch: Scratch,
 ) -> None:
-    """A trajectory a lane, under the conditions ``c``: x_0 into ``x`` and x_1 into ``before``.
+    """A trajectory for each token, under the conditions ``c``: x_0 into ``x`` and x_1 into ``before``.
 
     Into ``upper[W]`` the log of the product of sqrt(det S_t), t >= 2; with the start and all noise down to x_1 besides
     if ``with_start``: minus the log density of the trajectory down to x_1.
     """
     steps = model.slope.shape[1] - EXTRA
-    _start(model, j, c, count, places, purpose, x, work)
+    _start(model, j, c, count, places, purpose, x, scratch)
     fixed = 0.0
     for w in range(count):
         upper[w] = 0.0
     if with_start:
         fixed += model.volume[j, START]
-        _add_squares(work.noise, x.shape[0], count, upper)
+        _add_squares(scratch.noise, x.shape[0], count, upper)
     for t in range(steps, 1, -1):
-        fill_normals(work.noise, places, count, purpose, t)
-        advance(model, j, t - 1, c, work.noise, 1.0, count, x, upper, work.spare)
+        fill_normals(scratch.noise, places, count, purpose, t)
+        advance(model, j, t - 1, c, scratch.noise, 1.0, count, x, upper, scratch.spare)
         fixed += model.volume[j, t - 1]
         if with_start:
-            _add_squares(work.noise, x.shape[0], count, upper)
+            _add_squares(scratch.noise, x.shape[0], count, upper)
     for w in range(count):
         upper[w] += fixed
     copy(x, count, before)
-    fill_normals(work.noise, places, count, purpose, LAST_NOISE)
-    advance(model, j, FIRST, c, work.noise, model.end[j], count, x, work.row, work.spare)
+    fill_normals(scratch.noise, places, count, purpose, LAST_NOISE)
+    advance(model, j, FIRST, c, scratch.noise, model.end[j], count, x, scratch.row, scratch.spare)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -71,31 +71,31 @@ def trajectory_under_both(
     k: int,
     under: np.ndarray,
     count: int,
-    places: Places,
+    places: TapePlaces,
     purpose: int,
     x: np.ndarray,
     own: np.ndarray,
     others: np.ndarray,
-    work: Work,
+    scratch: Scratch,
 ) -> None:
-    """A trajectory a lane of ``model`` under ``c``: x_0, and its log density ``own[W]``.
+    """A trajectory of ``model`` for each token under ``c``: x_0, and its log density ``own[W]``.
 
     ``others[W]`` is its log density for chain k of the ``other`` model, under the conditions ``under``.
     """
     for w in range(count):
         own[w] = 0.0
         others[w] = 0.0
-    _start(model, j, c, count, places, purpose, x, work)
+    _start(model, j, c, count, places, purpose, x, scratch)
     fixed = model.volume[j, START]
-    _add_squares(work.noise, x.shape[0], count, own)
-    add_density(other, k, START, x, x, under, count, 1.0, others, work.spare, work.row)
+    _add_squares(scratch.noise, x.shape[0], count, own)
+    add_density(other, k, START, x, x, under, count, 1.0, others, scratch.spare, scratch.row)
     for t in range(model.slope.shape[1] - EXTRA, 0, -1):
-        fill_normals(work.noise, places, count, purpose, t)
-        copy(x, count, work.old)
-        advance(model, j, t - 1, c, work.noise, 1.0, count, x, own, work.spare)
+        fill_normals(scratch.noise, places, count, purpose, t)
+        copy(x, count, scratch.old)
+        advance(model, j, t - 1, c, scratch.noise, 1.0, count, x, own, scratch.spare)
         fixed += model.volume[j, t - 1]
-        _add_squares(work.noise, x.shape[0], count, own)
-        add_density(other, k, t - 1, x, work.old, under, count, 1.0, others, work.spare, work.row)
+        _add_squares(scratch.noise, x.shape[0], count, own)
+        add_density(other, k, t - 1, x, scratch.old, under, count, 1.0, others, scratch.spare, scratch.row)
     for w in range(count):
         own[w] = -(own[w] + fixed)
 
@@ -106,17 +106,17 @@ def _start(
     j: int,
     c: np.ndarray,
     count: int,
-    places: Places,
+    places: TapePlaces,
     purpose: int,
     x: np.ndarray,
-    work: Work,
+    scratch: Scratch,
 ) -> None:
-    """x_T into ``x``; its noise is left in ``work``."""
+    """x_T into ``x``; its noise is left in ``scratch``."""
     for i in range(x.shape[0]):
         for w in range(count):
             x[i, w] = 0.0  # the map of the start has no slope
-    fill_normals(work.noise, places, count, purpose, START_NOISE)
-    advance(model, j, START, c, work.noise, 1.0, count, x, work.row, work.spare)
+    fill_normals(scratch.noise, places, count, purpose, START_NOISE)
+    advance(model, j, START, c, scratch.noise, 1.0, count, x, scratch.row, scratch.spare)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -129,7 +129,7 @@ def _add_squares(noise: np.ndarray, size: int, count: int, out: np.ndarray) -> N
 
 @njit(nogil=True, cache=True)
 def copy(values: np.ndarray, count: int, to: np.ndarray) -> None:
-    """The lanes of ``values[d, W]`` to ``to``."""
+    """Copy the first ``count`` columns of ``values[d, W]`` to ``to``."""
     for i in range(values.shape[0]):
         for w in range(count):
             to[i, w] = values[i, w]

@@ -1,4 +1,4 @@
-"""What decoders of continuous tokens share: drafting, verification, and what becomes of a token."""
+"""The base of decoders of continuous tokens: drafting, verification, and the outcome of each token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simlab.randomness import Purpose, Tape
 
 
 class Outcome(IntEnum):
-    """What became of a position."""
+    """The outcome of a position."""
 
     TARGET = 0  # drawn by the target without a draft: prefill, or the bonus
     ACCEPTED = 1
@@ -29,27 +29,27 @@ class Outcome(IntEnum):
 
 
 class Decoded(NamedTuple):
-    """Finished sequences, and how they came about.
+    """Finished sequences, the outcome of each position, proposals and calls.
 
     Where proposals ran out, and the rule has nothing to put there, a token is NaN, and in time its sequence ends, since
     there is nothing to go on from. ``Truncating`` cuts a block at its first rejection, so that a sequence ends at the
     missing token; ``InPlace`` goes on through the block, and a sequence ends with a block whose last token is missing.
-    What was never made after that is NaN as well, and its fate is ``MISSING``.
+    What was never made after that is NaN as well, and its outcome is ``MISSING``.
     """
 
     tokens: np.ndarray  # float64[B, N, d]
-    outcome: np.ndarray  # int8[B, N], of Fate
+    outcome: np.ndarray  # int8[B, N], of Outcome
     trials: np.ndarray  # int64[B, N]: proposals
     calls: np.ndarray  # int64[B]: of the target
 
     @property
     def verified(self) -> np.ndarray:
-        """``bool[B, N]``: where a draft was judged."""
+        """``bool[B, N]``: where a draft was verified."""
         return (self.outcome != Outcome.TARGET) & (self.outcome != Outcome.MISSING)
 
     @property
     def acceptance(self) -> float:
-        """The share of drafts kept among those that were verified."""
+        """The share of accepted drafts among those that were verified."""
         return float((self.outcome == Outcome.ACCEPTED).sum() / max(self.verified.sum(), 1))
 
 
@@ -93,19 +93,19 @@ def sample_trajectory(
 
 
 def target_noise(rule: Rule) -> Purpose:
-    """The noise the target walks on: the draft's if the rule aligns them, else its own."""
+    """The noise of the target's trajectory: the draft's if the rule aligns them, else independent noise."""
     return Purpose.DRAFT if rule.aligned else Purpose.TARGET
 
 
-def kept(rule: Rule, seen: TrajectoryPair, tape: Tape, position: np.ndarray) -> np.ndarray:
-    """``bool[B]``: which drafts are kept."""
-    return coins(tape, position, Purpose.ACCEPT) < np.exp(log_acceptance(rule.log_draft_ratio(seen)))
+def accepts(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray) -> np.ndarray:
+    """``bool[B]``: which drafts are accepted."""
+    return coins(tape, position, Purpose.ACCEPT) < np.exp(log_acceptance(rule.log_draft_ratio(pair)))
 
 
-def replaced(
-    rule: Rule, seen: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int
+def replace_rejected(
+    rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tokens ``[B, d]`` in place of rejected ones, the fate of each, and the proposals it took."""
-    found = resample(rule, seen, tape, position, limit)
-    tokens = np.where(found.found[:, None], found.tokens, rule.unfinished)
+    """Tokens ``[B, d]`` in place of rejected ones, the outcome of each, and the proposals it took."""
+    found = resample(rule, pair, tape, position, limit)
+    tokens = np.where(found.found[:, None], found.tokens, rule.fill_value)
     return tokens, np.where(found.found, Outcome.REPLACED, Outcome.EXHAUSTED), found.trials

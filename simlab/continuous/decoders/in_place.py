@@ -1,9 +1,9 @@
 """CSpD's published code: a block is verified against the verified prefix alone, and rejected tokens replaced in place.
 
 The target does not see the drafts of the block, nothing is cut, and a block of ``gamma`` tokens takes one call however
-many drafts are kept. What the target predicts for a token whose neighbours it does not see is taken at its best: the
-law given the prefix, with the tokens in between integrated out. That law is exact for chains that end in N(c, C), and
-as near as they do else; :meth:`~simlab.continuous.models.sequences.Tokens.ahead` says how near they must.
+many drafts are accepted. What the target predicts for a token whose neighbours it does not see is taken at its best:
+the law given the prefix, with the tokens in between integrated out. That law is exact for chains that end in N(c, C),
+and as near as they do else; :meth:`~simlab.continuous.models.sequences.Tokens.ahead` says how near they must.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from simlab.continuous.decoders.base import (
     Decoded,
     Decoder,
     Outcome,
+    accepts,
     check_given,
-    kept,
-    replaced,
+    replace_rejected,
     sample_trajectory,
     target_noise,
 )
@@ -32,7 +32,7 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class InPlace(Decoder):
-    """``gamma`` drafts a block, each kept or replaced where it stands; a block without a last token ends a sequence."""
+    """``gamma`` drafts a block, each accepted or replaced in place; a block without a last token ends a sequence."""
 
     def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
@@ -68,16 +68,16 @@ class InPlace(Decoder):
                 drafts.append(sample_trajectory(draft.chain, condition, own, at + j, Purpose.DRAFT))
                 tokens[rows, start + j] = drafts[j].states[0]
             for j, (ar_coefficient, level, chain) in enumerate(ahead[:width]):
-                seen = TrajectoryPair(
+                pair = TrajectoryPair(
                     sample_trajectory(chain, level + times(ar_coefficient, known), own, at + j, target_noise(rule)),
                     drafts[j],
                 )
-                accepted = kept(rule, seen, own, at + j)
+                accepted = accepts(rule, pair, own, at + j)
                 outcome[rows[accepted], start + j] = Outcome.ACCEPTED
-                lost = np.flatnonzero(~accepted)
-                where = rows[lost], start + j
-                tokens[where], outcome[where], trials[where] = replaced(
-                    rule, only(seen, lost), own.among(lost), at[lost] + j, self.limit
+                rejected = np.flatnonzero(~accepted)
+                where = rows[rejected], start + j
+                tokens[where], outcome[where], trials[where] = replace_rejected(
+                    rule, only(pair, rejected), own.among(rejected), at[rejected] + j, self.limit
                 )
             start += width
 

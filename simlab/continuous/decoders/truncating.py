@@ -1,7 +1,7 @@
 """Continuous speculative decoding: a block is cut at the first rejection. CSpD, Algorithm 1.
 
-Where Algorithm 1 keeps all drafts, its last token is undefined; here, as in the base algorithm (Leviathan et al.), the
-target draws one more. ``prefill`` tokens at the start are the target's own (section 3.2).
+Where Algorithm 1 accepts all drafts, its last token is undefined; here, as in the base algorithm (Leviathan et al.),
+the target draws one more. ``prefill`` tokens at the start are the target's own (section 3.2).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from simlab.continuous.decoders.base import (
     Decoded,
     Decoder,
     Outcome,
+    accepts,
     check_given,
-    kept,
-    replaced,
+    replace_rejected,
     sample_trajectory,
     target_noise,
 )
@@ -29,7 +29,7 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class Truncating(Decoder):
-    """``gamma`` drafts a block, the kept ones and one more token; at most ``limit`` proposals for a rejected one."""
+    """Blocks of ``gamma`` drafts, cut at the first rejection; at most ``limit`` proposals for a rejected token."""
 
     def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
         check_given(target, draft, rule, tape)
@@ -67,26 +67,26 @@ class Truncating(Decoder):
                 for j in range(gamma + 1)
             ]
 
-            # keep drafts up to the first rejection
+            # accept drafts up to the first rejection
             among = np.ones(len(rows), bool)
             for j in range(gamma):
-                seen = TrajectoryPair(targets[j], drafts[j])
-                accepted = kept(rule, seen, own, at + j)
+                pair = TrajectoryPair(targets[j], drafts[j])
+                accepted = accepts(rule, pair, own, at + j)
                 outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.ACCEPTED
-                lost = np.flatnonzero(among & ~accepted)
-                where = rows[lost], at[lost] + j
-                tokens[where], outcome[where], trials[where] = replaced(
-                    rule, only(seen, lost), own.among(lost), at[lost] + j, self.limit
+                rejected = np.flatnonzero(among & ~accepted)
+                where = rows[rejected], at[rejected] + j
+                tokens[where], outcome[where], trials[where] = replace_rejected(
+                    rule, only(pair, rejected), own.among(rejected), at[rejected] + j, self.limit
                 )
                 among &= accepted
-                length[rows[lost]] += j + 1
+                length[rows[rejected]] += j + 1
             tokens[rows[among], at[among] + gamma] = targets[gamma].states[0][among]
             outcome[rows[among], at[among] + gamma] = Outcome.TARGET
             length[rows[among]] += gamma + 1
 
             # a sequence without a token to go on from is over
-            lost = rows[np.isnan(tokens[rows, length[rows] - 1, 0])]
-            for row in lost:
+            rejected = rows[np.isnan(tokens[rows, length[rows] - 1, 0])]
+            for row in rejected:
                 tokens[row, length[row] : end], outcome[row, length[row] : end] = np.nan, Outcome.MISSING
-            length[lost] = end
+            length[rejected] = end
         return Decoded(tokens[:, :end], outcome[:, :end], trials[:, :end], calls)

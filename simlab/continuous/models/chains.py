@@ -22,7 +22,7 @@ LARGEST = 700.0  # where exponents are cut, here and in compiled code: exp of it
 
 
 class LearnedRange(NamedTuple):
-    """Standard deviations between a lower and a higher bound, as far as a state says (Nichol and Dhariwal, 2021).
+    """Standard deviations between a lower and a higher bound, as a function of the state (Nichol and Dhariwal, 2021).
 
     log sd_t(x) = log low_t + width_t * sigmoid(slope_t * x + bias_t), each ``[T, d]``; low is the chain's ``factor``,
     and width half the logarithm of the ratio of the two variances, from 0 to 700.
@@ -174,7 +174,7 @@ class Chain:
                 covariance = covariance + layout.squared(self.factor[t - 1])
         return Normal(mean, layout.dense(covariance))
 
-    # What can be asked of it -----------------------------------------------------------------------------------
+    # Checks -----------------------------------------------------------------------------------
 
     def check_fixed(self) -> None:
         """Raise ``ValueError`` where standard deviations follow the state."""

@@ -32,8 +32,8 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spaci
     ``"linear"`` is DDPM's, betas from 1e-4 to 0.02 for 1000 steps and scaled for others; ``"cosine"`` is that of Nichol
     and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17.
 
-    ``spacing`` says which steps are kept: ``"trailing"`` counts back from the last, 10, 20, ..., 1000 for 100 of 1000;
-    ``"linspace"`` keeps the first and the last and others evenly between, 1, 11, 21, ..., 1000, as the code of Nichol
+    ``spacing`` selects the steps: ``"trailing"`` counts back from the last, 10, 20, ..., 1000 for 100 of 1000;
+    ``"linspace"`` takes the first and the last and others evenly between, 1, 11, 21, ..., 1000, as the code of Nichol
     and Dhariwal does. A single step is the last. It is what the last step is made of: sqrt(beta_1) for 100 of 1000 is
     0.0435 with ``"trailing"`` and 0.0100 with ``"linspace"`` if linear, and 0.0251 and 0.0064 if cosine.
 
@@ -42,19 +42,19 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spaci
     check_choice("schedule", name, SCHEDULES)
     check_choice("spacing", spacing, SPACINGS)
     total = check_at_least("train_steps", train_steps, 1)
-    kept = total if steps is None else check_at_least("steps", steps, 1)
-    if kept > total:
-        raise ValueError(f"steps is {kept}; expected at most the {total} of the schedule")
+    count = total if steps is None else check_at_least("steps", steps, 1)
+    if count > total:
+        raise ValueError(f"steps is {count}; expected at most the {total} of the schedule")
     if name == "linear":
         scale = 1000 / total
         betas = np.clip(np.linspace(scale * 1e-4, scale * 0.02, total), 0, 0.999)
     else:
         angles = np.cos((np.arange(total + 1) / total + 0.008) / 1.008 * pi / 2) ** 2
         betas = np.clip(1 - angles[1:] / angles[:-1], 0, 0.999)
-    if spacing == "linspace" and kept > 1:
-        chosen = np.round(np.linspace(0, total - 1, kept)).astype(int)
+    if spacing == "linspace" and count > 1:
+        chosen = np.round(np.linspace(0, total - 1, count)).astype(int)
     else:
-        chosen = np.round(np.linspace(total / kept, total, kept)).astype(int) - 1
+        chosen = np.round(np.linspace(total / count, total, count)).astype(int) - 1
     return np.cumprod(1 - betas)[chosen]
 
 
@@ -71,11 +71,11 @@ def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: 
     data, eye = _data(covariance)
     abar, before, betas, tilde, low = _forward(abar)
     towards = np.sqrt(before) * betas / (1 - abar)  # what x_0 and x_t contribute to the mean of x_{t-1}
-    keep = np.sqrt(abar / before) * (1 - before) / (1 - abar)
+    stay = np.sqrt(abar / before) * (1 - before) / (1 - abar)
     slopes, condition_gains, roots = [], [], []
     for t in range(len(abar)):
         gain = _gain(data, abar[t], eye)
-        slopes.append(towards[t] * gain + keep[t] * eye)
+        slopes.append(towards[t] * gain + stay[t] * eye)
         condition_gains.append(towards[t] * (eye - np.sqrt(abar[t]) * gain))
         if kernels == "exact":
             left = data - np.sqrt(abar[t]) * _product(gain, data)  # the covariance of x_0 given x_t
@@ -146,7 +146,7 @@ def noiseless_end(chain: Chain) -> Chain:
 def guided(conditional: Chain, unconditional: Chain, scale: float, condition: Any = 0.0) -> Chain:
     """Classifier-free guidance: means m_u + scale (m_c - m_u), the unconditional ones under one fixed ``condition``.
 
-    Kernels keep the conditional covariances, as those of models that predict noise do.
+    Kernels have the conditional covariances, as those of models that predict noise do.
     """
     check_number("scale", scale)
     fixed = as_vector(condition, conditional.dimension, "condition")[None]

@@ -1,7 +1,7 @@
 """Normal laws in the log domain, and the two layouts their matrices have.
 
-A diagonal matrix is kept as ``[d]``, or ``[B, d]`` if it differs from row to row; a dense one as ``[d, d]``. A root of
-a covariance S is any L with L L' = S: symmetric, triangular or neither.
+A diagonal matrix is stored as ``[d]``, or ``[B, d]`` if it differs from row to row; a dense one as ``[d, d]``. A root
+of a covariance S is any L with L L' = S: symmetric, triangular or neither.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HALF_LOG_TURN = 0.5 * log(2 * pi)
 
 
 class Layout(ABC):
-    """What is done with matrices, for vectors ``[B, d]``."""
+    """Operations with matrices of one layout, for vectors ``[B, d]``."""
 
     @abstractmethod
     def times(self, matrix: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -147,7 +147,7 @@ def as_vector(values: Any, size: int, what: str) -> np.ndarray:
 def as_numbers(values: Any, what: str, infinite: bool = False) -> np.ndarray:
     """``values`` as float64 of any shape; raises ``ValueError`` unless all are real numbers, and finite ones.
 
-    With ``infinite`` minus infinity is a number too, as the logarithm of nought.
+    With ``infinite`` minus infinity is a number too, as the logarithm of zero.
     """
     try:
         found = np.asarray(values)

@@ -1,4 +1,4 @@
-"""Where a chain ends, held against N(c, covariance): what must be so for tokens to be integrated out.
+"""Check that a chain's marginal is N(c, covariance), which integrating tokens out needs.
 
 All is known in closed form but for a learned range that follows the state. There the mean is that of any noise, since
 noise is 0 in the mean; and as dimensions do not mix, the variance of x_0 lies between those of the lowest and of the
@@ -28,7 +28,7 @@ def check_end(chain: Chain, covariance: np.ndarray) -> None:
     probes = np.concatenate([np.zeros((1, size)), np.ones((1, size)) if chain.diagonal else np.eye(size)])
     least, most = (bound.marginal(probes) for bound in bounds(chain))
 
-    constant, slopes = least.mean[0], least.mean[1:] - least.mean[0]  # of a diagonal map one vector tells all
+    constant, slopes = least.mean[0], least.mean[1:] - least.mean[0]  # one vector determines a diagonal map
     slope = np.diag(slopes[0]) if chain.diagonal else slopes.T
     off = np.abs(slope - np.eye(size))
     if off.max() > CLOSE:

@@ -2,7 +2,7 @@
 
     p(x) = sum_k pi_k N(x; mu_k, S_k)
 
-With densities in closed form, speculative sampling needs no trajectories: a draft is kept with probability
+With densities in closed form, speculative sampling needs no trajectories: a draft is accepted with probability
 min(1, p / q), and in place of a rejected one proposals of the target are taken with max(0, 1 - q / p). Three ratios are
 written here; the first two are lossless.
 
@@ -11,7 +11,7 @@ written here; the first two are lossless.
 ``Components``
     of the components that target and draft chose with one shared coin: the mixtures' analogue of aligned trajectories.
     Given both components it is speculative sampling from one to the other, so the token follows the target's component,
-    and over the coin the mixture. It keeps fewer drafts.
+    and over the coin the mixture. It accepts fewer drafts.
 ``WeightedComponents``
     the same with the ratio of the two components' weights, which the density of a component and a token together
     suggests. It is biased: the weight has been paid for by the coin.
@@ -137,7 +137,7 @@ class Ratio(ABC):
 
 
 class Densities(Ratio):
-    """The mixtures' own densities: lossless, and no rule keeps more."""
+    """The mixtures' own densities: lossless, and no rule accepts more."""
 
     name = "densities"
 
@@ -172,10 +172,10 @@ class WeightedComponents(Components):
 
 
 class Speculated(NamedTuple):
-    """Tokens ``[B, d]``, NaN where proposals ran out; whether drafts were kept; proposals made; whether it ended."""
+    """Tokens ``[B, d]``, NaN where proposals ran out; whether drafts were accepted; proposals; whether it ended."""
 
     tokens: np.ndarray
-    kept: np.ndarray
+    accepted: np.ndarray
     trials: np.ndarray
     found: np.ndarray
 
@@ -183,7 +183,7 @@ class Speculated(NamedTuple):
 def speculate(
     target: Mixture, draft: Mixture, ratio: Ratio, tape: Tape, position: np.ndarray, limit: int = LIMIT
 ) -> Speculated:
-    """One token a row at ``position[B]``: drafted, and kept or replaced, with at most ``limit`` proposals.
+    """One token a row at ``position[B]``: drafted, and accepted or replaced, with at most ``limit`` proposals.
 
     Raises ``ValueError`` for what is no mixture or ratio, mixtures that differ in dimension, and positions or a limit
     that the tape has no numbers for.
@@ -201,8 +201,8 @@ def speculate(
     chosen = Chosen(target.choose(coin), draft.choose(coin))
     tokens = draft.place(chosen.draft, normals(tape, position, Purpose.DRAFT, 1, 0, draft.dimension))
     log_ratio = ratio.log_ratio(target, draft, chosen, tokens)
-    kept = coins(tape, position, Purpose.ACCEPT) < np.exp(log_acceptance(log_ratio))
-    trials, waiting = np.zeros(len(position), np.int64), np.flatnonzero(~kept)
+    accepted = coins(tape, position, Purpose.ACCEPT) < np.exp(log_acceptance(log_ratio))
+    trials, waiting = np.zeros(len(position), np.int64), np.flatnonzero(~accepted)
     tokens[waiting] = np.nan
     for trial in range(1, limit + 1):
         if not len(waiting):
@@ -214,4 +214,4 @@ def speculate(
         trials[waiting] = trial
         tokens[waiting[taken]] = candidate[taken]
         waiting = waiting[~taken]
-    return Speculated(tokens, kept, trials, ~np.isin(np.arange(len(position)), waiting))
+    return Speculated(tokens, accepted, trials, ~np.isin(np.arange(len(position)), waiting))

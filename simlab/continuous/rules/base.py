@@ -3,7 +3,7 @@
 All rules of the CSpD paper and those that mend them accept a draft x and take a proposal y, made by the target, by a
 ratio rho of two densities:
 
-    keep x with probability min(1, rho(x));  else propose y until one is taken, each with max(0, 1 - 1 / rho(y)).
+    accept x with probability min(1, rho(x));  else propose y until one is accepted, each with max(0, 1 - 1 / rho(y)).
 
 They differ in rho and in how proposals are made. The emitted density is min(q, rho q) + (1 - alpha) [rho q - q]+ / Z.
 """
@@ -22,7 +22,7 @@ from simlab.randomness import Purpose, Tape
 
 
 class Trajectory(NamedTuple):
-    """A chain, the conditions of its tokens, ``[B, d]``, and the trajectories it has walked, ``[T + 1, B, d]``."""
+    """A chain, the conditions of its tokens, ``[B, d]``, and their sampled trajectories, ``[T + 1, B, d]``."""
 
     chain: Chain
     condition: np.ndarray
@@ -45,7 +45,7 @@ class Trajectory(NamedTuple):
 
 
 class TrajectoryPair(NamedTuple):
-    """What verification sees of one token a row: the draft's trajectory, which ends in the draft, and the target's.
+    """The two trajectories of each token: the draft's, which ends in the draft, and the target's.
 
     Of the target's trajectory, x_0 is what the target would have drawn with that noise.
     """
@@ -59,7 +59,7 @@ class TrajectoryPair(NamedTuple):
 
 
 def log_acceptance(log_ratio: np.ndarray) -> np.ndarray:
-    """log min(1, rho); CSpD, section 3.1. NaN is not kept."""
+    """log min(1, rho); CSpD, section 3.1. NaN is rejected."""
     return np.where(np.isnan(log_ratio), -np.inf, np.minimum(log_ratio, 0.0))
 
 
@@ -69,14 +69,14 @@ def proposal_acceptance(log_ratio: np.ndarray) -> np.ndarray:
 
 
 class Rule(ABC):
-    """How a drafted token is verified. ``aligned`` says whether the target walks on the noise of the draft.
+    """How a drafted token is verified. ``aligned`` says whether the target's trajectory shares the noise of the draft.
 
-    A candidate is the states ``[S, B, d]`` of a trajectory from x_0 up, as many as the rule looks at.
+    A candidate is the states ``[S, B, d]`` of a trajectory from x_0 up, as many as the rule needs.
     """
 
     name: ClassVar[str]
     aligned: bool = True
-    unfinished: ClassVar[float] = float("nan")  # what a token is filled with when proposals have run out
+    fill_value: ClassVar[float] = float("nan")  # what a token is filled with when proposals have run out
 
     def __post_init__(self) -> None:
         check_flag("aligned", self.aligned)
@@ -86,16 +86,16 @@ class Rule(ABC):
         """Raise ``ValueError`` where the ratio does not exist for these chains."""
 
     @abstractmethod
-    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+    def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         """``[B]``: log rho of the candidate."""
 
-    def log_draft_ratio(self, seen: TrajectoryPair) -> np.ndarray:
+    def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
         """``[B]``: log rho of the draft."""
-        return self.log_ratio(seen, seen.draft.states)
+        return self.log_ratio(pair, pair.draft.states)
 
-    def propose(self, seen: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         """``[S, B, d]``: a candidate from the target; here its last step once more, from the same x_1."""
-        chain, condition, states = seen.target
+        chain, condition, states = pair.target
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, chain.dimension)
         mean = chain.mean(1, states[1], condition)
         return (mean + chain.layout.times(chain.root(1, states[1]), noise))[None]

@@ -1,8 +1,8 @@
-"""The marginal ratio: the densities of the token itself. CSpD, section 3.1 and A.1.1, eq. 14: there it is out of reach.
+"""The ratio of the marginal densities of the token. CSpD, section 3.1 and A.1.1, eq. 14: there it is out of reach.
 
     rho(x) = p(x) / q(x),  proposals are tokens of the target
 
-Speculative sampling for densities: lossless, and no rule keeps more tokens. It needs marginals in closed form.
+Speculative sampling for densities: lossless, and no rule accepts more drafts. It needs marginals in closed form.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Marginal(Rule):
         for chain in (target, draft):
             chain.marginal(np.zeros((1, chain.dimension))).checked()
 
-    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        target, draft = (model.chain.marginal(model.condition) for model in seen)
+    def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        target, draft = (model.chain.marginal(model.condition) for model in pair)
         return target.log_density(candidate[0]) - draft.log_density(candidate[0])
 
-    def propose(self, seen: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
-        law = seen.target.chain.marginal(seen.target.condition)
-        noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, seen.target.chain.dimension)
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+        law = pair.target.chain.marginal(pair.target.condition)
+        noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, pair.target.chain.dimension)
         return (law.mean + noise @ law.root().T)[None]

@@ -1,6 +1,6 @@
 """The path ratio: one trajectory, its density under both models. CSpD, eqs. 2, 5, 10 to 12, and A.1.2.
 
-    rho(Y) = p(Y) / q(Y),  Y = x_{0:T} walked by the draft; proposals are trajectories of the target
+    rho(Y) = p(Y) / q(Y),  Y = x_{0:T} sampled from the draft; proposals are trajectories of the target
 
 Speculative sampling of whole trajectories, so lossless for them and for x_0; but what separates the models adds up
 over the steps, and acceptance, 1 - TV of the laws of trajectories, falls accordingly.
@@ -20,7 +20,7 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class Path(Rule):
-    """Lossless. The target's own trajectory is not looked at."""
+    """Lossless. The target's own trajectory does not enter."""
 
     name = "path"
     aligned: bool = True
@@ -31,16 +31,16 @@ class Path(Rule):
             chain.check_start()
             chain.check_noisy_end()
 
-    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        return _log_density(seen.target._replace(states=candidate)) - _log_density(
-            seen.draft._replace(states=candidate)
+    def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        return _log_density(pair.target._replace(states=candidate)) - _log_density(
+            pair.draft._replace(states=candidate)
         )
 
-    def propose(self, seen: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
-        chain = seen.target.chain
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+        chain = pair.target.chain
         size = chain.dimension
         return chain.trajectory(
-            seen.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size)
+            pair.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size)
         )
 
 

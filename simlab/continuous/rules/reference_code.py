@@ -25,11 +25,11 @@ PROPOSALS = 100  # at most, for a rejected token: the ``limit`` of a decoder
 
 @dataclass(frozen=True)
 class ReferenceCode(VarianceProduct):
-    """Lossy; ``sharpness`` is what Mahalanobis distances are multiplied with when a draft is judged."""
+    """Lossy; ``sharpness`` is the factor of Mahalanobis distances when a draft is verified."""
 
     sharpness: float = 42.0**-2
     name = "cspd-reference"
-    unfinished: ClassVar[float] = 0.0  # what a token is filled with when proposals have run out
+    fill_value: ClassVar[float] = 0.0  # what a token is filled with when proposals have run out
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,14 +39,14 @@ class ReferenceCode(VarianceProduct):
         for chain in (target, draft):
             chain.check_density(1, chain.steps)
 
-    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        return -seen.log_sigma() + seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])
+    def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        return -pair.log_sigma() + pair.target.log_step(1, candidate[0]) - pair.draft.log_step(1, candidate[0])
 
-    def log_draft_ratio(self, seen: TrajectoryPair) -> np.ndarray:
-        x = seen.draft.states[0]
-        distances = [self.sharpness * _half_distance(model, x) for model in seen]
-        volumes = [model.chain.log_volume(1, model.states[1]) for model in seen]
-        return -seen.log_sigma() - (distances[0] + volumes[0]) + (distances[1] + volumes[1])
+    def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
+        x = pair.draft.states[0]
+        distances = [self.sharpness * _half_distance(model, x) for model in pair]
+        volumes = [model.chain.log_volume(1, model.states[1]) for model in pair]
+        return -pair.log_sigma() - (distances[0] + volumes[0]) + (distances[1] + volumes[1])
 
 
 def _half_distance(model: Trajectory, x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
     rho(x) = p(x_T^p) prod_{t >= 2} p(x_{t-1}^p | x_t^p) p(x | x_1^p) / the same of the draft
 
-With shared noise it is ``variance-product`` (eqs. 7 to 9). With noise of its own each trajectory brings the density of
+With shared noise it is ``variance-product`` (eqs. 7 to 9). With independent noise each trajectory brings the density of
 its noise, so that the ratio is that times exp of half the difference of two chi-squares with d T degrees of freedom.
 """
 
@@ -30,5 +30,5 @@ class TwoPath(LastStep):
             chain.check_density(2, chain.steps)
             chain.check_start()
 
-    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        return seen.target.log_upper() - seen.draft.log_upper() + super().log_ratio(seen, candidate)
+    def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        return pair.target.log_upper() - pair.draft.log_upper() + super().log_ratio(pair, candidate)

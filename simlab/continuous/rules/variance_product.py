@@ -29,5 +29,5 @@ class VarianceProduct(LastStep):
         for chain in (target, draft):
             chain.check_density(2, chain.steps)
 
-    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        return seen.log_sigma() + super().log_ratio(seen, candidate)
+    def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        return pair.log_sigma() + super().log_ratio(pair, candidate)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from experiments.certification.certificate_format import most_off, shown
+from experiments.certification.certificate_format import format_value, most_off
 from experiments.cli.main import main
 from tests.support.callables import MINE
 from tests.support.cli import COMMAND, simlab, usage_error
@@ -286,4 +286,4 @@ def test_the_outcomes_that_are_off_by_most_are_kept_in_their_order() -> None:
 
 
 def test_what_is_almost_one_is_not_shown_as_one() -> None:
-    assert shown([1.0, 0.25, 1 - 1e-9, 1 / 3]) == "[1, 0.25, 0.999999999, 0.333333]"
+    assert format_value([1.0, 0.25, 1 - 1e-9, 1 / 3]) == "[1, 0.25, 0.999999999, 0.333333]"

@@ -16,7 +16,7 @@ import pytest
 
 from experiments.cli import main as cli
 from experiments.judging import judge
-from experiments.judging.load_object import bring
+from experiments.judging.load_object import load_rule
 from experiments.judging.measures import codebook
 from reports.pages.judge import build
 from simlab import mutants
@@ -122,7 +122,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def judged(folder: Path, spec: str, seed: int = 0) -> dict[str, Any]:
     """What judge.json holds, without the page."""
-    rule = bring(spec, lambda vocabulary: codebook(seed, vocabulary))
+    rule = load_rule(spec, lambda vocabulary: codebook(seed, vocabulary))
     document = judge.judge(rule, spec, seed, folder / "out", lambda name, done, total: None)
     assert json.loads((folder / "out" / "judge.json").read_text(encoding="utf-8")) == document
     return document
@@ -234,7 +234,7 @@ def test_a_counterexample_can_be_added_up_by_hand(folder: Path) -> None:
 def test_keeping_everything_emits_what_has_no_target_probability(folder: Path) -> None:
     document = judged(folder, "mine:keeps_all")
     assert document["verdict"] == "lossy"
-    assert document["behaves_like"]["rule"] == "keeping every draft"
+    assert document["behaves_like"]["rule"] == "accepting every draft"
     support = next(one for one in document["searches"] if one["question"] == "support")
     emitted, wanted = np.array(support["example"]["law"]), np.array(support["example"]["p"])
     assert ((emitted > 0) & (wanted == 0)).any()
@@ -334,12 +334,12 @@ def test_verdicts_and_a_judged_rule_are_drawn_side_by_side(folder: Path) -> None
 )
 def test_every_way_to_bring_the_lossless_rule(spec: str, folder: Path) -> None:
     p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
-    np.testing.assert_allclose(step_law(bring(spec, lambda v: codebook(0, v)), p, q), p)
+    np.testing.assert_allclose(step_law(load_rule(spec, lambda v: codebook(0, v)), p, q), p)
 
 
 def test_a_built_in_rule_and_one_made_from_a_codebook(folder: Path) -> None:
     p, q = (row[:5] for row in (np.array([0.5, 0.2, 0.1, 0.1, 0.1]), np.array([0.1, 0.1, 0.1, 0.2, 0.5])))
-    doubled = bring("mine:built_in", lambda v: codebook(0, v))
+    doubled = load_rule("mine:built_in", lambda v: codebook(0, v))
     np.testing.assert_allclose(step_law(doubled, p, q), step_law(make_rule("amplify", k=2), p, q))
     lantern = judged(folder, "mine:lantern")
     assert lantern["verdict"] == "lossy"
@@ -351,7 +351,10 @@ def test_a_file_elsewhere_finds_its_neighbours(folder: Path, tmp_path_factory: p
     (away / "neighbour.py").write_text(PLAIN)
     (away / "it.py").write_text("from neighbour import accept, residual")
     assert (
-        bring(f"{away / 'it.py'}", lambda v: codebook(0, v)).keeps(np.array([0.5, 0.5]), np.array([0, 1.0]), 1) == 0.5
+        load_rule(f"{away / 'it.py'}", lambda v: codebook(0, v)).acceptance_of(
+            np.array([0.5, 0.5]), np.array([0, 1.0]), 1
+        )
+        == 0.5
     )
     del sys.modules["neighbour"]
 

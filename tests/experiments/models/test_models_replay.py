@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.models.record import Overheard, record_run
+from experiments.models.record import RecordingProcess, record_run
 from experiments.models.recording import Packed, Recording, halved, whole, write_recording
 from experiments.models.replay import Named, emitted, enumerated, prefixes, replay, rules_for, summary
 from simlab.decoders import Decoder, make_decoder
@@ -78,13 +78,13 @@ def test_the_coins_of_the_tape_keep_of_recorded_rows_what_the_run_kept(name: str
 
 
 def test_rows_recorded_one_place_off_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = Overheard.taken
+    taken = RecordingProcess.taken
 
-    def late(self: Overheard) -> object:
+    def late(self: RecordingProcess) -> object:
         heard = taken(self)
         return heard._replace(rows=heard.rows.roll(1, dims=1))
 
-    monkeypatch.setattr(Overheard, "taken", late)
+    monkeypatch.setattr(RecordingProcess, "taken", late)
     assert disagreements(recorded(DECODERS["sjd"], tmp_path)) > 0
 
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.sweeps import one_step_law as emitted
+from experiments.sweeps import one_step_law as laws
 from experiments.sweeps import replay
 from experiments.sweeps import row_statistics as rows_recorded
 from experiments.sweeps.recorders import RECORDERS
-from experiments.sweeps.replay import Verified, verified, verifies
+from experiments.sweeps.replay import VerifiedPosition, verified_positions, verifies
 from experiments.sweeps.sample import Sample
 from simlab.decoders import DECODERS, Sjd, SjdPd, make_decoder, run
 from simlab.decoders.compiled import simulate
@@ -64,7 +64,7 @@ def row(process: Process, tokens: np.ndarray, position: int) -> np.ndarray:
 # A sequence once more ----------------------------------------------------------------------------------------------
 
 
-def is_seen_right(sample: Sample, replicate: int, seen: list[Verified]) -> bool:
+def is_seen_right(sample: Sample, replicate: int, seen: list[VerifiedPosition]) -> bool:
     """Every position once, with the row after the tokens before it, and drafts that the token may be one of."""
     tokens = sample.simulation.tokens[replicate]
     return [own.position for own in seen] == list(range(len(tokens))) and all(
@@ -117,7 +117,7 @@ def test_a_replay_sees_the_rows_and_drafts_that_decided(name: str) -> None:
         rule = make_rule("amplify", k=data.draw(st.sampled_from([0.5, 1.0, 2.0])))
         sample = sampled(decoder, rule, Pair(target, draft), [7, 2], data.draw(st.integers(0, 2**32)))
         for b in range(2):
-            seen = list(verified(sample, b))
+            seen = list(verified_positions(sample, b))
             assert is_seen_right(sample, b, seen)
             if isinstance(decoder, Sjd):
                 for own, (candidates, q) in zip(seen, drawn_by_the_reference_form(sample, b), strict=True):
@@ -131,21 +131,21 @@ def test_a_replay_sees_the_rows_and_drafts_that_decided(name: str) -> None:
 def test_a_replay_that_loses_its_way_in_the_tree_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of the chain behind a sibling that was kept: rows after other tokens than were committed."""
     sample = small("sjd-pac", window=4, candidates=3, depth=2)
-    assert is_seen_right(sample, 0, list(verified(sample, 0)))
-    walk = replay._walk
+    assert is_seen_right(sample, 0, list(verified_positions(sample, 0)))
+    walk = replay._candidates_in_turn
 
     def astray(call: Any, tree: Any) -> Any:
         for j, (_, candidates) in enumerate(walk(call, tree)):
             yield call.rows[j], candidates
 
-    monkeypatch.setattr(replay, "_walk", astray)
-    assert not all(is_seen_right(sample, b, list(verified(sample, b))) for b in range(3))
+    monkeypatch.setattr(replay, "_candidates_in_turn", astray)
+    assert not all(is_seen_right(sample, b, list(verified_positions(sample, b))) for b in range(3))
 
 
 def test_a_replay_with_other_chance_is_seen() -> None:
     sample = small("sjd")
     other = sample._replace(tape=Tape(5, 3))
-    assert not all(is_seen_right(sample, b, list(verified(other, b))) for b in range(3))
+    assert not all(is_seen_right(sample, b, list(verified_positions(other, b))) for b in range(3))
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -153,7 +153,7 @@ def test_decoders_without_a_rule_have_nothing_to_replay(name: str) -> None:
     sample = small(name)
     assert not verifies(sample.decoder)
     with pytest.raises(ValueError, match="expected one that verifies drafts by a rule"):
-        next(verified(sample, 0))
+        next(verified_positions(sample, 0))
     for recorder in ("distortion", "group_gain", "keep"):
         for column, values in RECORDERS[recorder](sample).items():
             assert len(values) == 3
@@ -172,10 +172,10 @@ def rows(seed: int, vocabulary: int, zeros: float = 0.3) -> tuple[np.ndarray, np
 
 
 def emits_its_law(rule: Rule, p: np.ndarray, q: np.ndarray) -> bool:
-    made, x = emitted.emitted(rule, p, q), np.arange(len(p))
+    made, x = laws.one_step_law(rule, p, q), np.arange(len(p))
     wide_p, wide_q = (np.broadcast_to(r, (len(p), len(p))) for r in (p, q))
     kept = float((q * rule.accept_rows(wide_p, wide_q, x)).sum())
-    return bool(np.allclose(made.law, rule.law_rows(p, q), atol=1e-14)) and abs(made.accepted - kept) < 1e-14
+    return bool(np.allclose(made.law, rule.law_rows(p, q), atol=1e-14)) and abs(made.acceptance - kept) < 1e-14
 
 
 @settings(deadline=None)
@@ -187,8 +187,8 @@ def test_the_law_is_that_of_the_rule(seed: int, vocabulary: int) -> None:
 
 def test_one_residual_for_all_drafts_is_seen_where_each_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lantern, "weights_rows", Rule.weights_rows)
-    monkeypatch.setattr("simlab.rules.lantern.Relaxed.weights_rows", Rule.weights_rows)
-    law = emitted.emitted(make_rule("lantern", neighbours=nearest(V), delta=0.4), *rows(3, V, 0.0)).law
+    monkeypatch.setattr("simlab.rules.lantern.NeighbourhoodRule.weights_rows", Rule.weights_rows)
+    law = laws.one_step_law(make_rule("lantern", neighbours=nearest(V), delta=0.4), *rows(3, V, 0.0)).law
     monkeypatch.undo()
     right = make_rule("lantern", neighbours=nearest(V), delta=0.4).law_rows(*rows(3, V, 0.0))
     assert not np.allclose(law, right)
@@ -202,8 +202,8 @@ def mean_over_candidates(rule: Rule, p: np.ndarray, q: np.ndarray, count: int) -
         nonlocal law, accepted
         left = np.where(np.isin(np.arange(len(q)), chosen), 0, q)
         if len(chosen) == count or left.sum() == 0:
-            made = emitted.emitted_given(compiled(rule), p, q, chosen)
-            law, accepted = law + weight * made.law, accepted + weight * made.accepted
+            made = laws.candidates_law(compiled(rule), p, q, chosen)
+            law, accepted = law + weight * made.law, accepted + weight * made.acceptance
             return
         for x in np.flatnonzero(left):
             draw([*chosen, int(x)], weight * left[x] / left.sum())
@@ -223,12 +223,12 @@ def test_what_is_emitted_for_given_candidates_has_the_right_mean(seed: int, coun
         assert abs(accepted - kept) < 1e-12
         if count > 1:
             continue
-        np.testing.assert_allclose(law, emitted.emitted(rule, p, q).law, atol=1e-12)
+        np.testing.assert_allclose(law, laws.one_step_law(rule, p, q).law, atol=1e-12)
 
 
 def test_candidates_that_are_scored_with_the_whole_of_q_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     p, q = rows(1, 4, 0.0)
-    monkeypatch.setattr(emitted, "residual", lambda rule, left, scored, x: p.copy())  # not recursive
+    monkeypatch.setattr(laws, "residual", lambda rule, left, scored, x: p.copy())  # not recursive
     assert not np.allclose(mean_over_candidates(Speculative(), p, q, 2)[0], p)
 
 
@@ -238,17 +238,17 @@ def test_wasserstein_is_that_of_the_whole_rows_to_a_hundredth(seed: int, vocabul
     codebook = np.random.default_rng(seed).normal(size=(vocabulary, 3))
     away = np.linalg.norm(codebook[:, None] - codebook[None], axis=2)
     p, q = rows(seed, vocabulary)
-    found, right = emitted.wasserstein1(p, q, codebook), wasserstein1(p, q, away)
+    found, right = laws.wasserstein1(p, q, codebook), wasserstein1(p, q, away)
     # at most a share of 1 - SHARE on either side is elsewhere, and moves as far as there is
-    assert abs(found - right) <= 2 * (1 - emitted.SHARE) * tv(p, q) * away.max() + 1e-9
+    assert abs(found - right) <= 2 * (1 - laws.SHARE) * tv(p, q) * away.max() + 1e-9
 
 
 def test_wasserstein_of_too_few_tokens_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emitted, "SHARE", 0.0)  # only the largest
+    monkeypatch.setattr(laws, "SHARE", 0.0)  # only the largest
     codebook = np.arange(5.0)[:, None]
     p, q = np.array([0.5, 0.3, 0.2, 0, 0]), np.array([0, 0, 0.3, 0.3, 0.4])
     right = wasserstein1(p, q, abs(codebook - codebook.T))
-    assert abs(emitted.wasserstein1(p, q, codebook) - right) > 0.02 * tv(p, q) * 4
+    assert abs(laws.wasserstein1(p, q, codebook) - right) > 0.02 * tv(p, q) * 4
 
 
 # Distortion and acceptance -----------------------------------------------------------------------------------------
@@ -305,10 +305,8 @@ def test_the_lossless_rule_distorts_nothing(name: str) -> None:
 def test_the_mean_over_candidates_bounds_the_distortion_from_above(seed: int, vocabulary: int) -> None:
     p, q = rows(seed, vocabulary)
     rule = make_rule("lantern", neighbours=nearest(vocabulary), delta=0.4)
-    laws = [
-        [emitted.emitted_given(r, p, q, [x]).law for r in (compiled(rule), emitted.LOSSLESS)] for x in range(len(p))
-    ]
-    bound = sum(q[x] * emitted.tv(*laws[x]) for x in range(len(p)))
+    both = [[laws.candidates_law(r, p, q, [x]).law for r in (compiled(rule), laws.LOSSLESS)] for x in range(len(p))]
+    bound = sum(q[x] * laws.tv(*both[x]) for x in range(len(p)))
     assert bound >= tv(rule.law_rows(p, q), p) - 1e-12
 
 

@@ -69,7 +69,7 @@ def verified(verify: Any, draft: int, kept: float | None) -> Array:
 @pytest.mark.parametrize("name", VERIFIERS)
 @pytest.mark.parametrize("case", [case for case in verifying.cases() if case.branches][:2], ids=lambda case: case.name)
 def test_what_comes_out_is_exactly_the_target(name: str, case: Any) -> None:
-    found = exact.exactly(0, case, made(name), np.random.default_rng(1))
+    found = exact.enumerate_law(0, case, made(name), np.random.default_rng(1))
     assert found is not None
     assert abs(found.law - case.events[0].law).sum() / 2 < SINGLE
 

@@ -18,7 +18,7 @@ from simlab.mutants.base import LOSSLESS
 from simlab.mutants.batches import MUTANTS, OF_BATCHES, each, lossless, padded
 from simlab.mutants.verifiers import verifier
 from simlab.randomness.coins import SampledCoins
-from tests.support.certify import REACHABLE, Stuck, exact_law, found_in, told_apart
+from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
 
 pytestmark = pytest.mark.exact
 
@@ -53,17 +53,17 @@ def vectorised(p: Any, q: Any, drafts: Any, rng: np.random.Generator) -> Any:
 
 @pytest.mark.parametrize("case", [*SMALL, *both_ends()], ids=lambda case: case.name)
 def test_the_right_one_emits_the_target(case):
-    assert sum(case.every_draft.values()) == pytest.approx(1, abs=1e-12)
+    assert sum(case.every_input().values()) == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(_law(case, lossless), case.events[0].law, atol=1e-12)
 
 
 def _law(case: Any, verify: Any) -> Any:
     """Along every branch of the whole batch."""
     law = 0
-    for drafts, chance in case.every_draft.items():
-        arguments = case.arguments(case._padded(drafts))
+    for drafts, chance in case.every_input().items():
+        arguments = case.arguments(case.as_input(drafts)).values()
         emitted = exact_law(verify, *arguments)
-        law = law + chance * case.law_of({case._flat(rows): share for rows, share in emitted.items()})
+        law = law + chance * case.law_of({case.flat(rows): share for rows, share in emitted.items()})
     return law
 
 
@@ -77,7 +77,7 @@ def test_laws_of_sequences_multiply():
 
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name != BREAKS])
 def test_every_bug_is_seen_within_a_minute(name):
-    assert told_apart(cases(), name) <= REACHABLE
+    assert calls_to_tell_apart(cases(), name) <= REACHABLE
 
 
 def test_a_token_too_many_breaks():

@@ -16,7 +16,7 @@ from simlab.certify.engine.shrink import tv
 from simlab.mutants.candidates import MUTANTS, lossless, verifier
 from simlab.randomness.coins import SampledCoins
 from simlab.rules import Speculative
-from tests.support.certify import LEVEL, REACHABLE, Stuck, exact_law, found_in, told_apart
+from tests.support.certify import LEVEL, REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
 from theory.candidates import candidates_law
 
 pytestmark = pytest.mark.exact
@@ -47,7 +47,7 @@ def test_the_law_of_unconditional_scores_is_that_of_the_theory():
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_bug_is_seen_within_a_minute(name):
-    assert told_apart(cases(), name) <= REACHABLE
+    assert calls_to_tell_apart(cases(), name) <= REACHABLE
 
 
 def test_a_bug_that_is_none_is_not_seen():
@@ -77,6 +77,7 @@ def test_candidates_are_drawn_in_turn_without_replacement():
     assert float(Sequential(law).update(counts).p_value) < 1e-6
 
 
+@pytest.mark.slow
 def test_a_right_one_passes():
     found = certify(ours, "verify_candidates", calls=150, processes=0)
     assert found.verdict == "inconclusive"
@@ -86,7 +87,13 @@ def test_a_right_one_passes():
     assert found.forced.endswith("cases")
 
 
-@pytest.mark.parametrize("name", ["siblings share one coin", "residual not carried to the next sibling"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("siblings share one coin", marks=pytest.mark.slow),
+        "residual not carried to the next sibling",
+    ],
+)
 def test_wrong_ones_are_found_exactly_and_recognised(name):
     found = certify(
         lambda p, q, c, rng: MUTANTS[name].run(p, q, c, SampledCoins(rng)), "verify_candidates", calls=64, processes=0

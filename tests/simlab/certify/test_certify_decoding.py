@@ -19,7 +19,7 @@ from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.contracts.decoding import DecodeCase, Model, both_ends, cases, simplest
 from simlab.certify.contracts.registry import contract_named
 from simlab.certify.engine.evidence import FALSE_ALARMS, calls_needed
-from simlab.certify.engine.exact import AtTheEdge, check_edges, exactly
+from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.shrink import tv
 from simlab.mutants.generation import CORRECT, GUMBEL_CORRECT, GUMBEL_MUTANTS, MUTANTS
 from simlab.mutants.loops import Request, as_callable
@@ -165,15 +165,15 @@ def test_correct_decoders_have_exactly_the_law(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name != BROKEN])
 def test_every_bug_is_seen_in_some_case(name: str) -> None:
     """By a bet on it, surely (power 0.999), with 40000 calls of the case where it is farthest from the target."""
-    case = max((case for case in KNOWN if name in case.suspects), key=partial(divergence, name))
-    needed = calls_needed(case, case.suspects[name], LEVEL, 0.999)
+    case = max((case for case in KNOWN if name in case.known_laws), key=partial(divergence, name))
+    needed = calls_needed(case, case.known_laws[name], LEVEL, 0.999)
     assert needed is not None
     assert needed <= 40_000
 
 
 def divergence(name: str, case: DecodeCase) -> float:
     """Of a bug from the target, in nats a call."""
-    wrong, law = case.suspects[name], case.events[0].law
+    wrong, law = case.known_laws[name], case.events[0].law
     some = wrong > 0
     with np.errstate(divide="ignore"):
         return float(wrong[some] @ np.log(wrong[some] / law[some]))
@@ -207,7 +207,7 @@ def test_merging_states_does_not_change_a_law(name: str) -> None:
 @pytest.mark.parametrize("name", ["drafts, ratio and residual", "two distinct candidates"])
 def test_a_correct_decoder_is_enumerated(name: str) -> None:
     case = named("two tokens of two")
-    found = exactly(0, case, as_callable(CORRECT[name]), np.random.default_rng(0))
+    found = enumerate_law(0, case, as_callable(CORRECT[name]), np.random.default_rng(0))
     assert found is not None
     assert not found.deviates
     assert tv(found.law, case.events[0].law) < 1e-9
@@ -216,17 +216,19 @@ def test_a_correct_decoder_is_enumerated(name: str) -> None:
 @pytest.mark.parametrize("name", ["residual drawn from p", "rejected token kept in the cache"])
 def test_a_wrong_decoder_is_enumerated(name: str) -> None:
     case = named("two tokens of two")
-    found = exactly(0, case, as_callable(MUTANTS[name].run), np.random.default_rng(0))
+    found = enumerate_law(0, case, as_callable(MUTANTS[name].run), np.random.default_rng(0))
     assert found is not None
     assert found.deviates
-    assert tv(found.law, case.suspects[name]) < 1e-9
+    assert tv(found.law, case.known_laws[name]) < 1e-9
 
 
 def test_coins_at_their_ends() -> None:
     for case in both_ends():
         check_edges(case, drawn)
         with pytest.raises(AtTheEdge, match="never emits"):
-            exactly(0, case, lambda model, length, rng: [int(rng.random() < 2)] * length, np.random.default_rng(0))
+            enumerate_law(
+                0, case, lambda model, length, rng: [int(rng.random() < 2)] * length, np.random.default_rng(0)
+            )
 
 
 def test_simplest_cases_come_first() -> None:
@@ -239,11 +241,11 @@ def test_simplest_cases_come_first() -> None:
 
 def test_what_is_shown() -> None:
     case = named("an end among three tokens of two")
-    shown = plain(case.shown(case.inputs(1, np.random.default_rng(0)), 0))
+    shown = plain(case.call_arguments(case.inputs(1, np.random.default_rng(0)), 0))
     assert list(shown["model"]) == ["()", "(0,)", "(1,)", "(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
     assert (shown["length"], shown["eos"]) == (3, 1)
     large = named("257 tokens")
-    assert "257" in large.shown(large.inputs(1, np.random.default_rng(0)), 0)["model"]
+    assert "257" in large.call_arguments(large.inputs(1, np.random.default_rng(0)), 0)["model"]
     long = named("16 tokens of two, by the last two").model.named()
     assert len(long) == 40
     assert "token 5, after (0, 1)" in long

@@ -72,7 +72,7 @@ def easy() -> dict[str, tuple[DecodeCase, int]]:
     """Bugs that 2000 calls of a case show with power 0.999; the case and the calls."""
     needed = {}
     for case in cases():
-        for name, law in case.suspects.items():
+        for name, law in case.known_laws.items():
             if abs(law - case.events[0].law).sum() > 0.1 and name not in needed:
                 calls = calls_needed(case, law, FALSE_ALARMS / TESTS, 0.999)
                 if calls is not None and calls <= 2000:

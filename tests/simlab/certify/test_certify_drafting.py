@@ -21,7 +21,7 @@ from simlab.mutants.drafters import (
     of_rounded_masses,
 )
 from simlab.randomness.coins import SampledCoins
-from tests.support.certify import REACHABLE, Stuck, exact_law, found_in, told_apart
+from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
 
 pytestmark = pytest.mark.exact
 
@@ -47,7 +47,7 @@ def test_laws_of_bugs_are_what_the_code_draws(case):
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_bug_is_seen_within_a_minute(name):
-    assert told_apart(cases(), name) <= REACHABLE
+    assert calls_to_tell_apart(cases(), name) <= REACHABLE
 
 
 # bfloat16 ------------------------------------------------------------------------------------------------------

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.certification.self_test import Hidden, bug_row, confirmed, trap_row
+from experiments.certification.self_test import Hidden, bug_row, confirmed, correct_row
 from simlab.certify import Certificate, assert_lossless, certify
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
-from simlab.certify.engine.shrink import smallest_wrong
+from simlab.certify.engine.shrink import smallest_lossy_case
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.generator_verifiers import BUGS, CORRECT, plain
 from simlab.mutants.verifiers import MUTANTS
@@ -132,7 +132,7 @@ def test_a_search_for_a_smaller_case_may_lose_its_process() -> None:
 
     simple = CONTRACTS["verify"].simplest
     for enumerable in (False, True):
-        assert smallest_wrong(iter(simple()), dies, 0, 1.0, 1, enumerable, Diagnosis((), False)) is None
+        assert smallest_lossy_case(iter(simple()), dies, 0, 1.0, 1, enumerable, Diagnosis((), False)) is None
 
 
 def test_what_it_started_ends_with_it(tmp_path: Any) -> None:
@@ -237,13 +237,13 @@ def test_correct_verifiers_are_not_rejected() -> None:
     """60 short runs of each; the rate is bounded by 1e-6, so that any alarm is one too many."""
     for trap in correct():
         if trap.contract == "verify" and trap.name in ("sampler match", "block verification", "compiled with Numba"):
-            assert trap_row(trap, seed=0, runs=60)["false_alarms"] == 0
+            assert correct_row(trap, seed=0, runs=60)["false_alarms"] == 0
 
 
 def test_short_runs_do_reject_what_is_wrong() -> None:
     """The same runs of a bug: the check above can fail."""
     bug = Implementation("verify", "residual = [q - p]+", "13", lambda: wrong("residual = [q - p]+"))
-    assert trap_row(bug, seed=0, runs=20)["false_alarms"] == 20
+    assert correct_row(bug, seed=0, runs=20)["false_alarms"] == 20
 
 
 @pytest.mark.parametrize("name", ["uniforms used in two calls", "seed reset in every call"])

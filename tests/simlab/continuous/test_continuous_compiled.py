@@ -219,7 +219,7 @@ def test_neither_threads_nor_company_change_a_bit(
     assert same(few, Decoded(*(array[some] for array in whole)))
     for group, lanes in ((11, 128), (2048, 7), (5, 1)):
         monkeypatch.setattr(run, "GROUP", group)
-        monkeypatch.setattr(run, "LANES", lanes)
+        monkeypatch.setattr(run, "BATCH", lanes)
         assert same(whole, simulate(decoder, *given, rule, Tape(SEED, 300), threads=3))
 
 
@@ -263,9 +263,9 @@ def test_a_changed_input_is_seen(decoder: Truncating | InPlace, change: str) -> 
         {"kind": compiled_rules.INVERSE_PRODUCT},
         {"kind": compiled_rules.ONE_PATH},
         {"aligned": True},
-        {"judge": 1},
+        {"compared": 1},
         {"sharpness": 0.9},
-        {"unfinished": 0.0},
+        {"fill_value": 0.0},
     ],
     ids=str,
 )

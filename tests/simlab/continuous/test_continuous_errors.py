@@ -226,7 +226,7 @@ def test_mixtures(change: dict[str, Any], named: str, expected: str) -> None:
         "tape": Tape(0, 2),
         "position": np.array([0, (1 << 16) - 1]),
     }
-    assert speculate(**good).kept.all()
+    assert speculate(**good).accepted.all()
     refused(lambda: speculate(**(good | change)), named, expected)
 
 

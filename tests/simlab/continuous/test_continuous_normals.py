@@ -13,7 +13,7 @@ from numba import njit
 from scipy.stats import norm
 
 from simlab.continuous import normals as written
-from simlab.continuous.compiled.draws import Places, box_muller, fill_coins, fill_normals
+from simlab.continuous.compiled.draws import TapePlaces, box_muller, fill_coins, fill_normals
 from simlab.continuous.tape import coins, normals
 from simlab.randomness import Purpose, Tape
 from simlab.randomness.philox import MASK
@@ -84,7 +84,7 @@ def test_compiled_normals_and_coins_are_those_of_the_tape(size: int, trial: int,
     tape = Tape((1 << 64) - 5, [7, 0, (1 << 32) - 1, 12]).at(9)
     position = np.array([0, 3, 65_535, 1])
     own = tape.replicates, np.full(4, 9), position | (trial << 16)
-    places = Places(*own, np.zeros((2, 4), np.int64), tape.seed & MASK, tape.seed >> 32)
+    places = TapePlaces(*own, np.zeros((2, 4), np.int64), tape.seed & MASK, tape.seed >> 32)
     out, tossed = np.empty((size + size % 2, 4)), np.empty(4)
     fill_normals(out, places, 4, int(Purpose.PROPOSAL), step)
     fill_coins(tossed, places, 4, int(Purpose.TRIAL))

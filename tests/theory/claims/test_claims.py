@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.support import oracles
-from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding, combined, find
+from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding, Verdict, combined, evidence, find, registry
 from theory.claims.base import Claim
 from theory.claims.evidence import rejects_mutants, require, require_found
 from theory.claims.format import plain
@@ -156,7 +156,34 @@ def test_a_claim_is_refuted_if_a_part_the_paper_states_is() -> None:
     assert verdict_of(("holds", True), ("refuted", False)) == "holds"
     assert verdict_of(("holds", True), ("not-decided", True)) == "not-decided"
     assert verdict_of(("holds", True), ("holds-under-assumptions", True)) == "holds-under-assumptions"
+    assert verdict_of(("refuted", False), ("holds", False)) == "refuted"  # it states none of its parts: all count
+    assert verdict_of(("not-decided", True), ("refuted", True)) == "refuted"
+    assert verdict_of(("not-refuted", True), ("holds-under-assumptions", True)) == "not-refuted"
+    assert verdict_of(("not-refuted", True), ("not-decided", True)) == "not-decided"
     assert set(VERDICTS) == {"holds", "holds-under-assumptions", "refuted", "not-refuted", "not-decided"}
+
+
+def test_a_refuted_claim_has_the_counterexamples_of_its_first_refuted_part() -> None:
+    def part(id: str, verdict: Verdict, stated: bool = True) -> tuple[Claim, Finding]:
+        return Claim(id, "x", "x", "x", None, stated=stated), Finding(
+            verdict, [evidence.counterexample(id), evidence.example(id)]
+        )
+
+    parts = {"a": part("a", "refuted", False), "b": part("b", "refuted"), "c": part("c", "refuted")}
+    kind, summary = zip(*((piece.kind, piece.summary) for piece in combined(parts).evidence), strict=True)
+    assert kind == ("parts", "counterexample")
+    assert summary == ("a: refuted (our reading); b: refuted; c: refuted", "b")
+
+
+def test_modules_come_in_their_declared_order_and_no_id_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [module.__name__.removeprefix("theory.claims.") for module in registry.modules()]
+    assert names[:3] == ["leviathan.speculative_rule", "leviathan.expected_tokens", "gsd.acceptance"]
+    assert registry.CLAIMS.keys() == registry.collected().keys()
+    assert list(registry.PAPERS[:4]) == ["leviathan", "gsd", "lantern", "sjd"]
+    one = next(registry.modules())
+    monkeypatch.setattr(registry, "modules", lambda: [one, one])
+    with pytest.raises(ValueError, match=r"speculative_rule has claims that exist already: .*leviathan\.acceptance"):
+        registry.collected()
 
 
 def test_a_control_that_passes_fails_the_check() -> None:

@@ -148,7 +148,7 @@ def test_speculation_token_by_token(ratio: Ratio) -> None:
                 if coins(tape, at, Purpose.TRIAL, trials)[0] < max(0.0, 1 - 1 / ratio_of(ratio.name, i, j, y)):
                     token = y
                     break
-        assert made.kept[row] == kept
+        assert made.accepted[row] == kept
         assert made.trials[row] == trials
         assert made.found[row] == (token == token)
         np.testing.assert_allclose(made.tokens[row, 0], token, rtol=1e-12)
@@ -177,7 +177,7 @@ def test_the_emitted_law_on_a_fine_grid(ratio: Ratio) -> None:
         density = mass * (keep + (1 - alpha) / (taken.sum() * width) * taken)
         kept += mass * alpha
         means += [(density * look(x)).sum() * width for look in looks]
-    assert law.kept == pytest.approx(kept, abs=1e-7)
+    assert law.acceptance == pytest.approx(kept, abs=1e-7)
     np.testing.assert_allclose([law.weight @ (law.density * look(law.x)) for look in looks], means, atol=1e-6)
     assert law.mass == pytest.approx(1, abs=1e-10)
     assert (law.tv < 1e-12) == (ratio.name != "weighted-components")
@@ -188,7 +188,7 @@ def test_runs_keep_and_propose_as_the_law_says(ratio: Ratio) -> None:
     count, law = 20_000, emitted(TARGET, DRAFT, ratio)
     made = speculate(TARGET, DRAFT, ratio, Tape(1, count), np.zeros(count, np.int64))
     below = float(law.weight @ (law.density * (law.x < 1)))
-    for seen, rate in ((made.kept.sum(), law.kept), ((made.tokens[:, 0] < 1).sum(), below)):
+    for seen, rate in ((made.accepted.sum(), law.acceptance), ((made.tokens[:, 0] < 1).sum(), below)):
         test = ProportionTest(rate)
         assert test.p_value(int(seen), count) > 1e-6
         assert test.stated(count, 1e-6).detectable < 0.03

@@ -20,7 +20,15 @@ from theory.claims import CheckFailed, Finding
 from theory.claims.cspd import paths as cspd_paths
 from theory.claims.cspd.paths import predicted
 from theory.continuous.joint_gaussian import joint_states
-from theory.continuous.paths import Coupling, Quadratic, apart, mean_norm, on_the_line, quadratic, random_chains
+from theory.continuous.paths import (
+    Coupling,
+    Quadratic,
+    independent_noise,
+    mean_norm,
+    on_the_line,
+    quadratic,
+    random_chains,
+)
 
 pytestmark = pytest.mark.exact
 
@@ -129,10 +137,10 @@ def enumerated(walks: Coupling) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_reduction_over_several_steps(seed: int) -> None:
-    few = [case for case in random_chains(seed, 12) if apart(*case).size <= 12]
+    few = [case for case in random_chains(seed, 12) if independent_noise(*case).size <= 12]
     assert len(few) > 1
     for case in few:
-        lowered = enumerated(apart(*case)) - enumerated(Coupling(*case))
+        lowered = enumerated(independent_noise(*case)) - enumerated(Coupling(*case))
         assert lowered == pytest.approx(predicted(*case[:2]), abs=1e-10)
 
 
@@ -140,7 +148,7 @@ def test_diffusions_of_data_that_does_not_commute_are_driven_together() -> None:
     abar = schedule("cosine", steps=2)
     p, q = (ddpm_chain(np.array(c), abar) for c in ([[1.0, 0.9], [0.9, 1.0]], [[1.0, -0.9], [-0.9, 1.0]]))
     given = (np.zeros(2), np.zeros(2))
-    assert (enumerated(apart(p, q, given)) - enumerated(Coupling(p, q, given)))[:2].min() > 0
+    assert (enumerated(independent_noise(p, q, given)) - enumerated(Coupling(p, q, given)))[:2].min() > 0
 
 
 # The distance of trajectories ----------------------------------------------------------------------------------
@@ -217,5 +225,5 @@ def test_noise_of_its_own_is_laid_out_step_by_step() -> None:
     seen = walks.trajectories(np.array([[1.0, 10.0, 100.0, 1000.0]]))
     assert seen.draft.states[:, 0, 0].tolist() == [111, 101, 1]
     assert seen.target.states[:, 0, 0].tolist() == [1011, 1001, 1]
-    assert list(apart(p, p, walks.given).own) == [1, 2]
-    assert list(apart(p, p, walks.given, start_shared=False).own) == [0, 1, 2]
+    assert list(independent_noise(p, p, walks.given).own) == [1, 2]
+    assert list(independent_noise(p, p, walks.given, start_shared=False).own) == [0, 1, 2]

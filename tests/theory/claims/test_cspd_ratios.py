@@ -28,7 +28,7 @@ from theory.claims.cspd.bias import bounds, first_order, near, shared_end, sprea
 from theory.claims.cspd.log_ratio import Logs, logs
 from theory.claims.cspd.ratios import Late, mean_ratio
 from theory.continuous.joint_gaussian import log_sigma
-from theory.continuous.paths import Coupling, apart, log_path, on_the_line, random_chains
+from theory.continuous.paths import Coupling, independent_noise, log_path, on_the_line, random_chains
 
 pytestmark = pytest.mark.exact
 
@@ -77,7 +77,7 @@ BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "cspd.ratio-collapse": (TwoPath, "log_ratio", more(TwoPath.log_ratio)),
     "cspd.path-ratio.unbiased": (Path, "log_ratio", more(Path.log_ratio)),
     "cspd.path-ratio.two-path": (TwoPath, "log_ratio", more(TwoPath.log_ratio)),
-    "cspd.path-ratio.alignment": (cspd_ratios, "apart", Coupling),
+    "cspd.path-ratio.alignment": (cspd_ratios, "independent_noise", Coupling),
     "cspd.path-ratio.eq-15-first-order": (
         cspd_bias,
         "first_order",
@@ -151,7 +151,7 @@ def slow_log_ratio(walks: Coupling, seen: TrajectoryPair, row: int) -> float:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_two_path_ratio_is_eq_4_and_collapses(seed: int) -> None:
     for case in random_chains(seed, 6):
-        for walks, collapses in ((Coupling(*case), True), (apart(*case), False)):
+        for walks, collapses in ((Coupling(*case), True), (independent_noise(*case), False)):
             seen = walks.trajectories(np.random.default_rng(seed).normal(size=(2, walks.size)))
             slow = [slow_log_ratio(walks, seen, row) for row in range(2)]
             assert TwoPath().log_draft_ratio(seen) == pytest.approx(slow, abs=1e-9)
@@ -190,7 +190,7 @@ def test_means_of_ratios_by_quadrature() -> None:
 def test_without_shared_noise_the_mean_grows_with_the_noise_that_is_let_in(start_shared: bool) -> None:
     """E over |e_2| <= r of the draft's noise is Sigma r / sqrt(pi), times 2 r / sqrt(2 pi) / sqrt(2) again for "
     "x_2's."""
-    rule, walks = TwoPath(), apart(TARGET, DRAFT, UNCONDITIONAL, start_shared)
+    rule, walks = TwoPath(), independent_noise(TARGET, DRAFT, UNCONDITIONAL, start_shared)
     assert mean_ratio(rule, walks) == inf
     ratio = walks.quadratic(rule.log_draft_ratio)
 
@@ -209,13 +209,13 @@ def test_without_shared_noise_the_mean_grows_with_the_noise_that_is_let_in(start
 def test_one_step_diverges_only_with_an_x_t_of_its_own() -> None:
     p, q = on_the_line((0.5,), (1.0,)), on_the_line((0.6,), (1.1,))
     for start_shared, aim in ((True, 1.0), (False, inf)):
-        assert mean_ratio(TwoPath(), apart(p, q, UNCONDITIONAL, start_shared)) == pytest.approx(aim)
+        assert mean_ratio(TwoPath(), independent_noise(p, q, UNCONDITIONAL, start_shared)) == pytest.approx(aim)
 
 
 def test_equal_variances_leave_no_bias() -> None:
     same = replace(DRAFT, factor=TARGET.factor)
     assert mean_ratio(TwoPath(aligned=True), Coupling(TARGET, same, UNCONDITIONAL)) == pytest.approx(1)
-    assert mean_ratio(TwoPath(aligned=True), apart(TARGET, same, UNCONDITIONAL)) == inf
+    assert mean_ratio(TwoPath(aligned=True), independent_noise(TARGET, same, UNCONDITIONAL)) == inf
 
 
 # The bounds of A.1.2 -------------------------------------------------------------------------------------------
@@ -332,10 +332,10 @@ def joint_law(chain: Chain, condition: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 @pytest.mark.parametrize("seed", range(3))
 def test_log_ratios_by_enumeration(seed: int) -> None:
-    few = [case for case in random_chains(seed, 14) if apart(*case, start_shared=False).size <= 8]
+    few = [case for case in random_chains(seed, 14) if independent_noise(*case, start_shared=False).size <= 8]
     assert few
     for case in few:
-        for walks in (Coupling(*case), apart(*case), apart(*case, start_shared=False)):
+        for walks in (Coupling(*case), independent_noise(*case), independent_noise(*case, start_shared=False)):
             assert logs(walks) == pytest.approx(slow_logs(walks), abs=1e-8)
 
 
@@ -345,7 +345,7 @@ def test_the_counterexamples_of_log_ratios() -> None:
     found = slow_logs(Coupling(p, q, UNCONDITIONAL))
     assert (found.shared_end, found.printed) == pytest.approx((one["delta"], one["printed"]), abs=1e-9)
     same = on_the_line(two["slopes"], two["deviations"])
-    found = slow_logs(apart(same, same, UNCONDITIONAL))
+    found = slow_logs(independent_noise(same, same, UNCONDITIONAL))
     assert (found.shared_end, found.printed) == pytest.approx((-1, 0), abs=1e-9)
 
     (sign,) = counterexamples("cspd.log-ratio.sign")
@@ -353,7 +353,7 @@ def test_the_counterexamples_of_log_ratios() -> None:
     found = slow_logs(Coupling(p, q, UNCONDITIONAL))
     assert found.shared_end == pytest.approx(sign["delta_aligned"], abs=1e-9)
     assert found.entropies == pytest.approx(log(2))
-    assert slow_logs(apart(p, q, UNCONDITIONAL)).shared_end == pytest.approx(sign["delta_own"], abs=1e-9)
+    assert slow_logs(independent_noise(p, q, UNCONDITIONAL)).shared_end == pytest.approx(sign["delta_own"], abs=1e-9)
 
     (alone,) = counterexamples("cspd.log-ratio.unassumed")
     p, q = (on_the_line((0,), (alone[sd],)) for sd in ("sd_p", "sd_q"))

@@ -212,7 +212,9 @@ def test_the_smallest_case_by_hand() -> None:
     assert example["kl_target_in_place"] == pytest.approx(0.5 * np.log(1.25))
     assert example["kl_in_place_target"] == pytest.approx(0.5 * (0.5 - np.log(1.25)))
     # total variation itself: x_0 has the same law in both, and given it they are normal
-    apart = quad(lambda x: norm.pdf(x) * float(acceptance_rates(x / 2, 0.0, 1.0, np.sqrt(1.25)).taken), -12, 12)[0]
+    apart = quad(
+        lambda x: norm.pdf(x) * float(acceptance_rates(x / 2, 0.0, 1.0, np.sqrt(1.25)).proposal_acceptance), -12, 12
+    )[0]
     assert example["tv_at_least"] < apart < example["tv_at_most"]
     assert example["tv_at_least"] == pytest.approx(np.arcsin(1 / np.sqrt(5)) / np.pi)
 

@@ -15,7 +15,7 @@ from simlab.randomness import Tape
 from simlab.statistics import GTest, proportion_interval
 from theory.continuous.example_processes import UNCONDITIONAL, mismatches
 from theory.continuous.gaussian_overlap import acceptance_over_gap, acceptance_rates, last_step_acceptance
-from theory.continuous.isotropic import kept, overlap
+from theory.continuous.isotropic import isotropic_acceptance, overlap
 from theory.continuous.joint_gaussian import log_sigma
 from theory.continuous.line import Law, cells, distances, emitted, marginal_tv, target_law
 from theory.continuous.rejection_cost import bounded
@@ -40,8 +40,8 @@ def test_shares_are_those_of_the_closed_form(name: str, rule: Rule) -> None:
     found = cells(TARGET, draft, UNCONDITIONAL, rule, gaps)
     weight = log_sigma(TARGET, draft) if isinstance(rule, VarianceProduct) else 0.0
     expected = acceptance_rates(gaps, weight, 0.5, float(draft.factor[0, 0]))
-    np.testing.assert_allclose(found.kept, expected.kept, atol=1e-12)
-    np.testing.assert_allclose(found.taken, expected.taken, atol=1e-12)
+    np.testing.assert_allclose(found.acceptance, expected.acceptance, atol=1e-12)
+    np.testing.assert_allclose(found.proposal_acceptance, expected.proposal_acceptance, atol=1e-12)
     np.testing.assert_allclose(found.mass.sum(axis=1) + found.unfinished, 1, atol=1e-11)
 
 
@@ -56,8 +56,8 @@ def test_the_closed_form_is_the_integral(sp: float, weight: float) -> None:
         kept = np.exp(np.minimum(q, weight + p)).sum() * step
         taken = np.maximum(np.exp(p) - np.exp(q - weight), 0).sum() * step
         share = acceptance_rates(gap, weight, sp, 1.0)
-        assert share.kept == pytest.approx(kept, abs=1e-7)
-        assert share.taken == pytest.approx(taken, abs=1e-7)
+        assert share.acceptance == pytest.approx(kept, abs=1e-7)
+        assert share.proposal_acceptance == pytest.approx(taken, abs=1e-7)
 
 
 def test_acceptance_over_a_centred_gap_is_an_angle() -> None:
@@ -72,7 +72,7 @@ def test_the_last_step_is_lossless_and_costs_one_proposal(aligned: bool) -> None
         assert abs(law.mass - 1) < 1e-8
         assert far.tv < 1e-8
         assert law.trials == pytest.approx(1, abs=1e-9)
-        assert law.kept == pytest.approx(last_step_acceptance(TARGET, draft, UNCONDITIONAL, aligned), abs=1e-9)
+        assert law.acceptance == pytest.approx(last_step_acceptance(TARGET, draft, UNCONDITIONAL, aligned), abs=1e-9)
         mean, variance = law.moments()
         own = TARGET.marginal(np.zeros((1, 1)))
         assert mean == pytest.approx(own.mean[0, 0], abs=1e-8)
@@ -105,8 +105,8 @@ def _Fixed(model: object, chain: Chain) -> object:
 
 def cut_points(law: Law) -> np.ndarray:
     """Fifteen places that cut the finished mass into sixteen."""
-    grown = np.cumsum(law.density) / law.density.sum()
-    return np.interp(np.arange(1, 16) / 16, grown, law.x + (law.x[1] - law.x[0]) / 2)
+    sequence_law = np.cumsum(law.density) / law.density.sum()
+    return np.interp(np.arange(1, 16) / 16, sequence_law, law.x + (law.x[1] - law.x[0]) / 2)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -123,7 +123,7 @@ def test_decoders_follow_the_laws(name: str) -> None:
     )
     tokens, outcome = simulated(rule, target, draft, 60_000, limit)
     low, high = proportion_interval(int((outcome == Outcome.ACCEPTED).sum()), len(outcome), 1 - LEVEL)
-    assert low <= law.kept <= high
+    assert low <= law.acceptance <= high
     low, high = proportion_interval(int((outcome == Outcome.EXHAUSTED).sum()), len(outcome), 1 - LEVEL)
     assert low <= law.unfinished <= high
     done = tokens[outcome != Outcome.EXHAUSTED]
@@ -155,7 +155,7 @@ def test_marginals_by_the_rules_own_functions() -> None:
         laws = [c.marginal(g[None]) for c, g in zip((case.target, case.draft), case.given, strict=True)]
         means, sds = [law.mean[0, 0] for law in laws], [law.covariance[0, 0] ** 0.5 for law in laws]
         assert tv < 1e-12
-        assert kept == pytest.approx(float(acceptance_rates(means[0] - means[1], 0.0, *sds).kept), abs=1e-12)
+        assert kept == pytest.approx(float(acceptance_rates(means[0] - means[1], 0.0, *sds).acceptance), abs=1e-12)
 
 
 def test_there_are_a_hundred_mismatches_and_none_twice() -> None:
@@ -180,17 +180,17 @@ def test_sigma_of_hundreds_of_logarithms_is_no_overflow() -> None:
     target, draft = affine_chain(100, 0.5, [0.5, *[0.1] * 99]), affine_chain(100, 0.5, [0.5, *[10.0] * 99])
     assert log_sigma(target, draft) == pytest.approx(99 * log(100))
     share = acceptance_rates(0.5, log_sigma(target, draft))
-    assert share.kept == pytest.approx(1)
-    assert share.taken == pytest.approx(1)
+    assert share.acceptance == pytest.approx(1)
+    assert share.proposal_acceptance == pytest.approx(1)
     low = acceptance_rates(0.5, -log_sigma(target, draft))
-    assert low.kept < 1e-190
-    assert low.taken == 0
+    assert low.acceptance < 1e-190
+    assert low.proposal_acceptance == 0
     huge = (
         acceptance_rates(np.array([-1.0, 0.0, 2.0]), 5000.0, 1.0, 1.3),
         acceptance_rates(np.array([-1.0, 0.0, 2.0]), -5000.0, 1.3, 1.0),
     )
-    np.testing.assert_allclose([huge[0].kept, huge[0].taken], 1)
-    np.testing.assert_allclose([huge[1].kept, huge[1].taken], 0)
+    np.testing.assert_allclose([huge[0].acceptance, huge[0].proposal_acceptance], 1)
+    np.testing.assert_allclose([huge[1].acceptance, huge[1].proposal_acceptance], 0)
 
 
 def test_what_cannot_be_integrated_is_told() -> None:
@@ -198,7 +198,7 @@ def test_what_cannot_be_integrated_is_told() -> None:
     with pytest.raises(ValueError, match="dimension 2; expected 1"):
         emitted(wide, wide, UNCONDITIONAL, LastStep())
     for rule in (Marginal(), TwoPath(), Path()):
-        with pytest.raises(ValueError, match="looks at more than the last step"):
+        with pytest.raises(ValueError, match="depends on more than the last step"):
             emitted(TARGET, TARGET, UNCONDITIONAL, rule)
     with pytest.raises(ValueError, match="the draft takes 5 steps; expected the target's 4"):
         emitted(TARGET, affine_chain(5, 0.8, 0.5), UNCONDITIONAL, LastStep())
@@ -222,7 +222,7 @@ def test_means_that_follow_from_the_gap_are_integrated_too(steps: int) -> None:
     law, far = distances(target, draft, UNCONDITIONAL, LastStep())
     assert abs(law.mass - 1) < 1e-8
     assert far.tv < 1e-8
-    assert law.kept == pytest.approx(last_step_acceptance(target, draft, UNCONDITIONAL, True), abs=1e-9)
+    assert law.acceptance == pytest.approx(last_step_acceptance(target, draft, UNCONDITIONAL, True), abs=1e-9)
 
 
 def test_acceptance_over_wide_gaps() -> None:
@@ -231,8 +231,8 @@ def test_acceptance_over_wide_gaps() -> None:
 
 
 def test_isotropic_acceptance_meets_its_limits() -> None:
-    assert kept(16, 2.0, 1e-12, 0.5) == pytest.approx(2 * norm.cdf(-2), rel=1e-6)
-    assert kept(16, 2.0, 3e-7, 0.5) == pytest.approx(kept(16, 2.0, 2e-7, 0.5), rel=1e-5)
+    assert isotropic_acceptance(16, 2.0, 1e-12, 0.5) == pytest.approx(2 * norm.cdf(-2), rel=1e-6)
+    assert isotropic_acceptance(16, 2.0, 3e-7, 0.5) == pytest.approx(isotropic_acceptance(16, 2.0, 2e-7, 0.5), rel=1e-5)
     for dimension in (1, 16, 64):
         for away in (0.0, 0.5):
             near = [overlap(dimension, away, 1.0, 1 + step) for step in (0.0, 1e-7, 1e-5, 1e-3)]

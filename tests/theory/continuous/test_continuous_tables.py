@@ -13,7 +13,7 @@ from experiments.measurements import continuous as tables
 from simlab.continuous.rules import LastStep, VarianceProduct
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.gaussian_overlap import acceptance_over_gap, cost_over_gap
-from theory.continuous.isotropic import kept, overlap
+from theory.continuous.isotropic import isotropic_acceptance, overlap
 from theory.continuous.joint_gaussian import last_means, log_sigma
 from theory.continuous.line import emitted
 from theory.published.ledger import published
@@ -81,7 +81,7 @@ def test_proposals_are_those_of_the_law() -> None:
         law = emitted(tables.chain(), draft, UNCONDITIONAL, rule, row["limit"] or inf, 168, 60)
         assert row["per_token"] == pytest.approx(law.trials, rel=1e-6)
         assert row["unfinished"] == pytest.approx(law.unfinished, rel=1e-4, abs=1e-9)
-        assert row["kept"] == pytest.approx(law.kept, rel=1e-6)
+        assert row["kept"] == pytest.approx(law.acceptance, rel=1e-6)
     few, many = (table[table["limit"] == limit].set_index("ratio") for limit in tables.LIMITS)
     assert (few["unfinished"] >= many["unfinished"]).all()
     assert few.loc[few.index < 1, "unfinished"].min() > 0.05
@@ -125,10 +125,10 @@ def test_printed_speedups_beside_the_formula() -> None:
 
 @pytest.mark.parametrize(("gap", "variance"), [(0.0, 1.0), (0.3, 0.2), (2.0, 1e-4)])
 def test_acceptance_in_one_dimension_is_that_on_the_line(gap: float, variance: float) -> None:
-    assert kept(1, gap, variance, 0.5) == pytest.approx(
+    assert isotropic_acceptance(1, gap, variance, 0.5) == pytest.approx(
         acceptance_over_gap(gap, variance**0.5, 0.0, 0.5, 0.5), abs=1e-9
     )
-    assert kept(1, gap, 0.0, 0.5) == pytest.approx(2 * norm.cdf(-gap))
+    assert isotropic_acceptance(1, gap, 0.0, 0.5) == pytest.approx(2 * norm.cdf(-gap))
 
 
 def test_acceptance_in_two_dimensions_by_quadrature() -> None:
@@ -136,8 +136,8 @@ def test_acceptance_in_two_dimensions_by_quadrature() -> None:
     weights = weights / weights.sum()
     x, y = np.meshgrid(0.6 + 0.9 * nodes, 0.9 * nodes)
     mean = float(weights @ (2 * norm.cdf(-np.hypot(x, y) / (2 * 0.5))) @ weights)
-    assert kept(2, 0.6, 0.81, 0.5) == pytest.approx(mean, abs=2e-4)
-    assert abs(kept(2, 0.6, 0.81, 0.55) - mean) > 1e-2
+    assert isotropic_acceptance(2, 0.6, 0.81, 0.5) == pytest.approx(mean, abs=2e-4)
+    assert abs(isotropic_acceptance(2, 0.6, 0.81, 0.55) - mean) > 1e-2
 
 
 @pytest.mark.parametrize(("gap", "sd", "other"), [(0.0, 1.0, 2.0), (1.0, 1.2, 1.0), (3.0, 0.5, 0.7), (1.0, 1.0, 1.0)])
@@ -159,9 +159,9 @@ def test_what_a_token_takes_is_that_of_the_emitted_law() -> None:
         spent = cost_over_gap(
             float(mean[0]), float(covariance[0, 0]) ** 0.5, log_sigma(target, draft), 0.5, 0.6, limit, 72
         )
-        assert spent.kept == pytest.approx(law.kept, rel=1e-7)
+        assert spent.acceptance == pytest.approx(law.acceptance, rel=1e-7)
         assert spent.trials == pytest.approx(law.trials, rel=1e-5)
         assert spent.unfinished == pytest.approx(law.unfinished, abs=1e-9)
     assert cost_over_gap(0.5, 0.3, log(0.5), limit=1).trials == pytest.approx(
-        1 - cost_over_gap(0.5, 0.3, log(0.5)).kept
+        1 - cost_over_gap(0.5, 0.3, log(0.5)).acceptance
     )

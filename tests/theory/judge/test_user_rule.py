@@ -1,4 +1,4 @@
-"""A rule that somebody brings is what its two functions say: the same laws, read strictly, asked only what matters."""
+"""A user's rule is what its two functions say: the same laws, read strictly, asked only what matters."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from theory.candidates import candidates_law
 from theory.exact import acceptance, step_law
 from theory.example_processes import codebook_pairs, small_rules
 from theory.judge.contract import CHECKS, contract, families, floats, reason
-from theory.judge.rule_matching import likeness
+from theory.judge.rule_matching import match_rule
 from theory.judge.searches import Judged
-from theory.judge.user_rule import Broken, Brought, Functions, Inexact, as_probability, as_row
+from theory.judge.user_rule import Broken, Functions, Inexact, UserRule, as_probability, as_row
 from theory.pareto_frontier import nearest_envelope
 from theory.search import LEVELS
 
@@ -30,8 +30,8 @@ P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
 EXACT = np.array([F(1, 2), F(1, 2)])
 
 
-def brought(rule: Any) -> Brought:
-    return Brought(lambda vocabulary: Functions(rule.accept, rule.residual))
+def user_rule(rule: Any) -> UserRule:
+    return UserRule(lambda vocabulary: Functions(rule.accept, rule.residual))
 
 
 @pytest.mark.parametrize("name", [*small_rules(3), *mutants.RULES])
@@ -39,15 +39,15 @@ def test_a_rule_that_is_brought_does_what_it_does_at_home(name: str) -> None:
     for p, q in SMALL_CASES:
         home: Rule = {**small_rules(len(p)), **mutants.RULES}[name]
         rows = np.array(p, dtype=object), np.array(q, dtype=object)
-        assert (step_law(brought(home), *rows) == step_law(home, *rows)).all()
-        assert acceptance(brought(home), *rows) == acceptance(home, *rows)
-        np.testing.assert_allclose(step_law(brought(home), *map(floats, (p, q))), step_law(home, *rows).astype(float))
+        assert (step_law(user_rule(home), *rows) == step_law(home, *rows)).all()
+        assert acceptance(user_rule(home), *rows) == acceptance(home, *rows)
+        np.testing.assert_allclose(step_law(user_rule(home), *map(floats, (p, q))), step_law(home, *rows).astype(float))
 
 
 @pytest.mark.parametrize("candidates", [1, 2, 3])
 def test_it_can_be_verified_with_several_candidates(candidates: int) -> None:
     p, q = CASES["positive rows of 2 to 6 tokens"][4]
-    law, kept = candidates_law(brought(Amplify(2)), p, q, candidates)
+    law, kept = candidates_law(user_rule(Amplify(2)), p, q, candidates)
     at_home, kept_at_home = candidates_law(Amplify(2), p, q, candidates)
     assert (law == at_home).all()
     assert kept == kept_at_home
@@ -55,7 +55,7 @@ def test_it_can_be_verified_with_several_candidates(candidates: int) -> None:
 
 def test_it_takes_batches() -> None:
     p, q = np.array([[P, Q], [Q, P]]), np.array([[Q, P], [P, Q]])
-    np.testing.assert_allclose(step_law(brought(Amplify(2)), p, q), step_law(Amplify(2), p, q))
+    np.testing.assert_allclose(step_law(user_rule(Amplify(2)), p, q), step_law(Amplify(2), p, q))
 
 
 def test_only_what_can_happen_is_asked() -> None:
@@ -71,7 +71,7 @@ def test_only_what_can_happen_is_asked() -> None:
             asked.append(("residual", x))
             return Speculative().residual(p, q, x)
 
-    brought(Watching()).step(np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.75, 0.0]))
+    user_rule(Watching()).step(np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.75, 0.0]))
     assert asked == [("accept", 0), ("accept", 1), ("residual", 1)]
 
 
@@ -146,7 +146,7 @@ def test_the_families_are_pmfs_of_what_they_say() -> None:
 @pytest.mark.parametrize("name", mutants.RULES)
 def test_wrong_rules_keep_the_contract(name: str) -> None:
     """The contract says what a rule is, not that it is lossless."""
-    checks = contract(brought(mutants.RULES[name]), 0, LEVELS[:4], 10, CASES)
+    checks = contract(user_rule(mutants.RULES[name]), 0, LEVELS[:4], 10, CASES)
     assert {check.outcome for check in checks} <= {"passes", "note"}
 
 
@@ -175,7 +175,7 @@ BREAKS = {
 
 @pytest.mark.parametrize("id", BREAKS)
 def test_each_check_fails_on_a_rule_that_breaks_it(id: str) -> None:
-    checks = {check.id: check for check in contract(brought(BREAKS[id]), 0, LEVELS[:6], 20, CASES)}
+    checks = {check.id: check for check in contract(user_rule(BREAKS[id]), 0, LEVELS[:6], 20, CASES)}
     assert [name for name in CHECKS if checks[name].outcome == "fails"] == [id]
     fault = checks[id].fault
     assert fault is not None
@@ -186,7 +186,7 @@ def test_a_failure_at_one_size_only_is_found_there() -> None:
     def accept(p: Any, q: Any, x: int) -> Any:
         return np.nan if len(p) == 512 else min(1, p[x] / q[x])
 
-    checks = contract(brought(Changed(accept=accept)), 0, LEVELS[:3], 5, CASES)
+    checks = contract(user_rule(Changed(accept=accept)), 0, LEVELS[:3], 5, CASES)
     failing = {check.id: check.fault for check in checks if check.outcome == "fails"}
     assert set(failing) == {"accept", "works: 64 and 512 tokens"}
     assert failing["accept"] is not None
@@ -201,24 +201,24 @@ def test_conventions_are_noted_not_failed() -> None:
         return over / over.sum()
 
     plain = Changed(accept=lambda p, q, x: np.minimum(1, p[x] / q[x]), residual=residual)
-    checks = {check.id: check.outcome for check in contract(brought(plain), 0, LEVELS[:4], 10, CASES)}
+    checks = {check.id: check.outcome for check in contract(user_rule(plain), 0, LEVELS[:4], 10, CASES)}
     assert checks["undrafted"] == checks["unrejected"] == "note"
     assert set(checks.values()) == {"passes", "note"}
 
 
 def test_rationals_are_used_where_they_are_answered_with_rationals() -> None:
-    assert reason(brought(Speculative()), CASES) is None
-    assert "rationals" in str(reason(brought(Changed(accept=lambda p, q, x: min(1.0, float(p[x] / q[x])))), CASES))
+    assert reason(user_rule(Speculative()), CASES) is None
+    assert "rationals" in str(reason(user_rule(Changed(accept=lambda p, q, x: min(1.0, float(p[x] / q[x])))), CASES))
     fickle = Changed(accept=lambda p, q, x: min(1, p[x] / q[x]) if p.dtype == object else 0.5)
-    assert reason(brought(fickle), CASES) == "the answers for rationals are not those for floats"
+    assert reason(user_rule(fickle), CASES) == "the answers for rationals are not those for floats"
 
 
-# Searches and likeness -----------------------------------------------------------------------------------------
+# Searches and matching -----------------------------------------------------------------------------------------
 
 
 def test_searches_find_what_is_there_and_nothing_else() -> None:
     def found(rule: Rule) -> dict[str, bool]:
-        return {one.question.id: one.example is not None for one in Judged(brought(rule), True).search(0, 30)}
+        return {one.question.id: one.example is not None for one in Judged(user_rule(rule), True).search(0, 30)}
 
     nothing = dict.fromkeys(("law", "support", "acceptance", "wasteful"), False)
     assert found(Speculative()) == nothing
@@ -229,7 +229,7 @@ def test_searches_find_what_is_there_and_nothing_else() -> None:
 
 
 def test_a_search_brings_the_smallest_example() -> None:
-    example = Judged(brought(mutants.ResidualIsTarget()), True).search(0, 30)[0].example
+    example = Judged(user_rule(mutants.ResidualIsTarget()), True).search(0, 30)[0].example
     assert example is not None
     assert len(example.p) == 2
     assert example.tv == sum(abs(step_law(mutants.ResidualIsTarget(), example.p, example.q) - example.p)) / 2
@@ -250,9 +250,9 @@ def test_a_search_brings_the_smallest_example() -> None:
     ],
 )
 def test_a_known_rule_is_recognised(rule: Rule, name: str, exact: bool) -> None:
-    judged = Judged(brought(rule), exact)
+    judged = Judged(user_rule(rule), exact)
     rows = [judged.rows(pair) for rows in CASES.values() for pair in rows if len(pair[0]) <= 64]
-    alike = likeness(judged.rule, rows, float(judged.tolerance))
+    alike = match_rule(judged.rule, rows, float(judged.tolerance))
     if exact:
         assert alike.rule == name
     else:
@@ -262,10 +262,10 @@ def test_a_known_rule_is_recognised(rule: Rule, name: str, exact: bool) -> None:
 def test_a_rule_that_is_known_in_parts_only_is_told_so() -> None:
     mixed = Changed(residual=lambda p, q, x: q)
     rows = [tuple(np.array(row, dtype=object) for row in pair) for pair in SMALL_CASES]
-    alike = likeness(brought(mixed), rows, 0)
-    assert alike.told() == "accepts like speculative; after a rejection draws like q"
+    alike = match_rule(user_rule(mixed), rows, 0)
+    assert alike.summary() == "accepts like speculative; after a rejection draws like q"
     unlike = Changed(accept=lambda p, q, x: min(1, p[x] / q[x]) ** 2, residual=lambda p, q, x: (p + q) / 2)
-    assert likeness(brought(unlike), rows, 0).told() == "like none of the rules it was compared with"
+    assert match_rule(user_rule(unlike), rows, 0).summary() == "like none of the rules it was compared with"
 
 
 # The least distance over many contexts -------------------------------------------------------------------------

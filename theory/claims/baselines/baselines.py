@@ -22,8 +22,18 @@ from theory.candidates import (
     optimal_acceptance,
     optimal_transport,
 )
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import first, rejects_mutants, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    enumeration,
+    first,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.distances import aligned, tv
@@ -48,7 +58,8 @@ def both_worlds(seed: int) -> list[tuple[TableProcess, TableProcess]]:
 CLAIMS.summary(
     "baselines.block-verification",
     "arXiv 2403.10444",
-    "Verifying a block as a whole is lossless and never keeps fewer tokens in the mean than verifying token by token.",
+    "Verifying a block as a whole is lossless and never accepts fewer tokens in the mean than verifying token by "
+    "token.",
     ["baselines.block-verification.lossless", "baselines.block-verification.tokens"],
 )
 
@@ -59,13 +70,13 @@ CLAIMS.summary(
     "Block verification leaves the target's law, of a block completed by the target and of whole sequences.",
 )
 def block_lossless(seed: int) -> Finding:
-    """Write w_i and s_i as in simlab/decoders/block.py, and tau for how many drafts are kept. First, P(tau >= i given
-    the drafts x_1..x_i) = w_i: it holds for i = gamma, and if it holds for i + 1 then, averaging over x_{i+1} from q,
-    P(tau >= i + 1 given x_1..x_i) = sum_y min(q, w_i p)(y) = w_i - s_i, so P(tau >= i) = h_i + (1 - h_i)(w_i - s_i) =
-    w_i for h_i = s_i/(s_i + 1 - w_i). So tau = i exactly has probability w_i - (w_i - s_i) = s_i. Now let the output,
-    drawn out by p, begin with x_1..x_i with probability p(x_1..x_i). It goes on with y by keeping y as a draft,
-    q(x_1..x_i) min(q, w_i p)(y); by tau = i and the residual, q(x_1..x_i) [w_i p - q]^+(y); together q(x_1..x_i) w_i
-    p(y); and from shorter tau by p(y). So y follows p(y) given x_1..x_i.
+    """Write w_i and s_i as in simlab/decoders/block.py, and tau for how many drafts are accepted. First, P(tau >= i
+    given the drafts x_1..x_i) = w_i: it holds for i = gamma, and if it holds for i + 1 then, averaging over x_{i+1}
+    from q, P(tau >= i + 1 given x_1..x_i) = sum_y min(q, w_i p)(y) = w_i - s_i, so P(tau >= i) = h_i + (1 - h_i)(w_i -
+    s_i) = w_i for h_i = s_i/(s_i + 1 - w_i). So tau = i exactly has probability w_i - (w_i - s_i) = s_i. Now let the
+    output, drawn out by p, begin with x_1..x_i with probability p(x_1..x_i). It goes on with y by accepting y as a
+    draft, q(x_1..x_i) min(q, w_i p)(y); by tau = i and the residual, q(x_1..x_i) [w_i p - q]^+(y); together q(x_1..x_i)
+    w_i p(y); and from shorter tau by p(y). So y follows p(y) given x_1..x_i.
     """
     tried = [(target, draft, gamma) for target, draft in both_worlds(seed) for gamma in (1, 2, 3)]
 
@@ -73,16 +84,12 @@ def block_lossless(seed: int) -> Finding:
         return max(_off(make(gamma), target, draft) for target, draft, gamma in tried)
 
     worst = gap(Block)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration", f"sequence law of the target in rationals for {len(tried)} cases (largest TV {worst})"
-            ),
-            rejects_mutants(
-                {"count off by one": lambda g: mutants.WithRandomness(Block(g), _OneMore)}, gap, "the law of blocks"
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(f"sequence law of the target in rationals for {len(tried)} cases (largest TV {worst})"),
+        rejects_mutants(
+            {"count off by one": lambda g: mutants.WithRandomness(Block(g), _OneMore)}, gap, "the law of blocks"
+        ),
     )
 
 
@@ -103,12 +110,13 @@ def _off(decoder: Decoder, target: TableProcess, draft: TableProcess, rule: Rule
 @CLAIMS.claim(
     "baselines.block-verification.tokens",
     "arXiv 2403.10444, Theorem 2",
-    "For every target and draft the expected number of kept drafts is at least that of verification token by token.",
+    "For every target and draft the expected number of accepted drafts is at least that of verification token by "
+    "token.",
 )
 def block_tokens(seed: int) -> Finding:
-    """Token by token i drafts are kept with probability prod min(1, p/q) over the first i; as a block with w_i given
-    these, averaged over what is drafted after them, where w_i = min(1, w_{i-1} p/q). By induction w_i is at least the
-    product, and the expectation is the sum over i. The two are equal where no ratio above 1 comes after one below.
+    """Token by token i drafts are accepted with probability prod min(1, p/q) over the first i; as a block with w_i
+    given these, averaged over what is drafted after them, where w_i = min(1, w_{i-1} p/q). By induction w_i is at least
+    the product, and the expectation is the sum over i. The two are equal where no ratio above 1 comes after one below.
     """
     tried = [(target, draft, gamma) for target, draft in both_worlds(seed) for gamma in (2, 3)]
 
@@ -121,28 +129,27 @@ def block_tokens(seed: int) -> Finding:
 
     ahead = lead(Block)
     example = _iid((Fraction(1, 3), Fraction(2, 3))), _iid((Fraction(2, 3), Fraction(1, 3)))
-    kept = {name: _tokens(d, *example) - 1 for name, d in (("token", SpeculativeDecoder(2)), ("block", Block(2)))}
-    require(kept == {"token": Fraction(10, 9), "block": Fraction(11, 9)}, f"the paper's example comes out as {kept}")
-    return Finding(
-        "holds" if min(ahead) >= 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"mean tokens of the first block in {len(tried)} cases: ahead by {float(min(ahead)):.4f} to "
-                f"{float(max(ahead)):.4f}; p = (1/3, 2/3), q = (2/3, 1/3), two drafts: 10/9 kept by token, 11/9 by "
-                "block",
-            ),
-            rejects_mutants(
-                {"drafts after a coin that fails are dropped": _Shortest},
-                lambda m: -min(lead(m)),
-                "the number of tokens",
-            ),
-        ],
+    accepted = {name: _tokens(d, *example) - 1 for name, d in (("token", SpeculativeDecoder(2)), ("block", Block(2)))}
+    require(
+        accepted == {"token": Fraction(10, 9), "block": Fraction(11, 9)}, f"the paper's example comes out as {accepted}"
+    )
+    return holds_if(
+        min(ahead) >= 0,
+        enumeration(
+            f"mean tokens of the first block in {len(tried)} cases: ahead by {float(min(ahead)):.4f} to "
+            f"{float(max(ahead)):.4f}; p = (1/3, 2/3), q = (2/3, 1/3), two drafts: 10/9 accepted by token, 11/9 by "
+            "block",
+        ),
+        rejects_mutants(
+            {"drafts after a coin that fails are dropped": _Shortest},
+            lambda m: -min(lead(m)),
+            "the number of tokens",
+        ),
     )
 
 
 class _Shortest(Block):
-    """Keeps drafts only up to the first prefix whose coin fails."""
+    """Accepts drafts only up to the first prefix whose coin fails."""
 
     def verify(self, rule: Any, p: Any, q: Any, x: Any, randomness: Any, position: Any, among: Any = None) -> Any:
         return super().verify(rule, p, q, x, _UpToFirst(randomness), position, among)
@@ -176,12 +183,12 @@ def candidate_cases(seed: int) -> list[tuple[Any, Any, int]]:
 @CLAIMS.claim(
     "baselines.optimal-candidates",
     "SpecTr, arXiv 2310.15141",
-    "The most a lossless method can keep of K candidates is min over T of p(T) + P(the set is not within T); no "
-    "lossless rule verified in turn keeps more.",
+    "The most a lossless method can accept of K candidates is min over T of p(T) + P(the set is not within T); no "
+    "lossless rule verified in turn accepts more.",
 )
 def optimal_candidates(seed: int) -> Finding:
-    """A method that sees the set S and keeps y in S with mass f(S, y) has sum_y f(S, y) <= P(S), and sum_S f(S, y) <=
-    p(y) since what it keeps is emitted. Any such f can be completed to a lossless method by drawing the rest from
+    """A method that sees the set S and accepts y in S with mass f(S, y) has sum_y f(S, y) <= P(S), and sum_S f(S, y) <=
+    p(y) since what it accepts is emitted. Any such f can be completed to a lossless method by drawing the rest from
     what p lacks. So the most is a maximal flow, and by max-flow min-cut the minimum stated (theory/candidates.py). A
     rule verified in turn that is lossless is one such method.
     """
@@ -199,21 +206,18 @@ def optimal_candidates(seed: int) -> Finding:
         )
 
     worst = beyond(Speculative())
-    return Finding(
-        "holds" if worst <= 0 and single and linear < 1e-9 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"{len(tried)} cases, V = 2 to 5, K = 1 to 3: equal to the linear program (largest difference "
-                f"{linear:.1e}) and, for K = 1, to 1 - TV; verification in turn keeps at most that",
-            ),
-            rejects_mutants({"ratio times 1.01": mutants.inflated_ratio()}, beyond, "the optimum"),
-        ],
+    return holds_if(
+        worst <= 0 and single and linear < 1e-9,
+        identity(
+            f"{len(tried)} cases, V = 2 to 5, K = 1 to 3: equal to the linear program (largest difference "
+            f"{linear:.1e}) and, for K = 1, to 1 - TV; verification in turn accepts at most that",
+        ),
+        rejects_mutants({"ratio times 1.01": mutants.inflated_ratio()}, beyond, "the optimum"),
     )
 
 
 def shortfall(p: Any, q: Any) -> Fraction:
-    """How much less of two candidates verification in turn keeps than a lossless method can."""
+    """How much less of two candidates verification in turn accepts than a lossless method can."""
     in_turn = candidates_law(Speculative(), p, q, 2)[1]
     return Fraction(optimal_acceptance(p, candidate_sets(q, 2)) - in_turn)
 
@@ -224,7 +228,7 @@ def shortfall(p: Any, q: Any) -> Fraction:
     "With K candidates, acceptance is at most the lossless optimum plus the TV spent, and this is reached.",
 )
 def frontier_candidates(seed: int) -> Finding:
-    """What a method emits has some law within TV s of p, and it keeps at most the optimum for that law. In the
+    """What a method emits has some law within TV s of p, and it accepts at most the optimum for that law. In the
     minimum of baselines.optimal-candidates p(T) changes by at most s, so the optimum does. It is reached: at an
     optimal flow mass 1 - optimum is left over both of p and of the sets; put s of the former on tokens of the latter.
     The new law is within s, and its flow larger by s.
@@ -235,29 +239,26 @@ def frontier_candidates(seed: int) -> Finding:
         """The most that acceptance is above the optimum plus that share of the TV spent."""
         worst = Fraction(-1)
         for p, q, k in tried:
-            law, kept = candidates_law(rule, p, q, k)
+            law, accepted = candidates_law(rule, p, q, k)
             limit = candidates_frontier(p, candidate_sets(q, k), share * Fraction(tv(tuple(law), p)))
-            worst = max(worst, Fraction(kept - limit))
+            worst = max(worst, Fraction(accepted - limit))
         return worst
 
     rules = [OptimalLossy(Fraction(1, 5)), *mutants.RULES.values()]
     worst = max(map(beyond, rules))
     reached = max(_reached(p, q, k, Fraction(1, 10)) for p, q, k in tried)
-    return Finding(
-        "holds" if worst <= 0 and reached < 1e-9 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"{len(rules)} rules, right and wrong, verified in turn on {len(tried)} cases stay within the bound; "
-                "a law moved by 1/10 as in the proof has an optimum larger by 1/10 (largest difference "
-                f"{reached:.1e})",
-            ),
-            rejects_mutants(
-                {"optimum + TV/2": Fraction(1, 2)},
-                lambda share: max(beyond(rule, share) for rule in rules),
-                "the frontier",
-            ),
-        ],
+    return holds_if(
+        worst <= 0 and reached < 1e-9,
+        identity(
+            f"{len(rules)} rules, right and wrong, verified in turn on {len(tried)} cases stay within the bound; "
+            "a law moved by 1/10 as in the proof has an optimum larger by 1/10 (largest difference "
+            f"{reached:.1e})",
+        ),
+        rejects_mutants(
+            {"optimum + TV/2": Fraction(1, 2)},
+            lambda share: max(beyond(rule, share) for rule in rules),
+            "the frontier",
+        ),
     )
 
 
@@ -299,8 +300,7 @@ def frontier_naive(seed: int) -> Finding:
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"p = {fmt_row(p)}, q = {fmt_row(q)}, K = 2: optimal transport gains {fmt(shortfall(p, q))} at TV 0",
                 numbers("speculative", {"candidates": 2}, p=p, q=q, gained=shortfall(p, q), tv=Fraction(0)),
             )
@@ -330,12 +330,10 @@ def optimal_lossy(seed: int) -> Finding:
         return worst
 
     worst = gap(OptimalLossy)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence("identity", f"TV and acceptance as stated, in rationals, on {len(tried)} pairs and four budgets"),
-            rejects_mutants({"amplify by 1 + s": lambda s: Amplify(1 + s)}, gap, "TV and acceptance"),
-        ],
+    return holds_if(
+        worst == 0,
+        identity(f"TV and acceptance as stated, in rationals, on {len(tried)} pairs and four budgets"),
+        rejects_mutants({"amplify by 1 + s": lambda s: Amplify(1 + s)}, gap, "TV and acceptance"),
     )
 
 
@@ -369,19 +367,16 @@ def processors(seed: int) -> Finding:
     wrong = {name: (lambda a, b, u, name=name: samplers(a, b, u, 2)[name]) for name in names}
     traps = max(_misses(trap, a, u) for a, b, u in found[:4] for trap in harmless(a, b, u, 2).values())
     require(traps == 0, "a sampler that is right is said to be wrong")
-    return Finding(
-        "holds-under-assumptions" if right == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                "sequence law of the processed target in rationals (guidance 2, temperature 1/2, top-3, top-p 4/5; "
-                f"largest TV {fmt(right)}), also for drafts that are greedy and say so, drafts with other "
-                "processors, and top-k on the residual",
-            ),
-            rejects_mutants(
-                wrong, lambda make: first(_misses(make(a, b, u), a, u) for a, b, u in found), "the sequence law"
-            ),
-        ],
+    return holds_under_assumptions_if(
+        right == 0,
+        enumeration(
+            "sequence law of the processed target in rationals (guidance 2, temperature 1/2, top-3, top-p 4/5; "
+            f"largest TV {fmt(right)}), also for drafts that are greedy and say so, drafts with other "
+            "processors, and top-k on the residual",
+        ),
+        rejects_mutants(
+            wrong, lambda make: first(_misses(make(a, b, u), a, u) for a, b, u in found), "the sequence law"
+        ),
     )
 
 

@@ -48,8 +48,8 @@ def two_phi(gap: float) -> float:
 def always(seed: int) -> Finding:
     """With last kernels of one sd s, the acceptance given the gap d of their means is 2 Phi(-|d| / (2 s)).
 
-    Far out it is convex in d, so where the means are far apart on average, a gap that spreads is kept more often than
-    one that stays: rare close encounters count for more than what is lost. Alignment takes the spread away.
+    Far out it is convex in d, so where the means are far apart on average, a gap that spreads is accepted more often
+    than one that stays: rare close encounters count for more than what is lost. Alignment takes the spread away.
     """
     s, far = 1.0, 8.0
     target, draft = affine_chain(2, 1.0, [s, 3.0]), affine_chain(2, 1.0, [s, 3.0], [far, 0.0])
@@ -67,13 +67,13 @@ def always(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "T = 2: x_1 = x_2 + 3 e in both, and the last step adds N(0, 1), the draft's 8 higher. With "
-                f"shared noise the gap is 8: acceptance 2 Phi(-4) = {shared:.2g}. With noise of their own the gap is "
+                f"shared noise the gap is 8: acceptance 2 Phi(-4) = {shared:.2g}. With independent noise the gap is "
                 f"N(8, 20): acceptance {own:.4f}, {own / shared:.0f} times as much",
                 numbers(mean_gap=far, last_sd=s, shared=shared, own=own, spread=float(np.sqrt(20))),
             ),
             Evidence(
                 "example",
-                "in units of the last sd, a gap N(m, v) of last means is kept more often than one of m for m above "
+                "in units of the last sd, a gap N(m, v) of last means is accepted more often than one of m for m above "
                 "" + ", ".join(f"{m:.2f} for v = {sd**2:g}" for sd, m in edges.items()),
             ),
             Evidence(
@@ -109,7 +109,7 @@ def _simulated(rule: Rule, pair: Pair, seed: int) -> tuple[float, float]:
 def opposite_slopes(seed: int) -> Finding:
     """If one model follows the state up and the other down, shared noise doubles what is between them.
 
-    mu_p = x_1, mu_q = -x_1, x_1 = e: the gap is 2 e with shared noise, and has sd sqrt 2 with noise of their own.
+    mu_p = x_1, mu_q = -x_1, x_1 = e: the gap is 2 e with shared noise, and has sd sqrt 2 with independent noise.
     """
     target, draft = affine_chain(1, 1.0, 1.0), affine_chain(1, -1.0, 1.0)
     shared, own = (last_step_acceptance(target, draft, UNCONDITIONAL, aligned) for aligned in (True, False))
@@ -156,7 +156,7 @@ def centred(seed: int) -> Finding:
             far = max(far, abs(kept[-1] - 2 / np.pi * np.arctan(2 * last / spread)))
         ratios.append(kept[0] / kept[1])
     require(far < 1e-9, f"the closed form is off by {far}")
-    require(min(ratios) > 1, f"shared noise keeps {min(ratios)} of what noise of their own does")
+    require(min(ratios) > 1, f"shared noise accepts {min(ratios)} of what independent noise does")
     away = {"means 8 apart": affine_chain(2, 1.0, [1.0, 3.0], [8.0, 0.0])}
 
     def lowers(draft: Chain) -> float:
@@ -170,8 +170,8 @@ def centred(seed: int) -> Finding:
         [
             Evidence(
                 "identity",
-                f"{len(ratios)} pairs: shared noise keeps {min(ratios):.2f} to {max(ratios):.2f} times as much; quadra"
-                f"ture is within {far:.0e} of the closed form",
+                f"{len(ratios)} pairs: shared noise accepts {min(ratios):.2f} to {max(ratios):.2f} times as much; "
+                f"quadrature is within {far:.0e} of the closed form",
             ),
             rejects_mutants(away, lowers, "acceptance"),
         ],
@@ -186,8 +186,8 @@ def centred(seed: int) -> Finding:
 def distance(seed: int) -> Finding:
     """Acceptance is the mean of a function of the gap, not a function of its mean square.
 
-    A gap of 3 sd always, mean square 9, is kept with 2 Phi(-1.5) = 0.134. One that is 0 or 6
-    by a fair coin has mean square 18 and is kept with 1/2 + Phi(-3) = 0.501.
+    A gap of 3 sd always, mean square 9, is accepted with 2 Phi(-1.5) = 0.134. One that is 0 or 6
+    by a fair coin has mean square 18 and is accepted with 1/2 + Phi(-3) = 0.501.
     """
     steady, split = two_phi(3), 0.5 * (1 + two_phi(6))
     spread = [(sd, acceptance_over_gap(4.0, sd)) for sd in (0.0, 1.0, 2.0, 4.0)]
@@ -197,8 +197,8 @@ def distance(seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"last sd 1: a gap of 3 (mean square 9) is kept with {steady:.3f}; one of 0 or 6 by a fair coin (mean "
-                f"square 18) with {split:.3f}",
+                f"last sd 1: a gap of 3 (mean square 9) is accepted with {steady:.3f}; one of 0 or 6 by a fair coin "
+                f"(mean square 18) with {split:.3f}",
                 numbers(gap=3, kept=steady, mixed=[0, 6], kept_mixed=split),
             ),
             Evidence(
@@ -222,7 +222,7 @@ CLAIMS.summary(
 
 @CLAIMS.claim("cspd.ratio-table.order", "Table 6", "The order holds for all pairs of models.")
 def order(seed: int) -> Finding:
-    """The path ratio sees a mismatch at the noise of the step it is made in; the last step sees it at its own noise.
+    """The path ratio weighs a mismatch by the noise of the step it is made in, the last step by its own noise.
 
     In a diffusion the last step has the least noise. A mean that is off by g in step 2, sd s_2, costs the path ratio
     2 Phi(-g / (2 s_2)), and the aligned ratio 2 Phi(-a g / (2 s_1)), with a the slope of the last step.
@@ -239,14 +239,14 @@ def order(seed: int) -> Finding:
         decoded = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, 20_000))
         seen[f"{rule.name}, {'shared' if rule.aligned else 'own'} noise"] = _interval(decoded)
     low, high = seen["path, shared noise"], seen["last-step, shared noise"]
-    require(low[0] > high[1], f"the path ratio keeps {low}, the last step {high}")
+    require(low[0] > high[1], f"the path ratio accepts {low}, the last step {high}")
     return Finding(
         "refuted",
         [
             Evidence(
                 "counterexample",
                 "T = 2, one dimension, slopes 1: x_1 = x_2 + N(0, 1), the draft's 1 higher; x_0 = x_1 + N(0, 0.01). "
-                f"Sigma = 1. The path ratio keeps 2 Phi(-1/2) = {path:.3f}, the aligned two-path ratio 2 Phi(-5) = "
+                f"Sigma = 1. The path ratio accepts 2 Phi(-1/2) = {path:.3f}, the aligned two-path ratio 2 Phi(-5) = "
                 f"{aligned:.1e}",
                 numbers(path=path, aligned=aligned, last_sd=0.1, gap=1),
             ),
@@ -273,19 +273,19 @@ def order(seed: int) -> Finding:
 def shape(seed: int) -> Finding:
     """The path ratio separates like T steps at once, 2 Phi(-sqrt(T) g / (2 s)) for a gap g a step, and tends to 0.
 
-    The aligned ratio keeps 2 Phi(-x / 2) in the limit, x = g / (s (1 - a)), since gaps add up geometrically. The
-    logarithm of the two-path ratio with own noise has half the difference of two chi-squares with T - 1 degrees of
-    freedom in it, whose standard deviation grows like sqrt(T) while everything else stays bounded in law: it tends to
-    plus or minus infinity with probability 1/2 each, so 1/2 is kept in the limit. And 2 Phi(-x / 2) exceeds 1/2 for
-    x < 1.349.
+    The aligned ratio accepts 2 Phi(-x / 2) in the limit, x = g / (s (1 - a)), since gaps add up geometrically. The
+    logarithm of the two-path ratio with independent noise has half the difference of two chi-squares with T - 1 degrees
+    of freedom in it, whose standard deviation grows like sqrt(T) while everything else stays bounded in law: it tends
+    to plus or minus infinity with probability 1/2 each, so 1/2 is accepted in the limit. And 2 Phi(-x / 2) exceeds 1/2
+    for x < 1.349.
     """
     s, a, steps = 0.5, 0.5, 64
 
     def kept_by_each(g: float) -> tuple[float, float, float, float]:
         target, draft = affine_chain(steps, a, s), affine_chain(steps, a, s, g)
-        own = [two_path_law(target, draft, UNCONDITIONAL, 100, n, 120).kept for n in (24, 48)]
+        own = [two_path_law(target, draft, UNCONDITIONAL, 100, n, 120).acceptance for n in (24, 48)]
         aligned = last_step_acceptance(target, draft, UNCONDITIONAL, True)
-        require(abs(aligned - two_phi(g / (s * (1 - a)))) < 1e-9, f"aligned keeps {aligned}")
+        require(abs(aligned - two_phi(g / (s * (1 - a)))) < 1e-9, f"aligned accepts {aligned}")
         return two_phi(np.sqrt(steps) * g / s), own[1], aligned, abs(own[1] - own[0])
 
     path, own, aligned, error = kept_by_each(0.25)
@@ -298,13 +298,13 @@ def shape(seed: int) -> Finding:
             Evidence(
                 "example",
                 f"T = {steps}, d = 1, slope {a}, sd {s}, mean off by 0.25 in every step (x = 1): path {path:.1e}, "
-                f"two-path with own noise {own:.3f} (error {error:.0e}), aligned {aligned:.3f}",
+                f"two-path with independent noise {own:.3f} (error {error:.0e}), aligned {aligned:.3f}",
                 numbers(steps=steps, slope=a, sd=s, gap=0.25, path=path, own=own, aligned=aligned),
             ),
             Evidence(
                 "control",
-                f"off by 0.5 (x = 2), beyond the assumption: own noise {far[1]:.3f}, aligned {far[2]:.3f}: another "
-                "order",
+                f"off by 0.5 (x = 2), beyond the assumption: independent noise {far[1]:.3f}, aligned {far[2]:.3f}: "
+                "another order",
             ),
         ],
     )

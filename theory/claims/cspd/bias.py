@@ -17,7 +17,7 @@ from theory.claims.cspd.ratios import mean_ratio
 from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.continuous.example_processes import UNCONDITIONAL
-from theory.continuous.paths import Coupling, apart, on_the_line, random_chains, under
+from theory.continuous.paths import Coupling, independent_noise, on_the_line, random_chains, under
 
 CLAIMS = Claims("cspd")
 SP, SQ = 0.1, 0.2  # of the example: the deviation of x_1
@@ -58,23 +58,23 @@ def near(target: Chain, draft: Chain, delta: float) -> Chain:
     )
 
 
-def shared_end(seen: TrajectoryPair) -> np.ndarray:
+def shared_end(pair: TrajectoryPair) -> np.ndarray:
     """Yp - Yq ``[T + 1, B, d]``; both end in the draft."""
-    away = seen.target.states - seen.draft.states
+    away = pair.target.states - pair.draft.states
     return np.concatenate([np.zeros_like(away[:1]), away[1:]])
 
 
-def first_order(walks: Coupling, away: Callable[[TrajectoryPair], np.ndarray]) -> float:
+def first_order(coupling: Coupling, away: Callable[[TrajectoryPair], np.ndarray]) -> float:
     """E_q[grad p(Yq)' (Yp - Yq) / q(Yq)], the means of what is quadratic in the noise by those of exponentials."""
 
-    def along(seen: TrajectoryPair) -> np.ndarray:
+    def along(pair: TrajectoryPair) -> np.ndarray:
         """grad log p(Yq)' (Yp - Yq): differences of a quadratic are exact."""
-        step, model = away(seen), seen.target
-        ends = [under(model.chain, model.condition, seen.draft.states + sign * step) for sign in (1, -1)]
+        step, model = away(pair), pair.target
+        ends = [under(model.chain, model.condition, pair.draft.states + sign * step) for sign in (1, -1)]
         return (ends[0] - ends[1]) / 2
 
     def mean(sign: int) -> float:
-        return walks.quadratic(lambda seen: Path().log_draft_ratio(seen) + sign * along(seen)).mean_exp
+        return coupling.quadratic(lambda pair: Path().log_draft_ratio(pair) + sign * along(pair)).mean_exp
 
     return (mean(1) - mean(-1)) / 2  # up to the third order in Yp - Yq
 
@@ -103,8 +103,8 @@ def eq_15_first_order(seed: int) -> Finding:
         """What the bias is beside its first order, over delta; the largest."""
         found = []
         for p, q, (given, other) in tried:
-            walks = Coupling(p, near(p, q, delta), (given, given + delta * (other - given)))
-            found.append(abs(mean_ratio(TwoPath(aligned=True), walks) - 1 - first_order(walks, away)) / delta)
+            coupling = Coupling(p, near(p, q, delta), (given, given + delta * (other - given)))
+            found.append(abs(mean_ratio(TwoPath(aligned=True), coupling) - 1 - first_order(coupling, away)) / delta)
         return max(found)
 
     def stays(away: Callable[[TrajectoryPair], np.ndarray]) -> float:
@@ -112,11 +112,11 @@ def eq_15_first_order(seed: int) -> Finding:
         far, close = (left(away, delta) for delta in NEARBY)
         return close / far if close > 0.2 * far else 0.0
 
-    def inverted(seen: TrajectoryPair) -> np.ndarray:
-        return -shared_end(seen)
+    def inverted(pair: TrajectoryPair) -> np.ndarray:
+        return -shared_end(pair)
 
-    def own_end(seen: TrajectoryPair) -> np.ndarray:
-        return seen.target.states - seen.draft.states
+    def own_end(pair: TrajectoryPair) -> np.ndarray:
+        return pair.target.states - pair.draft.states
 
     off = stays(shared_end)
     ratios = {d: bounds(SP, (1 + d) * SP)[0] / d for d in (0.1, 0.01, 0.001)}
@@ -168,7 +168,7 @@ def bound(seed: int) -> Finding:
     delta = 0.001
     to_first_order = bounds(SP, (1 + delta) * SP)[1] / delta
     unaligned = right / (SQ - SP) * sqrt(SP**2 + SQ**2 + 2)
-    endless = mean_ratio(full, apart(p, q, UNCONDITIONAL))
+    endless = mean_ratio(full, independent_noise(p, q, UNCONDITIONAL))
     below = left < abs(bias) and right < abs(bias) and to_first_order < 1 and unaligned < endless == inf
     return Finding(
         "refuted" if below else "not-refuted",

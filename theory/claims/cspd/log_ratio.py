@@ -17,7 +17,7 @@ from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.continuous.example_processes import UNCONDITIONAL
 from theory.continuous.joint_gaussian import last_means
-from theory.continuous.paths import Coupling, apart, log_path, on_the_line, random_chains, under
+from theory.continuous.paths import Coupling, independent_noise, log_path, on_the_line, random_chains, under
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8
@@ -53,18 +53,18 @@ class Logs(NamedTuple):
         return self.divergence + self.entropies
 
 
-def logs(walks: Coupling) -> Logs:
+def logs(coupling: Coupling) -> Logs:
     """From the log densities themselves, which are quadratics in the noise; entropies from the determinants."""
-    target, draft = walks.target, walks.draft
+    target, draft = coupling.target, coupling.draft
 
-    def under_target(seen: TrajectoryPair) -> np.ndarray:
-        return under(target, walks.given[0], seen.draft.states)
+    def under_target(pair: TrajectoryPair) -> np.ndarray:
+        return under(target, coupling.given[0], pair.draft.states)
 
-    base = walks.quadratic(under_target).mean
+    base = coupling.quadratic(under_target).mean
     return Logs(
-        walks.quadratic(lambda seen: log_path(seen.target, seen.draft.states[0])).mean - base,
-        walks.quadratic(lambda seen: log_path(seen.target)).mean - base,
-        walks.quadratic(lambda seen: log_path(seen.draft)).mean - base,
+        coupling.quadratic(lambda pair: log_path(pair.target, pair.draft.states[0])).mean - base,
+        coupling.quadratic(lambda pair: log_path(pair.target)).mean - base,
+        coupling.quadratic(lambda pair: log_path(pair.draft)).mean - base,
         _log_volume(draft) - _log_volume(target),
     )
 
@@ -101,7 +101,7 @@ def identity(seed: int) -> Finding:
     """
     found = logs(Coupling(on_the_line((0,), (1,), (2,)), on_the_line((0,), (1,)), UNCONDITIONAL))
     one = on_the_line((1, 1), (1, 1))
-    same = logs(apart(one, one, UNCONDITIONAL))
+    same = logs(independent_noise(one, one, UNCONDITIONAL))
     gaps = [_near(found.shared_end, 0) - _near(found.printed, 2), _near(same.shared_end, -1) - _near(same.printed, 0)]
     return Finding(
         "refuted" if _worst(gaps) > 0 else "not-refuted",
@@ -130,10 +130,10 @@ def identity(seed: int) -> Finding:
 def sign(seed: int) -> Finding:
     """Let x_1 = s e with shared noise, s = 1 (target) and 2 (draft), and x_0 = 2 x_1 + e_1 for both: H(q) - H(p) = log
     2. Down to x_1 the target's own trajectory gains E((2 e)^2 - e^2) / 2 = 3/2 on the draft's. But the shared x_0 lies
-    at 2 (2 e) + e_1 and is judged from 2 e: that costs E(2 e)^2 / 2 = 2. Delta l = -1/2.
+    at 2 (2 e) + e_1 and is compared from 2 e: that costs E(2 e)^2 / 2 = 2. Delta l = -1/2.
     """
     p, q = (on_the_line((2, 0), (1, s)) for s in (1, 2))
-    aligned, own = logs(Coupling(p, q, UNCONDITIONAL)), logs(apart(p, q, UNCONDITIONAL))
+    aligned, own = logs(Coupling(p, q, UNCONDITIONAL)), logs(independent_noise(p, q, UNCONDITIONAL))
     delta = _near(aligned.shared_end, Fraction(-1, 2))
     require(aligned.entropies > 0, "the draft's entropy is not the larger")
     return Finding(
@@ -169,10 +169,10 @@ def higher_mean(seed: int) -> Finding:
     log 2, and Delta l = -1/2 + E(2 + e)^2 / 8 = 1/8.
     """
     p, q = on_the_line((0, 0), (1, 2)), on_the_line((0, 0), (4, 1), (0, 2))
-    walks = Coupling(p, q, UNCONDITIONAL)
-    found = logs(walks)
-    delta, mean = found.shared_end, walks.quadratic(TwoPath(aligned=True).log_draft_ratio).mean_exp
-    path = walks.quadratic(Path().log_draft_ratio).mean_exp
+    coupling = Coupling(p, q, UNCONDITIONAL)
+    found = logs(coupling)
+    delta, mean = found.shared_end, coupling.quadratic(TwoPath(aligned=True).log_draft_ratio).mean_exp
+    path = coupling.quadratic(Path().log_draft_ratio).mean_exp
     for value, by_hand in ((delta, Fraction(1, 8)), (mean, Fraction(1, 2)), (path, Fraction(1))):
         _near(value, by_hand)
     require(found.entropies > 0 and found.own_end > 0, "what the paper assumes is not so")
@@ -203,7 +203,7 @@ def own_end(seed: int) -> Finding:
     """E log p(Yp) = -H(p) whatever Yp has to do with Yq, and E log p(Yq) = E log q(Yq) - KL(q||p) = -H(q) - KL(q||p).
     So Delta l does not depend on the noise being shared.
     """
-    tried = [way(*case) for case in random_chains(seed, 20) for way in (Coupling, apart)]
+    tried = [way(*case) for case in random_chains(seed, 20) for way in (Coupling, independent_noise)]
     found = list(map(logs, tried))
     worst = _worst([value.own_end - value.printed for value in found])
     wrong: dict[str, Callable[[Logs], float]] = {
@@ -269,14 +269,14 @@ def unassumed(seed: int) -> Finding:
     )
 
 
-def missed(walks: Coupling, aligned: bool, draft_noise: bool = True) -> float:
+def missed(coupling: Coupling, aligned: bool, draft_noise: bool = True) -> float:
     """(E m^2 - d) / 2, m the distance of the draft's x_0 from where the target's last kernel goes, in its own roots.
 
     The joint law of the two last means says how far they are apart; the draft's last noise adds to that.
     """
-    target, draft = walks.target, walks.draft
+    target, draft = coupling.target, coupling.draft
     dense, size = target.layout.dense, target.dimension
-    mean, spread = last_means(target, draft, walks.given, aligned).gap
+    mean, spread = last_means(target, draft, coupling.given, aligned).gap
     last = dense(draft.factor[0]) * draft_noise
     parts = np.column_stack([mean, last])
     inverse = np.linalg.inv(dense(target.factor[0]))
@@ -298,17 +298,21 @@ def shared_end(seed: int) -> Finding:
     sign, it makes G smaller and so Delta l larger.
     """
     cases = random_chains(seed, 20)
-    tried = [(way(*case), way is Coupling) for case in cases for way in (Coupling, partial(apart, start_shared=False))]
-    found = [(logs(walks), walks, aligned) for walks, aligned in tried]
+    tried = [
+        (way(*case), way is Coupling)
+        for case in cases
+        for way in (Coupling, partial(independent_noise, start_shared=False))
+    ]
+    found = [(logs(coupling), coupling, aligned) for coupling, aligned in tried]
 
     def deviation(correction: Callable[[Coupling, bool], float]) -> float:
-        return _worst([v.shared_end - v.printed + correction(walks, aligned) for v, walks, aligned in found])
+        return _worst([v.shared_end - v.printed + correction(coupling, aligned) for v, coupling, aligned in found])
 
     worst = deviation(missed)
     wrong: dict[str, Callable[[Coupling, bool], float]] = {
-        "eq. 26": lambda walks, aligned: 0.0,
-        "noise taken for shared": lambda walks, aligned: missed(walks, True),
-        "without the draft's last noise": lambda walks, aligned: missed(walks, aligned, draft_noise=False),
+        "eq. 26": lambda coupling, aligned: 0.0,
+        "noise taken for shared": lambda coupling, aligned: missed(coupling, True),
+        "without the draft's last noise": lambda coupling, aligned: missed(coupling, aligned, draft_noise=False),
     }
     return Finding(
         "holds" if worst == 0 else "refuted",

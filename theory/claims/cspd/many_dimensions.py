@@ -68,7 +68,7 @@ def learned() -> Pair:
     return Pair(target.modified(ranges[0]), draft.modified(ranges[1]))
 
 
-def judged(case: Case, rule: Rule, seed: int) -> Projected:
+def project(case: Case, rule: Rule, seed: int) -> Projected:
     """The tokens a rule emits against the target's law."""
     tokens, target = first_tokens(case.pair, rule, seed, case.tokens), case.pair.target
     return projected(tokens, target.chain.marginal(target.condition(target.first[None])), LEVEL)
@@ -100,10 +100,10 @@ def beside_own(pair: Pair, rule: Rule, seed: int) -> tuple[np.ndarray, np.ndarra
 )
 def many_dimensions(seed: int) -> Finding:
     """The proofs do not depend on the dimension (``cspd.output-law.last-step``); this checks what was built."""
-    passed, seen, sizes, sliced = 0, {}, [], []
+    passed, mutants, sizes, sliced = 0, {}, [], []
     for case in cases():
         for rule in case.rules:
-            found = judged(case, rule, seed)
+            found = project(case, rule, seed)
             if found.p_value < LEVEL:
                 off = Evidence("counterexample", f"{case.label}, {rule.name}: p = {found.p_value:.1e}")
                 return Finding("refuted", [off])
@@ -111,9 +111,9 @@ def many_dimensions(seed: int) -> Finding:
             sizes.append(found.detectable)
             sliced.append(found.sliced)
         if log_sigma(*(model.chain for model in case.pair)) != 0:
-            seen[case.label] = judged(case, VarianceProduct(), seed)
-    blind = [label for label, found in seen.items() if found.p_value > LEVEL]
-    require(bool(seen) and not blind, f"the projections do not see Sigma in: {blind}")
+            mutants[case.label] = project(case, VarianceProduct(), seed)
+    blind = [label for label, found in mutants.items() if found.p_value > LEVEL]
+    require(bool(mutants) and not blind, f"the projections do not see Sigma in: {blind}")
     pair = learned()
     two = TwoSampleG(CELLS)
     values = {rule.name: two.p_value(*beside_own(pair, rule, seed)) for rule in (LastStep(), VarianceProduct())}
@@ -137,8 +137,8 @@ def many_dimensions(seed: int) -> Finding:
             ),
             Evidence(
                 "control",
-                "the same with Sigma kept: "
-                + "; ".join(f"{label}: distance {found.distance:.3f}" for label, found in seen.items())
+                "the same with Sigma: "
+                + "; ".join(f"{label}: distance {found.distance:.3f}" for label, found in mutants.items())
                 + f"; learned range: p = {values['variance-product']:.0e}",
             ),
         ],

@@ -95,7 +95,7 @@ def even() -> GTest:
     return GTest(np.full(CELLS, 1 / CELLS))
 
 
-def seen(ratio: Ratio, seed: int) -> Evidence:
+def simulated_in_the_plane(ratio: Ratio, seed: int) -> Evidence:
     """The same in runs of two dimensions; raises ``CheckFailed`` if they do not follow the target."""
     require(alarm(ratio, seed) == 0, f"tokens in the plane do not follow the target under {ratio.name}")
     return Evidence(
@@ -141,7 +141,7 @@ class Unweighted(Densities):
     "emits tokens that follow the target's mixture.",
 )
 def densities(seed: int) -> Finding:
-    """The proof for densities is that for pmfs. A draft is kept at x with density q min(1, p/q) = min(p, q). It is
+    """The proof for densities is that for pmfs. A draft is accepted at x with density q min(1, p/q) = min(p, q). It is
     rejected with probability 1 - int min(p, q) = int [p - q]+ = Z. If Z > 0, a proposal from p is taken at y with
     density p max(0, 1 - q/p) = [p - q]+, so that the one that is taken follows [p - q]+ / Z, after 1 / Z proposals in
     the mean. So what is emitted has the density min(p, q) + [p - q]+ = p. Nothing was used but that p and q are
@@ -153,7 +153,7 @@ def densities(seed: int) -> Finding:
     pairs = mismatched(seed)
     laws = [emitted(p, q, Densities()) for p, q in pairs]
     worst, mass = max(law.tv for law in laws), max(abs(float(law.weight @ law.target) - 1) for law in laws)
-    kept = max(abs(law.kept - overlap(p, q)) for law, (p, q) in zip(laws, pairs, strict=True))
+    kept = max(abs(law.acceptance - overlap(p, q)) for law, (p, q) in zip(laws, pairs, strict=True))
     trials = max(abs(law.trials - 1) for law in laws)
     target, draft = bimodal()
     rates = {
@@ -176,11 +176,11 @@ def densities(seed: int) -> Finding:
                 f"the line: largest TV from the target {worst:.1g}, masses within {mass:.1g}, acceptance within "
                 f"{kept:.1g} of int min(p, q), one proposal a token within {trials:.1g}",
             ),
-            seen(Densities(), seed),
+            simulated_in_the_plane(Densities(), seed),
             Evidence(
                 "example",
                 f"two modes at -2 and 2 (sd 1/2), a draft with weights 0.4 and 0.6 and modes at -1.8 and 2.2: "
-                f"{fmt(rates['itself'])} of drafts are kept; {fmt(rates['a normal draft'])} of a normal draft with "
+                f"{fmt(rates['itself'])} of drafts are accepted; {fmt(rates['a normal draft'])} of a normal draft with "
                 "the same mean and variance, which draws between the modes. Were both normal, with the variances they "
                 f"have, it would be {fmt(rates['normal laws for both'])}: of another target",
                 numbers(
@@ -206,7 +206,7 @@ def densities(seed: int) -> Finding:
     "cspd.mixtures.aligned-components",
     "derived here (after 3.2)",
     "Aligned: one coin chooses the components of target and draft. The ratio of the densities of these two components, "
-    "without their weights, is lossless; it keeps at most as many drafts as the ratio of the mixtures.",
+    "without their weights, is lossless; it accepts at most as many drafts as the ratio of the mixtures.",
     stated=False,
 )
 def aligned_components(seed: int) -> Finding:
@@ -215,15 +215,15 @@ def aligned_components(seed: int) -> Finding:
     follows p_i. The coin is even on [0, 1] whatever is drafted, so i has the weights of the target, and over u the
     token follows sum pi_i p_i = p. The coupling of i and j does not enter; it only says how often they belong together.
 
-    Drafts are kept with probability sum_ij w_ij int min(p_i, q_j), where w has the weights of both as its margins. A
-    minimum of sums is at least the sum of minima, so this is at most int min(p, q).
+    Drafts are accepted with probability sum_ij w_ij int min(p_i, q_j), where w has the weights of both as its margins.
+    A minimum of sums is at least the sum of minima, so this is at most int min(p, q).
     """
     pairs = mismatched(seed)
     laws = [emitted(p, q, Components()) for p, q in pairs]
     worst = max(law.tv for law in laws)
-    slack = [overlap(p, q) - law.kept for law, (p, q) in zip(laws, pairs, strict=True)]
+    slack = [overlap(p, q) - law.acceptance for law, (p, q) in zip(laws, pairs, strict=True)]
     target, draft = bimodal()
-    rate = emitted(target, draft, Components()).kept
+    rate = emitted(target, draft, Components()).acceptance
     return Finding(
         "holds" if worst < EXACT and min(slack) > -EXACT else "refuted",
         [
@@ -232,10 +232,10 @@ def aligned_components(seed: int) -> Finding:
                 f"law of the emitted token by quadrature, {len(pairs)} pairs on the line: largest TV {worst:.1g}; "
                 f"acceptance is below int min(p, q) by {min(slack):.1g} to {max(slack):.2f}",
             ),
-            seen(Components(), seed),
+            simulated_in_the_plane(Components(), seed),
             Evidence(
                 "example",
-                f"two modes as above: {fmt(rate)} of drafts are kept, {fmt(overlap(target, draft))} by mixtures",
+                f"two modes as above: {fmt(rate)} of drafts are accepted, {fmt(overlap(target, draft))} by mixtures",
                 numbers(acceptance_components=rate, acceptance_densities=overlap(target, draft)),
             ),
             rejects_mutants(
@@ -259,8 +259,9 @@ def aligned_weights(seed: int) -> Finding:
     Smallest case: both have the same two components, too far apart to overlap, with weights 1/2, 1/2 in the target and
     3/4, 1/4 in the draft. For u < 1/2 both choose the first, and rho = (1/2) / (3/4) = 2/3 everywhere: a third of the
     drafts is rejected, and no proposal is ever taken, as 1 - 1/rho < 0. For u from 1/2 to 3/4 the target has the
-    second and the draft the first: rejected, and replaced by the second. Above, both have the second and rho = 2: kept.
-    So the first component comes out with probability 1/3, the second with 1/2, and 1/6 of all tokens never end.
+    second and the draft the first: rejected, and replaced by the second. Above, both have the second and rho = 2:
+    accepted. So the first component comes out with probability 1/3, the second with 1/2, and 1/6 of all tokens never
+    end.
     """
     far = 30
     target, draft = line([0.5, 0.5], [0, far], [1, 1]), line([0.75, 0.25], [0, far], [1, 1])

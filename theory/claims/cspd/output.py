@@ -65,19 +65,19 @@ def by_hand(sigma: float, gap: float) -> dict[str, float]:
     edge = gap / 2 - log(sigma) / gap
     kept = sigma * phi(edge - gap) + 1 - phi(edge)
     taken = 1 - phi(edge - gap) - (1 - phi(edge)) / sigma
-    low = sigma * phi(edge - gap)  # emitted below x*: only kept drafts
+    low = sigma * phi(edge - gap)  # emitted below x*: only accepted drafts
     return {"edge": edge, "acceptance": kept, "taken": taken, "below_edge": low, "target_below_edge": phi(edge - gap)}
 
 
-def told(law: Law, far: Distances) -> str:
+def summary(law: Law, far: Distances) -> str:
     """A law and its distances in words."""
     return (
         f"TV {far.tv:.4f} (error {far.tv_error:.0e}), KS {far.ks:.4f} ({far.ks_error:.0e}), "
-        f"W1 {far.w1:.4f} ({far.w1_error:.0e}), acceptance {law.kept:.4f}"
+        f"W1 {far.w1:.4f} ({far.w1_error:.0e}), acceptance {law.acceptance:.4f}"
     )
 
 
-def sure(law: Law, far: Distances) -> None:
+def require_precise(law: Law, far: Distances) -> None:
     """Raise unless the mass is whole and the errors are a tenth of what they belong to at most."""
     require(abs(law.mass - 1) < 1e-8, f"the law has mass {law.mass}; expected 1 to 1e-8")
     for value, error in ((far.tv, far.tv_error), (far.ks, far.ks_error), (far.w1, far.w1_error)):
@@ -93,8 +93,9 @@ def algorithm_1(seed: int) -> Finding:
     """Given both trajectories down to x_1 the emitted density is min(q, Sigma p) + (1 - alpha) [Sigma p - q]+ / Z'.
 
     With Sigma > 1 the first part alone exceeds p where Sigma p <= q; nothing is taken back. In the limit every draft is
-    kept, and the token follows the draft. With Sigma < 1 too little is kept where Sigma p <= q, and what is rejected
-    goes where Sigma p > q. Only with Sigma = 1 (or with p = q and Sigma >= 1) is what is left just what is missing.
+    kept, and the token follows the draft. With Sigma < 1 too little is accepted where Sigma p <= q, and what is
+    rejected goes where Sigma p > q. Only with Sigma = 1 (or with p = q and Sigma >= 1) is what is left just what is
+    missing.
     """
     hand = by_hand(2.0, 1.0)
     gone = hand["below_edge"] - hand["target_below_edge"]
@@ -115,21 +116,21 @@ def algorithm_1(seed: int) -> Finding:
         target = affine_chain(4, 0.8, 0.5)
         for aligned in (True, False):
             law, far = distances(target, draft, UNCONDITIONAL, VarianceProduct(aligned), more)
-            sure(law, far)
-            how = "shared noise" if aligned else "noise of their own"
+            require_precise(law, far)
+            how = "shared noise" if aligned else "independent noise"
             evidence.append(
                 Evidence(
                     "example",
                     f"{name}, T = 4, {how}, "
                     + (f"at most {more} proposals: " if more < inf else "any number of proposals: ")
-                    + f"{told(law, far)}, unfinished {law.unfinished:.1e}",
+                    + f"{summary(law, far)}, unfinished {law.unfinished:.1e}",
                     numbers(
                         sigma=float(np.exp(log_sigma(target, draft))),
                         sd_target=0.5,
                         sd_draft=float(draft.factor[0, 0]),
                         slope=0.8,
                         steps=4,
-                        acceptance=law.kept,
+                        acceptance=law.acceptance,
                         **far._asdict(),
                     ),
                 )
@@ -151,10 +152,10 @@ def algorithm_1(seed: int) -> Finding:
     "Algorithm 1, eq. 8",
     "Algorithm 1 is lossless for models whose kernels have the same variances for t >= 2, as with a fixed schedule.",
     assumptions=(
-        "prod det S_t^q = prod det S_t^p over t >= 2, along the trajectories that are walked",
+        "prod det S_t^q = prod det S_t^p over t >= 2, along the trajectories that are sampled",
         "the last step adds noise with a density",
         "proposals are not bounded",
-        "where all drafts of a block are kept, one more token is drawn from the target",
+        "where all drafts of a block are accepted, one more token is drawn from the target",
     ),
     stated=False,
 )
@@ -176,7 +177,7 @@ def fixed_variances(seed: int) -> Finding:
             Evidence("identity", f"{len(far)} pairs with Sigma = 1, by quadrature: the largest TV is {max(far):.1e}"),
             rejects_mutants(
                 {"one variance of four 4 % larger": wide},
-                lambda d: above(off(target, d, UNCONDITIONAL, VarianceProduct())),
+                lambda d: excess(off(target, d, UNCONDITIONAL, VarianceProduct())),
                 "the law",
             ),
         ],
@@ -186,7 +187,7 @@ def fixed_variances(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.output-law.two-path",
     "eq. 4",
-    "The ratio p(Y_p) / q(Y_q) of two trajectories that share x_0 alone keeps the law, also without alignment.",
+    "The ratio p(Y_p) / q(Y_q) of two trajectories that share x_0 alone preserves the law, also without alignment.",
 )
 def two_path(seed: int) -> Finding:
     """Without shared noise the weight before the last step is Sigma exp((|e_q|^2 - |e_p|^2) / 2).
@@ -197,7 +198,7 @@ def two_path(seed: int) -> Finding:
     target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, 0.5, 0.3)
     law, rough = (two_path_law(target, draft, UNCONDITIONAL, 1000, nodes, 10 * nodes) for nodes in (48, 24))
     far = from_target(law, rough, target, UNCONDITIONAL)
-    sure(law, far)
+    require_precise(law, far)
     own = off(target, draft, UNCONDITIONAL, LastStep(aligned=False))
     require(own < LOSSLESS, f"the last step alone is off by {own}")
     return Finding(
@@ -206,8 +207,8 @@ def two_path(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "T = 4, x_(t-1) = 0.8 x_t + 0.5 e, the draft's with 0.3 added, so Sigma = 1, noise not shared, at most "
-                f"1000 proposals: {told(law, far)}, unfinished {law.unfinished:.3f}. The last step alone, on the same "
-                f"noise: TV {own:.1e}",
+                f"1000 proposals: {summary(law, far)}, unfinished {law.unfinished:.3f}. The last step alone, on the "
+                f"same noise: TV {own:.1e}",
                 numbers(steps=4, slope=0.8, sd=0.5, gap=0.3, unfinished=law.unfinished, **far._asdict()),
             ),
         ],
@@ -217,11 +218,11 @@ def two_path(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.output-law.reference",
     "reference code",
-    "What the published code does to one token keeps the law of the target, whose last step adds no noise.",
+    "What the published code does to one token preserves the law of the target, whose last step adds no noise.",
     stated=False,
 )
 def reference(seed: int) -> Finding:
-    """Distances divided by 42^2 keep nearly every draft wherever volumes agree, so the token follows the draft.
+    """Distances divided by 42^2 accept nearly every draft wherever volumes agree, so the token follows the draft.
 
     Where they do not, 1 / Sigma biases as Sigma does, the other way; and a token that is zero after 100 proposals is an
     atom that no law of the target has. What is proposed has noise that the target's own last step has not.
@@ -234,13 +235,15 @@ def reference(seed: int) -> Finding:
         ("the draft has less noise, Sigma = 0.73", affine_chain(4, 0.8, 0.45)),
     ):
         law, far = distances(target, noiseless_end(plain), UNCONDITIONAL, ReferenceCode(), 100, gaps=336, points=1000)
-        sure(law, far)
+        require_precise(law, far)
         evidence.append(
             Evidence(
                 "counterexample",
-                f"T = 4, x_(t-1) = 0.8 x_t + 0.5 e, {name}: {told(law, far)}, zero for want of proposals "
+                f"T = 4, x_(t-1) = 0.8 x_t + 0.5 e, {name}: {summary(law, far)}, zero for want of proposals "
                 f"{law.unfinished:.4f}",
-                numbers(steps=4, slope=0.8, sd=0.5, unfinished=law.unfinished, acceptance=law.kept, **far._asdict()),
+                numbers(
+                    steps=4, slope=0.8, sd=0.5, unfinished=law.unfinished, acceptance=law.acceptance, **far._asdict()
+                ),
             )
         )
     return Finding("refuted", evidence)
@@ -267,7 +270,7 @@ def last_step(seed: int) -> Finding:
     proposals: at most one a token in the mean.
 
     Without the first assumption it fails: let x_1^p be the draft's own last noise e, q = N(0, 1) and p = N(x_1, 1).
-    Then x_0 = e = x_1^p, rho = exp(e^2 / 2) >= 1, and every draft is kept: variance 1 for the target's 2.
+    Then x_0 = e = x_1^p, rho = exp(e^2 / 2) >= 1, and every draft is accepted: variance 1 for the target's 2.
     """
     cases = [(case, LastStep(aligned)) for case in mismatches() for aligned in (True, False)]
     found = [given_states(case.target, case.draft, case.given, rule, gaps=48) for case, rule in cases]
@@ -290,7 +293,7 @@ def last_step(seed: int) -> Finding:
                 f"masses are 1 to {max(masses):.1e}, and proposals a token at most {max(trials):.9f} in the mean. "
                 f"{len(whole)} of these laws integrated in full: the largest TV is {max(whole):.1e}",
             ),
-            rejects_mutants(WRONG, lambda rule: above(off(target, draft, UNCONDITIONAL, rule)), "the law"),
+            rejects_mutants(WRONG, lambda rule: excess(off(target, draft, UNCONDITIONAL, rule)), "the law"),
         ],
     )
 
@@ -298,14 +301,14 @@ def last_step(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.output-law.marginal",
     "3.1, eq. 14",
-    "Speculative sampling with the marginal densities p(x_0) / q(x_0) is lossless, and keeps the most.",
+    "Speculative sampling with the marginal densities p(x_0) / q(x_0) is lossless, and accepts the most.",
     assumptions=("both tokens have densities, and they are known", "proposals are not bounded"),
     stated=False,
 )
 def marginal(seed: int) -> Finding:
     """It is the base rule, for densities: min(q, p) + [p - q]+ = p.
 
-    No rule that emits p from one draft keeps more than int min(p, q). The last step keeps the mean of that over
+    No rule that emits p from one draft accepts more than int min(p, q). The last step accepts the mean of that over
     trajectories, which is never more: the overlap of mixtures is at least the mixture of overlaps.
     """
     far, lost = [], []
@@ -314,14 +317,14 @@ def marginal(seed: int) -> Finding:
         far.append(law)
         lost.append(best - max(last_step_acceptance(case.target, case.draft, case.given, a) for a in (True, False)))
     require(max(far) < LOSSLESS, f"a pair is off by {max(far)}")
-    require(min(lost) > -1e-6, f"the last step keeps {-min(lost)} more than the marginals overlap")
+    require(min(lost) > -1e-6, f"the last step accepts {-min(lost)} more than the marginals overlap")
     return Finding(
         "holds-under-assumptions",
         [
             Evidence("identity", f"by quadrature, {len(far)} mismatches: the largest TV is {max(far):.1e}"),
             Evidence(
                 "example",
-                f"on the same pairs the last step keeps {min(lost):.3f} to {max(lost):.3f} less than the marginals "
+                f"on the same pairs the last step accepts {min(lost):.3f} to {max(lost):.3f} less than the marginals "
                 "would: the price of not knowing them",
             ),
         ],
@@ -336,7 +339,7 @@ def off(target: Chain, draft: Chain, given: Given, rule: Rule) -> float:
     return tv_from_target(emitted(target, draft, given, rule, **ROUGH), target, given)
 
 
-def above(value: float) -> float:
+def excess(value: float) -> float:
     """``value`` if it is more than a lossless rule may leave, else 0."""
     return value if value > LOSSLESS else 0.0
 
@@ -347,12 +350,12 @@ class _Slack(LastStep):
 
     wrong: Callable[[np.ndarray], np.ndarray] = lambda ratio: ratio
 
-    def log_ratio(self, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        return self.wrong(super().log_ratio(seen, candidate))
+    def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        return self.wrong(super().log_ratio(pair, candidate))
 
 
 WRONG: dict[str, Rule] = {
-    "Sigma kept": VarianceProduct(),
+    "with Sigma": VarianceProduct(),
     "ratio 1 % too large": _Slack(wrong=lambda ratio: ratio + 0.01),
     "root of the ratio": _Slack(wrong=lambda ratio: ratio / 2),
     "distances divided by 42^2": _Slack(wrong=lambda ratio: ratio / 42**2),

@@ -1,4 +1,4 @@
-"""Claims of CSpD about how far apart two trajectories are: Theorem 1, and the distance of whole trajectories."""
+"""Claims of CSpD about the distance of two trajectories: Theorem 1, and whole trajectories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.continuous.joint_gaussian import joint_states
-from theory.continuous.paths import Coupling, apart, mean_norm, on_the_line, random_chains
+from theory.continuous.paths import Coupling, independent_noise, mean_norm, on_the_line, random_chains
 
 CLAIMS = Claims("cspd")
 Root = tuple[tuple[Any, Any], tuple[Any, Any]]  # a root of a covariance, 2 x 2
@@ -238,7 +238,7 @@ def any_root(seed: int) -> Finding:
 def several_steps(seed: int) -> Finding:
     """The theorem takes the means as given, but in a walk they are slopes times states that share their noise too. With
     x_1 = e_2 for both models and x_0 = a x_1 + e_1, b x_1 + e_1, everything of variance 1, the second moment at x_0 is
-    a^2 + b^2 + 2 with noise of their own and (a - b)^2 with shared noise: a reduction of 2 + 2 a b. It is 2 only if one
+    a^2 + b^2 + 2 with independent noise and (a - b)^2 with shared noise: a reduction of 2 + 2 a b. It is 2 only if one
     slope is 0, more if both point the same way, and negative for a = 2, b = -2: 10 becomes 16.
     """
     unit = (1, 1)
@@ -337,17 +337,17 @@ def corrected(seed: int) -> Finding:
 # Whole trajectories --------------------------------------------------------------------------------------------
 
 
-def distances(walks: Coupling, first: int, shared_end: bool) -> tuple[float, float]:
+def distances(coupling: Coupling, first: int, shared_end: bool) -> tuple[float, float]:
     """E||Yp - Yq||, and the root of the sum of E||x_t^q - x_t^p||^2 from t = ``first`` on."""
-    d = walks.target.dimension
+    d = coupling.target.dimension
 
-    def gaps(seen: TrajectoryPair) -> np.ndarray:
-        gap = seen.target.states - seen.draft.states
+    def gaps(pair: TrajectoryPair) -> np.ndarray:
+        gap = pair.target.states - pair.draft.states
         if shared_end:
             gap[0] = 0
         return np.concatenate(list(gap), axis=1)
 
-    mean, matrix = walks.linear(gaps)
+    mean, matrix = coupling.linear(gaps)
     moments = mean**2 + np.sum(matrix**2, axis=1)
     return mean_norm(mean, matrix @ matrix.T), float(np.sqrt(moments[first * d :].sum()))
 
@@ -365,8 +365,12 @@ def trajectory_distance(seed: int) -> Finding:
     """
     near = (on_the_line((1, 1), (1, 1)), on_the_line((1, 1), (1, 0.9)), (np.zeros(1), np.zeros(1)))
     tried = [near, *random_chains(seed, 23)]
-    cases = [walks for case in tried for walks in (Coupling(*case), apart(*case), apart(*case, start_shared=False))]
-    found = [distances(walks, 1, True) for walks in cases]
+    cases = [
+        coupling
+        for case in tried
+        for coupling in (Coupling(*case), independent_noise(*case), independent_noise(*case, start_shared=False))
+    ]
+    found = [distances(coupling, 1, True) for coupling in cases]
     over = max(left - right for left, right in found)
     ratios = [left / right for left, right in found if right > 0]
 
@@ -376,9 +380,12 @@ def trajectory_distance(seed: int) -> Finding:
         return worst if worst > NEAR else 0.0
 
     wrong: dict[str, Callable[[Coupling], tuple[float, float]]] = {
-        "an x_0 each, and the sum from t = 1": lambda walks: distances(walks, 1, False),
-        "the sum from t = 2": lambda walks: distances(walks, 2, True),
-        "the sum without its root": lambda walks: (distances(walks, 1, True)[0], distances(walks, 1, True)[1] ** 2),
+        "an x_0 each, and the sum from t = 1": lambda coupling: distances(coupling, 1, False),
+        "the sum from t = 2": lambda coupling: distances(coupling, 2, True),
+        "the sum without its root": lambda coupling: (
+            distances(coupling, 1, True)[0],
+            distances(coupling, 1, True)[1] ** 2,
+        ),
     }
     return Finding(
         "holds" if over <= NEAR else "refuted",

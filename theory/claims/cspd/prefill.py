@@ -87,12 +87,12 @@ def run(target: Tokens, draft: Tokens, gamma: int, prefill: int, seed: int) -> D
 
 
 def kept_at(made: Decoded, position: int) -> tuple[int, int]:
-    """How many drafts at ``position`` were kept, and how many judged."""
+    """How many drafts at ``position`` were accepted, and how many judged."""
     return int((made.outcome[:, position] == Outcome.ACCEPTED).sum()), int(made.verified[:, position].sum())
 
 
 def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int) -> float:
-    """By how many powers of ten kept drafts are below the level, at the worst of the positions of one block."""
+    """By how many powers of ten accepted drafts are below the level, at the worst of the positions of one block."""
     made = run(target, draft, target.length, 0, seed)
     p_values = []
     for n, rate in enumerate(expected):
@@ -134,7 +134,7 @@ def raises(seed: int) -> Finding:
         "not aligned": fading(chain, 3.0, 0.9, 64, aligned=False),
     }
     require(all(min(gains(row)) > 0 for row in models.values()), "a fading mismatch does not raise acceptance")
-    told = "; ".join(
+    summary = "; ".join(
         f"{name}: {fmt(row[0])} at the first token, {fmt(mean_after(row, 0))} in the mean, then "
         + ", ".join(f"{fmt(mean_after(row, n))} with {n}" for n in (3, 10))
         + " pre-filled"
@@ -146,7 +146,7 @@ def raises(seed: int) -> Finding:
             Evidence("identity", f"{len(tried)} rows of rates that do not fall, in rationals: the mean never falls"),
             Evidence(
                 "exact-small-scale",
-                f"64 tokens, three denoising steps, conditions of two equal models 3 x 0.9^n apart: {told}",
+                f"64 tokens, three denoising steps, conditions of two equal models 3 x 0.9^n apart: {summary}",
                 numbers(rates={name: row[:12] for name, row in models.items()}),
             ),
             seen_at_positions(seed),
@@ -164,7 +164,7 @@ def seen_at_positions(seed: int) -> Evidence:
     require(
         not any(rate_off(target, drafts[name], row, seed) for name, row in found.items())
         and not rate_off(*pair, rates(*pair), seed),
-        "the decoder does not keep drafts at the rates computed",
+        "the decoder does not accept drafts at the rates computed",
     )
     control = rejects_mutants(
         {"a rate 0.05 higher at each place": 0.05},
@@ -174,7 +174,7 @@ def seen_at_positions(seed: int) -> Evidence:
     stated = ProportionTest(found["level"][0]).stated(SEQUENCES, FALSE_ALARMS / 9)
     return Evidence(
         "simulation",
-        "the decoder keeps drafts at the rates computed: models that differ in the first token alone "
+        "the decoder accepts drafts at the rates computed: models that differ in the first token alone "
         f"{fmt_row(found['first token'])}, in level {fmt_row(found['level'])}, in what they carry on "
         f"{fmt_row(rates(*pair))} ({stated}, at the first place). {control.summary}",
     )
@@ -188,9 +188,9 @@ def seen_at_positions(seed: int) -> Evidence:
 )
 def raises_any(seed: int) -> Finding:
     """Two tokens, x_0 = e_0; the target goes on with x_1 = x_0 + e_1, the draft with x_1 = -x_0 + e_1. The first draft
-    is always kept. At the second the means are 2 x_0 apart, so with a normal z that is independent it is kept with
-    probability 2 P(z < -|x_0|) = P(|z| > |x_0|) = 1/2. The mean rate is 3/4, and 1/2 if the first token is pre-filled.
-    In general the second is kept with probability 2 arctan(2 s / (|phi_p - phi_q| sd x_0)) / pi.
+    is always accepted. At the second the means are 2 x_0 apart, so with a normal z that is independent it is accepted
+    with probability 2 P(z < -|x_0|) = P(|z| > |x_0|) = 1/2. The mean rate is 3/4, and 1/2 if the first token is
+    pre-filled. In general the second is accepted with probability 2 arctan(2 s / (|phi_p - phi_q| sd x_0)) / pi.
 
     Models that differ in level have the same rate everywhere: nothing is gained.
     """

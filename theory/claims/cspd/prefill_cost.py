@@ -24,7 +24,7 @@ CLAIMS = Claims("cspd")
     "Pre-filling does not increase latency.",
     assumptions=[
         "a block costs one call of the target and gamma of the draft, c each; a pre-filled token one call",
-        "drafts are kept independently of each other",
+        "drafts are accepted independently of each other",
         "a block that starts at a pre-filled token gives no more tokens in the mean than it costs in calls",
         "from the next token on, decoding k tokens costs at most k calls, k <= gamma",
     ],
@@ -34,9 +34,9 @@ def no_cost(seed: int) -> Finding:
     s, of mean tau. Then V(s) = C + E V(s + K) = C + V(s + 1) - E[V(s + 1) - V(s + K)] >= C + V(s + 1) - (tau - 1) by
     the last assumption, and this is at least 1 + V(s + 1), the cost with token s pre-filled, if tau <= C.
 
-    Where no draft is kept, tau = 1 <= C: pre-filling saves the drafts, gamma c a token. With one rate throughout, and
-    the end far away, a token costs C / tau (renewal), so that pre-filling is free exactly where the speedup tau / C of
-    a block is at most 1.
+    Where no draft is accepted, tau = 1 <= C: pre-filling saves the drafts, gamma c a token. With one rate throughout,
+    and the end far away, a token costs C / tau (renewal), so that pre-filling is free exactly where the speedup tau / C
+    of a block is at most 1.
     """
     cases = [
         (row, gamma, Fraction(c, 20))
@@ -107,13 +107,13 @@ def calls_seen(seed: int) -> Evidence:
 @CLAIMS.claim(
     "cspd.prefill.no-cost-any",
     "3.2 without its premise",
-    "Pre-filling does not increase latency, whatever drafts are kept there.",
+    "Pre-filling does not increase latency, whatever drafts are accepted there.",
     stated=False,
 )
 def no_cost_any(seed: int) -> Finding:
-    """Two tokens, gamma = 1, drafts for nothing, kept with probability 1/2. The first block costs a call, and half the
-    time, when its draft is kept, the target's own token is the second: 3/2 calls in the mean. With the first token
-    pre-filled it is one call for it and one for the block after: 2.
+    """Two tokens, gamma = 1, drafts for nothing, accepted with probability 1/2. The first block costs a call, and half
+    the time, when its draft is accepted, the target's own token is the second: 3/2 calls in the mean. With the first
+    token pre-filled it is one call for it and one for the block after: 2.
     """
     half = Fraction(1, 2)
     left = costs([half, half], 1, Fraction(0))

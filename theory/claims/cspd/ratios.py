@@ -19,7 +19,7 @@ from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.continuous.joint_gaussian import log_sigma
-from theory.continuous.paths import Coupling, apart, on_the_line, random_chains
+from theory.continuous.paths import Coupling, independent_noise, on_the_line, random_chains
 
 CLAIMS = Claims("cspd")
 NEAR = 1e-8  # of log ratios that are sums of up to 13,000 squares, and of means that are near 1
@@ -73,19 +73,19 @@ def ratio_collapse(seed: int) -> Finding:
     random = np.random.default_rng(seed)
 
     def log_ratios(variant: Callable[[Chain, Chain, Given], Coupling], collapsed: Rule, full: Rule) -> float:
-        """The largest difference of the two log ratios at trajectories walked in a variant of what is assumed."""
+        """The largest difference of the two log ratios at trajectories sampled in a variant of what is assumed."""
         worst = 0.0
         for case in tried:
-            walks = variant(*case)
-            seen = walks.trajectories(random.normal(size=(8, walks.size)))
-            worst = max(worst, float(np.abs(full.log_draft_ratio(seen) - collapsed.log_draft_ratio(seen)).max()))
+            coupling = variant(*case)
+            pair = coupling.trajectories(random.normal(size=(8, coupling.size)))
+            worst = max(worst, float(np.abs(full.log_draft_ratio(pair) - collapsed.log_draft_ratio(pair)).max()))
         return worst if worst > NEAR else 0.0
 
     short, full = VarianceProduct(), TwoPath(aligned=True)
     worst = log_ratios(Coupling, short, full)
     wide = tried[-1]
-    seen = Coupling(*wide).trajectories(random.normal(size=(1, 64 * 101)))
-    logs = [sum(float(model.log_step(t)[0]) for t in range(2, 101)) for model in seen]
+    pair = Coupling(*wide).trajectories(random.normal(size=(1, 64 * 101)))
+    logs = [sum(float(model.log_step(t)[0]) for t in range(2, 101)) for model in pair]
     with np.errstate(over="ignore", under="ignore"):
         lost = [np.exp(value) for value in (*logs, log_sigma(*wide[:2]))]
     require(all(value in (0, inf) for value in lost), "the large example is within the range of floats")
@@ -94,7 +94,7 @@ def ratio_collapse(seed: int) -> Finding:
             _refused(rule, ddim_chain(np.ones(1), schedule("linear", steps=3), 0.0)), "a kernel without density passes"
         )
     wrong = {
-        "noise of its own": lambda: log_ratios(apart, short, full),
+        "independent noise": lambda: log_ratios(independent_noise, short, full),
         "another law of x_T": lambda: log_ratios(_other_start, short, full),
         "the product inverted": lambda: log_ratios(Coupling, ReferenceCode(sharpness=1.0), full),
         "no product": lambda: log_ratios(Coupling, LastStep(), full),
@@ -156,13 +156,13 @@ CLAIMS.summary(
 )
 
 
-def mean_ratio(rule: Rule, walks: Coupling) -> float:
+def mean_ratio(rule: Rule, coupling: Coupling) -> float:
     """E rho of a draft, inf where it diverges."""
-    return walks.quadratic(rule.log_draft_ratio).mean_exp
+    return coupling.quadratic(rule.log_draft_ratio).mean_exp
 
 
 def _off(found: float, aim: float) -> float:
-    """How far two means are apart, relative to the second; 0 where that is within the precision of the computation."""
+    """The relative difference of two means; 0 where that is within the precision of the computation."""
     gap = abs(found - aim) / aim
     return gap if gap > NEAR else 0.0
 
@@ -183,8 +183,8 @@ def unbiased(seed: int) -> Finding:
     worst = max(_off(mean_ratio(Path(), Coupling(*case)), 1) for case in tried)
     divergence = [-Coupling(*case).quadratic(Path().log_draft_ratio).mean for case in tried]
 
-    def backwards(seen: TrajectoryPair) -> np.ndarray:
-        return -Path().log_draft_ratio(seen)
+    def backwards(pair: TrajectoryPair) -> np.ndarray:
+        return -Path().log_draft_ratio(pair)
 
     wrong: dict[str, Callable[[Chain, Chain, Given], float]] = {
         "trajectories of the target": lambda p, q, c: Coupling(q, p, c[::-1]).quadratic(backwards).mean_exp,
@@ -215,7 +215,7 @@ def unbiased(seed: int) -> Finding:
 def two_path(seed: int) -> Finding:
     """Given both trajectories down to x_1 the last factor has mean 1: the integral of q(x | x_1^q) p(x | x_1^p) / q(x |
     x_1^q). Shared noise leaves Sigma of the others, so E = Sigma exactly (its mean, where variances follow the state):
-    no bias at all where Sigma = 1. With noise of its own each step t >= 2 leaves sqrt(det Sq / det Sp) exp((|eq|^2 -
+    no bias at all where Sigma = 1. With independent noise each step t >= 2 leaves sqrt(det Sq / det Sp) exp((|eq|^2 -
     |ep|^2) / 2), and E exp(eq^2 / 2) is the integral of a constant: E is infinite. Of it |eq| <= r in each dimension
     gives sqrt(det Sq / det Sp) (r / sqrt(pi))^d: in every dimension a mean of exp(-ep^2 / 2) of 1 / sqrt(2), times 2 r
     / sqrt(2 pi). So means over samples, such as those of Table 6, do not converge there. With T = 1 it is the noise of
@@ -230,10 +230,12 @@ def two_path(seed: int) -> Finding:
         )
 
     several = [case for case in tried if case[0].steps > 1]
-    endless = all(mean_ratio(aligned, apart(*case, start)) == inf for case in several for start in (True, False))
+    endless = all(
+        mean_ratio(aligned, independent_noise(*case, start)) == inf for case in several for start in (True, False)
+    )
     same = [mean_ratio(aligned, Coupling(p, replace(q, factor=p.factor), c)) for p, q, c in tried]
     p, q = on_the_line((1, 1), (1, 1)), on_the_line((1, 1), (1, 2))
-    ratio = apart(p, q, (np.zeros(1), np.zeros(1))).quadratic(aligned.log_draft_ratio)
+    ratio = independent_noise(p, q, (np.zeros(1), np.zeros(1))).quadratic(aligned.log_draft_ratio)
     acceptance_rates = [
         ratio.given(2, value).mean_exp * np.exp(-(value**2) / 2) / sqrt(2 * pi) for value in (0, 1, -3, 6)
     ]
@@ -246,7 +248,7 @@ def two_path(seed: int) -> Finding:
             Evidence(
                 "identity",
                 f"shared noise: E = Sigma within {NEAR} on {len(tried)} random pairs, and 1 if their variances are "
-                f"made equal; noise of their own: infinite on all {len(several)} of more than one step, x_T shared "
+                f"made equal; independent noise: infinite on all {len(several)} of more than one step, x_T shared "
                 "or not",
             ),
             Evidence(
@@ -280,21 +282,23 @@ def alignment(seed: int) -> Finding:
     """
     tried = [case for case in random_chains(seed, 30) if case[0].steps > 1]
 
-    def bias(walks: Coupling) -> float:
-        return abs(mean_ratio(TwoPath(aligned=True), walks) - 1)
+    def bias(coupling: Coupling) -> float:
+        return abs(mean_ratio(TwoPath(aligned=True), coupling) - 1)
 
     def excess(first: Callable[..., Coupling], second: Callable[..., Coupling]) -> float:
         return max(bias(first(*case)) - bias(second(*case)) for case in tried)
 
     largest = max(bias(Coupling(*case)) for case in tried)
     return Finding(
-        "holds-under-assumptions" if excess(Coupling, apart) < 0 else "refuted",
+        "holds-under-assumptions" if excess(Coupling, independent_noise) < 0 else "refuted",
         [
             Evidence(
                 "identity",
                 f"{len(tried)} random pairs of 2 to 4 steps: at most {fmt(largest)} with alignment, infinite without",
             ),
-            rejects_mutants({"the two exchanged": (apart, Coupling)}, lambda both: excess(*both), "the two biases"),
+            rejects_mutants(
+                {"the two exchanged": (independent_noise, Coupling)}, lambda both: excess(*both), "the two biases"
+            ),
         ],
     )
 
@@ -330,11 +334,11 @@ def last_step(seed: int) -> Finding:
     or not: alignment shares e_t at step t alone.
 
     Shared otherwise it fails. Let T = 2, and the target make its x_1 of the draft's last noise e, with q = N(0, 1) and
-    p = N(x_1, 1) at the last step. Then x_0 = x_1 = e and rho = exp(e^2 / 2) >= 1: every draft is kept, so what comes
-    out has variance 1 and not 2, and E rho is the integral of a constant.
+    p = N(x_1, 1) at the last step. Then x_0 = x_1 = e and rho = exp(e^2 / 2) >= 1: every draft is accepted, so that
+    what comes out has variance 1 and not 2, and E rho is the integral of a constant.
     """
     tried = random_chains(seed, 20)
-    ways: list[Callable[..., Coupling]] = [Coupling, apart, partial(apart, start_shared=False)]
+    ways: list[Callable[..., Coupling]] = [Coupling, independent_noise, partial(independent_noise, start_shared=False)]
 
     def deviation(rule: Rule, ways: list[Callable[..., Coupling]] = ways) -> float:
         return max(_off(mean_ratio(rule, way(*case)), 1) for case in tried for way in ways)
@@ -354,12 +358,13 @@ def last_step(seed: int) -> Finding:
         "holds-under-assumptions" if worst == 0 else "refuted",
         [
             Evidence(
-                "identity", f"1 within {NEAR} on {len(tried)} random pairs, with shared noise, own noise, own x_T"
+                "identity",
+                f"1 within {NEAR} on {len(tried)} random pairs, with shared noise, independent noise, own x_T",
             ),
             Evidence(
                 "example",
                 "T = 2, the target's x_1 is the draft's last noise e, x_0 from N(0, 1) by the draft and N(x_1, 1) by "
-                "the target: log rho = e^2 / 2 >= 0, so every draft is kept and tokens have variance "
+                "the target: log rho = e^2 / 2 >= 0, so every draft is accepted and tokens have variance "
                 f"{fmt(variances[1])}, not {fmt(variances[0])}; E rho is infinite",
                 numbers(variance_target=variances[0], variance_emitted=variances[1], curvature=hand.curvature),
             ),

@@ -212,14 +212,18 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     sigma = others / own
     gap = (own - others) * e
     share = acceptance_rates(gap, log(sigma), last, last)
-    lost = chance * (1 - share.kept)
+    lost = chance * (1 - share.acceptance)
     log_ratio = (
         log(sigma)
         + scipy.stats.norm.logpdf(x[:, None], own * e, last)
         - scipy.stats.norm.logpdf(x[:, None], others * e, last)
     )
     return (
-        (scipy.stats.norm.pdf(x[:, None], own * e, last) * proposal_acceptance(np.asarray(log_ratio)) / share.taken)
+        (
+            scipy.stats.norm.pdf(x[:, None], own * e, last)
+            * proposal_acceptance(np.asarray(log_ratio))
+            / share.proposal_acceptance
+        )
         @ lost
         / lost.sum()
     )
@@ -317,10 +321,10 @@ def given_states(seed: int) -> Finding:
     worst = 0.0
     for sp, sq in product((0.5, 1.0, 2.0), repeat=2):
         share = acceptance_rates(gaps, 0.0, sp, sq)
-        worst = max(worst, float(np.abs(share.kept + share.taken - 1).max()))
+        worst = max(worst, float(np.abs(share.acceptance + share.proposal_acceptance - 1).max()))
     require(worst < 1e-12, f"alpha + Z misses 1 by {worst}")
     off = acceptance_rates(gaps, log(1.1))
-    missing = float(np.abs(off.kept + off.taken - 1).max())
+    missing = float(np.abs(off.acceptance + off.proposal_acceptance - 1).max())
     require(missing > 1e-3, "the check does not see a Sigma of 1.1")
     return Finding(
         "holds",

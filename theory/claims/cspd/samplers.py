@@ -77,22 +77,22 @@ def stochastic(seed: int) -> Finding:
     pairs = {eta: [ddim_chain(c, abar, eta) for c in data] for eta in ETAS}
     printed = all(refused(LastStep(), *pair) for pair in pairs.values())
     chains = {eta: [noisy(chain) for chain in pair] for eta, pair in pairs.items()}
-    walks = {eta: Coupling(pair[0], pair[1], given) for eta, pair in chains.items()}
+    couplings = {eta: Coupling(pair[0], pair[1], given) for eta, pair in chains.items()}
     require(not any(refused(Path(), *pair) for pair in chains.values()), "a chain with densities is refused")
 
     def deviation(log_density: Callable[[Trajectory], np.ndarray]) -> float:
         """Of a product of kernels, from the joint normal density of all states."""
         worst = 0.0
-        for walk in walks.values():
-            noise = random.normal(size=(5, walk.size))
-            mean, matrix = walk.linear(_states)
-            away = DENSE.whitened(matrix, _states(walk.trajectories(noise)) - mean)  # square: all noise enters
-            joint = -0.5 * np.sum(away**2, axis=1) - DENSE.log_volume(matrix) - walk.size * HALF_LOG_TURN
-            worst = max(worst, float(np.abs(joint - log_density(walk.trajectories(noise).draft)).max()))
+        for coupling in couplings.values():
+            noise = random.normal(size=(5, coupling.size))
+            mean, matrix = coupling.linear(_states)
+            away = DENSE.whitened(matrix, _states(coupling.trajectories(noise)) - mean)  # square: all noise enters
+            joint = -0.5 * np.sum(away**2, axis=1) - DENSE.log_volume(matrix) - coupling.size * HALF_LOG_TURN
+            worst = max(worst, float(np.abs(joint - log_density(coupling.trajectories(noise).draft)).max()))
         return worst if worst > NEAR else 0.0
 
-    means = [walk.quadratic(Path().log_draft_ratio).mean_exp for walk in walks.values()]
-    divergence = [-walk.quadratic(Path().log_draft_ratio).mean for walk in walks.values()]
+    means = [coupling.quadratic(Path().log_draft_ratio).mean_exp for coupling in couplings.values()]
+    divergence = [-coupling.quadratic(Path().log_draft_ratio).mean for coupling in couplings.values()]
     holds = deviation(log_path) == 0 and max(abs(mean - 1) for mean in means) < NEAR and printed
     return Finding(
         "holds-under-assumptions" if holds else "refuted",
@@ -121,9 +121,9 @@ def stochastic(seed: int) -> Finding:
     )
 
 
-def _states(seen: TrajectoryPair) -> np.ndarray:
+def _states(drawn: TrajectoryPair) -> np.ndarray:
     """``[B, d (T + 1)]``: the draft's trajectory."""
-    return np.concatenate(list(seen.draft.states), axis=1)
+    return np.concatenate(list(drawn.draft.states), axis=1)
 
 
 def _start(model: Trajectory) -> np.ndarray:
@@ -146,15 +146,15 @@ def deterministic(seed: int) -> Finding:
     """A step that adds no noise leads to a point: its kernel has no density, and neither has a trajectory, which lies
     on a set of volume 0. With x_0 = a x_1 for the target and b x_1 for the draft, a != b, trajectories of the two lie
     on two lines that have one point in common. Their laws exclude each other, so any exact verification of trajectories
-    keeps none; the token itself has normal laws that overlap. Shared noise does not help: p(x_0 | x_1) at the draft's
+    accepts none; the token itself has normal laws that overlap. Shared noise does not help: p(x_0 | x_1) at the draft's
     x_0 is 0.
     """
     hand = [Chain([[a]], [[0.0]], [[0.0]], [[0.0]], [1.0]) for a in (1.0, 2.0)]  # type: ignore[arg-type]
-    seen = Coupling(hand[0], hand[1], (np.zeros(1), np.zeros(1))).trajectories(
+    drawn = Coupling(hand[0], hand[1], (np.zeros(1), np.zeros(1))).trajectories(
         np.random.default_rng(seed).normal(size=(1000, 2))
     )
-    own = hand[0].mean(1, seen.draft.states[1], seen.draft.condition)
-    on_both = int((own == seen.draft.states[0]).sum())
+    own = hand[0].mean(1, drawn.draft.states[1], drawn.draft.condition)
+    on_both = int((own == drawn.draft.states[0]).sum())
     abar = schedule("linear", steps=4)
     pairs = {
         "x_0 = x_1 and 2 x_1": (hand[0], hand[1]),
@@ -163,7 +163,7 @@ def deterministic(seed: int) -> Finding:
     }
     by_density: list[Rule] = [Path(), TwoPath(aligned=True), VarianceProduct(), LastStep()]
     lacking = all(refused(rule, *pair) for rule in by_density for pair in pairs.values())
-    kept = {name: float(acceptance_rates(0.0, 0.0, *map(_deviation, pair)).kept) for name, pair in pairs.items()}
+    kept = {name: float(acceptance_rates(0.0, 0.0, *map(_deviation, pair)).acceptance) for name, pair in pairs.items()}
     require(not any(refused(Marginal(), *pair) for pair in pairs.values()), "the marginal rule is refused")
     with_noise = noisy(ddim_chain(np.ones(1), abar, 0.5))
     require(not any(refused(rule, with_noise, with_noise) for rule in by_density), "chains with densities are refused")
@@ -173,13 +173,13 @@ def deterministic(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "d = 1, T = 1, x_1 from N(0, 1), x_0 = x_1 (target) or 2 x_1 (draft): of trajectories none can be "
-                f"kept, of tokens {fmt(kept['x_0 = x_1 and 2 x_1'])}, as N(0, 1) and N(0, 4) overlap",
+                f"accepted, of tokens {fmt(kept['x_0 = x_1 and 2 x_1'])}, as N(0, 1) and N(0, 4) overlap",
                 numbers(slope_p=1, slope_q=2, acceptance_paths=0, acceptance_tokens=kept["x_0 = x_1 and 2 x_1"]),
             ),
             Evidence(
                 "counterexample",
                 "4 steps for N(0, 1/2) and N(0, 3/2), DDIM with eta = 0 and Euler along a rectified flow: every rule "
-                "of path densities is refused with a ValueError, where tokens could be kept with probability "
+                "of path densities is refused with a ValueError, where tokens could be accepted with probability "
                 f"{fmt(kept['DDIM'])} and {fmt(kept['rectified flow'])}",
                 numbers(steps=4, variance_p=0.5, variance_q=1.5, ddim=kept["DDIM"], flow=kept["rectified flow"]),
             ),
@@ -201,9 +201,9 @@ def _deviation(chain: Chain) -> float:
 )
 def marginal(seed: int) -> Finding:
     """x_0 = f(x_T) has the density N(f^-1(x_0)) / |det f'|. The rule is speculative sampling for the densities p and q
-    of tokens: a draft is kept with mass min(p, q), a rejection has probability Z = int [p - q]+ and is replaced by a
-    proposal from p taken with [p - q]+ / p, so from [p - q]+ / Z. Together that is p. For these chains f is affine; for
-    a network f' is the product of the Jacobians of T steps, and f^-1 a walk back.
+    of tokens: a draft is accepted with mass min(p, q), a rejection has probability Z = int [p - q]+ and is replaced by
+    a proposal from p taken with [p - q]+ / p, so from [p - q]+ / Z. Together that is p. For these chains f is affine;
+    for a network f' is the product of the Jacobians of T steps, and f^-1 a walk back.
     """
     abar = schedule("linear", steps=4)
     pairs = [

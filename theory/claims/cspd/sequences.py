@@ -21,7 +21,16 @@ from simlab.statistics import GTest, ProportionTest
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import fmt, numbers
-from theory.continuous.sequences import Link, SequenceLaw, autoregressive, grown, hellinger, in_place, kl, tv_bounds
+from theory.continuous.sequences import (
+    Link,
+    SequenceLaw,
+    autoregressive,
+    hellinger,
+    in_place,
+    kl,
+    sequence_law,
+    tv_bounds,
+)
 
 CLAIMS = Claims("cspd")
 FALSE_ALARMS, SEQUENCES = 1e-6, 10_000
@@ -144,7 +153,7 @@ def block_law(world: World) -> SequenceLaw:
 )
 def sequence(seed: int) -> Finding:
     """Let x be the last verified token before a block. Given x, the target's trajectory at place j of the block is
-    walked on noise of that place alone, and the emitted token follows p(. | x_1^p), whatever the draft was
+    sampled on noise of that place alone, and the emitted token follows p(. | x_1^p), whatever the draft was
     (last-step rule; for the marginal rule, p_j(. | x)). So given x the tokens of a block are independent of each
     other, each with the law of the target at that distance: normal, of mean Phi^j x and a variance that has grown.
     The target's own tokens carry on from one to the next.
@@ -254,7 +263,7 @@ def token(seed: int) -> Finding:
         one, dense = autoregressive(target).token(0)[1], target.chain.layout.dense
         ahead = [(dense(ar_coefficient), level) for ar_coefficient, level, _ in target.ahead(gamma)]
         links = [Link(n - n % gamma - 1, *ahead[n % gamma], one) for n in range(target.length)]
-        return grown(links, target.first)
+        return sequence_law(links, target.first)
 
     worst, seen = deviation(in_place), alarms(token_p, target_law, seed)
     tests = len(worlds()) * len(LOSSLESS) * 4
@@ -266,7 +275,7 @@ def token(seed: int) -> Finding:
         law = target_law(base)
         return beyond(token_p(law, decoded(InPlace(2), world, rule, seed)), 1)
 
-    require(colder(LastStep()) == 0, "the last-step rule does not keep the law of a token")
+    require(colder(LastStep()) == 0, "the last-step rule does not preserve the law of a token")
     return Finding(
         "holds-under-assumptions" if worst < 1e-12 and not seen else "refuted",
         [
@@ -297,11 +306,11 @@ def mend(seed: int) -> Finding:
     """Both: every token is verified given the tokens that stay before it, and follows the target's conditional;
     that is ``Truncating``, and sequences have the target's law by induction.
 
-    Seen but not cut: token 1 follows N(x/2, 1) for the draft x ~ N(m, 1) of token 0, kept or not. So its mean is
+    Seen but not cut: token 1 follows N(x/2, 1) for the draft x ~ N(m, 1) of token 0, accepted or not. So its mean is
     m/2 and not 0: even its marginal is off.
 
-    Cut but not seen: where token 0 is kept, token 1 follows N(0, 5/4) and does not depend on it; where it is replaced,
-    token 1 starts the next block and follows N(x_0/2, 1). So the mean of x_1 is half of int y [p - q]+,
+    Cut but not seen: where token 0 is accepted, token 1 follows N(0, 5/4) and does not depend on it; where it is
+    replaced, token 1 starts the next block and follows N(x_0/2, 1). So the mean of x_1 is half of int y [p - q]+,
     which is not 0, and E x_0 x_1 half of int y^2 [p - q]+, less than 1/2.
     """
     world, shift = smallest(), 0.5  # m: the draft's first token is carried on by one half
@@ -354,13 +363,13 @@ def mend(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.in-place.calls",
     "reference code",
-    "The number of target calls depends on the length and on gamma alone, not on how many drafts are kept.",
+    "The number of target calls depends on the length and on gamma alone, not on how many drafts are accepted.",
     stated=False,
 )
 def calls(seed: int) -> Finding:
-    """Every block moves on by gamma tokens whatever is kept of it, so N tokens take ceil(N / gamma) calls. That holds
-    for a draft that is never kept: what is saved is not saved by the draft, but by tokens of one block that do not
-    wait for each other, which is what the law of sequences pays for.
+    """Every block moves on by gamma tokens whatever is accepted of it, so N tokens take ceil(N / gamma) calls. That
+    holds for a draft that is never accepted: what is saved is not saved by the draft, but by tokens of one block that
+    do not wait for each other, which is what the law of sequences pays for.
     """
     target = model([1.0], 10, 0.5)
     drafts = {shift: model([1.0], 10, 0.5, first=2 * shift, level=shift) for shift in (0.0, 0.5, 1.5, 4.0)}
@@ -379,7 +388,7 @@ def calls(seed: int) -> Finding:
         )
 
     rates = {shift: run(InPlace(4), draft)[1] for shift, draft in drafts.items()}
-    require(rates[0.0] > 0.75 and rates[4.0] < 0.05, "the drafts are not kept as differently as they should be")
+    require(rates[0.0] > 0.75 and rates[4.0] < 0.05, "the drafts are not accepted as differently as they should be")
     off = spread(InPlace)
     return Finding(
         "holds" if off == 0 else "refuted",
@@ -387,7 +396,7 @@ def calls(seed: int) -> Finding:
             Evidence(
                 "simulation",
                 f"{target.length} tokens, gamma = {', '.join(map(str, gammas))}, {count} sequences for each of "
-                f"{len(drafts)} drafts, which are kept at rates of "
+                f"{len(drafts)} drafts, which are accepted at rates of "
                 f"{', '.join(f'{rate:.2f}' for rate in rates.values())}: every run takes ceil(N / gamma) calls",
             ),
             rejects_mutants({"cut at the first rejection": Truncating}, spread, "calls"),

@@ -25,13 +25,13 @@ from theory.continuous.tables import (
     STEPS,
     WIDENED,
     Rate,
+    code_acceptance,
     even_pair,
     fitted,
     last_sds,
     needed_sd,
     overlap,
     rates,
-    widened,
 )
 from theory.published.ledger import published
 
@@ -60,7 +60,8 @@ CLAIMS.summary(
     stated=False,
 )
 def one_deviation(seed: int) -> Finding:
-    """A gap of mean square D in many dimensions is kept with 2 Phi(-sqrt(D) / (2 s)), one unknown for eight numbers.
+    """A gap of mean square D in many dimensions is accepted with 2 Phi(-sqrt(D) / (2 s)), one unknown for eight
+    numbers.
 
     It is a fit, so it can be refuted and not proven. Alignment enters through D alone.
     """
@@ -95,16 +96,16 @@ def one_deviation(seed: int) -> Finding:
 def own_deviation(seed: int) -> Finding:
     """The last of 100 steps has a standard deviation of at most 0.044, for either schedule, wherever respacing starts.
 
-    (For tokens scaled to variance 1, and distances in the same units.) With it gaps of length 0.9 are never kept. What
-    is needed is ten times as much or more.
+    (For tokens scaled to variance 1, and distances in the same units.) With it gaps of length 0.9 are never accepted.
+    What is needed is ten times as much or more.
     """
     table = rates(published())
     required = [needed_sd(overlap, row) for row in table]
-    code = [needed_sd(widened, row) for row in table]
+    code = [needed_sd(code_acceptance, row) for row in table]
     own = last_sds()
     most = max(own.values())
     best = [float(overlap(float(row.distance.value), most)) for row in table]
-    require(max(best) < 1e-6 < 0.07, f"the widest last step keeps {max(best)}")
+    require(max(best) < 1e-6 < 0.07, f"the widest last step accepts {max(best)}")
     wide = [WIDENED * value for value in own.values()]
     return Finding(
         "refuted",
@@ -113,7 +114,7 @@ def own_deviation(seed: int) -> Finding:
                 "counterexample",
                 f"the rates need s from {min(required):.2f} to {max(required):.2f}; the last step of linear and cosine "
                 f"schedules, 1000 steps respaced to 100, has {min(own.values()):.4f} to {most:.4f}. With the widest of "
-                f"these the smallest distance, 0.80, is kept with {max(best):.0e}; printed 0.32",
+                f"these the smallest distance, 0.80, is accepted with {max(best):.0e}; printed 0.32",
                 numbers(parameters=own, needed=required, kept_at_most=max(best)),
             ),
             Evidence(
@@ -141,7 +142,7 @@ def ratios(seed: int) -> Finding:
     """Models wrong by the same in each of 100 steps have the path ratio's rate and the aligned one, and not the third.
 
     The two-path ratio without alignment brings exp of half the difference of two chi-squares with 1600 degrees of
-    freedom, of deviation 40: it keeps about half of all drafts whatever else is in it. With three steps it is tamer,
+    freedom, of deviation 40: it accepts about half of all drafts whatever else is in it. With three steps it is tamer,
     and a step that nothing later depends on can have any mismatch and any Sigma: such models have all three rates. So
     they single out no process, and do not say what the models were.
     """
@@ -165,7 +166,7 @@ def ratios(seed: int) -> Finding:
         require(each.path[1] < 0.001 and low <= near + 0.005 and near - 0.005 <= high, f"{name}: {each}")
     low, high = found["with a step that is lost, T = 3"].own
     wanted = printed["two_path_unaligned"]
-    require(wanted - 0.005 < low and high < wanted + 0.005, f"own noise keeps {low} to {high}")
+    require(wanted - 0.005 < low and high < wanted + 0.005, f"independent noise accepts {low} to {high}")
     require(found["even, T = 100"].own[0] > wanted + 0.1, "the even process has the third rate too")
     return Finding(
         "not-refuted",
@@ -173,7 +174,7 @@ def ratios(seed: int) -> Finding:
             Evidence(
                 "simulation",
                 f"{name}, d = {DIMENSION}, exactly the distances printed: path ratio at most {each.path[1]:.0e} "
-                f"(printed 0.0), aligned {each.aligned[0]:.3f} to {each.aligned[1]:.3f} (0.32), own noise "
+                f"(printed 0.0), aligned {each.aligned[0]:.3f} to {each.aligned[1]:.3f} (0.32), independent noise "
                 f"{each.own[0]:.3f} to {each.own[1]:.3f} (0.14); coverage 1 - 1e-6",
                 numbers(path=each.path, aligned=each.aligned, own=each.own),
             )
@@ -209,9 +210,9 @@ def _three(pair: Pair, distance: dict[bool, float], seed: int, count: int) -> Th
     stated=False,
 )
 def draft_length(seed: int) -> Finding:
-    """Algorithm 1 verifies a draft only if all before it were kept, given the prefix it was drafted from.
+    """Algorithm 1 verifies a draft only if all before it were accepted, given the prefix it was drafted from.
 
-    So in a sequence of tokens that do not look at each other every verified draft is kept with one probability,
+    So in a sequence of tokens that do not look at each other every verified draft is accepted with one probability,
     whatever gamma is; where they do, only the selection of prefixes is left. What falls is the share of all drafts,
     verified or not: (alpha + ... + alpha^gamma) / gamma, to 0.02 at gamma = 32 for alpha = 0.36, far below what is
     printed. A slow fall needs a target that does not see the drafts, as in the published code.

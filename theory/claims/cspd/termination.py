@@ -41,15 +41,18 @@ def printed(seed: int) -> Finding:
     growth = [laws[limit].trials for limit in limits]
     require(all(b > 1.5 * a for a, b in pairwise(growth)), f"the mean settles: {growth}")
     hard = acceptance_rates(np.array([0.0]), log(0.5))
-    require(float(hard.taken[0]) == 0 and abs(float(hard.kept[0]) - 0.5) < 1e-12, "the example ends after all")
+    require(
+        float(hard.proposal_acceptance[0]) == 0 and abs(float(hard.acceptance[0]) - 0.5) < 1e-12,
+        "the example ends after all",
+    )
     return Finding(
         "refuted",
         [
             Evidence(
                 "counterexample",
                 "T = 2; the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 has twice the sd for "
-                "the target, so Sigma = 1/2. A draft is kept with probability 1/2; if not, max(0, p/2 - p) = 0 for any "
-                "proposal: half of all tokens are never made",
+                "the target, so Sigma = 1/2. A draft is accepted with probability 1/2; if not, max(0, p/2 - p) = 0 for "
+                "any proposal: half of all tokens are never made",
                 numbers(sigma=0.5, acceptance=0.5, taken=0, never_ends=0.5),
             ),
             Evidence(
@@ -70,7 +73,7 @@ def printed(seed: int) -> Finding:
     "cspd.termination.large-sigma",
     "Algorithm 1",
     "With Sigma > 1 the loop ends, after at most Sigma / (Sigma - 1) proposals in the mean.",
-    assumptions=("Sigma > 1 for the trajectories that were walked",),
+    assumptions=("Sigma > 1 for the trajectories that were sampled",),
     stated=False,
 )
 def large_sigma(seed: int) -> Finding:
@@ -79,11 +82,11 @@ def large_sigma(seed: int) -> Finding:
     least = {}
     for sigma in (1.01, 1.5, 4.0, exp(400)):
         sds = product((0.5, 1.0, 2.0), repeat=2)
-        worst = min(float(acceptance_rates(gaps, log(sigma), *each).taken.min()) for each in sds)
+        worst = min(float(acceptance_rates(gaps, log(sigma), *each).proposal_acceptance.min()) for each in sds)
         least[f"{sigma:.4g}"] = worst
         require(worst >= 1 - 1 / sigma - 1e-12, f"Sigma = {sigma}: a proposal is taken with {worst} only")
-    below = float(acceptance_rates(gaps, log(0.9), 0.5, 1.0).taken.min())
-    low = float(acceptance_rates(gaps, log(0.4), 0.5, 1.0).taken.min())
+    below = float(acceptance_rates(gaps, log(0.9), 0.5, 1.0).proposal_acceptance.min())
+    low = float(acceptance_rates(gaps, log(0.4), 0.5, 1.0).proposal_acceptance.min())
     require(low == 0 < below, "the check does not see where Sigma p is below q")
     return Finding(
         "holds-under-assumptions",
@@ -131,7 +134,7 @@ def without_sigma(seed: int) -> Finding:
                 f"a bound of n proposals leaves at most {worst:.3f} / n unfinished",
             ),
             rejects_mutants(
-                {"Sigma = 0.73 kept": VarianceProduct()},
+                {"with Sigma = 0.73": VarianceProduct()},
                 lambda rule: max(given_states(target, draft, UNCONDITIONAL, rule, 10**4, gaps=84).trials - 1, 0),
                 "proposals a token",
             ),

@@ -11,8 +11,19 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Grouped, Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding, Verdict
-from theory.claims.evidence import described, require, require_found
+from theory.claims.base import Claims, Finding, Verdict
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    described,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    require,
+    require_found,
+    search,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.distances import tv
 from theory.exact import acceptance, mean, sequence_law
@@ -53,17 +64,14 @@ def theorem_1(seed: int) -> Finding:
         grouped_pairs, lambda e: acceptance(_HalfRatio(e[2]), e[0], e[1]) < alpha(e[0], e[1]), seed
     )
     require(wrong is not None, "the search does not find that half the group ratio can accept less")
-    return Finding(
-        "holds" if found is None and worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"alpha_GSD = 1 - TV(P, Q) in rationals on 300 pairs and partitions of 5 tokens "
-                f"(largest difference {fmt(worst)})",
-            ),
-            Evidence("search", searched()),
-            Evidence("control", "the same search finds a violation when the group ratio is halved"),
-        ],
+    return holds_if(
+        found is None and worst == 0,
+        identity(
+            f"alpha_GSD = 1 - TV(P, Q) in rationals on 300 pairs and partitions of 5 tokens "
+            f"(largest difference {fmt(worst)})",
+        ),
+        search(searched()),
+        control("the same search finds a violation when the group ratio is halved"),
     )
 
 
@@ -95,26 +103,23 @@ def speed(seed: int) -> Finding:
         for name, rule in (("sd", Speculative()), ("gsd", Grouped(labels)))
     }
     slower = steps["gsd"] > steps["sd"]
-    return Finding(
-        "refuted" if slower else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"four tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes "
-                f"{fmt(steps['sd'])} steps, GSD {fmt(steps['gsd'])}. The first draft, 1 for 0, is kept for its "
-                f"group, and after it every draft is rejected",
-                numbers(
-                    "grouped",
-                    {"labels": labels},
-                    gamma=gamma,
-                    length=length,
-                    p={"any prefix": [1, 0, 0]},
-                    q={"": [0, 1, 0], "0 ...": [1, 0, 0], "1 ...": [0, 0, 1]},
-                    steps=steps["gsd"],
-                    steps_speculative=steps["sd"],
-                ),
-            )
-        ],
+    return refuted_if(
+        slower,
+        counterexample(
+            f"four tokens, two drafts a block, tokens 0, 1 in one group: the lossless rule takes "
+            f"{fmt(steps['sd'])} steps, GSD {fmt(steps['gsd'])}. The first draft, 1 for 0, is accepted for its "
+            f"group, and after it every draft is rejected",
+            numbers(
+                "grouped",
+                {"labels": labels},
+                gamma=gamma,
+                length=length,
+                p={"any prefix": [1, 0, 0]},
+                q={"": [0, 1, 0], "0 ...": [1, 0, 0], "1 ...": [0, 0, 1]},
+                steps=steps["gsd"],
+                steps_speculative=steps["sd"],
+            ),
+        ),
     )
 
 
@@ -137,7 +142,7 @@ WINDOWS = {
 
 
 OVERLAP = """Around every drafted token there is another group, so the groups overlap and the sums of Theorem 1 do not
-close. A token with p(x) >= q(x), which the lossless rule always keeps, can share its window with tokens on which
+close. A token with p(x) >= q(x), which the lossless rule always accepts, can share its window with tokens on which
 q exceeds p, and is then rejected with positive probability."""
 EMPTY = """A token among the G//2 least likely ones has a negative start, which Python counts from the end: its slice is
 empty, and its draft is rejected even where p >= q. Further up the windows overlap, as in the other readings."""
@@ -149,14 +154,13 @@ def _dynamic(window: str) -> Callable[[int], Finding]:
         for filters in ("off", "on"):
             found = smallest_violation(sized_pairs, _accepts_less(window, filters), seed, WINDOW_LEVELS, WINDOW_TRIES)
             if found is None:
-                evidence.append(Evidence("search", f"filters {filters}: {searched(WINDOW_LEVELS, WINDOW_TRIES)}"))
+                evidence.append(search(f"filters {filters}: {searched(WINDOW_LEVELS, WINDOW_TRIES)}"))
                 continue
             p, q, _ = found
             parameters = _group(window, found, filters)
             accepts = acceptance(make_rule("dynamic-grouped", **parameters), p, q)
             evidence.append(
-                Evidence(
-                    "counterexample",
+                counterexample(
                     f"{len(p)} tokens, G = {parameters['size']}, "
                     + (
                         f"delta = {parameters['max_gap']}, d = {parameters['max_distance']}, tokens on a line 1/4 apart"
@@ -211,7 +215,7 @@ for _window, _reading in WINDOWS.items():
 )
 def dynamic_partition(seed: int) -> Finding:
     """Theorem 1 is a statement about one step. A partition made from p alone, for instance consecutive runs of G
-    ranks, is fixed before the draft is looked at, and the theorem applies to each step as it stands.
+    ranks, is fixed before the draft is verified, and the theorem applies to each step as it stands.
     """
 
     def runs(p: Pmf, size: int) -> list[int]:
@@ -225,12 +229,10 @@ def dynamic_partition(seed: int) -> Finding:
         smallest_violation(sized_pairs, _accepts_less("clamped", "off"), seed),
         "the search does not find that overlapping windows can accept less",
     )
-    return Finding(
-        "holds-under-assumptions" if found is None else "refuted",
-        [
-            Evidence("search", f"consecutive runs of G ranks: {searched() if found is None else found}"),
-            Evidence("control", f"the same search over clamped windows finds p = {fmt_row(overlapping[0])}"),
-        ],
+    return holds_under_assumptions_if(
+        found is None,
+        search(f"consecutive runs of G ranks: {searched() if found is None else found}"),
+        control(f"the same search over clamped windows finds p = {fmt_row(overlapping[0])}"),
     )
 
 
@@ -252,16 +254,15 @@ def printed_slice(seed: int) -> Finding:
     ]
     p = tuple(Fraction(k, 6) for k in (1, 2, 3))
     parameters = {"size": 3, "max_gap": None, "max_distance": None, "distances": None, "window": "printed"}
-    kept = make_rule("dynamic-grouped", **parameters).accept(list(p), list(p), 0)
-    agrees = (kept == 0) == ((3, 3, 0) in missing)
+    accepted = make_rule("dynamic-grouped", **parameters).accept(list(p), list(p), 0)
+    agrees = (accepted == 0) == ((3, 3, 0) in missing)
     require(bool(agrees), "the rule and Python's own slice disagree about rank 0 of 3 at G = 3")
     share = len(missing) / sum(12 * v for v in range(2, 13))
     verdict: Verdict = "refuted" if missing else "holds"
     return Finding(
         verdict,
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"with three tokens and G = 3 the least likely token has idx = 0 and the slice [-1 : 1] is "
                 f"empty, so a draft with p = q is rejected; over V, G up to 12 the token is missing from its "
                 f"own group in {share:.0%} of all ranks",

@@ -10,8 +10,20 @@ from typing import Any
 from simlab import mutants
 from simlab.rules import Addition, Amplify, Grouped, Rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, rejects_mutants, require
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    described,
+    example,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+    search,
+)
 from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import acceptance, step_law
@@ -49,8 +61,8 @@ def amplify_for(p: Pmf, q: Pmf, wanted: Fraction) -> Fraction:
 )
 def naive_lossy_tv(seed: int) -> Finding:
     """The reverse is true for every pair and partition at which amplify can accept as much. Amplify with k >= 1 and
-    addition keep with a >= min(1, p/q), so they spend exactly the TV they gain in acceptance, the least any rule with
-    one candidate can (leviathan.frontier). GSD keeps some tokens less often than min(1, p/q) and others more often,
+    addition accept with a >= min(1, p/q), so they spend exactly the TV they gain in acceptance, the least any rule with
+    one candidate can (leviathan.frontier). GSD accepts some tokens less often than min(1, p/q) and others more often,
     and spends at least as much. What this does not decide is whether images suffer more: TV does not know which
     tokens look alike.
     """
@@ -59,7 +71,7 @@ def naive_lossy_tv(seed: int) -> Finding:
         """k of equal acceptance, TV of amplify and of GSD; None where GSD gains nothing or amplify cannot follow."""
         p, q, labels = e
         wanted = acceptance(Grouped(labels), p, q)
-        reachable = sum(y for x, y in zip(p, q, strict=True) if x > 0)  # amplify never keeps what p excludes
+        reachable = sum(y for x, y in zip(p, q, strict=True) if x > 0)  # amplify never accepts what p excludes
         if not alpha(p, q) < wanted <= reachable:
             return None
         k = amplify_for(p, q, wanted)
@@ -77,21 +89,19 @@ def naive_lossy_tv(seed: int) -> Finding:
     worse = smallest_violation(grouped_pairs, violates(1), seed)
     require(worse is None, f"the argument is contradicted: amplify distorts more on {worse}")
     if better is None:
-        return Finding("not-refuted", [Evidence("search", searched())])
+        return Finding("not-refuted", [search(searched())])
     p, q, labels = better
     k, spent, grouped = compared(better) or (Fraction(0),) * 3
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"amplify with k = {fmt(k)} accepts as much as groups {labels} "
                 f"({fmt(acceptance(Amplify(k), p, q))}; lossless {fmt(alpha(p, q))}) at TV {fmt(spent)} against "
                 f"{fmt(grouped)}",
                 described("grouped", {"labels": labels}, p, q, k=k, tv_amplify=spent),
             ),
-            Evidence(
-                "search",
+            search(
                 "the other way round, amplify distorting more than GSD at equal acceptance: " + searched(),
             ),
         ],
@@ -117,7 +127,7 @@ CLAIMS.summary(
     "At fixed k, amplify's TV to p approaches 1 as q becomes small everywhere.",
 )
 def explode_amplify(seed: int) -> Finding:
-    """With k >= 1 amplify emits no token more than k times as often as p does: a token with q > p is kept with mass
+    """With k >= 1 amplify emits no token more than k times as often as p does: a token with q > p is accepted with mass
     min(q, k p) and gets nothing from the residual, one with q <= p ends at p or below. So law(A) - p(A) <=
     min(1, k p(A)) - p(A) <= 1 - 1/k for every set of tokens A, however small q is.
     """
@@ -130,47 +140,41 @@ def explode_amplify(seed: int) -> Finding:
 
     bounded = excess(Amplify(k)) <= 0 and all(tv(step_law(Amplify(k), *row), row[0]) <= 1 - 1 / k for row in rows)
     seen = {v: tv(step_law(Amplify(k), *_flat(v)), _flat(v)[0]) for v in (10, 100)}
-    return Finding(
-        "refuted" if bounded else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                "q = 1/V for every token and p certain: amplify with k = 2 is off by TV "
-                + ", ".join(f"{fmt(value)} at V = {v}" for v, value in seen.items()),
-                described("amplify", {"k": 2}, *_flat(10)),
-            ),
-            Evidence("identity", f"law <= 2 p token by token, and so TV <= 1/2, on {len(rows)} pairs"),
-            rejects_mutants({"addition": Addition(Fraction(1, 10))}, excess, "the bound k p"),
-        ],
+    return refuted_if(
+        bounded,
+        counterexample(
+            "q = 1/V for every token and p certain: amplify with k = 2 is off by TV "
+            + ", ".join(f"{fmt(value)} at V = {v}" for v, value in seen.items()),
+            described("amplify", {"k": 2}, *_flat(10)),
+        ),
+        identity(f"law <= 2 p token by token, and so TV <= 1/2, on {len(rows)} pairs"),
+        rejects_mutants({"addition": Addition(Fraction(1, 10))}, excess, "the bound k p"),
     )
 
 
 @CLAIMS.claim(
     "gsd.naive-lossy.explode.addition",
     "5.1",
-    "Where q is at most epsilon for every token, as in a uniform draft over a large vocabulary, addition keeps every "
+    "Where q is at most epsilon for every token, as in a uniform draft over a large vocabulary, addition accepts every "
     "draft: what comes out is q.",
 )
 def explode_addition(seed: int) -> Finding:
     """(p + epsilon)/q >= 1 for every token, so nothing is rejected and law = q: TV(law, p) = TV(p, q), the most there
-    is to lose. SJD starts new drafts uniform, so with V >= 1/epsilon it keeps them all, and what it emits is noise.
+    is to lose. SJD starts new drafts uniform, so with V >= 1/epsilon it accepts them all, and what it emits is noise.
     """
     p, q = _flat(10)
     rule = Addition(Fraction(1, 10))
     law = step_law(rule, p, q)
     slightly = step_law(Addition(Fraction(9, 100)), p, q)
-    require(list(slightly) != list(q), "epsilon below q keeps every draft as well: the check cannot fail")
-    return Finding(
-        "holds" if list(law) == list(q) else "refuted",
-        [
-            Evidence(
-                "example",
-                f"ten tokens, q = 1/10 for each, p certain, epsilon = 0.1: acceptance {fmt(acceptance(rule, p, q))}, "
-                f"TV {fmt(tv(law, p))}; amplify is exact on the same rows",
-                described("addition", {"epsilon": 0.1}, p, q),
-            ),
-            Evidence("control", "with epsilon = 0.09, below q, the law is no longer q"),
-        ],
+    require(list(slightly) != list(q), "epsilon below q accepts every draft as well: the check cannot fail")
+    return holds_if(
+        list(law) == list(q),
+        example(
+            f"ten tokens, q = 1/10 for each, p certain, epsilon = 0.1: acceptance {fmt(acceptance(rule, p, q))}, "
+            f"TV {fmt(tv(law, p))}; amplify is exact on the same rows",
+            described("addition", {"epsilon": 0.1}, p, q),
+        ),
+        control("with epsilon = 0.09, below q, the law is no longer q"),
     )
 
 
@@ -181,9 +185,9 @@ def explode_addition(seed: int) -> Finding:
     stated=False,
 )
 def explode_token(seed: int) -> Finding:
-    """Acceptance is capped at 1 and a token is drafted with probability q(x), so keeping more of it adds at most q(x)
+    """Acceptance is capped at 1 and a token is drafted with probability q(x), so accepting more of it adds at most q(x)
     to its law, whatever the ratio. (A token can lack more than that: its share of the residual shrinks when other
-    tokens are kept too often. That is large where p is much larger than q, and has nothing to do with the ratio.)
+    tokens are accepted too often. That is large where p is much larger than q, and has nothing to do with the ratio.)
     """
     random = Random(seed)
     rows = [(random_row(random, 4), random_row(random, 4)) for _ in range(200)]
@@ -197,21 +201,17 @@ def explode_token(seed: int) -> Finding:
     pairs_of = {n: ((Fraction(0), Fraction(1)), (Fraction(1, n), 1 - Fraction(1, n))) for n in (10, 100, 1000)}
     gained = {n: step_law(rule, *pair)[0] for n, pair in pairs_of.items()}
     shrinks = gained[10] > gained[100] > gained[1000]
-    return Finding(
-        "refuted" if worst <= 0 and shrinks else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                "p(x) = 0, addition with epsilon = 0.1: x is emitted with probability "
-                + ", ".join(f"{fmt(value)} at q(x) = 1/{n}" for n, value in gained.items()),
-                described("addition", {"epsilon": 0.1}, *pairs_of[1000]),
-            ),
-            Evidence(
-                "identity",
-                f"law(x) - p(x) <= q(x) for every token of {len(rows)} pairs, both rules (most excess: {fmt(worst)})",
-            ),
-            rejects_mutants({"residual not renormalised": mutants.ResidualNotNormalised()}, excess, "the bound q(x)"),
-        ],
+    return refuted_if(
+        worst <= 0 and shrinks,
+        counterexample(
+            "p(x) = 0, addition with epsilon = 0.1: x is emitted with probability "
+            + ", ".join(f"{fmt(value)} at q(x) = 1/{n}" for n, value in gained.items()),
+            described("addition", {"epsilon": 0.1}, *pairs_of[1000]),
+        ),
+        identity(
+            f"law(x) - p(x) <= q(x) for every token of {len(rows)} pairs, both rules (most excess: {fmt(worst)})",
+        ),
+        rejects_mutants({"residual not renormalised": mutants.ResidualNotNormalised()}, excess, "the bound q(x)"),
     )
 
 
@@ -254,16 +254,13 @@ def accumulation(seed: int) -> Finding:
         return max(tv(p, q) - top * halves(len(p)) for (p, q), top in zip(rows, largest, strict=True))
 
     right = excess(lambda v: v // 2) <= 0 and all(value == e * (v // 2) for v, value in reached.items())
-    return Finding(
-        "holds-under-assumptions" if right else "refuted",
-        [
-            Evidence(
-                "identity",
-                "at e = 0.01, near-uniform pairs over V tokens: "
-                + ", ".join(f"V = {v}: TV = {fmt(value)}" for v, value in reached.items()),
-            ),
-            rejects_mutants({"floor(V/2) - 1 for floor(V/2)": lambda v: v // 2 - 1}, excess, "the bound on TV"),
-        ],
+    return holds_under_assumptions_if(
+        right,
+        identity(
+            "at e = 0.01, near-uniform pairs over V tokens: "
+            + ", ".join(f"V = {v}: TV = {fmt(value)}" for v, value in reached.items()),
+        ),
+        rejects_mutants({"floor(V/2) - 1 for floor(V/2)": lambda v: v // 2 - 1}, excess, "the bound on TV"),
     )
 
 
@@ -285,20 +282,17 @@ def accumulation_always(seed: int) -> Finding:
     flat, sharp = (Fraction(1, 4),) * 4, (Fraction(1), *[Fraction(0)] * 3)
     other = (Fraction(0), Fraction(1), Fraction(0), Fraction(0))
     less = tv(flat, flat) < tv(sharp, other)
-    return Finding(
-        "refuted" if less else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"two equal uniform rows have TV {tv(flat, flat)}, two different point masses {tv(sharp, other)}",
-                numbers(
-                    p=flat,
-                    q=flat,
-                    tv=tv(flat, flat),
-                    p_concentrated=sharp,
-                    q_concentrated=other,
-                    tv_concentrated=tv(sharp, other),
-                ),
-            )
-        ],
+    return refuted_if(
+        less,
+        counterexample(
+            f"two equal uniform rows have TV {tv(flat, flat)}, two different point masses {tv(sharp, other)}",
+            numbers(
+                p=flat,
+                q=flat,
+                tv=tv(flat, flat),
+                p_concentrated=sharp,
+                q_concentrated=other,
+                tv_concentrated=tv(sharp, other),
+            ),
+        ),
     )

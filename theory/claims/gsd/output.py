@@ -7,8 +7,18 @@ from fractions import Fraction
 from typing import Any
 
 from simlab.rules import Grouped, Rule, Speculative, make_rule
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    described,
+    example,
+    holds_if,
+    holds_under_assumptions_if,
+    require,
+    require_found,
+    search,
+)
 from theory.claims.format import fmt
 from theory.claims.gsd.acceptance import WINDOWS
 from theory.distances import tv
@@ -40,14 +50,14 @@ def _biased(rule: str, level: Callable[[Any, tuple[int, ...]], Any]) -> Callable
 
 @CLAIMS.claim("gsd.unbiased.token", "5.1", "The token GSD emits follows p (token-level residual, as printed).")
 def unbiased_token(seed: int) -> Finding:
-    """Within a group tokens are kept in proportion to q, not p, and the residual does not make up for it."""
+    """Within a group tokens are accepted in proportion to q, not p, and the residual does not make up for it."""
     found = smallest_violation(grouped_pairs, _biased("grouped", lambda row, labels: row), seed)
     return _unbiased(found, "token", lambda row, labels: row)
 
 
 @CLAIMS.claim("gsd.unbiased.group", "5.1", "The group GSD emits follows P (token-level residual, as printed).")
 def unbiased_group(seed: int) -> Finding:
-    """A group is kept with mass min(P, Q), so it lacks [P - Q]^+. The token-level residual hands the rejected mass
+    """A group is accepted with mass min(P, Q), so it lacks [P - Q]^+. The token-level residual hands the rejected mass
     out in proportion to the group sums of [p - q]^+, which is something else as soon as a group has tokens
     on both sides.
     """
@@ -57,15 +67,14 @@ def unbiased_group(seed: int) -> Finding:
 
 def _unbiased(found: Any, what: str, level: Callable[[Any, tuple[int, ...]], Any]) -> Finding:
     if found is None:
-        return Finding("not-refuted", [Evidence("search", searched())])
+        return Finding("not-refuted", [search(searched())])
     p, q, labels = found
     law = level(step_law(Grouped(labels), p, q), labels)
     aim = level(p, labels)
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"{len(p)} tokens in groups {labels}: the {what} law is ({', '.join(map(fmt, law))}) where "
                 f"the target has ({', '.join(map(fmt, aim))})",
                 described(
@@ -87,8 +96,8 @@ def _unbiased(found: Any, what: str, level: Callable[[Any, tuple[int, ...]], Any
     stated=False,
 )
 def unbiased_group_residual(seed: int) -> Finding:
-    """Speculative sampling of the group: a draft's group follows Q, is kept with min(1, P/Q), and is replaced by one
-    from [P - Q]+. So the group follows P exactly. The token within it does not follow p: kept tokens follow q
+    """Speculative sampling of the group: a draft's group follows Q, is accepted with min(1, P/Q), and is replaced by
+    one from [P - Q]+. So the group follows P exactly. The token within it does not follow p: accepted tokens follow q
     within their group.
     """
     rule = "grouped-group-residual"
@@ -100,17 +109,14 @@ def unbiased_group_residual(seed: int) -> Finding:
     printed = smallest_violation(grouped_pairs, _biased("grouped", _group_masses), seed)
     require(printed is not None, "the search does not tell the group residual from the printed one")
     p, q, labels = token
-    return Finding(
-        "holds" if found is None else "refuted",
-        [
-            Evidence("search", f"the group law is P: {searched()}"),
-            Evidence(
-                "example",
-                "token by token it is still not p: kept tokens follow q within their group",
-                described(rule, {"labels": labels}, p, q),
-            ),
-            Evidence("control", "the same search finds that the printed residual does not keep the group law"),
-        ],
+    return holds_if(
+        found is None,
+        search(f"the group law is P: {searched()}"),
+        example(
+            "token by token it is still not p: accepted tokens follow q within their group",
+            described(rule, {"labels": labels}, p, q),
+        ),
+        control("the same search finds that the printed residual does not preserve the group law"),
     )
 
 
@@ -133,8 +139,8 @@ def emits_impossible(rule: Rule, p: Pmf, q: Pmf) -> Fraction:
     "gsd.support.partition", "4, eq. 4", "Over a fixed partition no token of target probability 0 is emitted."
 )
 def support_partition(seed: int) -> Finding:
-    """A draft of target probability 0 is kept with the ratio of its group's masses, which is positive as soon as any
-    token of the group has p > 0.
+    """A draft of target probability 0 is accepted with the ratio of its group's masses, which is positive as soon as
+    any token of the group has p > 0.
     """
     found = smallest_violation(grouped_pairs, lambda e: emits_impossible(Grouped(e[2]), *e[:2]) > 0, seed)
     return _impossible(found, "grouped", {} if found is None else {"labels": found[2]})
@@ -142,22 +148,21 @@ def support_partition(seed: int) -> Finding:
 
 def _impossible(found: Any, rule: str, parameters: dict[str, Any]) -> Finding:
     if found is None:
-        return Finding("not-refuted", [Evidence("search", searched())])
+        return Finding("not-refuted", [search(searched())])
     p, q = found[:2]
     leak = emits_impossible(make_rule(rule, **parameters), p, q)
     require(
         emits_impossible(Speculative(), p, q) == 0, f"speculative sampling emits what the target excludes: {p}, {q}"
     )
-    told = ", ".join(f"{name} = {value}" for name, value in parameters.items() if value is not None)
+    text = ", ".join(f"{name} = {value}" for name, value in parameters.items() if value is not None)
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
-                f"{len(p)} tokens, {told}: a token of target probability 0 comes out with probability {fmt(leak)}",
+            counterexample(
+                f"{len(p)} tokens, {text}: a token of target probability 0 comes out with probability {fmt(leak)}",
                 described(rule, parameters, p, q),
             ),
-            Evidence("control", "on the same pair speculative sampling emits no such token"),
+            control("on the same pair speculative sampling emits no such token"),
         ],
     )
 
@@ -172,8 +177,8 @@ def _with_delta(window: str, size: int) -> dict[str, Any]:
 
 def _support(window: str) -> Callable[[int], Finding]:
     def decide(seed: int) -> Finding:
-        """A draft of target probability 0 is kept with the ratio of its window's masses, which is positive as soon as
-        the window reaches a token with p > 0. The filter |p(y) - p(x)| <= delta does not help: it lets in
+        """A draft of target probability 0 is accepted with the ratio of its window's masses, which is positive as soon
+        as the window reaches a token with p > 0. The filter |p(y) - p(x)| <= delta does not help: it lets in
         neighbours of small positive probability, which is what an image model's rows are made of. (Clamped windows
         reach upwards only from G = 4 on.)
         """
@@ -207,14 +212,11 @@ def support_printed(seed: int) -> Finding:
     small = require_found(
         smallest_violation(sized_pairs, leaks, seed), "the search does not find the leak of a smaller vocabulary"
     )
-    return Finding(
-        "holds-under-assumptions" if found is None else "refuted",
-        [
-            Evidence("search", searched() if found is None else f"found {found}"),
-            Evidence(
-                "example",
-                f"without the assumption: {len(small[0])} tokens, G = {small[2]}",
-                described("dynamic-grouped", _with_delta("printed", small[2]), *small[:2]),
-            ),
-        ],
+    return holds_under_assumptions_if(
+        found is None,
+        search(searched() if found is None else f"found {found}"),
+        example(
+            f"without the assumption: {len(small[0])} tokens, G = {small[2]}",
+            described("dynamic-grouped", _with_delta("printed", small[2]), *small[:2]),
+        ),
     )

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from simlab.rules import Speculative, make_rule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, require
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import counterexample, described, refuted_if, require, search
 from theory.claims.format import fmt
 from theory.exact import acceptance, step_law
 from theory.search import pairs, searched, smallest_violation
@@ -37,8 +37,7 @@ def reference_acceptance(seed: int) -> Finding:
     evidence = []
     if found is not None:
         evidence.append(
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"one rank below and one above, {len(found[0])} tokens: acceptance "
                 f"{fmt(acceptance(make_rule('gsd-reference', **parameters), *found))} against "
                 f"{fmt(alpha(*found))}",
@@ -47,14 +46,13 @@ def reference_acceptance(seed: int) -> Finding:
         )
     if drop:
         evidence.append(
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"at its own size, 15 tokens: acceptance {fmt(acceptance(full, p, q))} against {fmt(alpha(p, q))}",
                 described("gsd-reference", {"below": 7, "above": 6}, p, q),
             )
         )
     if not evidence:
-        evidence.append(Evidence("search", searched()))
+        evidence.append(search(searched()))
     return Finding("refuted" if found is not None or drop else "not-refuted", evidence)
 
 
@@ -70,13 +68,10 @@ def reference_support(seed: int) -> Finding:
     parameters = {"below": 7, "above": 6, "max_gap": 0.15}
     law = step_law(make_rule("gsd-reference", **parameters), p, q)
     require(step_law(Speculative(), p, q)[7] == 0, "speculative sampling emitted a token of target probability 0")
-    return Finding(
-        "refuted" if law[7] > 0 else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"eight tokens of probability 0 and ten of 1/10: the eighth is emitted with probability {fmt(law[7])}",
-                described("gsd-reference", parameters, p, q),
-            )
-        ],
+    return refuted_if(
+        law[7] > 0,
+        counterexample(
+            f"eight tokens of probability 0 and ten of 1/10: the eighth is emitted with probability {fmt(law[7])}",
+            described("gsd-reference", parameters, p, q),
+        ),
     )

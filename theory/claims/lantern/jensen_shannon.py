@@ -12,8 +12,17 @@ import scipy
 from simlab.arrays import at
 from simlab.rules import Lantern
 from simlab.rules.lantern import moved_js
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import require
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    enumeration,
+    example,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    require,
+)
 from theory.claims.format import numbers
 from theory.claims.lantern.relaxation import Case, cases, each_token
 from theory.distances import js
@@ -61,19 +70,14 @@ def jsd_bits(seed: int) -> Finding:
     nested = all(_between(p, lists, delta, "jsd-bits") == (True, True) for p, _, lists, delta in cases(seed))
     nats = all(_between(p, lists, delta, "jsd") == (True, True) for p, _, lists, delta in _spread(seed))
     require(not nats, "the comparison of neighbourhoods does not see that nats differ from bits")
-    return Finding(
-        "holds-under-assumptions" if inside and nested else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"JS/m lies between {lowest:.4f} and {highest:.4f} for {len(bits)} pairs (m, a); the formula agrees "
-                f"with the divergence summed over the vocabulary (largest difference {formula:.1e})",
-            ),
-            Evidence(
-                "enumeration", f"the neighbourhoods are nested as stated for every token of {len(cases(seed))} rows"
-            ),
-            Evidence("control", "the same comparison finds that in nats they are not"),
-        ],
+    return holds_under_assumptions_if(
+        inside and nested,
+        identity(
+            f"JS/m lies between {lowest:.4f} and {highest:.4f} for {len(bits)} pairs (m, a); the formula agrees "
+            f"with the divergence summed over the vocabulary (largest difference {formula:.1e})",
+        ),
+        enumeration(f"the neighbourhoods are nested as stated for every token of {len(cases(seed))} rows"),
+        control("the same comparison finds that in nats they are not"),
     )
 
 
@@ -121,22 +125,18 @@ def jsd_nats(seed: int) -> Finding:
     value = _js_of(m, a)
     outside = value < delta and m >= 2 * delta
     left = all(_between(p, lists, d, "jsd")[0] for p, _, lists, d in cases(seed))
-    return Finding(
-        "refuted" if outside and left else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                "p = (3/4, 1/4), x = 0, its neighbour joins: m = 1/4 is more than 2 delta = 1/5, and the divergence "
-                f"is {value:.4f} nats, below delta = 1/10",
-                numbers(p=(a, m), q=(a, m), delta=delta, moved=m, divergence=value),
-            ),
-            Evidence("enumeration", "the left part, TV delta within JS delta, holds for every row tried"),
-            Evidence(
-                "example",
-                f"for p(x) = 0 a bound of 1/5 in nats admits masses below {1 / (5 * log(2)):.4f}, in bits below 0.2; "
-                f"nats sit between TV delta and 2 delta while p(x) is at most {_threshold():.2f} times what moves",
-            ),
-        ],
+    return refuted_if(
+        outside and left,
+        counterexample(
+            "p = (3/4, 1/4), x = 0, its neighbour joins: m = 1/4 is more than 2 delta = 1/5, and the divergence "
+            f"is {value:.4f} nats, below delta = 1/10",
+            numbers(p=(a, m), q=(a, m), delta=delta, moved=m, divergence=value),
+        ),
+        enumeration("the left part, TV delta within JS delta, holds for every row tried"),
+        example(
+            f"for p(x) = 0 a bound of 1/5 in nats admits masses below {1 / (5 * log(2)):.4f}, in bits below 0.2; "
+            f"nats sit between TV delta and 2 delta while p(x) is at most {_threshold():.2f} times what moves",
+        ),
     )
 
 
@@ -159,14 +159,11 @@ def jsd_root(seed: int) -> Finding:
     """
     m, a, delta = Fraction(1, 10), Fraction(0), Fraction(1, 5)
     value = _js_of(m, a) ** 0.5
-    return Finding(
-        "refuted" if value >= delta and m < delta else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                "p = (0, 1/10, 9/10), x = 0, its neighbour 1 would join: m = 1/10 is below delta = 1/5, and the "
-                f"distance is {value:.4f}, above delta",
-                numbers(p=(a, m, 1 - m), q=(Fraction(1, 3),) * 3, delta=delta, moved=m, distance=value),
-            )
-        ],
+    return refuted_if(
+        value >= delta and m < delta,
+        counterexample(
+            "p = (0, 1/10, 9/10), x = 0, its neighbour 1 would join: m = 1/10 is below delta = 1/5, and the "
+            f"distance is {value:.4f}, above delta",
+            numbers(p=(a, m, 1 - m), q=(Fraction(1, 3),) * 3, delta=delta, moved=m, distance=value),
+        ),
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from simlab.processes import Pair, make_process
 from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require
+from theory.claims.evidence import counterexample, example, not_refuted_if, refuted_if, rejects_mutants, require, search
 from theory.claims.format import numbers
 from theory.contexts import Contexts, Means, StepOf, amplify_to, entropies, likeliest, means, visited
 from theory.exact.sparse_laws import amplify, lantern, nearest
@@ -92,7 +92,7 @@ def candidates(rows: str, seed: int) -> Mapping[str, Contexts]:
 def neighbours_empirical(seed: int) -> Finding:
     """A neighbourhood is useful if its tokens have mass where the draft token has been offered, which the tokens near a
     likely one have. Exact, on rows of a process over a codebook; how it is on the rows of an image model depends on
-    them. Where every draft is kept anyway, neither kind can be ahead.
+    them. Where every draft is accepted anyway, neither kind can be ahead.
     """
     count = round(SHARE * VOCABULARY)
     found = table(seed, (count,), (TABLE_4,))
@@ -110,24 +110,21 @@ def neighbours_empirical(seed: int) -> Finding:
         return wrong
 
     wrong = against(("l2", "cosine"), "random")
-    return Finding(
-        "not-refuted" if wrong == 0 else "refuted",
-        [
-            Evidence(
-                "search",
-                f"V = {VOCABULARY}, k = {count}, delta = {TABLE_4}, {CONTEXTS} contexts each, mean acceptance with "
-                "nearest by L2, by cosine, random: "
-                + "; ".join(
-                    f"{rows} rows ({entropies(candidates(rows, seed)[candidate]).mean():.1f} bits), {candidate} "
-                    f"candidates (lossless {candidates(rows, seed)[candidate].lossless:.3f}) "
-                    + ", ".join(f"{of(rows, candidate, measure):.4f}" for measure in MEASURES)
-                    for rows, candidate in product(TEMPERATURES, CANDIDATES)
-                )
-                + f". Not so in {wrong} of 6 cases",
-            ),
-            _distances(seed, count),
-            rejects_mutants({"random for cosine": ("l2", "random")}, lambda near: against(near, "cosine"), "the order"),
-        ],
+    return not_refuted_if(
+        wrong == 0,
+        search(
+            f"V = {VOCABULARY}, k = {count}, delta = {TABLE_4}, {CONTEXTS} contexts each, mean acceptance with "
+            "nearest by L2, by cosine, random: "
+            + "; ".join(
+                f"{rows} rows ({entropies(candidates(rows, seed)[candidate]).mean():.1f} bits), {candidate} "
+                f"candidates (lossless {candidates(rows, seed)[candidate].lossless:.3f}) "
+                + ", ".join(f"{of(rows, candidate, measure):.4f}" for measure in MEASURES)
+                for rows, candidate in product(TEMPERATURES, CANDIDATES)
+            )
+            + f". Not so in {wrong} of 6 cases",
+        ),
+        _distances(seed, count),
+        rejects_mutants({"random for cosine": ("l2", "random")}, lambda near: against(near, "cosine"), "the order"),
     )
 
 
@@ -135,18 +132,18 @@ def _distances(seed: int, count: int) -> Evidence:
     """How far mass is moved by each kind of neighbours, for each unit of acceptance gained."""
     codebook = pair_of("peaked").codebook
     assert codebook is not None, "it has one"
-    within, told = cells(codebook, 256), []
+    within, lines = cells(codebook, 256), []
     for name, contexts in candidates("peaked", seed).items():
         few = Contexts(*(side[:FEW] for side in contexts))
         for measure in MEASURES:
             rule = partial(lantern, near=shortest(neighbours()[measure], count), delta=TABLE_4)
             (least, most), found = bounds(few, rule, codebook, within), means(few, rule)
             gained = found.acceptance - few.lossless
-            told.append(
+            lines.append(
                 f"{name}, {measure}: gained {gained:.3f} = TV {found.tv:.3f}, Wasserstein-1 {least:.3f} to {most:.3f}, "
                 f"{least / gained:.2f} to {most / gained:.2f} for each unit gained"
             )
-    return Evidence("example", f"peaked rows, {FEW} contexts: " + "; ".join(told))
+    return example(f"peaked rows, {FEW} contexts: " + "; ".join(lines))
 
 
 @CLAIMS.claim(
@@ -167,19 +164,17 @@ def neighbours_settings(seed: int) -> Finding:
     itself = sum(found[s].acceptance > found[s].acceptance for s in pairs)
     require(itself == 0, "nearest neighbours are behind themselves")
     if worst is None:
-        return Finding("not-refuted", [Evidence("search", f"nearest by L2 ahead in {len(pairs)} settings")])
+        return Finding("not-refuted", [search(f"nearest by L2 ahead in {len(pairs)} settings")])
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"V = {VOCABULARY}, {worst.rows} rows, {worst.candidate} candidates, k = {worst.k}, delta = "
                 f"{worst.delta}: mean acceptance {found[worst].acceptance:.4f} with the nearest by L2, "
                 f"{pairs[worst].acceptance:.4f} with random ones",
                 numbers("lantern", worst._asdict(), nearest=found[worst].acceptance, random=pairs[worst].acceptance),
             ),
-            Evidence(
-                "search",
+            search(
                 f"random ones ahead in {len(behind)} of {len(pairs)} settings: "
                 + ", ".join(f"{s.rows}, {s.candidate}, k = {s.k}, delta = {s.delta}" for s in behind),
             ),
@@ -195,9 +190,9 @@ def neighbours_settings(seed: int) -> Finding:
 )
 def neighbours_naive(seed: int) -> Finding:
     """Both gain the acceptance that their TV buys (lantern.frontier, leviathan.frontier), so at equal acceptance they
-    move as much mass. LANTERN keeps a draft because its neighbours are likely; but mass is missing wherever p exceeds q
-    (lantern.neighbours.distance). Amplify keeps more of what the target itself finds likely. Which of the two is nearer
-    differs between rows and deltas.
+    move as much mass. LANTERN accepts a draft because its neighbours are likely; but mass is missing wherever p exceeds
+    q (lantern.neighbours.distance). Amplify accepts more of what the target itself finds likely. Which of the two is
+    nearer differs between rows and deltas.
     """
     codebook = pair_of("peaked").codebook
     assert codebook is not None, "it has one"
@@ -220,26 +215,23 @@ def neighbours_naive(seed: int) -> Finding:
         apart = abs(means(few, partial(amplify, k=k)).tv - relaxed.tv)
         require(apart < 1e-9, "the two do not move as much mass")
     farther = [rows for rows, (_, sides) in found.items() if sides["LANTERN"][0] > sides["amplify"][1]]
-    return Finding(
-        "refuted" if farther else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"V = {VOCABULARY}, {near.shape[1]} nearest by L2, delta = {DELTAS[1]}, sampled candidates, {FEW} "
-                "contexts each, mean Wasserstein-1 (least to most): "
-                + "; ".join(
-                    f"{rows} rows, acceptance {relaxed.acceptance:.4f}, TV {relaxed.tv:.4f}, "
-                    + ", ".join(f"{name} {least:.4f} to {most:.4f}" for name, (least, most) in sides.items())
-                    for rows, (relaxed, sides) in found.items()
-                )
-                + f". LANTERN is surely farther on {' and '.join(farther) or 'none'}",
-                numbers(
-                    "lantern",
-                    {"k": near.shape[1], "delta": DELTAS[1]},
-                    **{rows: sides for rows, (_, sides) in found.items()},
-                ),
+    return refuted_if(
+        bool(farther),
+        counterexample(
+            f"V = {VOCABULARY}, {near.shape[1]} nearest by L2, delta = {DELTAS[1]}, sampled candidates, {FEW} "
+            "contexts each, mean Wasserstein-1 (least to most): "
+            + "; ".join(
+                f"{rows} rows, acceptance {relaxed.acceptance:.4f}, TV {relaxed.tv:.4f}, "
+                + ", ".join(f"{name} {least:.4f} to {most:.4f}" for name, (least, most) in sides.items())
+                for rows, (relaxed, sides) in found.items()
             )
-        ],
+            + f". LANTERN is surely farther on {' and '.join(farther) or 'none'}",
+            numbers(
+                "lantern",
+                {"k": near.shape[1], "delta": DELTAS[1]},
+                **{rows: sides for rows, (_, sides) in found.items()},
+            ),
+        ),
     )
 
 
@@ -260,9 +252,9 @@ def bounds(contexts: Contexts, rule: StepOf, codebook: np.ndarray, within: Cells
     stated=False,
 )
 def monotone_scale(seed: int) -> Finding:
-    """That it never falls is lantern.monotone. A sure candidate x is kept with P(A), and P(A) - p(x) is the mass that
-    moves, below delta. Table 2 is of this kind: its gains over 0.0402 are 0.55 to 0.81 of delta. Sampled candidates
-    have no such limit: with q(x) small, a neighbourhood of mass delta keeps them surely.
+    """That it never falls is lantern.monotone. A sure candidate x is accepted with P(A), and P(A) - p(x) is the mass
+    that moves, below delta. Table 2 is of this kind: its gains over 0.0402 are 0.55 to 0.81 of delta. Sampled
+    candidates have no such limit: with q(x) small, a neighbourhood of mass delta accepts them surely.
     """
 
     def falls(lists: Callable[[np.ndarray, int], np.ndarray]) -> int:
@@ -270,7 +262,7 @@ def monotone_scale(seed: int) -> Finding:
         count = 0
         for rows, candidate in product(TEMPERATURES, CANDIDATES):
             contexts = candidates(rows, seed)[candidate]
-            kept = np.array(
+            accepted = np.array(
                 [
                     [
                         means(contexts, partial(lantern, near=lists(neighbours()["l2"], k), delta=delta)).acceptance
@@ -279,7 +271,7 @@ def monotone_scale(seed: int) -> Finding:
                     for k in COUNTS
                 ]
             )
-            count += int((np.diff(kept, axis=0) < -1e-12).sum() + (np.diff(kept, axis=1) < -1e-12).sum())
+            count += int((np.diff(accepted, axis=0) < -1e-12).sum() + (np.diff(accepted, axis=1) < -1e-12).sum())
         return count
 
     found = table(seed)
@@ -291,24 +283,21 @@ def monotone_scale(seed: int) -> Finding:
     }
     require(all(gain < s.delta for s, gain in sure.items()), "a sure candidate gains delta or more")
     whole = sum(m.acceptance > ALL for s, m in found.items() if s.candidate == "sampled" and s.rows == "flat")
-    return Finding(
-        "not-refuted" if down == 0 else "refuted",
-        [
-            Evidence(
-                "search",
-                f"V = {VOCABULARY}, nearest by L2, k = {', '.join(map(str, COUNTS))}, delta = "
-                f"{', '.join(map(str, DELTAS))}, {CONTEXTS} contexts of three kinds, both kinds of candidates: it "
-                f"falls in {down} of 102 steps. Flat rows, sure candidates (lossless "
-                f"{candidates('flat', seed)['likeliest'].lossless:.4f}): "
-                + "; ".join(
-                    f"k = {k}: "
-                    + ", ".join(f"{found[Setting('flat', 'likeliest', 'l2', k, d)].acceptance:.4f}" for d in DELTAS)
-                    for k in COUNTS
-                )
-                + f". Flat rows, sampled candidates: {whole} of 36 settings keep more than {ALL:.1%} of all drafts",
-            ),
-            rejects_mutants({"lists that get shorter as k grows": _shorter}, falls, "a fall"),
-        ],
+    return not_refuted_if(
+        down == 0,
+        search(
+            f"V = {VOCABULARY}, nearest by L2, k = {', '.join(map(str, COUNTS))}, delta = "
+            f"{', '.join(map(str, DELTAS))}, {CONTEXTS} contexts of three kinds, both kinds of candidates: it "
+            f"falls in {down} of 102 steps. Flat rows, sure candidates (lossless "
+            f"{candidates('flat', seed)['likeliest'].lossless:.4f}): "
+            + "; ".join(
+                f"k = {k}: "
+                + ", ".join(f"{found[Setting('flat', 'likeliest', 'l2', k, d)].acceptance:.4f}" for d in DELTAS)
+                for k in COUNTS
+            )
+            + f". Flat rows, sampled candidates: {whole} of 36 settings accept more than {ALL:.1%} of all drafts",
+        ),
+        rejects_mutants({"lists that get shorter as k grows": _shorter}, falls, "a fall"),
     )
 
 

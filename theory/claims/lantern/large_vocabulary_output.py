@@ -11,8 +11,8 @@ import numpy as np
 from simlab.processes import make_process
 from simlab.randomness import Tape
 from simlab.statistics import MeanTest
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import control, counterexample, refuted_if, rejects_mutants, require, search
 from theory.claims.format import numbers
 from theory.claims.lantern.large_vocabulary import (
     CANDIDATES,
@@ -42,8 +42,9 @@ CLAIMS = Claims("lantern")
 )
 def output_scale(seed: int) -> Finding:
     """The bound is on the target that one drafted token is compared with. Where rows are flat, q(x) is far below delta
-    for every x, so neighbours of mass q(x) - p(x) are all it takes to keep x surely, and what comes out is the draft's
-    law. A sure candidate is another matter: all that is emitted too often is that candidate, by less than delta.
+    for every x, so neighbours of mass q(x) - p(x) are all it takes to accept x surely, and what comes out is the
+    draft's law. A sure candidate is another matter: all that is emitted too often is that candidate, by less than
+    delta.
     """
     near = {k: shortest(neighbours()["l2"], k) for k in COUNTS}
     found = {
@@ -58,25 +59,21 @@ def output_scale(seed: int) -> Finding:
 
     require(max(beyond(("likeliest", k, d)) for k in COUNTS for d in DELTAS) < 0, "a sure candidate is off by delta")
     flat, draft = found["flat", "sampled"], candidates("flat", seed)["sampled"]
-    kept = means(draft, partial(lantern, near=near[COUNTS[0]], delta=DELTAS[0])).acceptance
-    return Finding(
-        "refuted" if flat.mean() > DELTAS[0] else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"V = {VOCABULARY}, flat rows, k = {COUNTS[0]}, delta = {DELTAS[0]}, the smallest of Table 2: "
-                f"acceptance {kept:.4f}, TV {flat.mean():.4f} in the mean of {CONTEXTS} contexts, {flat.min():.4f} to "
-                f"{flat.max():.4f}; TV(p, q) is {1 - draft.lossless:.4f}",
-                numbers("lantern", {"neighbours": "l2", "k": COUNTS[0], "delta": DELTAS[0]}, acceptance=kept, tv=flat),
-            ),
-            Evidence(
-                "search",
-                "mean TV at the same k and delta: "
-                + "; ".join(f"{rows} rows, {candidate} {tv.mean():.4f}" for (rows, candidate), tv in found.items())
-                + ". Sure candidates stay within delta in every context, at every k and delta of Table 2",
-            ),
-            rejects_mutants({"sampled candidates": ("sampled", COUNTS[0], DELTAS[0])}, beyond, "the bound"),
-        ],
+    accepted = means(draft, partial(lantern, near=near[COUNTS[0]], delta=DELTAS[0])).acceptance
+    return refuted_if(
+        flat.mean() > DELTAS[0],
+        counterexample(
+            f"V = {VOCABULARY}, flat rows, k = {COUNTS[0]}, delta = {DELTAS[0]}, the smallest of Table 2: "
+            f"acceptance {accepted:.4f}, TV {flat.mean():.4f} in the mean of {CONTEXTS} contexts, {flat.min():.4f} to "
+            f"{flat.max():.4f}; TV(p, q) is {1 - draft.lossless:.4f}",
+            numbers("lantern", {"neighbours": "l2", "k": COUNTS[0], "delta": DELTAS[0]}, acceptance=accepted, tv=flat),
+        ),
+        search(
+            "mean TV at the same k and delta: "
+            + "; ".join(f"{rows} rows, {candidate} {tv.mean():.4f}" for (rows, candidate), tv in found.items())
+            + ". Sure candidates stay within delta in every context, at every k and delta of Table 2",
+        ),
+        rejects_mutants({"sampled candidates": ("sampled", COUNTS[0], DELTAS[0])}, beyond, "the bound"),
     )
 
 
@@ -116,20 +113,17 @@ def output_long(seed: int) -> Finding:
     one = visited(process, 64, seed)
     step = _spent(likeliest(one), near, delta)
     require(step.max() < delta, "a step is off by delta")
-    return Finding(
-        "refuted" if values[LENGTHS[-1]].least > delta else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"codebook process, V = 256, {near.shape[1]} nearest neighbours, delta = {delta}, every token verified "
-                f"against the draft's likeliest: one step is off by {step.mean():.4f} (at most {step.max():.4f} in "
-                f"{len(step)} contexts), the first n tokens by "
-                + ", ".join(f"{d.estimate:.3f} ({d.least:.3f} to {d.most:.3f}) at n = {n}" for n, d in values.items())
-                + f". {MeanTest(0.5, 0, 1).stated(SEQUENCES, level)}",
-                numbers("lantern", SEQUENCE, delta=delta, tv={str(n): d.estimate for n, d in values.items()}),
-            ),
-            Evidence("control", "with delta = 0 sequences are off by 0"),
-        ],
+    return refuted_if(
+        values[LENGTHS[-1]].least > delta,
+        counterexample(
+            f"codebook process, V = 256, {near.shape[1]} nearest neighbours, delta = {delta}, every token verified "
+            f"against the draft's likeliest: one step is off by {step.mean():.4f} (at most {step.max():.4f} in "
+            f"{len(step)} contexts), the first n tokens by "
+            + ", ".join(f"{d.estimate:.3f} ({d.least:.3f} to {d.most:.3f}) at n = {n}" for n, d in values.items())
+            + f". {MeanTest(0.5, 0, 1).stated(SEQUENCES, level)}",
+            numbers("lantern", SEQUENCE, delta=delta, tv={str(n): d.estimate for n, d in values.items()}),
+        ),
+        control("with delta = 0 sequences are off by 0"),
     )
 
 

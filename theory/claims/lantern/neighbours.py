@@ -20,8 +20,18 @@ from simlab.rules import (
     codebook_neighbours,
 )
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, rejects_mutants
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    described,
+    enumeration,
+    example,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    small_scale,
+)
 from theory.claims.format import fmt, fmt_row
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv, wasserstein1
@@ -52,8 +62,8 @@ def _mean(family: Any, lists: Any, delta: float) -> tuple[float, float, float]:
     rule = Lantern(lists, delta)
     law = step_law(rule, family.p, family.q)
     metric = codebook_distances(family.codebook)
-    kept = acceptance(rule, family.p, family.q)
-    return float(kept.mean()), float(tv(law, family.p).mean()), float(wasserstein1(law, family.p, metric).mean())
+    accepted = acceptance(rule, family.p, family.q)
+    return float(accepted.mean()), float(tv(law, family.p).mean()), float(wasserstein1(law, family.p, metric).mean())
 
 
 @CLAIMS.claim(
@@ -67,16 +77,13 @@ def neighbours_always(seed: int) -> Finding:
     p, q = (Fraction(1, 2), Fraction(0), Fraction(1, 2)), point_mass(0, 3)
     near, far = [[1], [0], [1]], [[2], [0], [0]]
     less, more = (acceptance(Lantern(lists, 1), p, q) for lists in (near, far))
-    return Finding(
-        "refuted" if less < more else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"three tokens on a line, p = {fmt_row(p)}, q = (1, 0, 0), delta = 1: with the nearest token "
-                f"of 0 acceptance is {fmt(less)}, with the farthest {fmt(more)}",
-                described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far),
-            )
-        ],
+    return refuted_if(
+        less < more,
+        counterexample(
+            f"three tokens on a line, p = {fmt_row(p)}, q = (1, 0, 0), delta = 1: with the nearest token "
+            f"of 0 acceptance is {fmt(less)}, with the farthest {fmt(more)}",
+            described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far),
+        ),
     )
 
 
@@ -87,9 +94,9 @@ def neighbours_always(seed: int) -> Finding:
     stated=False,
 )
 def neighbours_distance(seed: int) -> Finding:
-    """The rule keeps x with the mass of its neighbours but does not take it from them: a neighbour that is not drafted
-    loses only through residuals, and what x has too much of is missing wherever p exceeds q, near or far. So the
-    distance over which mass ends up displaced is that between q and p, not that between neighbours.
+    """The rule accepts x with the mass of its neighbours but does not take it from them: a neighbour that is not
+    drafted loses only through residuals, and what x has too much of is missing wherever p exceeds q, near or far. So
+    the distance over which mass ends up displaced is that between q and p, not that between neighbours.
     """
     line = [[abs(x - y) for y in range(3)] for x in range(3)]
     p, q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)), (Fraction(0), Fraction(0), Fraction(1))
@@ -105,25 +112,21 @@ def neighbours_distance(seed: int) -> Finding:
     family = codebook_pairs(seed, 60)
     lossless = float(alpha(family.p, family.q).mean())
     means = {name: _mean(family, codebook_neighbours(family.codebook, 16, name), 0.1) for name in ("l2", "random")}
-    told = "; ".join(
+    text = "; ".join(
         f"{name}: acceptance gained {a - lossless:.3f}, distance {w:.3f}, {w / (a - lossless):.2f} for each unit gained"
         for name, (a, _, w) in means.items()
     )
-    return Finding(
-        "refuted" if moved > moved_other else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"three tokens on a line, p = {fmt_row(p)}, q = (0, 0, 1), delta = {fmt(delta)}: with the nearest "
-                f"token of 2 acceptance {fmt(accepted)} at distance {fmt(moved)}, with the farthest, which has "
-                f"too much mass to join, {fmt(accepted_other)} at {fmt(moved_other)}",
-                described("lantern", {"neighbours": near, "delta": delta, "bound": "tv"}, p, q, other=other),
-            ),
-            Evidence(
-                "exact-small-scale",
-                f"over the codebook family, 16 neighbours, delta = 0.1, Wasserstein-1: {told}",
-            ),
-        ],
+    return refuted_if(
+        moved > moved_other,
+        counterexample(
+            f"three tokens on a line, p = {fmt_row(p)}, q = (0, 0, 1), delta = {fmt(delta)}: with the nearest "
+            f"token of 2 acceptance {fmt(accepted)} at distance {fmt(moved)}, with the farthest, which has "
+            f"too much mass to join, {fmt(accepted_other)} at {fmt(moved_other)}",
+            described("lantern", {"neighbours": near, "delta": delta, "bound": "tv"}, p, q, other=other),
+        ),
+        small_scale(
+            f"over the codebook family, 16 neighbours, delta = 0.1, Wasserstein-1: {text}",
+        ),
     )
 
 
@@ -140,7 +143,7 @@ CLAIMS.summary(
 def temperature_zero(rule: Lantern, p: Any, x: int) -> tuple[Fraction, tuple[Fraction, ...]]:
     """What the rule does when temperature 0 is applied to p_A, and the draft is a point mass on x.
 
-    The probability of keeping x, and the row a rejected one is replaced from.
+    The probability of accepting x, and the row a rejected one is replaced from.
     """
     given = rule.conditional_rows(np.array([p], dtype=object), np.array([x]))
     target = tempered(given, 0)[0]
@@ -157,7 +160,7 @@ def temperature_zero(rule: Lantern, p: Any, x: int) -> tuple[Fraction, tuple[Fra
 )
 def greedy_after(seed: int) -> Finding:
     """Temperature 0 makes p_A a point mass on t = argmax p_A(. given x). The draft at temperature 0 is a point mass
-    on x. So x is kept with min(1, [x = t]/1), which is the criterion, and what is left after a rejection is t. Here
+    on x. So x is accepted with min(1, [x = t]/1), which is the criterion, and what is left after a rejection is t. Here
     the relaxation acts: x may be the argmax of p_A without being that of p. It is the reading under which Table 3 can
     find longer accepted lengths at temperature 0, and what it emits is then not what greedy decoding emits
     (lantern.greedy.softmax).
@@ -181,21 +184,18 @@ def greedy_after(seed: int) -> Finding:
         for p, _, lists, delta in tried
         for x in range(len(p))
     )
-    return Finding(
-        "holds-under-assumptions" if found == 0 and acts else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"every draft over {len(tried)} rows: criterion and rule agree ({found} differences); {acts} drafts "
-                "are kept that are not the target's argmax",
-            ),
-            rejects_mutants({"temperature 0 on p": _on_target}, differences, "the comparison"),
-        ],
+    return holds_under_assumptions_if(
+        found == 0 and acts,
+        identity(
+            f"every draft over {len(tried)} rows: criterion and rule agree ({found} differences); {acts} drafts "
+            "are accepted that are not the target's argmax",
+        ),
+        rejects_mutants({"temperature 0 on p": _on_target}, differences, "the comparison"),
     )
 
 
 def _on_target(lists: Any, delta: Fraction) -> Rule:
-    """The criterion without neighbours: keep the target's own argmax."""
+    """The criterion without neighbours: accept the target's own argmax."""
     return LanternGreedy([[] for _ in lists], delta)
 
 
@@ -207,7 +207,7 @@ def _on_target(lists: Any, delta: Fraction) -> Rule:
 )
 def greedy_one_hot(seed: int) -> Finding:
     """Let p be a point mass on t. A neighbour t of x would move mass 1, TV 1 >= delta, so it never joins, and other
-    neighbours have no mass. So P(A) = p(x), p_A = p, and x is kept iff x = t, which is the criterion; a rejected
+    neighbours have no mass. So P(A) = p(x), p_A = p, and x is accepted iff x = t, which is the criterion; a rejected
     draft is replaced by t either way. This is the lossless rule. It does not accept more than that, so this reading
     does not explain why Table 3 finds longer accepted lengths at temperature 0.
     """
@@ -228,18 +228,15 @@ def greedy_one_hot(seed: int) -> Finding:
 
     found = disagreements(Lantern)
     lossless = disagreements(lambda lists, delta: Speculative())
-    return Finding(
-        "holds-under-assumptions" if found == lossless == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                "every pair of point masses over 2 to 4 tokens, delta = 1/10 and 1: criterion, LANTERN's rule and "
-                f"the lossless rule give the same answers ({found + lossless} differences)",
-            ),
-            rejects_mutants(
-                {"optimal lossy, tv = 1/2": lambda *_: OptimalLossy(Fraction(1, 2))}, disagreements, "the comparison"
-            ),
-        ],
+    return holds_under_assumptions_if(
+        found == lossless == 0,
+        enumeration(
+            "every pair of point masses over 2 to 4 tokens, delta = 1/10 and 1: criterion, LANTERN's rule and "
+            f"the lossless rule give the same answers ({found + lossless} differences)",
+        ),
+        rejects_mutants(
+            {"optimal lossy, tv = 1/2": lambda *_: OptimalLossy(Fraction(1, 2))}, disagreements, "the comparison"
+        ),
     )
 
 
@@ -250,8 +247,8 @@ def greedy_one_hot(seed: int) -> Finding:
     stated=False,
 )
 def greedy_softmax(seed: int) -> Finding:
-    """A greedy draft is a point mass on x, kept by the rule with probability P(A), which is neither 0 nor 1 on a
-    softmax row; the criterion keeps it surely or never. It is a rule of its own: it emits x in place of the target's
+    """A greedy draft is a point mass on x, accepted by the rule with probability P(A), which is neither 0 nor 1 on a
+    softmax row; the criterion accepts it surely or never. It is a rule of its own: it emits x in place of the target's
     argmax whenever P(A) exceeds every other mass.
     """
     p, q = (Fraction(2, 5), Fraction(1, 5), Fraction(2, 5)), (Fraction(1), Fraction(0), Fraction(0))
@@ -261,22 +258,16 @@ def greedy_softmax(seed: int) -> Finding:
     wide_lists, flat = [[1, 2], [0, 2], [0, 1]], (Fraction(3, 10), Fraction(3, 10), Fraction(2, 5))
     wide = LanternGreedy(wide_lists, Fraction(2, 5))
     replaced = step_law(wide, flat, q)
-    return Finding(
-        "refuted" if accept != sure and replaced[2] == 0 else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                "p = (2/5, 1/5, 2/5), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule keeps it "
-                f"with probability {accept}, the criterion with {sure}",
-                described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),
-            ),
-            Evidence(
-                "example",
-                "p = (3/10, 3/10, 2/5), delta = 2/5: the criterion emits token 0 surely, where greedy decoding emits "
-                f"2: law {fmt_row(replaced)}",
-                described(
-                    "lantern-greedy", {"neighbours": wide_lists, "delta": Fraction(2, 5), "bound": "tv"}, flat, q
-                ),
-            ),
-        ],
+    return refuted_if(
+        accept != sure and replaced[2] == 0,
+        counterexample(
+            "p = (2/5, 1/5, 2/5), a greedy draft of token 0 whose neighbour is 1, delta = 1/4: the rule accepts it "
+            f"with probability {accept}, the criterion with {sure}",
+            described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),
+        ),
+        example(
+            "p = (3/10, 3/10, 2/5), delta = 2/5: the criterion emits token 0 surely, where greedy decoding emits "
+            f"2: law {fmt_row(replaced)}",
+            described("lantern-greedy", {"neighbours": wide_lists, "delta": Fraction(2, 5), "bound": "tv"}, flat, q),
+        ),
     )

@@ -13,8 +13,19 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, OptimalLossy, Rule, Speculative
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, rejects_mutants, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    described,
+    example,
+    holds_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv
@@ -55,8 +66,8 @@ CLAIMS.summary(
 def output_step(seed: int) -> Finding:
     """Each drafted token is compared with a target of its own, which gives it the mass of its neighbours; but what is
     emitted gathers what all of them were given. Let p be uniform over n tokens and q over m of them, and let each
-    drafted token have 1/m - 1/n or more on its neighbours and stay below delta. Then every draft is kept, the law is
-    q, and TV(q, p) = 1 - m/n: with delta just above 1/m, it comes as near to 1 as n is large.
+    drafted token have 1/m - 1/n or more on its neighbours and stay below delta. Then every draft is accepted, the law
+    is q, and TV(q, p) = 1 - m/n: with delta just above 1/m, it comes as near to 1 as n is large.
     """
     p, q = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)), (Fraction(1, 2), Fraction(1, 2), Fraction(0))
     delta = Fraction(3, 10)
@@ -67,28 +78,23 @@ def output_step(seed: int) -> Finding:
     spread = tv(step_law(wide, flat, few), flat)
     repaired = max(tv(step_law(OptimalLossy(e[3]), e[0], e[1]), e[0]) - e[3] for e in cases(seed))
     require(repaired <= 0, "the optimal lossy rule is beyond its bound")
-    return Finding(
-        "refuted" if tv(law, p) >= delta else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"{len(p)} tokens, delta = {fmt(delta)}, tokens 0 and 1 neighbours of each other: the law "
-                f"{fmt_row(law)} is TV {fmt(tv(law, p))} from p = {fmt_row(p)}",
-                described("lantern", parameters_of(found), p, q),
-            ),
-            Evidence(
-                "counterexample",
-                "p uniform over 40 tokens, q over the first eight, each with four neighbours of its own, delta = "
-                f"1/8: every draft is kept (acceptance {fmt(acceptance(wide, flat, few))}), and the law is TV "
-                f"{fmt(spread)} from p",
-                described("lantern", {"neighbours": lists, "delta": Fraction(1, 8), "bound": "tv"}, flat, few),
-            ),
-            Evidence(
-                "identity",
-                "one change that keeps the bound: the optimal lossy rule with tv = delta, within delta on "
-                f"{len(cases(seed))} pairs, accepts the most any rule within delta can (baselines.optimal-lossy)",
-            ),
-        ],
+    return refuted_if(
+        tv(law, p) >= delta,
+        counterexample(
+            f"{len(p)} tokens, delta = {fmt(delta)}, tokens 0 and 1 neighbours of each other: the law "
+            f"{fmt_row(law)} is TV {fmt(tv(law, p))} from p = {fmt_row(p)}",
+            described("lantern", parameters_of(found), p, q),
+        ),
+        counterexample(
+            "p uniform over 40 tokens, q over the first eight, each with four neighbours of its own, delta = "
+            f"1/8: every draft is accepted (acceptance {fmt(acceptance(wide, flat, few))}), and the law is TV "
+            f"{fmt(spread)} from p",
+            described("lantern", {"neighbours": lists, "delta": Fraction(1, 8), "bound": "tv"}, flat, few),
+        ),
+        identity(
+            "one change that respects the bound: the optimal lossy rule with tv = delta, within delta on "
+            f"{len(cases(seed))} pairs, accepts the most any rule within delta can (baselines.optimal-lossy)",
+        ),
     )
 
 
@@ -119,18 +125,15 @@ def output_sequence(seed: int) -> Finding:
     off = {n: _sequence_tv(rule, p, q, n) for n in (1, 2, 3, 4, 5)}
     exact = {n: _sequence_tv(Speculative(), p, q, n) for n in (1, 3)}
     require(set(exact.values()) == {0}, "the lossless rule deviates on the same process")
-    return Finding(
-        "refuted" if lone < delta < off[5] else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"independent tokens with p = (1/2, 1/2), q = (1, 0), delta = 3/5: one token is TV {fmt(lone)} off, "
-                "within "
-                "delta; sequences of N tokens by " + ", ".join(f"{fmt(value)} (N = {n})" for n, value in off.items()),
-                numbers("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p=p, q=q, tv_by_length=off),
-            ),
-            Evidence("control", "the lossless rule on the same process has TV 0"),
-        ],
+    return refuted_if(
+        lone < delta < off[5],
+        counterexample(
+            f"independent tokens with p = (1/2, 1/2), q = (1, 0), delta = 3/5: one token is TV {fmt(lone)} off, "
+            "within "
+            "delta; sequences of N tokens by " + ", ".join(f"{fmt(value)} (N = {n})" for n, value in off.items()),
+            numbers("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p=p, q=q, tv_by_length=off),
+        ),
+        control("the lossless rule on the same process has TV 0"),
     )
 
 
@@ -158,12 +161,10 @@ def output_sum(seed: int) -> Finding:
     worst = max(tv(step_law(rule_of(e), e[0], e[1]), e[0]) - _moved(e) for e in tried)
     broken = max(tv(step_law(rule_of(e), e[0], e[1]), e[0]) - _moved(e) / 2 for e in tried)
     require(broken > 0, "half of the bound holds as well: the check cannot fail")
-    return Finding(
-        "holds" if worst <= 0 else "refuted",
-        [
-            Evidence("identity", f"on {len(tried)} pairs (most excess {fmt(worst)})"),
-            Evidence("control", "with half of the bound the same check fails"),
-        ],
+    return holds_if(
+        worst <= 0,
+        identity(f"on {len(tried)} pairs (most excess {fmt(worst)})"),
+        control("with half of the bound the same check fails"),
     )
 
 
@@ -191,11 +192,12 @@ LOSSLESS_2 = 0.0402
 )
 def on_frontier(seed: int) -> Finding:
     """Write e(x) = [q(x) - P(A_x)]^+ for the mass of x that is rejected, and R for its sum. A token with q > p is
-    kept with mass at least p and is in no residual: it is emitted too often by what is kept more. The others are kept
-    whole, and get from rejected drafts sum_x e(x) [p(y) - q(y)]^+/Z_x at most, Z_x being the mass of [p_A(. given x)
+    accepted with mass at least p and is in no residual: it is emitted too often by what is accepted more. The others
+    are accepted whole, and get from rejected drafts sum_x e(x) [p(y) - q(y)]^+/Z_x at most, Z_x being the mass of
+    [p_A(. given x)
     - q]^+. That equals the mass of [q - p_A]^+, which is e(x) on x, q on the rest of A, and [q - p]^+ elsewhere:
     together at least e(x) + sum over z != x of [q(z) - p(z)]^+ >= R, for p <= P(A). So they get at most p - q, and no
-    token with p >= q is emitted more often than p. All that the law has too much of is what was kept more: TV =
+    token with p >= q is emitted more often than p. All that the law has too much of is what was accepted more: TV =
     acceptance gained.
     """
 
@@ -220,29 +222,25 @@ def on_frontier(seed: int) -> Finding:
     }
     worst = max(map(gap, kinds.values()))
     gains = ", ".join(f"{value - LOSSLESS_2:.3f} at delta = {delta}" for delta, value in TABLE_2.items())
-    return Finding(
-        "holds" if worst == 0 and searching is None else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"equal in rationals on {len(cases(seed))} pairs with random lists, bounded in TV, in JSD and by a "
-                f"factor (largest difference {fmt(worst)}); a search for a difference: {searched(LEVELS)}",
-            ),
-            rejects_mutants({"reference residual: p without all k neighbours": LanternReference}, gap, "the frontier"),
-            Evidence(
-                "example",
-                f"Table 2, k = 1000: acceptance gained over 0.0402 is {gains}. If drafts are sampled, that is the "
-                "mean TV of the first token, on the contexts of those runs. For deterministic candidates, scored "
-                "with q = 1, the gain is the mass m(x) that moves and below delta by construction",
-            ),
-        ],
+    return holds_if(
+        worst == 0 and searching is None,
+        identity(
+            f"equal in rationals on {len(cases(seed))} pairs with random lists, bounded in TV, in JSD and by a "
+            f"factor (largest difference {fmt(worst)}); a search for a difference: {searched(LEVELS)}",
+        ),
+        rejects_mutants({"reference residual: p without all k neighbours": LanternReference}, gap, "the frontier"),
+        example(
+            f"Table 2, k = 1000: acceptance gained over 0.0402 is {gains}. If drafts are sampled, that is the "
+            "mean TV of the first token, on the contexts of those runs. For deterministic candidates, scored "
+            "with q = 1, the gain is the mass m(x) that moves and below delta by construction",
+        ),
     )
 
 
 @CLAIMS.claim("lantern.support", "3.2", "LANTERN never emits a token of target probability 0.", stated=False)
 def support(seed: int) -> Finding:
-    """A token of probability 0 whose neighbours have some is kept with their mass. With a top-k filter nearly all of
-    the vocabulary is such tokens.
+    """A token of probability 0 whose neighbours have some is accepted with their mass. With a top-k filter nearly all
+    of the vocabulary is such tokens.
     """
     found = require_found(
         smallest_violation(
@@ -258,8 +256,7 @@ def support(seed: int) -> Finding:
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"{len(p)} tokens, delta = {fmt(delta)}, p = {fmt_row(p)}: law "
                 f"{fmt_row(step_law(rule_of(found), p, q))}",
                 described("lantern", parameters_of(found), p, q),

@@ -13,8 +13,19 @@ from simlab.arrays import Array, normalised, without
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative, codebook_neighbours
 from theory.acceptance import alpha
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, rejects_mutants, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    described,
+    enumeration,
+    example,
+    holds_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+    require_found,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.lantern.relaxation import cases
 from theory.distances import tv
@@ -34,9 +45,9 @@ def deterministic_law(rule: Rule, p: Any, tokens: list[int]) -> Array:
         return np.array(p, dtype=object)
     x, *others = tokens
     q = point_mass(x, len(p))
-    keep = rule.accept(p, q, x)[()]
-    law = (1 - keep) * deterministic_law(rule, rule.residual(p, q, x), others)
-    law[x] += keep
+    accept = rule.accept(p, q, x)[()]
+    law = (1 - accept) * deterministic_law(rule, rule.residual(p, q, x), others)
+    law[x] += accept
     return law
 
 
@@ -70,12 +81,10 @@ def dynamic_lossless(seed: int) -> Finding:
             worst = max(worst, *(tv(deterministic_law(rule, p, list(range(n))), p) for n in range(1, size)))
         return worst
 
-    return Finding(
-        "holds" if gap(0) == 0 else "refuted",
-        [
-            Evidence("enumeration", f"law p in rationals for {len(tried)} rows and 1 to V - 1 candidates"),
-            rejects_mutants({"one neighbour": 1}, gap, "the law of deterministic candidates"),
-        ],
+    return holds_if(
+        gap(0) == 0,
+        enumeration(f"law p in rationals for {len(tried)} rows and 1 to V - 1 candidates"),
+        rejects_mutants({"one neighbour": 1}, gap, "the law of deterministic candidates"),
     )
 
 
@@ -93,7 +102,7 @@ def dynamic_residual(seed: int) -> Finding:
         smallest_violation(relaxed_pairs, _differs, seed), "the search finds no residual that differs"
     )
     p, _, lists, delta = found
-    x = next(x for x in range(len(p)) if _told_apart(found, x))
+    x = next(x for x in range(len(p)) if _distinguished(found, x))
     paper, code = _residuals(found, x)
     q = point_mass(x, len(p))
     rule = LanternReference(lists, delta)
@@ -102,8 +111,7 @@ def dynamic_residual(seed: int) -> Finding:
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"{len(p)} tokens, delta = {fmt(delta)}, candidate {x} rejected: the paper draws from "
                 f"{fmt_row(paper)}, the code from {fmt_row(code)}; TV spent {fmt(spent)} for {fmt(gained)} of "
                 "acceptance gained",
@@ -120,10 +128,10 @@ def _residuals(e: Any, x: int) -> tuple[tuple, tuple]:
 
 
 def _differs(e: Any) -> bool:
-    return any(_told_apart(e, x) for x in range(len(e[0])))
+    return any(_distinguished(e, x) for x in range(len(e[0])))
 
 
-def _told_apart(e: Any, x: int) -> bool:
+def _distinguished(e: Any, x: int) -> bool:
     """Whether paper and code draw from different rows, and something is left outside the zeroed tokens."""
     paper, code = _residuals(e, x)
     return paper != code and code != e[0]
@@ -154,11 +162,11 @@ def skipping_law(p: Array, q: Array) -> Array:
     for x, drawn in enumerate(q):
         if not drawn > 0:
             continue
-        keep = rule.accept(p, q, x)[()]
-        law[x] += drawn * keep
+        accept = rule.accept(p, q, x)[()]
+        law[x] += drawn * accept
         rest, scored = rule.residual(p, q, x), zeroed(q, x)
         for y, second in enumerate(without(q, x)):
-            weight = drawn * (1 - keep) * second
+            weight = drawn * (1 - accept) * second
             if weight > 0 and not scored[y] > 0:
                 law = law + weight * rest
             elif weight > 0:
@@ -166,7 +174,7 @@ def skipping_law(p: Array, q: Array) -> Array:
                 law[y] += weight * again
                 law = law + weight * (1 - again) * rule.residual(rest, scored, y)
         unused = 1 - sum(without(q, x))
-        law = law + drawn * (1 - keep) * unused * rest
+        law = law + drawn * (1 - accept) * unused * rest
     return law
 
 
@@ -187,12 +195,10 @@ def static_skipped(seed: int) -> Finding:
         return max(Fraction(tv(tuple(law(np.array(p, dtype=object), np.array(q, dtype=object))), p)) for p, q in tried)
 
     worst = gap(skipping_law)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence("enumeration", f"{NEXT}: law p in rationals for {len(tried)} pairs (largest TV {fmt(worst)})"),
-            rejects_mutants({"scored, not skipped": _scored_law}, gap, "the law of siblings"),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(f"{NEXT}: law p in rationals for {len(tried)} pairs (largest TV {fmt(worst)})"),
+        rejects_mutants({"scored, not skipped": _scored_law}, gap, "the law of siblings"),
     )
 
 
@@ -208,23 +214,21 @@ def _scored_law(p: Array, q: Array) -> Array:
 )
 def static_scored(seed: int) -> Finding:
     """The second sibling was drawn from q without the first token, not without its neighbours. Verifying it with a
-    row that lacks them is verifying it with a q it does not follow. (A token the row excludes is kept, as where q(x)
+    row that lacks them is verifying it with a q it does not follow. (A token the row excludes is accepted, as where
+    q(x)
     = 0.)
     """
     p = (Fraction(1, 8), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2))
     q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8))
     law = candidates_law(Speculative(), p, q, 2, zeroed)[0]
     require(tuple(candidates_law(Speculative(), p, q, 2)[0]) == p, "siblings without replacement are not exact there")
-    return Finding(
-        "refuted" if tuple(law) != p else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"{NEXT}, q = {fmt_row(q)}: law {fmt_row(law)} where p = {fmt_row(p)}; with only the sibling "
-                "itself taken out the law is p",
-                numbers("speculative", {"candidates": 2}, p=p, q=q, law=law, tv=tv(tuple(law), p)),
-            )
-        ],
+    return refuted_if(
+        tuple(law) != p,
+        counterexample(
+            f"{NEXT}, q = {fmt_row(q)}: law {fmt_row(law)} where p = {fmt_row(p)}; with only the sibling "
+            "itself taken out the law is p",
+            numbers("speculative", {"candidates": 2}, p=p, q=q, law=law, tv=tv(tuple(law), p)),
+        ),
     )
 
 
@@ -234,14 +238,14 @@ def static_scored(seed: int) -> Finding:
 @CLAIMS.claim(
     "lantern-reference.multiplicative",
     "LANTERN++; reference code",
-    "With a factor lambda the conditional target gives x at most lambda p(x), and no token is kept with more mass "
+    "With a factor lambda the conditional target gives x at most lambda p(x), and no token is accepted with more mass "
     "than lambda p(x): TV of the output is at most 1 - 1/lambda.",
     stated=False,
 )
 def multiplicative(seed: int) -> Finding:
-    """P(A) <= lambda p(x) by construction, so a draft is kept with mass min(q, P(A)) <= lambda p(x). Tokens with q >
-    p are emitted only by being kept, and others never more than p (the proof of lantern.frontier): law <= lambda p
-    token by token. So for any set of tokens law - p <= (1 - 1/lambda) law, and TV <= 1 - 1/lambda. An additive bound
+    """P(A) <= lambda p(x) by construction, so a draft is accepted with mass min(q, P(A)) <= lambda p(x). Tokens with q
+    > p are emitted only by being accepted, and others never more than p (the proof of lantern.frontier): law <= lambda
+    p token by token. So for any set of tokens law - p <= (1 - 1/lambda) law, and TV <= 1 - 1/lambda. An additive bound
     delta has no such limit (lantern.output-bound.step). And a token of target probability 0 is never emitted.
     """
     tried = cases(seed)
@@ -254,12 +258,10 @@ def multiplicative(seed: int) -> Finding:
         return worst
 
     worst = excess(lambda lists: LanternMultiplicative(lists, 2))
-    return Finding(
-        "holds" if worst <= 0 else "refuted",
-        [
-            Evidence("identity", f"lambda = 2 on {len(tried)} pairs: law <= 2 p token by token, TV <= 1/2"),
-            rejects_mutants({"additive bound, delta = 1": lambda lists: Lantern(lists, 1)}, excess, "the factor"),
-        ],
+    return holds_if(
+        worst <= 0,
+        identity(f"lambda = 2 on {len(tried)} pairs: law <= 2 p token by token, TV <= 1/2"),
+        rejects_mutants({"additive bound, delta = 1": lambda lists: Lantern(lists, 1)}, excess, "the factor"),
     )
 
 
@@ -286,22 +288,19 @@ def codebook(seed: int) -> Finding:
     lengths = random / np.linalg.norm(random, axis=1, keepdims=True)
     unit_raw, unit_scaled = (codebook_neighbours(lengths, 10, normalised=n) for n in (False, True))
     require(np.array_equal(unit_raw, unit_scaled), "the two disagree on vectors of unit length")
-    return Finding(
-        "refuted" if raw[0] != unit[0] else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"vectors (1, 0), (0, 1), (4, 0): the nearest token of 0 is {int(raw[0, 0])} raw and "
-                f"{int(unit[0, 0])} normalised",
-                described(
-                    "lantern",
-                    {"neighbours": raw, "delta": Fraction(2, 5), "bound": "tv"},
-                    (Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)),
-                    (Fraction(1), Fraction(0), Fraction(0)),
-                    codebook=vectors,
-                    normalised=unit,
-                ),
+    return refuted_if(
+        raw[0] != unit[0],
+        counterexample(
+            f"vectors (1, 0), (0, 1), (4, 0): the nearest token of 0 is {int(raw[0, 0])} raw and "
+            f"{int(unit[0, 0])} normalised",
+            described(
+                "lantern",
+                {"neighbours": raw, "delta": Fraction(2, 5), "bound": "tv"},
+                (Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)),
+                (Fraction(1), Fraction(0), Fraction(0)),
+                codebook=vectors,
+                normalised=unit,
             ),
-            Evidence("example", f"64 Gaussian vectors in 8 dimensions share {share:.0%} of their ten nearest tokens"),
-        ],
+        ),
+        example(f"64 Gaussian vectors in 8 dimensions share {share:.0%} of their ten nearest tokens"),
     )

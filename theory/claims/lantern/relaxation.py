@@ -1,4 +1,4 @@
-"""Claims of LANTERN about its rule: what it accepts, and the bounds that a neighbourhood keeps.
+"""Claims of LANTERN about its rule: what it accepts, and the bounds that a neighbourhood respects.
 
 The paper writes q for the target and p for the draft; here p is the target.
 """
@@ -18,8 +18,16 @@ from simlab.arrays import Array, at, number
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative
 from simlab.rules.lantern import BOUNDS, NeighbourhoodRule
 from theory.acceptance import alpha
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import described, rejects_mutants
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    described,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+)
 from theory.claims.format import fmt_row
 from theory.distances import tv
 from theory.exact import acceptance, step_law
@@ -77,16 +85,13 @@ def relaxation(seed: int) -> Finding:
         return worst
 
     worst = max(lost(Lantern), lost(lambda lists, delta: Lantern(lists, delta, "jsd")), lost(_doubling))
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"every token of {len(cases(seed))} pairs of rows with random lists of neighbours, bounded in TV, in "
-                f"JSD and by a factor: none is accepted less often than by the lossless rule (largest loss {worst})",
-            ),
-            rejects_mutants({"neighbourhood without the token itself": WithoutSelf}, lost, "the accept probability"),
-        ],
+    return holds_if(
+        worst == 0,
+        identity(
+            f"every token of {len(cases(seed))} pairs of rows with random lists of neighbours, bounded in TV, in "
+            f"JSD and by a factor: none is accepted less often than by the lossless rule (largest loss {worst})",
+        ),
+        rejects_mutants({"neighbourhood without the token itself": WithoutSelf}, lost, "the accept probability"),
     )
 
 
@@ -116,20 +121,16 @@ def monotone(seed: int) -> Finding:
         return worst
 
     worst = falls(Lantern, _cut)
-    return Finding(
-        "holds-under-assumptions" if worst <= 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"k from 0 to V - 1 and delta from 0 to 1 in tenths on {len(cases(seed))} pairs: acceptance never "
-                "falls",
-            ),
-            rejects_mutants(
-                {"lists that change their order as they grow": _rotated},
-                lambda lengthen: falls(Lantern, lengthen),
-                "monotony",
-            ),
-        ],
+    return holds_under_assumptions_if(
+        worst <= 0,
+        identity(
+            f"k from 0 to V - 1 and delta from 0 to 1 in tenths on {len(cases(seed))} pairs: acceptance never falls",
+        ),
+        rejects_mutants(
+            {"lists that change their order as they grow": _rotated},
+            lambda lengthen: falls(Lantern, lengthen),
+            "monotony",
+        ),
     )
 
 
@@ -184,25 +185,22 @@ def conditional_bound(seed: int) -> Finding:
 
     beyond = reached(Lantern)
     drafted = sum(len(p) for p, *_ in tried)
-    return Finding(
-        "holds" if beyond == 0 else "refuted",
-        [
-            Evidence(
-                "identity", f"TV computed for {drafted} drafted tokens of {len(tried)} rows: {beyond} reach delta"
-            ),
-            rejects_mutants(
-                {"at most delta for below delta": UpTo, "the first that reaches it joins": OneMore},
-                reached,
-                "the conditional bound",
-            ),
-        ],
+    return holds_if(
+        beyond == 0,
+        identity(f"TV computed for {drafted} drafted tokens of {len(tried)} rows: {beyond} reach delta"),
+        rejects_mutants(
+            {"at most delta for below delta": UpTo, "the first that reaches it joins": OneMore},
+            reached,
+            "the conditional bound",
+        ),
     )
 
 
 @CLAIMS.claim(
     "lantern.largest",
     "3.3",
-    "The neighbourhood that is built, nearest first and stopping, is the largest subset of B_k that keeps the bound.",
+    "The neighbourhood that is built, nearest first and stopping, is the largest subset of B_k that respects the "
+    "bound.",
 )
 def largest(seed: int) -> Finding:
     """The text defines A as the largest such subset and then builds it nearest first. A near token with much mass
@@ -213,16 +211,13 @@ def largest(seed: int) -> Finding:
     rule = Lantern(lists, delta)
     built = rule.accept(p, POINT, 0)[()]
     fits = p[0] + p[2] + p[3]
-    return Finding(
-        "refuted" if built == p[0] and p[2] + p[3] < delta else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"p = {fmt_row(p)}, x = 0, neighbours 1, 2, 3 in this order, delta = 1/4: token 1 would move 3/10 "
-                f"and stops the building, P(A) = {built}; tokens 2 and 3 together move 1/5, P = {fits}",
-                described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, POINT, x=0),
-            )
-        ],
+    return refuted_if(
+        built == p[0] and p[2] + p[3] < delta,
+        counterexample(
+            f"p = {fmt_row(p)}, x = 0, neighbours 1, 2, 3 in this order, delta = 1/4: token 1 would move 3/10 "
+            f"and stops the building, P(A) = {built}; tokens 2 and 3 together move 1/5, P = {fits}",
+            described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, POINT, x=0),
+        ),
     )
 
 
@@ -251,18 +246,15 @@ def zero_delta(seed: int) -> Finding:
     divergence = apart(lambda lists, delta: Lantern(lists, 0 * delta, "jsd"))
     worst = max(apart(Lantern), divergence, apart(lambda lists, delta: LanternMultiplicative(lists, 1)))
     zeros = sum(0 in p for p, *_ in tried)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"output law p and acceptance 1 - TV(p, q) on {len(tried)} pairs, {zeros} of them with zeros in p as "
-                f"top-k leaves them (largest difference {worst})",
-            ),
-            rejects_mutants(
-                {"reference residual: p without all k neighbours": LanternReference, "one neighbour more": OneMore},
-                apart,
-                "the rule at delta = 0",
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        identity(
+            f"output law p and acceptance 1 - TV(p, q) on {len(tried)} pairs, {zeros} of them with zeros in p as "
+            f"top-k leaves them (largest difference {worst})",
+        ),
+        rejects_mutants(
+            {"reference residual: p without all k neighbours": LanternReference, "one neighbour more": OneMore},
+            apart,
+            "the rule at delta = 0",
+        ),
     )

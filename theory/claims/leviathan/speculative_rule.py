@@ -20,8 +20,16 @@ from theory.acceptance import (
     trials_per_rejection,
     trials_per_token,
 )
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    enumeration,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    not_refuted_if,
+    rejects_mutants,
+)
 from theory.claims.format import fmt, numbers
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
@@ -41,7 +49,7 @@ def random_pairs(seed: int, count: int) -> list[tuple[Row, Row]]:
     "leviathan.acceptance", "GSD Prop. 1; SJD-PAC 4.2", "The acceptance rate is alpha = sum min(p, q) = 1 - TV(p, q)."
 )
 def acceptance_is_one_minus_tv(seed: int) -> Finding:
-    """Drafting x has probability q(x), keeping it min(1, p(x)/q(x)), so q(x) min(1, p(x)/q(x)) = min(p, q)(x),
+    """Drafting x has probability q(x), accepting it min(1, p(x)/q(x)), so q(x) min(1, p(x)/q(x)) = min(p, q)(x),
     also where q(x) = 0. Summing min(a, b) = (a + b - |a - b|)/2 over tokens gives (1 + 1 - 2 TV)/2 = 1 - TV.
     """
     tried = random_pairs(seed, 400)
@@ -51,15 +59,12 @@ def acceptance_is_one_minus_tv(seed: int) -> Finding:
 
     worst = deviation(Speculative())
     wrong = {name: rule for name, rule in mutants.RULES.items() if "ratio" in name}
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"equal in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros (largest difference {worst})",
-            ),
-            rejects_mutants(wrong, deviation, "the acceptance rate"),
-        ],
+    return holds_if(
+        worst == 0,
+        identity(
+            f"equal in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros (largest difference {worst})",
+        ),
+        rejects_mutants(wrong, deviation, "the acceptance rate"),
     )
 
 
@@ -72,7 +77,7 @@ def acceptance_is_one_minus_tv(seed: int) -> Finding:
 def lossless(seed: int) -> Finding:
     """Given the tokens before it, a draft x follows q. It is emitted with probability min(p, q)(x); a rejection
     has probability 1 - sum min(p, q) = sum [p - q]^+, after which x follows [p - q]^+/sum [p - q]^+. So x is
-    emitted with probability min(p, q) + [p - q]^+ = p. Whether it was kept or replaced, the token follows p given
+    emitted with probability min(p, q) + [p - q]^+ = p. Whether it was accepted or replaced, the token follows p given
     the tokens before it; drafts after a rejection are dropped unseen; the bonus token follows p by construction.
     By induction every token emitted follows p given its prefix, and completing the block with p gives the
     target's joint law. A sequence is a chain of such blocks.
@@ -101,19 +106,16 @@ def lossless(seed: int) -> Finding:
     target |= {id(p): target_law(p) for p, _ in some}
     wrong: dict[str, tuple[Decoder, Rule]] = {n: (SpeculativeDecoder(2), rule) for n, rule in mutants.RULES.items()}
     wrong |= {n: (decoder, Speculative()) for n, decoder in mutants.speculative_decoders(2).items()}
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"joint law of one block completed by p, and of whole sequences, equal to the "
-                f"target's in rationals on {len(cases)} pairs of context-dependent processes "
-                f"(V = 2, 3; length 3; gamma = 1, 2, 3; with and without zeros); largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(
-                wrong, lambda v: min(max(check(v[0], p, q, v[1]) for p, q in some) for check in checks), "losslessness"
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"joint law of one block completed by p, and of whole sequences, equal to the "
+            f"target's in rationals on {len(cases)} pairs of context-dependent processes "
+            f"(V = 2, 3; length 3; gamma = 1, 2, 3; with and without zeros); largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(
+            wrong, lambda v: min(max(check(v[0], p, q, v[1]) for p, q in some) for check in checks), "losslessness"
+        ),
     )
 
 
@@ -125,9 +127,9 @@ def lossless(seed: int) -> Finding:
     stated=False,
 )
 def acceptance_gained_is_tv_spent(seed: int) -> Finding:
-    """What is kept is part of what is emitted, q a <= law, and q a <= q. So acceptance <= sum min(q, law) <=
+    """What is accepted is part of what is emitted, q a <= law, and q a <= q. So acceptance <= sum min(q, law) <=
     sum min(q, p) + sum [law - p]^+ = alpha + TV. With a >= min(1, p/q) and residual [p - q]+, tokens with
-    q <= p are all kept and the residual adds at most p - q to them, so law exceeds p only where q > p, by
+    q <= p are all accepted and the residual adds at most p - q to them, so law exceeds p only where q > p, by
     q a - p: there the bound is an equality.
     """
     tried = random_pairs(seed, 120)
@@ -146,16 +148,13 @@ def acceptance_gained_is_tv_spent(seed: int) -> Finding:
     on_the_line = [
         acceptance(rule, p, q) == alpha(p, q) + tv(step_law(rule, p, q), p) for p, q in tried for rule in reaching
     ]
-    return Finding(
-        "holds" if min(gaps) >= 0 and all(on_the_line) else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"{len(gaps)} pairs of rows and rules: smallest slack {fmt(min(gaps))}; amplify and addition on the "
-                f"line exactly in {sum(on_the_line)} of {len(on_the_line)} cases",
-            ),
-            rejects_mutants({"a line at 0.9 TV": Fraction(9, 10)}, lambda slope: -min(slack(slope)), "the frontier"),
-        ],
+    return holds_if(
+        min(gaps) >= 0 and all(on_the_line),
+        identity(
+            f"{len(gaps)} pairs of rows and rules: smallest slack {fmt(min(gaps))}; amplify and addition on the "
+            f"line exactly in {sum(on_the_line)} of {len(on_the_line)} cases",
+        ),
+        rejects_mutants({"a line at 0.9 TV": Fraction(9, 10)}, lambda slope: -min(slack(slope)), "the frontier"),
     )
 
 
@@ -180,14 +179,14 @@ CLAIMS.summary(
     "With i.i.d. acceptance alpha, tokens per block are (1 - alpha^(gamma+1))/(1 - alpha), and the "
     "speedup is that over (gamma c + 1).",
     assumptions=[
-        "every draft is kept with the same probability, independently of the others",
+        "every draft is accepted with the same probability, independently of the others",
         "verifying gamma + 1 rows costs one call of the target, whatever gamma",
-        "a bonus token follows a block that is kept whole",
+        "a bonus token follows a block that is accepted whole",
         "the end of the sequence is far",
     ],
 )
 def expected_tokens_iid(seed: int) -> Finding:
-    """A block emits at least k + 1 tokens if its first k drafts are kept, k = 0 to gamma: probability alpha^k. The
+    """A block emits at least k + 1 tokens if its first k drafts are accepted, k = 0 to gamma: probability alpha^k. The
     mean is the sum of these. A block costs gamma draft calls of c each and one call of the target, and without
     drafting a call gives one token.
     """
@@ -209,17 +208,14 @@ def expected_tokens_iid(seed: int) -> Finding:
 
     worst = deviation(SpeculativeDecoder)
     best = speedup(Fraction(9, 10), 5, Fraction(1, 20))
-    return Finding(
-        "holds-under-assumptions" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"mean tokens of a block over a context-free pair equal the formula in rationals for "
-                f"{len(cases)} pairs and gamma = 1 to 4; for example alpha = 0.9, gamma = 5, c = 0.05 gives a "
-                f"speedup of {float(best):.3f}",
-            ),
-            rejects_mutants({"bonus omitted": mutants.BonusOmitted}, deviation, "expected tokens"),
-        ],
+    return holds_under_assumptions_if(
+        worst == 0,
+        enumeration(
+            f"mean tokens of a block over a context-free pair equal the formula in rationals for "
+            f"{len(cases)} pairs and gamma = 1 to 4; for example alpha = 0.9, gamma = 5, c = 0.05 gives a "
+            f"speedup of {float(best):.3f}",
+        ),
+        rejects_mutants({"bonus omitted": mutants.BonusOmitted}, deviation, "expected tokens"),
     )
 
 
@@ -232,14 +228,14 @@ def expected_tokens_iid(seed: int) -> Finding:
 def expected_tokens_dependent(seed: int) -> Finding:
     """If a whole block is easy or hard, tokens are convex in alpha and their mean is above the formula; if the drafts
     early in a block are worse than the late ones, it is below. It depends on how the rate is averaged, too: over
-    the positions of a block, or over the drafts a decoder looks at, which leaves out those behind a rejection.
+    the positions of a block, or over the drafts a decoder verifies, which leaves out those behind a rejection.
     Neither rate makes the formula right in general.
     """
     gamma, half = 3, Fraction(1, 2)
-    # the first token decides whether the other drafts are all kept (after 0) or not (after 1)
+    # the first token decides whether the other drafts are all accepted (after 0) or not (after 1)
     fate_p = TableProcess(2, gamma + 1, lambda prefix: [half, half] if not prefix else [1, 0])
     fate_q = TableProcess(2, gamma + 1, lambda prefix: [half, half] if not prefix else [1 - prefix[0], prefix[0]])
-    # the first draft is never kept, the others would be
+    # the first draft is never accepted, the others would be
     late_p = TableProcess(2, gamma + 1, lambda prefix: [1, 0])
     late_q = TableProcess(2, gamma + 1, lambda prefix: [int(len(prefix) > 0), int(len(prefix) == 0)])
     by_position = {"fate": (1 + 2 * half) / gamma, "late": Fraction(gamma - 1, gamma)}
@@ -247,45 +243,42 @@ def expected_tokens_dependent(seed: int) -> Finding:
     for name, p, q in (("fate", fate_p, fate_q), ("late", late_p, late_q)):
         law = block_law(SpeculativeDecoder(gamma), p, Speculative(), q)
         tokens[name] = sum(len(t) * w for t, w in law.items())
-        by_look[name] = kept_over_looked(law, gamma)
+        by_look[name] = accepted_over_verified(law, gamma)
     right = {
         rate: all(tokens[name] == expected_tokens(alphas[name], gamma) for name in tokens)
         for rate, alphas in (("by position", by_position), ("by look", by_look))
     }
-    told = "; ".join(
+    text = "; ".join(
         f"{what}: {fmt(tokens[name])} tokens, formula {fmt(expected_tokens(by_position[name], gamma))} at the rate "
         f"by position ({fmt(by_position[name])}), {fmt(expected_tokens(by_look[name], gamma))} at the rate of "
-        f"drafts looked at ({fmt(by_look[name])})"
+        f"verified drafts ({fmt(by_look[name])})"
         for name, what in (("fate", "a block easy or hard as a whole"), ("late", "one whose first draft is hopeless"))
     )
-    return Finding(
-        "not-refuted" if any(right.values()) else "refuted",
-        [
-            Evidence(
-                "counterexample",
-                f"gamma = {gamma}. {told}",
-                numbers(
-                    gamma=gamma,
-                    p={"": [half, half], "0": [1, 0], "1": [1, 0]},
-                    q={"": [half, half], "0": [1, 0], "1": [0, 1]},
-                    tokens=tokens["fate"],
-                    alpha=by_position["fate"],
-                    formula=expected_tokens(by_position["fate"], gamma),
-                    alpha_looked_at=by_look["fate"],
-                    formula_looked_at=expected_tokens(by_look["fate"], gamma),
-                ),
-            )
-        ],
+    return not_refuted_if(
+        any(right.values()),
+        counterexample(
+            f"gamma = {gamma}. {text}",
+            numbers(
+                gamma=gamma,
+                p={"": [half, half], "0": [1, 0], "1": [1, 0]},
+                q={"": [half, half], "0": [1, 0], "1": [0, 1]},
+                tokens=tokens["fate"],
+                alpha=by_position["fate"],
+                formula=expected_tokens(by_position["fate"], gamma),
+                alpha_looked_at=by_look["fate"],
+                formula_looked_at=expected_tokens(by_look["fate"], gamma),
+            ),
+        ),
     )
 
 
-def kept_over_looked(law: dict, gamma: int) -> Fraction:
-    """Drafts kept over drafts looked at in one block of ``law``."""
-    kept = looked = Fraction(0)
+def accepted_over_verified(law: dict, gamma: int) -> Fraction:
+    """Accepted drafts over verified drafts in one block of ``law``."""
+    accepted = verified = Fraction(0)
     for tokens, weight in law.items():
-        kept += weight * (len(tokens) - 1)
-        looked += weight * min(len(tokens), gamma)
-    return kept / looked
+        accepted += weight * (len(tokens) - 1)
+        verified += weight * min(len(tokens), gamma)
+    return accepted / verified
 
 
 @CLAIMS.claim(
@@ -295,7 +288,7 @@ def kept_over_looked(law: dict, gamma: int) -> Fraction:
     "verified token, one trial whenever p differs from q.",
 )
 def residual_cost(seed: int) -> Finding:
-    """A trial draws y from p and keeps it with [p(y) - q(y)]^+/p(y). Its success probability is
+    """A trial draws y from p and accepts it with [p(y) - q(y)]^+/p(y). Its success probability is
     sum [p - q]^+ = TV, whatever was rejected, so trials are geometric with mean 1/TV and variance
     (1 - TV)/TV^2. A token is rejected with probability TV, so a verified token costs TV * 1/TV = 1 trial on
     average, and none if p = q. The mean per token does not depend on how close p and q are; its spread does.
@@ -321,17 +314,14 @@ def residual_cost(seed: int) -> Finding:
 
     worst = deviation(0)
     close = (Fraction(1, 2), Fraction(1, 2)), (Fraction(51, 100), Fraction(49, 100))
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"equal in rationals on {len(tried)} pairs; at TV = {fmt(tv(*close))} a rejection costs "
-                f"{fmt(trials_per_rejection(*close))} trials and a token {fmt(trials_per_token(*close))}, with a "
-                f"standard deviation of {np.sqrt(float((2 - tv(*close)) / tv(*close) - 1)):.1f} trials a token",
-            ),
-            rejects_mutants({"proposal q": 1}, deviation, "the cost of the residual"),
-        ],
+    return holds_if(
+        worst == 0,
+        identity(
+            f"equal in rationals on {len(tried)} pairs; at TV = {fmt(tv(*close))} a rejection costs "
+            f"{fmt(trials_per_rejection(*close))} trials and a token {fmt(trials_per_token(*close))}, with a "
+            f"standard deviation of {np.sqrt(float((2 - tv(*close)) / tv(*close) - 1)):.1f} trials a token",
+        ),
+        rejects_mutants({"proposal q": 1}, deviation, "the cost of the residual"),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theory.claims.base import Evidence, Finding, Verdict
-from theory.claims.evidence import require
+from theory.claims.evidence import control, require
 from theory.claims.format import numbers
 from theory.published.ledger import Ledger, Row, published
 
@@ -47,14 +47,14 @@ def judged(
     compared = check(published())
     require(bool(compared), f"there are no {what} to compare")
     off = _off(compared)
-    shown = off or compared
-    summary = f"{len(shown)} of {len(compared)} {what} {miss if off else fit}. {shown[0].says}"
+    chosen = off or compared
+    summary = f"{len(chosen)} of {len(compared)} {what} {miss if off else fit}. {chosen[0].says}"
     if off:
         summary += f". If digits were cut off, not rounded, it would be {len(_off(check(published().cut())))}"
-    evidence = [_told(summary, shown, "counterexample" if off else "example")]
+    evidence = [_evidence(summary, chosen, "counterexample" if off else "example")]
     if off and len(off) < len(compared):
         rest = [comparison for comparison in compared if comparison.agrees]
-        evidence.append(_told(f"{len(rest)} of {len(compared)} {what} {fit}", rest, "example"))
+        evidence.append(_evidence(f"{len(rest)} of {len(compared)} {what} {fit}", rest, "example"))
     return Finding("refuted" if off else agreed, [*evidence, *more, turned(check, altered)])
 
 
@@ -63,14 +63,13 @@ def turned(check: Check, altered: Mapping[str, Ledger]) -> Evidence:
     answer = bool(_off(check(published())))
     missed = [name for name, ledger in altered.items() if bool(_off(check(ledger))) == answer]
     require(bool(altered) and not missed, f"the comparison does not notice: {', '.join(missed) or 'nothing altered'}")
-    return Evidence(
-        "control",
+    return control(
         "the same comparison, on copies of the ledger that are altered, gives the other answer for each: "
         + "; ".join(altered),
     )
 
 
-def _told(summary: str, compared: Sequence[Comparison], kind: Literal["counterexample", "example"]) -> Evidence:
+def _evidence(summary: str, compared: Sequence[Comparison], kind: Literal["counterexample", "example"]) -> Evidence:
     """The comparisons as evidence: a row of numbers for each, and the lines of the file it is about."""
     require(len({c.label for c in compared}) == len(compared), "two comparisons have one name")
     rows = {c.label: {**c.numbers, "lines": sorted({row.line for row in c.rows})} for c in compared}

@@ -1,6 +1,6 @@
 """Claims about CSpD's printed numbers: speedups against the acceptance rates beside them, and between tables.
 
-Equation 51 of the paper: a block of gamma drafts, each kept with probability alpha, gives (1 - alpha^(gamma + 1)) /
+Equation 51 of the paper: a block of gamma drafts, each accepted with probability alpha, gives (1 - alpha^(gamma + 1)) /
 (1 - alpha) tokens in the mean, and costs one call of the target and gamma of the draft, of cost c each:
 speedup = (1 - alpha^(gamma + 1)) / ((1 - alpha) (gamma c + 1)).
 """
@@ -21,7 +21,7 @@ CLAIMS = Claims("published")
 
 
 def tokens(alpha: Fraction, gamma: int) -> Fraction:
-    """Mean tokens of a block of ``gamma`` drafts kept independently with probability ``alpha``: 1 + alpha + ... ."""
+    """Mean tokens of a block of ``gamma`` drafts, each accepted independently with probability ``alpha``."""
     return sum((alpha**k for k in range(1, gamma + 1)), start=Fraction(1))
 
 
@@ -32,21 +32,21 @@ def speedup(alpha: Interval, gamma: int, cost: Interval) -> Interval:
 
 
 def speedup_dependent(alpha: Interval, gamma: int, cost: Interval) -> Interval:
-    """The most that drafts kept with probability ``alpha`` each can give, however they depend on each other."""
+    """The most that drafts accepted with probability ``alpha`` each can give, however they depend on each other."""
     return Interval(
         (1 + alpha.low * gamma) / (gamma * cost.high + 1), (1 + alpha.high * gamma) / (gamma * cost.low + 1)
     )
 
 
 def alpha_needed(ratio: float, gamma: int, cost: float) -> float | None:
-    """The rate at which equation 51 gives the speedup ``ratio``; none if even keeping every draft does not."""
+    """The rate at which equation 51 gives the speedup ``ratio``; none if even accepting every draft does not."""
     wanted = ratio * (gamma * cost + 1)
     if wanted > gamma + 1:
         return None
     return scipy.optimize.brentq(lambda alpha: sum(alpha**k for k in range(gamma + 1)) - wanted, 0.0, 1.0)
 
 
-def _told(alpha: float | None) -> str:
+def _text(alpha: float | None) -> str:
     return "none" if alpha is None else f"{alpha:.3f}"
 
 
@@ -86,8 +86,8 @@ CLAIMS.summary(
 )
 def printed_cost(seed: int) -> Finding:
     """With alpha at most 0.305 a block gives at most 1.44 tokens, and costs at least 4 * 0.375 + 1 = 2.5 calls of the
-    target: eq. 51 is below 1 in every row, while the printed speedups are above 1.5. The rates at which it would
-    give them are in the table. What would explain it: an alpha that is not the rate of eq. 51 (a share of kept tokens
+    target: eq. 51 is below 1 in every row, while the printed speedups are above 1.5. The rates at which it would give
+    them are in the table. What would explain it: an alpha that is not the rate of eq. 51 (a share of accepted tokens
     counted in another way; see published.cspd-walltime.dependence), or blocks that do not end at the first rejection
     (see published.full-blocks-mar).
     """
@@ -129,7 +129,7 @@ def _free(ledger: Ledger) -> list[Comparison]:
     found = []
     for row, rate, gamma in _speedups(ledger, "1", "2"):
         most = speedup(rate.interval, gamma, _exactly(0))
-        rate_needed = _told(alpha_needed(float(row.value), gamma, 0.0))
+        rate_needed = _text(alpha_needed(float(row.value), gamma, 0.0))
         found.append(
             Comparison(
                 _name(row),
@@ -152,13 +152,13 @@ def _free(ledger: Ledger) -> list[Comparison]:
     "published.cspd-walltime.dependence",
     "CSpD Table 1, C.1",
     "At the printed c, drafts whose acceptances depend on each other, or an alpha that is the share of all drafts that "
-    "are kept, can give Table 1's speedups.",
+    "are accepted, can give Table 1's speedups.",
     stated=False,
 )
 def dependence(seed: int) -> Finding:
     """Equation 51 takes acceptances to be independent. If each draft is acceptable with probability alpha, whatever the
-    dependence, a block keeps at most gamma alpha of them in the mean (all or none of a block), and adds one token; if
-    alpha is the share of drafts that are kept, it is exactly this. So the speedup is at most
+    dependence, a block accepts at most gamma alpha of them in the mean (all or none of a block), and adds one token; if
+    alpha is the share of drafts that are accepted, it is exactly this. So the speedup is at most
     (1 + gamma alpha) / (gamma c + 1), which at c = 0.38 is below 1 in every row.
     """
     ledger = published()
@@ -176,7 +176,7 @@ def _at_printed_cost(ledger: Ledger) -> list[Comparison]:
     found = []
     for row, rate, gamma in rows:
         follows = speedup(rate.interval, gamma, cost.interval)
-        rate_needed = _told(alpha_needed(float(row.value), gamma, float(cost.value)))
+        rate_needed = _text(alpha_needed(float(row.value), gamma, float(cost.value)))
         found.append(
             Comparison(
                 _name(row),

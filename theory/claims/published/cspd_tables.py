@@ -90,14 +90,14 @@ def _main_rates(ledger: Ledger) -> list[Comparison]:
     for gamma in GAMMAS:
         rate = _rate(ledger, "1", gamma)
         others = {share: _rate(ledger, "5", gamma, prefill_percent=share) for share in PREFILLS}
-        told = {f"Table 5, {share} %": row.printed for share, row in others.items()}
+        text = {f"Table 5, {share} %": row.printed for share, row in others.items()}
         found.append(
             Comparison(
                 f"MAR-B for MAR-H, gamma {gamma}",
                 (rate, *others.values()),
-                {"Table 1": rate.printed, **told},
+                {"Table 1": rate.printed, **text},
                 f"gamma {gamma}: {rate.printed} in Table 1; "
-                + ", ".join(f"{value} in {where}" for where, value in told.items()),
+                + ", ".join(f"{value} in {where}" for where, value in text.items()),
                 any(same(rate, row) for row in others.values()),
             )
         )
@@ -166,8 +166,8 @@ def _by_speed(ledger: Ledger) -> list[Comparison]:
     stated=False,
 )
 def ratio(seed: int) -> Finding:
-    """A draft is kept with probability min(1, R), R its likelihood ratio, and min(1, R) is at most R: over one set of
-    drafts the mean acceptance is at most the mean ratio. The row without alignment has a mean ratio of 0.067 and an
+    """A draft is accepted with probability min(1, R), R its likelihood ratio, and min(1, R) is at most R: over one set
+    of drafts the mean acceptance is at most the mean ratio. The row without alignment has a mean ratio of 0.067 and an
     acceptance of 14 %. Means over different drafts would explain it: acceptance over those that were looked at, which
     end with the first rejection, and the ratio over all of a block.
     """
@@ -204,7 +204,7 @@ def _ratios(ledger: Ledger) -> list[Comparison]:
     "published.cspd-residual-time",
     "CSpD Tables 1, 8 (eq. 51)",
     "The time of resampling in Table 8 changes with gamma as the number of blocks that eq. 51 gives at the alpha of "
-    "Table 1, where each block but those that keep all drafts resamples once.",
+    "Table 1, where each block but those that accept all drafts resamples once.",
     stated=False,
 )
 def residual_time(seed: int) -> Finding:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
-from theory.claims.base import Claims, Evidence, Finding
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import example
 from theory.claims.format import numbers
 from theory.claims.published.comparisons import Comparison, judged
 from theory.published.ledger import Ledger, Row, published
@@ -160,8 +161,7 @@ def autoregressive(seed: int) -> Finding:
         ("scores, by pairs of papers,", "are the same", "are not the same"),
         {"every score the one SJD prints": ledger.altered(agreed)},
         [
-            Evidence(
-                "example",
+            example(
                 f"the scale it sets: on PartiPrompts GSD's G = 3 has CLIP {grouped.printed}, {gain} more than the "
                 f"autoregressive row beside it, and the papers' autoregressive rows differ by up to {spread}",
                 numbers(
@@ -307,14 +307,14 @@ def _sourced(label: str, ledger: Ledger, fits: Callable[[Rows, Rows], bool]) -> 
     """A quoted row beside those it can be taken from: it agrees if it ``fits`` one of them."""
     quote, *sources = (metrics(ledger, where) for where in SOURCES[label])
     named = {"quoted": quote} | {f"source: {source['speedup'].method}": source for source in sources}
-    told = {
+    text = {
         name: ", ".join(f"{metric.replace('_', ' ')} {rows[metric].printed}" for metric in quote)
         for name, rows in named.items()
     }
     return Comparison(
         label,
         [row for rows in (quote, *sources) for row in rows.values()],
-        told,
-        f"{label}: " + "; ".join(f"{where}: {numbers}" for where, numbers in told.items()),
+        text,
+        f"{label}: " + "; ".join(f"{where}: {numbers}" for where, numbers in text.items()),
         any(fits(quote, source) for source in sources),
     )

@@ -13,8 +13,18 @@ from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined, make_decoder
 from simlab.decoders.initial import INITIALS
 from simlab.processes import Process, TableProcess
 from simlab.rules import Rule, Speculative
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    enumeration,
+    example,
+    holds_if,
+    holds_under_assumptions_if,
+    rejects_mutants,
+    require,
+    require_found,
+    small_scale,
+)
 from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import laws as exact
@@ -67,7 +77,7 @@ def theorem_1_sequence(seed: int) -> Finding:
     with its own randomness, from a row that was known then and is declared as its q; the tokens of J that came
     after were drawn without looking at it. So given J and that row, x_i follows q. (A copied draft is a function of
     J, and q is the point mass on its value.) This call computes p = p(. | J). Whether the scan reaches i depends on
-    J, the coins before i and nothing at i; if it does, J is final, x_i is kept or replaced by the rule for (p, q),
+    J, the coins before i and nothing at i; if it does, J is final, x_i is accepted or replaced by the rule for (p, q),
     and as for one block (leviathan.lossless) the result follows p(. | J), the target's pmf given a final prefix. The
     bonus token follows its row by construction. By induction over positions the finished sequence has the
     autoregressive law, for every window, initialisation and number of calls.
@@ -77,17 +87,14 @@ def theorem_1_sequence(seed: int) -> Finding:
     some = worlds(seed + 7, small=True)
     wrong: dict[str, tuple[Decoder, Rule]] = {n: (Sjd(2), rule) for n, rule in mutants.RULES.items()}
     wrong |= {n: (decoder, LOSSLESS) for n, decoder in mutants.sjd_decoders(2).items()}
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"the joint law of finished sequences equals the target's in rationals for {len(tried)} "
-                f"pairs of process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus "
-                f"and zeros); largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(wrong, lambda v: max(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} "
+            f"pairs of process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus "
+            f"and zeros); largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(wrong, lambda v: max(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
     )
 
 
@@ -97,8 +104,8 @@ def theorem_1_sequence(seed: int) -> Finding:
     "Each token sampled in an iteration follows p given the tokens that stand to its left in that iteration.",
 )
 def theorem_1_token(seed: int) -> Finding:
-    """For a token kept or replaced this is the argument of sjd.theorem-1.sequence. A token behind the first rejection
-    is drawn from p given the *old* drafts to its left; that row is declared as its q, and it follows q given
+    """For a token accepted or replaced this is the argument of sjd.theorem-1.sequence. A token behind the first
+    rejection is drawn from p given the *old* drafts to its left; that row is declared as its q, and it follows q given
     the new tokens to its left because these are drawn independently of it. So "its prefix" means the tokens
     its row was computed from, as in the paper's superscripts.
     """
@@ -116,32 +123,28 @@ def theorem_1_token(seed: int) -> Finding:
         "tail drawn again, q stale": mutants.TailStale(3),
         "neighbour scored with uniform q": mutants.NeighbourScoredUniform(3, "repeat-left"),
     }
-    return Finding(
-        "holds" if worst == recalled == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"at the start and after every step, in every state, each draft follows its declared q given all "
-                f"tokens to its left: in rationals for {len(tried)} pairs of process and decoder, all five "
-                f"initialisations (largest difference {fmt(worst)})",
-            ),
-            Evidence(
-                "enumeration",
-                f"the q declared for a token behind the first rejection is the target's row given the tokens "
-                f"that stood to its left in that call (largest TV {fmt(recalled)}); for kept and replaced tokens see "
-                f"sjd.theorem-1.sequence",
-            ),
-            rejects_mutants(
-                {"tail uniform, and declared so": mutants.FlatTail(3)},
-                lambda d: max(recall_gap(d, world) for world in small),
-                "the rows of the tail",
-            ),
-            rejects_mutants(
-                wrong,
-                lambda d: max(honesty_gap(d, world) for world in small),
-                "the law of the drafts",
-            ),
-        ],
+    return holds_if(
+        worst == recalled == 0,
+        enumeration(
+            f"at the start and after every step, in every state, each draft follows its declared q given all "
+            f"tokens to its left: in rationals for {len(tried)} pairs of process and decoder, all five "
+            f"initialisations (largest difference {fmt(worst)})",
+        ),
+        enumeration(
+            f"the q declared for a token behind the first rejection is the target's row given the tokens "
+            f"that stood to its left in that call (largest TV {fmt(recalled)}); for accepted and replaced tokens see "
+            f"sjd.theorem-1.sequence",
+        ),
+        rejects_mutants(
+            {"tail uniform, and declared so": mutants.FlatTail(3)},
+            lambda d: max(recall_gap(d, world) for world in small),
+            "the rows of the tail",
+        ),
+        rejects_mutants(
+            wrong,
+            lambda d: max(honesty_gap(d, world) for world in small),
+            "the law of the drafts",
+        ),
     )
 
 
@@ -211,32 +214,28 @@ def independence(seed: int) -> Finding:
     )
     world = two_tokens(first, then)
     law = sequence_law(broken, world, LOSSLESS)[0]
-    return Finding(
-        "holds-under-assumptions" if gap == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"in every state of {len(some)} processes a draft follows its declared q given all "
-                f"tokens to its left (largest difference {fmt(gap)})",
+    return holds_under_assumptions_if(
+        gap == 0,
+        enumeration(
+            f"in every state of {len(some)} processes a draft follows its declared q given all "
+            f"tokens to its left (largest difference {fmt(gap)})",
+        ),
+        rejects_mutants(
+            {"one uniform for all draws": broken},
+            lambda d: max(honesty_gap(d, world) for world in some),
+            "independence",
+        ),
+        example(
+            f"what follows without it: two tokens, window 2, all draws of a call from one uniform; "
+            f"the law of the sequence is off by TV {fmt(deviation(broken, world))}",
+            numbers(
+                p={"": first, "0": then, "1": then[::-1]},
+                q={"new draft": (Fraction(1, 2),) * 2, "0": then, "1": then[::-1]},
+                window=2,
+                law=law,
+                target=target_law(world),
             ),
-            rejects_mutants(
-                {"one uniform for all draws": broken},
-                lambda d: max(honesty_gap(d, world) for world in some),
-                "independence",
-            ),
-            Evidence(
-                "example",
-                f"what follows without it: two tokens, window 2, all draws of a call from one uniform; "
-                f"the law of the sequence is off by TV {fmt(deviation(broken, world))}",
-                numbers(
-                    p={"": first, "0": then, "1": then[::-1]},
-                    q={"new draft": (Fraction(1, 2),) * 2, "0": then, "1": then[::-1]},
-                    window=2,
-                    law=law,
-                    target=target_law(world),
-                ),
-            ),
-        ],
+        ),
     )
 
 
@@ -252,7 +251,7 @@ def two_tokens(first: tuple[Fraction, ...], then: tuple[Fraction, ...]) -> Table
     "sjd.worst-case", "3.2", "Steps never exceed the sequence length: at least one token is committed per step."
 )
 def worst_case(seed: int) -> Finding:
-    """A step commits its kept drafts and the token that replaces the first rejected one. If none is rejected it
+    """A step commits its accepted drafts and the token that replaces the first rejected one. If none is rejected it
     commits the whole window, which holds at least one position.
     """
     tried = [
@@ -273,20 +272,17 @@ def worst_case(seed: int) -> Finding:
         except ArithmeticError:  # it may go on for ever
             return small[0].length
 
-    return Finding(
-        "holds" if holds else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"exact step distributions of {len(tried)} pairs of process and decoder: none beyond the "
-                f"length, which is reached in {sum(s == n for s, n in longest)}",
-            ),
-            rejects_mutants(
-                {"a decoder that tries again when its first draft is rejected": _TriesAgain(2)},
-                excess,
-                "the number of steps",
-            ),
-        ],
+    return holds_if(
+        holds,
+        enumeration(
+            f"exact step distributions of {len(tried)} pairs of process and decoder: none beyond the "
+            f"length, which is reached in {sum(s == n for s, n in longest)}",
+        ),
+        rejects_mutants(
+            {"a decoder that tries again when its first draft is rejected": _TriesAgain(2)},
+            excess,
+            "the number of steps",
+        ),
     )
 
 
@@ -306,8 +302,8 @@ class _TriesAgain(Sjd):
 
 @CLAIMS.claim("sjd.greedy", "3.2, 5.4", "At top-1, SJD = Jacobi = autoregressive argmax.")
 def greedy(seed: int) -> Finding:
-    """With one-hot rows a draft is kept exactly if it is the target's token: then p(x) = 1 >= q(x), otherwise p(x) = 0.
-    A rejected draft has residual [p - q]+ = p, the target's token. So each step commits the leading drafts that
+    """With one-hot rows a draft is accepted exactly if it is the target's token: then p(x) = 1 >= q(x), otherwise p(x)
+    = 0. A rejected draft has residual [p - q]+ = p, the target's token. So each step commits the leading drafts that
     agree with the target and the target's token after them, which is Jacobi's criterion, and both end in the
     argmax sequence. Without bonus the two take the same steps.
     """
@@ -327,17 +323,14 @@ def greedy(seed: int) -> Finding:
     soft = random_world(seed, 2, 3, zeros=0)
     apart = sequence_law(Sjd(2, bonus=False), soft, LOSSLESS)[1] != sequence_law(Jacobi(2), soft, LOSSLESS)[1]
     require(apart, "the comparison does not tell SJD from Jacobi where they differ")
-    return Finding(
-        "holds" if not different else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"every top-1 process with V = 2, length 3 and V = 3, length 2, windows 1 to 3: sequences "
-                f"equal, and step distributions of SJD without bonus and Jacobi equal, in {agree} of "
-                f"{agree + different} cases",
-            ),
-            Evidence("control", "away from top-1 the same comparison tells SJD from Jacobi"),
-        ],
+    return holds_if(
+        not different,
+        enumeration(
+            f"every top-1 process with V = 2, length 3 and V = 3, length 2, windows 1 to 3: sequences "
+            f"equal, and step distributions of SJD without bonus and Jacobi equal, in {agree} of "
+            f"{agree + different} cases",
+        ),
+        control("away from top-1 the same comparison tells SJD from Jacobi"),
     )
 
 
@@ -371,19 +364,15 @@ def initialisation(seed: int) -> Finding:
     }
     grid = copying_world(Fraction(9, 10), 2, (3, 2))
     steps = {initial: mean_steps(make_decoder("sjd", window=3, initial=initial), grid) for initial in INITIALS}
-    return Finding(
-        "holds-under-assumptions" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
-                f"decoder, on one row and on grids; largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(wrong, lambda d: max(deviation(d, world) for world in some), "initialisation"),
-            Evidence(
-                "exact-small-scale",
-                "speed differs: mean steps on a 3 x 2 grid that copies the token above with probability 0.9, window 3: "
-                + ", ".join(f"{k} {float(v):.3f}" for k, v in steps.items()),
-            ),
-        ],
+    return holds_under_assumptions_if(
+        worst == 0,
+        enumeration(
+            f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
+            f"decoder, on one row and on grids; largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(wrong, lambda d: max(deviation(d, world) for world in some), "initialisation"),
+        small_scale(
+            "speed differs: mean steps on a 3 x 2 grid that copies the token above with probability 0.9, window 3: "
+            + ", ".join(f"{k} {float(v):.3f}" for k, v in steps.items()),
+        ),
     )

@@ -9,8 +9,20 @@ import numpy as np
 
 from simlab import mutants
 from simlab.decoders import Sjd, make_decoder
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require, require_found
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    enumeration,
+    example,
+    holds_if,
+    holds_under_assumptions_if,
+    rejects_mutants,
+    require,
+    require_found,
+    search,
+    small_scale,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sjd.losslessness import LOSSLESS, deviation, two_tokens, worlds
 from theory.claims.sjd.speed import steps_of
@@ -31,28 +43,25 @@ CLAIMS = Claims("sjd")
 def reference_lossless(seed: int) -> Finding:
     """A token that was drawn before anything to its left of this call is a known value: a point mass describes it
     given that value, as the uniform row does before it is known. The proof of sjd.theorem-1 goes through for
-    either. It costs speed: a new draft is kept with p(x), not min(1, V p(x)).
+    either. It costs speed: a new draft is accepted with p(x), not min(1, V p(x)).
     """
     tried = [(make_decoder("sjd-reference", window=w), world) for world in worlds(seed) for w in (2, 3)]
     worst = max(deviation(*case) for case in tried)
     processes = [random_world(seed + k, 3, 4, zeros=0) for k in range(3)]
     found = steps_of({"uniform q": Sjd(3), "point mass": make_decoder("sjd-reference", window=4)}, processes)
     some = worlds(seed, small=True)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
-                f"decoder; largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(
-                {"tail drawn again, q stale": mutants.ReferenceTailStale(2)},
-                lambda d: max(deviation(d, world) for world in some),
-                "the reference loop",
-            ),
-            Evidence("exact-small-scale", f"exact mean steps for 4 tokens, V = 3, three drafts and a bonus: {found}"),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
+            f"decoder; largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(
+            {"tail drawn again, q stale": mutants.ReferenceTailStale(2)},
+            lambda d: max(deviation(d, world) for world in some),
+            "the reference loop",
+        ),
+        small_scale(f"exact mean steps for 4 tokens, V = 3, three drafts and a bonus: {found}"),
     )
 
 
@@ -87,24 +96,20 @@ def reference_residual(seed: int) -> Finding:
         "squaring the residual does not change the law",
     )
     law = step_law(mutants.ResidualTempered(), p, q)
-    return Finding(
-        "holds-under-assumptions" if untied is None else "refuted",
-        [
-            Evidence("search", f"top-{K} of the residual of a top-{K} filtered row changes nothing: {searched()}"),
-            Evidence("control", f"the same search finds that top-{K - 1} of that residual changes it"),
-            Evidence(
-                "example",
-                f"with a tie at place {K}, p = {fmt_row(tied[0])} and q = {fmt_row(tied[1])} before the filter: "
-                f"top-{K} of the residual changes it",
-                numbers(p=tied[0], q=tied[1], k=K),
-            ),
-            Evidence(
-                "example",
-                f"at temperature 1/2, applied to p, to q and again to the residual, {len(p)} tokens: law "
-                f"{fmt_row(law)} where the target has {fmt_row(p)}",
-                numbers(p=p, q=q, temperature=0.5, law=law, tv=tv(law, p)),
-            ),
-        ],
+    return holds_under_assumptions_if(
+        untied is None,
+        search(f"top-{K} of the residual of a top-{K} filtered row changes nothing: {searched()}"),
+        control(f"the same search finds that top-{K - 1} of that residual changes it"),
+        example(
+            f"with a tie at place {K}, p = {fmt_row(tied[0])} and q = {fmt_row(tied[1])} before the filter: "
+            f"top-{K} of the residual changes it",
+            numbers(p=tied[0], q=tied[1], k=K),
+        ),
+        example(
+            f"at temperature 1/2, applied to p, to q and again to the residual, {len(p)} tokens: law "
+            f"{fmt_row(law)} where the target has {fmt_row(p)}",
+            numbers(p=p, q=q, temperature=0.5, law=law, tv=tv(law, p)),
+        ),
     )
 
 
@@ -122,9 +127,9 @@ def _changed_by_topk(e: tuple[Pmf, Pmf], k: int, again: int) -> bool:
 
 
 def _top(row: np.ndarray, k: int) -> np.ndarray:
-    """The k largest entries (ties kept), renormalised."""
-    kept = row * (row >= np.sort(row)[-min(k, len(row))])
-    return kept / kept.sum()
+    """The k largest entries (ties included), renormalised."""
+    top = row * (row >= np.sort(row)[-min(k, len(row))])
+    return top / top.sum()
 
 
 @CLAIMS.claim(
@@ -133,13 +138,13 @@ def _top(row: np.ndarray, k: int) -> np.ndarray:
     "Drafting by argmax while scoring with the softmax row leaves the sampled law unchanged.",
 )
 def reference_greedy(seed: int) -> Finding:
-    """The draft is a point mass, so keeping it with min(1, p(x)/q(x)) instead of p(x) keeps it too often whenever
+    """The draft is a point mass, so accepting it with min(1, p(x)/q(x)) instead of p(x) accepts it too often whenever
     q(x) < 1.
     """
     broken = mutants.GreedyDrafts(2)
     found = smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4)))
     if found is None:
-        return Finding("not-refuted", [Evidence("search", searched(((2, 1), (2, 4))))])
+        return Finding("not-refuted", [search(searched(((2, 1), (2, 4))))])
     world = two_tokens(*found)
     right = deviation(Sjd(2), world)
     require(right == 0, "SJD itself deviates on the counterexample")
@@ -147,8 +152,7 @@ def reference_greedy(seed: int) -> Finding:
     return Finding(
         "refuted",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"two tokens, window 2: the law of the sequence is off by TV {fmt(deviation(broken, world))}; "
                 f"SJD with drawn drafts is exact there",
                 numbers(

@@ -18,9 +18,10 @@ from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.sjd.losslessness import deviation, mean_steps
 from theory.example_processes import random_world, sticky_world
-from theory.image_process import FALSE_ALARMS, FEW, MANY, SIMULATES, Speed, compare, speed, stated
+from theory.image_process import FALSE_ALARMS, FEW, MANY, Speed, compare, speed, stated
 
 CLAIMS = Claims("sjd")
+SIMULATES = "SJD on the image-like process"
 WINDOWS = (1, 2, 4, 8, 16, 32)  # those of Fig. 8
 SATURATED = 0.05  # of the step compression: what counts as no gain
 PRINTED_JACOBI = 1.04  # Tables 1 and 2

@@ -14,12 +14,13 @@ from simlab.processes import Process, TableProcess
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
 from simlab.statistics import Estimate, estimate
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import counterexample, enumeration, rejects_mutants, require, simulation
 from theory.claims.format import fmt, numbers
+from theory.claims.sjd_pac.speed import SIMULATES
 from theory.distances import tv
 from theory.example_processes import sticky_world
-from theory.image_process import FALSE_ALARMS, IMAGES, SIMULATES, image
+from theory.image_process import FALSE_ALARMS, IMAGES, image
 
 CLAIMS = Claims("sjd-pac")
 OFFSETS = (1, 2, 3, 4, 8, 16, 32, 47, 48, 49, 64)
@@ -50,16 +51,14 @@ def row(seed: int) -> Finding:
     return Finding(
         "not-refuted" if _falls(short) else "not-decided",
         [
-            Evidence(
-                "simulation",
+            simulation(
                 f"image-like process, TV by offset, exact for each of {short[0].n} contexts: "
                 + _told({o: e for o, e in perturbed(seed).items() if o <= 32})
                 + f"; the same prefix in two calls: {twice(seed)}",
                 numbers(offsets=[o for o in OFFSETS if o <= 32], tv=[e.mean for e in short]),
             ),
             rejects_mutants({"the offsets reversed": short[::-1]}, lambda e: not _falls(e), "the fall"),
-            Evidence(
-                "enumeration",
+            enumeration(
                 f"exact TV at offsets 1 to 5, the tokens between being drawn: sticky chain with s = 4/5, V = 2: "
                 f"{', '.join(map(fmt, seen))}; a process that copies the token three back: "
                 f"{', '.join(map(fmt, other))}",
@@ -79,8 +78,7 @@ def above(seed: int) -> Finding:
     return Finding(
         "refuted" if low > high else "not-decided",
         [
-            Evidence(
-                "counterexample",
+            counterexample(
                 f"image-like process with rows of 48 tokens, TV by offset: {_told(found)}; at offset 48 at least "
                 f"{low:.3f}, at 32 at most {high:.3f}, at 1 - {FALSE_ALARMS:g}",
                 numbers(offsets=list(OFFSETS), tv=[e.mean for e in found.values()]),

@@ -16,8 +16,8 @@ from simlab.mutants.trees import ac_decoders, tree_decoders
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import first, rejects_mutants
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import enumeration, first, holds_if, holds_under_assumptions_if, identity, rejects_mutants
 from theory.claims.format import fmt
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.sjd.losslessness import deviation, worlds
@@ -28,27 +28,27 @@ from theory.example_processes import random_row, random_world
 CLAIMS = Claims("sjd-pac")
 Row = tuple[Fraction, ...]
 
-# Keeping a token -----------------------------------------------------------------------------------------------
+# Accepting a token -----------------------------------------------------------------------------------------------
 
 
 @CLAIMS.claim(
     "pac.retention",
     "4.2",
-    "A token drawn from p' is kept by verification against p with probability 1 - TV(p', p), and comes out again "
+    "A token drawn from p' is accepted by verification against p with probability 1 - TV(p', p), and comes out again "
     "when it is drawn anew from p with probability sum p' p <= exp(-(H2(p') + H2(p))/2).",
 )
 def retention(seed: int) -> Finding:
-    """Verification keeps it with sum p' min(1, p/p') = sum min(p', p) = 1 - TV. Drawn independently, both are x with
+    """Verification accepts it with sum p' min(1, p/p') = sum min(p', p) = 1 - TV. Drawn independently, both are x with
     probability p'(x) p(x). By Cauchy and Schwarz (sum p' p)^2 <= sum p'^2 sum p^2, and sum p^2 = exp(-H2(p)) is what
     the Renyi entropy of order 2 means; equality holds iff p' and p are in proportion, that is equal. And
-    min(a, b) >= a b for probabilities, so verification keeps at least as much. How large either is on image models
+    min(a, b) >= a b for probabilities, so verification accepts at least as much. How large either is on image models
     (above 0.7, below 0.01) is not a matter of proof.
     """
     tried = random_pairs(seed, 300)
 
-    def excess(kept: Callable[[Row, Row], Fraction]) -> Fraction:
+    def excess(accepted: Callable[[Row, Row], Fraction]) -> Fraction:
         return max(
-            abs(kept(q, p) - sum((y * Speculative().accept(p, q, x) for x, y in enumerate(q)), Fraction(0)))
+            abs(accepted(q, p) - sum((y * Speculative().accept(p, q, x) for x, y in enumerate(q)), Fraction(0)))
             for p, q in tried
         )
 
@@ -56,17 +56,14 @@ def retention(seed: int) -> Finding:
     above = max(_again(p, q) ** 2 - _again(p, p) * _again(q, q) for p, q in tried)
     strict = all((_again(p, q) ** 2 == _again(p, p) * _again(q, q)) == (p == q) for p, q in [*tried, *_same(tried)])
     less = min(1 - tv(p, q) - _again(p, q) for p, q in tried)
-    return Finding(
-        "holds" if worst == 0 and above <= 0 and strict and less >= 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"on {len(tried)} pairs, in rationals: kept = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
-                f"p'^2 sum p^2 is at most {fmt(above)}, 0 just where the two are equal; verification keeps more by "
-                f"{fmt(less)} or more",
-            ),
-            rejects_mutants({"drawing anew": _again}, excess, "the retention"),
-        ],
+    return holds_if(
+        worst == 0 and above <= 0 and strict and less >= 0,
+        identity(
+            f"on {len(tried)} pairs, in rationals: accepted = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
+            f"p'^2 sum p^2 is at most {fmt(above)}, 0 just where the two are equal; verification accepts more by "
+            f"{fmt(less)} or more",
+        ),
+        rejects_mutants({"drawing anew": _again}, excess, "the retention"),
     )
 
 
@@ -98,7 +95,7 @@ CLAIMS.summary(
 def continuation_token(seed: int) -> Finding:
     """The paper's proof takes for granted that a draft follows its q; this is what has to be shown. Let everything to
     the left of position j be known: tokens, coins and rows of all calls (the row at j is computed from tokens to the
-    left alone). By induction the old token at j follows its old q given that. It is kept or replaced with its own
+    left alone). By induction the old token at j follows its old q given that. It is accepted or replaced with its own
     coin by the rule for (p_j, q_j), so what stands there follows the rule's output law, p_j for a lossless rule. That
     is its new declared q, and it is a row that is known from the left. Tokens to the right do not matter: they are
     drawn after. The argument needs that the token at j had not been looked at, which is so behind the first
@@ -108,18 +105,15 @@ def continuation_token(seed: int) -> Finding:
     tried: list[tuple[Decoder, TableProcess]] = [(SjdAc(w), world) for world in some for w in (2, 3)]
     tried += [(SjdPac(3, candidates=2, depth=2), world) for world in some]
     worst = max(left_gap(*case) for case in tried)
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"after every step of {len(tried)} pairs of process and decoder each draft follows its declared q, "
-                f"given the tokens and rows to its left, over all histories (largest difference {fmt(worst)})",
-            ),
-            rejects_mutants(
-                ac_decoders(3), lambda d: first(left_gap(d, world) for world in some), "the law of continued drafts"
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"after every step of {len(tried)} pairs of process and decoder each draft follows its declared q, "
+            f"given the tokens and rows to its left, over all histories (largest difference {fmt(worst)})",
+        ),
+        rejects_mutants(
+            ac_decoders(3), lambda d: first(left_gap(d, world) for world in some), "the law of continued drafts"
+        ),
     )
 
 
@@ -127,7 +121,7 @@ def left_gap(decoder: Decoder, process: TableProcess, rule: Rule | None = None) 
     """Largest difference between a declared q and the law of its draft, given what stands to its left.
 
     That is: the tokens to its left and the rows declared for them and for it, after each number of steps, over all
-    histories. Given the whole state before the step it would not hold: a kept token is known there.
+    histories. Given the whole state before the step it would not hold: a accepted token is known there.
     """
     worst = Fraction(0)
     for outcomes in transitions(decoder, process, rule or Speculative()):
@@ -163,17 +157,14 @@ def continuation_sequence(seed: int) -> Finding:
         name: (decoder, Speculative()) for name, decoder in ac_decoders(3).items()
     }
     wrong |= {name: (SjdAc(2), rule) for name, rule in mutants.RULES.items()}
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
-                "process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); "
-                f"largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(wrong, lambda v: first(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
+            "process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); "
+            f"largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(wrong, lambda v: first(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
     )
 
 
@@ -209,15 +200,12 @@ def theorem_2(seed: int) -> Finding:
         "target not updated: p again": (mutants.ResidualIsTarget(),),
         "residual not renormalised": (mutants.ResidualNotNormalised(),),
     }
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"law p in rationals for {len(tried)} cases, V = 2 to 4, K = 1 to 5, K above the support in {beyond}",
-            ),
-            rejects_mutants(wrong, lambda case: gap(*case), "the law of K candidates"),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"law p in rationals for {len(tried)} cases, V = 2 to 4, K = 1 to 5, K above the support in {beyond}",
+        ),
+        rejects_mutants(wrong, lambda case: gap(*case), "the law of K candidates"),
     )
 
 
@@ -241,16 +229,13 @@ def rejection_mass(seed: int) -> Finding:
         )
 
     worst = gap(_excess)
-    return Finding(
-        "holds-under-assumptions" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"equal in rationals for {len(tried)} rows (p^(k), q^(k)) met on the way through K candidates "
-                f"(largest difference {worst})",
-            ),
-            rejects_mutants({"sum of |p - q|": lambda p, q: 2 * tv(p, q)}, gap, "the mass of rejection"),
-        ],
+    return holds_under_assumptions_if(
+        worst == 0,
+        identity(
+            f"equal in rationals for {len(tried)} rows (p^(k), q^(k)) met on the way through K candidates "
+            f"(largest difference {worst})",
+        ),
+        rejects_mutants({"sum of |p - q|": lambda p, q: 2 * tv(p, q)}, gap, "the mass of rejection"),
     )
 
 
@@ -302,19 +287,16 @@ def combined(seed: int) -> Finding:
     tried += [(SjdPac(2, candidates=2, depth=2, tree="full"), wide), (SjdPac(2, candidates=3, depth=2), wide)]
     worst = max(deviation(*case) for case in tried)
     some = [random_world(seed + k, 3, 3, zeros=0.35) for k in range(12)]
-    return Finding(
-        "holds" if worst == 0 else "refuted",
-        [
-            Evidence(
-                "enumeration",
-                f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
-                "process and decoder: both trees, K = 2 to 4 (above the support for V = 2 and 3), D = 1, 2, with and "
-                f"without bonus and zeros; largest TV {fmt(worst)}",
-            ),
-            rejects_mutants(
-                tree_decoders(2, 2, 2, "comb"),
-                lambda d: first(deviation(d, world) for world in some),
-                "the sequence law of a tree",
-            ),
-        ],
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
+            "process and decoder: both trees, K = 2 to 4 (above the support for V = 2 and 3), D = 1, 2, with and "
+            f"without bonus and zeros; largest TV {fmt(worst)}",
+        ),
+        rejects_mutants(
+            tree_decoders(2, 2, 2, "comb"),
+            lambda d: first(deviation(d, world) for world in some),
+            "the sequence law of a tree",
+        ),
     )

@@ -18,10 +18,11 @@ from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import numbers
-from theory.image_process import FALSE_ALARMS, FEW, IMAGES, MANY, SIMULATES, Comparison, Speed, compare, speed, stated
+from theory.image_process import FALSE_ALARMS, FEW, IMAGES, MANY, Comparison, Speed, compare, speed, stated
 from theory.published import ledger
 
 CLAIMS = Claims("sjd-pac")
+SIMULATES = "SJD-PAC on the image-like process"
 FITTED = ("SJD, L = 32", "+ PD + AC, L = 64")
 POWER = 0.999
 
@@ -66,7 +67,7 @@ CLAIMS.summary(
 # Table 2 --------------------------------------------------------------------------------------------------------
 
 ROWS: dict[str, tuple[Decoder, tuple[str, int], int]] = {  # decoder, where it is printed, and images
-    "SJD, L = 32": (Sjd(32), ("sjd", 32), MANY),
+    "SJD, L = 32": (Sjd(32), ("sjd", 32), IMAGES),
     "+ PD, L = 32": (comb(SjdPd, 32), ("sjd+pd", 32), IMAGES),
     "+ PD + AC, L = 32": (comb(SjdPac, 32), ("sjd+pd+ac", 32), MANY),
     "+ PD + AC, L = 64": (comb(SjdPac, 64), ("sjd+pd+ac", 64), MANY),
