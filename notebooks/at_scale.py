@@ -15,8 +15,8 @@
 # # At scale
 #
 # The other notebooks enumerate small processes: what they find is exact. How *fast* a method is on images they
-# cannot say; that takes a process with a vocabulary and rows like a model's, many sequences of it, and statistics that say
-# what they can see. This notebook shows
+# cannot say; that takes a process with a vocabulary and rows like a model's, many sequences of it, and statistics that
+# say what they can see. This notebook shows
 #
 # 1. the compiled decoders: the same tokens as the reference form, and how much sooner;
 # 2. the image-like process that statements on speed are judged on: which of its parameters are fixed by printed facts,

@@ -412,6 +412,7 @@ def test_reports_draw_without_torch() -> None:
 
 def test_panels_are_as_many_as_methods() -> None:
     found = compared()
+    use_style()
     figure = models_figures.distribution(found.methods)
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(PACE)
     heights = [bar.get_height() for bar in figure.axes[3].patches if isinstance(bar, Rectangle)]
