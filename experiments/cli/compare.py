@@ -56,7 +56,7 @@ def compare_command(
     compare.json, compare.npz, compare.parquet and samples.png. Needs torch.
     """
     from experiments.models import session
-    from experiments.models.compare import Asked, compare, table
+    from experiments.models.compare import Request, compare, table
     from experiments.models.grid import write_grid
     from experiments.models.methods import METHODS
     from experiments.results import write_arrays, write_json, write_table
@@ -66,13 +66,13 @@ def compare_command(
     check_writable("--out", out)
     try:
         names = tuple(METHODS) if methods is None else tuple(dict.fromkeys(methods.split(",")))
-        asked = Asked(names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data)
+        request = Request(names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data)
         loaded = session.Models(models, session.check_device(device))
-        asked.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
+        request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
         with progress_bar() as progress, session.memory():
             steps = 2 + len(names) * (2 + len(batches))
             bar = progress.add_task("starting", total=steps)
-            found = compare(loaded, asked, lambda what: progress.update(bar, description=what, advance=1))
+            found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1))
     except ValueError as error:
         raise UsageError(str(error)) from None
     except session.OutOfMemory as error:

@@ -27,7 +27,7 @@ from experiments.cli.terminal import UsageError, check_copy, output, print_text,
 
 if TYPE_CHECKING:
     from experiments.models.methods import Method
-    from experiments.models.session import Drawn
+    from experiments.models.session import Samples
 
 
 def generate_command(
@@ -75,30 +75,30 @@ def generate_command(
             with progress_bar() as progress:
                 bar = progress.add_task(made.name, total=count)
                 begun = perf_counter()
-                drawn = session.draw(
-                    loaded, made, labels, seed, rows, batch, told=lambda done: progress.update(bar, completed=done)
+                samples = session.draw(
+                    loaded, made, labels, seed, rows, batch, notify=lambda done: progress.update(bar, completed=done)
                 )
                 seconds = perf_counter() - begun
-            images = session.pictures(loaded, drawn.tokens, batch)
+            images = session.pictures(loaded, samples.tokens, batch)
     except ValueError as error:
         raise UsageError(str(error)) from None
     except session.OutOfMemory as error:
         raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
     write_grid(out, images[:, 0].numpy())
     if tokens is not None:
-        write_arrays(tokens, {"tokens": drawn.tokens, "labels": labels, "steps": drawn.steps})
+        write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
     console = output()
-    print_text(console, summary(made, drawn, seconds))
+    print_text(console, summary(made, samples, seconds))
     print_text(console, f"images  {out}" if tokens is None else f"images  {out}\ntokens  {tokens}")
     return 0
 
 
-def summary(method: Method, drawn: Drawn, seconds: float) -> str:
+def summary(method: Method, samples: Samples, seconds: float) -> str:
     """How many steps and seconds the images took."""
-    count, length = drawn.tokens.shape
+    count, length = samples.tokens.shape
     kind = "lossless" if method.lossless else "lossy"
     return (
         f"{method.name} ({kind})  {count} images of {length} tokens\n"
-        f"steps {drawn.steps.mean():.1f} an image, step compression {count * length / drawn.steps.sum():.2f}, "
+        f"steps {samples.steps.mean():.1f} an image, step compression {count * length / samples.steps.sum():.2f}, "
         f"{seconds:.1f} s"
     )

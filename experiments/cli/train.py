@@ -38,7 +38,7 @@ def train_command(
     import torch
 
     from experiments.models.session import OutOfMemory, check_device, memory
-    from experiments.training.commands import Asked, plan_for, state, train_model
+    from experiments.training.commands import Request, plan_for, state, train_model
 
     check_writable("--out", out)
     plan = {
@@ -46,13 +46,13 @@ def train_command(
     }  # fmt: skip
     try:
         where, command = torch.device(check_device(device)), _command(model, device, plan)
-        asked = Asked(model, out, plan_for(model, **plan), data, where, command)
-        if state(asked).is_file():
-            print_text(error_output(), f"simlab: going on from {state(asked)}")
+        request = Request(model, out, plan_for(model, **plan), data, where, command)
+        if state(request).is_file():
+            print_text(error_output(), f"simlab: going on from {state(request)}")
         with progress_bar() as progress, memory():
-            bar = progress.add_task(model, total=asked.plan.steps)
+            bar = progress.add_task(model, total=request.plan.steps)
             record = train_model(
-                asked, lambda step, text: progress.update(bar, completed=step, description=f"{model}  {text}")
+                request, lambda step, text: progress.update(bar, completed=step, description=f"{model}  {text}")
             )
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -20,7 +20,7 @@ from experiments.models.likelihood import likelihood, seen
 from experiments.models.locality import Locality, locality
 from experiments.models.methods import Method, make_method, nodes
 from experiments.models.quality import FALSE_ALARMS, TESTS, Sample, checks, measures
-from experiments.models.session import Drawn, Models, draw, pictures, sampling_record
+from experiments.models.session import Models, Samples, draw, pictures, sampling_record
 from experiments.models.timing import RUNS, timing
 from experiments.results import versions
 from experiments.sweeps.replay import verifies
@@ -35,7 +35,7 @@ from simlab.statistics import Estimate, estimate
 CONTEXT_IMAGES = 32  # at most, for distortion and for locality
 SHOWN = 12  # images of each method in the grid, at most
 
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 
 MEASURES = {
     "steps": "calls of the target an image",
@@ -53,7 +53,7 @@ MEASURES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What is to be compared."""
 
     methods: tuple[str, ...]
@@ -72,43 +72,47 @@ class Outcome(NamedTuple):
     arrays: dict[str, np.ndarray]
 
 
-def compare(models: Models, asked: Asked, told: Told) -> Outcome:
+def compare(models: Models, request: Request, notify: Notify) -> Outcome:
     """Run and measure every method. Raises ``ValueError`` for an unknown one, or models that do not fit together."""
-    methods = [make_method(name, models.codebook) for name in asked.methods]
-    labels = labels_for(asked.seed, 2 * asked.count)
+    methods = [make_method(name, models.codebook) for name in request.methods]
+    labels = labels_for(request.seed, 2 * request.count)
     lossless = sum(method.lossless for method in methods)
     level = FALSE_ALARMS / max(1, lossless * len(TESTS))
 
-    told("ar, other numbers")
+    notify("ar, other numbers")
     ar = make_method("ar", models.codebook)
-    reference_labels = labels[asked.count :]
-    others = draw(models, ar, reference_labels, asked.seed, asked.sampling, asked.batch, first=asked.count)
-    reference, _ = _looked_at(models, reference_labels, others, asked)
-    held_out = held_out_features(models, asked)
-    rows, drawn, images, bits = [], [], [], []
+    reference_labels = labels[request.count :]
+    others = draw(models, ar, reference_labels, request.seed, request.sampling, request.batch, first=request.count)
+    reference, _ = _assessed(models, reference_labels, others, request)
+    held_out = held_out_features(models, request)
+    rows, samples, images, bits = [], [], [], []
     for method in methods:
-        told(method.name)
-        own = draw(models, method, labels[: asked.count], asked.seed, asked.sampling, asked.batch)
-        sample, shown = _looked_at(models, labels[: asked.count], own, asked)
-        told(f"{method.name}, quality")
-        few = labels[: min(asked.count, CONTEXT_IMAGES)]
+        notify(method.name)
+        own = draw(models, method, labels[: request.count], request.seed, request.sampling, request.batch)
+        sample, shown = _assessed(models, labels[: request.count], own, request)
+        notify(f"{method.name}, quality")
+        few = labels[: min(request.count, CONTEXT_IMAGES)]
         rows.append(
             _described(method)
             | counted(own)
             | {"quality": measures(sample, reference, held_out)}
-            | {"distortion": None if method.lossless else distortion(models, method, few, asked.seed, asked.sampling)}
-            | {"checks": checks(sample, reference, level, asked.seed) if method.lossless else None}
-            | {"timing": [_timed(models, method, asked, batch, told) for batch in asked.timing]}
+            | {
+                "distortion": None
+                if method.lossless
+                else distortion(models, method, few, request.seed, request.sampling)
+            }
+            | {"checks": checks(sample, reference, level, request.seed) if method.lossless else None}
+            | {"timing": [_timed(models, method, request, batch, notify) for batch in request.timing]}
         )
-        drawn.append(own)
+        samples.append(own)
         images.append(shown)
         bits.append(sample.bits)
     _speed_up(rows)
-    told("locality")
-    first = min(asked.count, CONTEXT_IMAGES)
-    near = locality(models, reference_labels[:first], others.tokens[:first], asked.seed, asked.sampling)
-    document = _head(models, asked, lossless, level) | {"methods": rows, "locality": _locality(near)}
-    return Outcome(document, _arrays(models, asked, labels, drawn, images, bits, near))
+    notify("locality")
+    first = min(request.count, CONTEXT_IMAGES)
+    near = locality(models, reference_labels[:first], others.tokens[:first], request.seed, request.sampling)
+    document = _head(models, request, lossless, level) | {"methods": rows, "locality": _locality(near)}
+    return Outcome(document, _arrays(models, request, labels, samples, images, bits, near))
 
 
 def table(document: dict[str, Any]) -> pd.DataFrame:
@@ -125,24 +129,24 @@ def table(document: dict[str, Any]) -> pd.DataFrame:
     return frame.drop(columns=[name for name in frame.columns if str(name).endswith("histogram")])
 
 
-def counted(drawn: Drawn) -> dict[str, Any]:
+def counted(samples: Samples) -> dict[str, Any]:
     """Steps, step compression, and what calls added."""
-    length = drawn.tokens.shape[1]
-    added = drawn.committed[drawn.committed > 0]
+    length = samples.tokens.shape[1]
+    added = samples.committed[samples.committed > 0]
     return {
-        "steps": _estimate(estimate(drawn.steps)),
-        "compression": _estimate(estimate(length / drawn.steps))
-        | {"pooled": float(length * len(drawn.steps) / drawn.steps.sum())},
+        "steps": _estimate(estimate(samples.steps)),
+        "compression": _estimate(estimate(length / samples.steps))
+        | {"pooled": float(length * len(samples.steps) / samples.steps.sum())},
         "committed": {"mean": float(added.mean()), "histogram": np.bincount(added)[1:].tolist()},
-        "accepted": {"mean": float(drawn.accepted[drawn.committed > 0].mean())},
+        "accepted": {"mean": float(samples.accepted[samples.committed > 0].mean())},
     }
 
 
-def kept(drawn: Drawn, shape: tuple[int, int]) -> np.ndarray:
-    """``float64[rows, columns]``: the share of images whose token at a place is a draft that was kept."""
-    start = np.cumsum(drawn.committed, axis=1) - drawn.committed
-    place = np.arange(drawn.tokens.shape[1])
-    inside = (place >= start[..., None]) & (place < (start + drawn.accepted)[..., None])
+def accepted_share(samples: Samples, shape: tuple[int, int]) -> np.ndarray:
+    """``float64[rows, columns]``: the share of images whose token at a place is an accepted draft."""
+    start = np.cumsum(samples.committed, axis=1) - samples.committed
+    place = np.arange(samples.tokens.shape[1])
+    inside = (place >= start[..., None]) & (place < (start + samples.accepted)[..., None])
     return inside.any(axis=1).mean(axis=0).reshape(shape)
 
 
@@ -151,36 +155,36 @@ def labels_for(seed: int, count: int) -> np.ndarray:
     return np.random.Generator(np.random.Philox(seed)).integers(len(CLASSES), size=count)
 
 
-def held_out_features(models: Models, asked: Asked) -> np.ndarray | None:
+def held_out_features(models: Models, request: Request) -> np.ndarray | None:
     """``float64[n, features]`` of as many held-out images as are drawn; None where there is no data on this machine, or
     the models are for images of another size.
 
     Raises ``ValueError`` for a folder that was named and has none.
     """
-    if models.classifier.config.side != SIDE and asked.data is None:
+    if models.classifier.config.side != SIDE and request.data is None:
         return None
     try:
-        data = load_fashion(asked.data, fetch=_nothing).held_out
+        data = load_fashion(request.data, fetch=_nothing).held_out
     except ValueError:
-        if asked.data is not None:
+        if request.data is not None:
             raise
         return None
-    pixels, labels = data.pixels[: asked.count], data.labels[: asked.count]
-    return seen(models, labels, as_images(pixels), asked.batch).features
+    pixels, labels = data.pixels[: request.count], data.labels[: request.count]
+    return seen(models, labels, as_images(pixels), request.batch).features
 
 
 # Parts ------------------------------------------------------------------------------------------------------------
 
 
-def _looked_at(models: Models, labels: np.ndarray, drawn: Drawn, asked: Asked) -> tuple[Sample, torch.Tensor]:
-    images = pictures(models, drawn.tokens, asked.batch)
-    found = likelihood(models, labels, drawn.tokens, asked.sampling, asked.batch)
-    return Sample(found, seen(models, labels, images, asked.batch)), images
+def _assessed(models: Models, labels: np.ndarray, samples: Samples, request: Request) -> tuple[Sample, torch.Tensor]:
+    images = pictures(models, samples.tokens, request.batch)
+    found = likelihood(models, labels, samples.tokens, request.sampling, request.batch)
+    return Sample(found, seen(models, labels, images, request.batch)), images
 
 
-def _timed(models: Models, method: Method, asked: Asked, batch: int, told: Told) -> dict[str, Any]:
-    told(f"{method.name}, time at batch {batch}")
-    return timing(models, method, labels_for(asked.seed, RUNS * batch), asked.seed, asked.sampling)
+def _timed(models: Models, method: Method, request: Request, batch: int, notify: Notify) -> dict[str, Any]:
+    notify(f"{method.name}, time at batch {batch}")
+    return timing(models, method, labels_for(request.seed, RUNS * batch), request.seed, request.sampling)
 
 
 def _speed_up(rows: list[dict[str, Any]]) -> None:
@@ -204,7 +208,7 @@ def _described(method: Method) -> dict[str, Any]:
     }
 
 
-def _head(models: Models, asked: Asked, lossless: int, level: float) -> dict[str, Any]:
+def _head(models: Models, request: Request, lossless: int, level: float) -> dict[str, Any]:
     kinds = "tokenizer", "target", "draft", "head", "classifier"
     paths = {kind: models.folder / f"{kind}.safetensors" for kind in kinds}
     away = codebook_distances(models.codebook)
@@ -214,10 +218,10 @@ def _head(models: Models, asked: Asked, lossless: int, level: float) -> dict[str
         "shape": list(models.target.config.shape),
         "vocabulary": models.target.config.vocabulary,
         "classes": list(CLASSES),
-        "sampling": sampling_record(asked.sampling),
-        "n": asked.count,
-        "batch": asked.batch,
-        "seed": asked.seed,
+        "sampling": sampling_record(request.sampling),
+        "n": request.count,
+        "batch": request.batch,
+        "seed": request.seed,
         "device": device_name(models.device),
         "threads": torch.get_num_threads(),
         "versions": {**versions(), "torch": torch.__version__},
@@ -225,7 +229,7 @@ def _head(models: Models, asked: Asked, lossless: int, level: float) -> dict[str
         "memory": "torch.cuda.max_memory_allocated" if models.device.type == "cuda" else "not measured on a CPU",
         "nearest_codes": float(away.min(axis=1).mean()),
         "testing": {
-            "against": f"{asked.count} images of ar with other random numbers",
+            "against": f"{request.count} images of ar with other random numbers",
             "false_alarms": FALSE_ALARMS,
             "tests": lossless * len(TESTS),
             "level": level,
@@ -235,22 +239,22 @@ def _head(models: Models, asked: Asked, lossless: int, level: float) -> dict[str
 
 def _arrays(
     models: Models,
-    asked: Asked,
+    request: Request,
     labels: np.ndarray,
-    drawn: Sequence[Drawn],
+    samples: Sequence[Samples],
     images: Sequence[torch.Tensor],
     bits: Sequence[np.ndarray],
     near: Locality,
 ) -> dict[str, np.ndarray]:
-    own = labels[: asked.count]
+    own = labels[: request.count]
     columns = np.sort(np.unique(own, return_index=True)[1])[:SHOWN]  # one of each class
     return {
-        "method": np.array(asked.methods),
+        "method": np.array(request.methods),
         "labels": own,
-        "tokens": np.stack([each.tokens for each in drawn]).astype(np.int32),
-        "steps": np.stack([each.steps for each in drawn]),
+        "tokens": np.stack([each.tokens for each in samples]).astype(np.int32),
+        "steps": np.stack([each.steps for each in samples]),
         "bits": np.stack(bits),
-        "kept": np.stack([kept(each, models.target.config.shape) for each in drawn]),
+        "kept": np.stack([accepted_share(each, models.target.config.shape) for each in samples]),
         "shown": columns,
         "images": np.stack([np.rint(255 * each[columns, 0].numpy()).astype(np.uint8) for each in images]),
         "offsets": near.offsets,

@@ -59,7 +59,7 @@ VOCABULARIES = 16384, 65536
 SPREAD = 3.0  # standard deviation of the logits of ready rows
 
 Entry = dict[str, Any]
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -85,18 +85,18 @@ def plan_for(device: str, small: bool) -> Plan:
     return Plan(torch.device(device), False, WINDOW, VOCABULARIES, 20, 200)
 
 
-def measure(plan: Plan, told: Told = lambda what: None) -> Entry:
+def measure(plan: Plan, notify: Notify = lambda what: None) -> Entry:
     """Everything, as a document."""
     parts: Entry = {}
     for name, make in _models(plan).items():
-        told(name)
+        notify(name)
         parts[name] = make if isinstance(make, dict) else breakdown(make(), plan)
         if plan.on_cuda:
             torch.cuda.empty_cache()
     verified = []
     for vocabulary in plan.vocabularies:
         for decoder in ("sjd", "sjd-pac"):
-            told(f"{decoder}, V = {vocabulary}")
+            notify(f"{decoder}, V = {vocabulary}")
             verified.append(verification(decoder, vocabulary, plan))
     return {
         "device": torch.cuda.get_device_name(plan.device)

@@ -17,18 +17,19 @@ import torch
 from experiments.models.methods import Method
 from experiments.models.session import Models, processes
 from experiments.sweeps.distortion import FIRST, STRIDE
-from experiments.sweeps.one_step_law import one_step_law, tv, wasserstein1
 from experiments.sweeps.replay import verifies
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.decoders import Info, SjdPd, run
 from simlab.models.process.sampling import Sampling
 from simlab.randomness import Tape
-from simlab.rules import Rule
+from simlab.rules import Rule, Speculative
+from simlab.rules.compiled import compiled_step
 from simlab.statistics import estimate
+from theory.wasserstein import wasserstein1_nearly
 
 
-class Heard(Rule):
-    """A ``rule`` that keeps the rows of the first drafts it is asked about."""
+class RecordingRule(Rule):
+    """A ``rule`` that records the rows of the first drafts it verifies."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -60,18 +61,18 @@ def distortion(
     if not measurable(method):
         return None
     target, draft = processes(models, method.drafter, labels, sampling)
-    heard, codebook = Heard(method.rule), models.codebook
+    recorder, codebook = RecordingRule(method.rule), models.codebook
     found: list[list[tuple[float, ...]]] = [[] for _ in labels]
 
     def watch(before: Any, after: Any, info: Info) -> None:
-        assert heard.rows is not None, "every call verifies"
-        p, q = heard.rows
-        heard.rows = None
+        assert recorder.rows is not None, "every call verifies"
+        p, q = recorder.rows
+        recorder.rows = None
         for image, k, (own_p, own_q) in _looked_at(before.length, info.committed, p, q):
             bonus = k == q.shape[1]
             found[image].append((0.0,) * 4 if bonus else _point(method.rule, own_p, own_q, codebook))
 
-    run(method.decoder, target, heard, Tape(seed, len(labels)), draft, watch)
+    run(method.decoder, target, recorder, Tape(seed, len(labels)), draft, watch)
     points = [np.array([point[:2] for point in own]) for own in found]
     kept = np.array([point[2:] for own in found for point in own if any(point)])
     far, moved = (estimate([own[:, column].mean() for own in points]) for column in (0, 1))
@@ -106,5 +107,6 @@ def _summing_to_one(row: torch.Tensor) -> np.ndarray:
 
 def _point(rule: Rule, p: np.ndarray, q: np.ndarray, codebook: np.ndarray) -> tuple[float, ...]:
     """TV, Wasserstein-1, acceptance, and that of the lossless rule."""
-    own = one_step_law(rule, p, q)
-    return tv(own.law, p), wasserstein1(own.law, p, codebook), own.acceptance, float(np.minimum(p, q).sum())
+    step, lossless = compiled_step(rule, p, q), compiled_step(Speculative(), p, q)
+    far = wasserstein1_nearly(step.law, p, codebook)
+    return float(total_variation(step.law, p)), far, step.acceptance, lossless.acceptance

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from experiments.models.methods import Method
 from experiments.models.recording import Packed, Recorded
-from experiments.models.session import Models, Told, processes, sampling_record
+from experiments.models.session import Models, Notify, processes, sampling_record
 from simlab.arrays import grid
 from simlab.decoders import Decoder, Info, Sjd, SpeculativeDecoder, run
 from simlab.models.process.sampling import Sampling
@@ -42,7 +42,7 @@ def record(
     sampling: Sampling,
     batch: int,
     calls: int,
-    told: Told = lambda done: None,
+    notify: Notify = lambda done: None,
 ) -> dict[str, np.ndarray]:
     """What to write of up to ``calls`` calls for an image of each of ``labels[n]``: arrays by name.
 
@@ -54,7 +54,7 @@ def record(
         target, draft = processes(models, method.drafter, own, sampling)
         tape = Tape(seed, range(begin, begin + len(own)))
         record_run(method.decoder, target, method.rule, tape, draft, calls, packed)
-        told(begin + len(own))
+        notify(begin + len(own))
     manifest = {
         "method": method.name,
         "settings": method.settings,
@@ -75,7 +75,7 @@ def record_run(
     """Run a decoder to the end and add what it verifies to ``packed``."""
     if not isinstance(decoder, Sjd | SpeculativeDecoder):
         raise ValueError(f"{type(decoder).__name__} verifies no drafts; expected a method that does, such as sjd")
-    heard, drafts = Overheard(target), None if draft is None else Overheard(draft)
+    heard, drafts = RecordingProcess(target), None if draft is None else RecordingProcess(draft)
     due = np.zeros(len(tape.replicates))  # the position from which on the next call is recorded
     call = 0
 
@@ -96,7 +96,7 @@ def record_run(
 
 def _add(
     packed: Packed,
-    seen: Heard,
+    seen: ModelCall,
     declared: Tensor,
     chosen: np.ndarray,
     images: np.ndarray,
@@ -117,25 +117,27 @@ def _add(
     packed.add(Recorded(*(of[inside] for of in (p, q, image, called, place, position, tokens, kept))))
 
 
-class Heard(NamedTuple):
+class ModelCall(NamedTuple):
+    """What a process was asked, and its answer."""
+
     tokens: Tensor  # int[B, T]: of the last call, the drafts of the chain among them
     start: Tensor  # int[B]
     rows: Tensor  # [B, M, V]: of all calls since, the chain's first
 
 
-class Overheard(Process):
-    """A process that remembers what it was asked and answered since it was last asked for that."""
+class RecordingProcess(Process):
+    """A process that records its calls until they are taken."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
         self.uniform = process.uniform
-        self._heard: list[Heard] = []
+        self._calls: list[ModelCall] = []
 
-    def taken(self) -> Heard:
-        """What was heard, which is then forgotten."""
-        heard, self._heard = self._heard, []
-        return heard[-1]._replace(rows=torch.cat([one.rows for one in heard], dim=1))
+    def taken(self) -> ModelCall:
+        """The calls since the last time, as one."""
+        calls, self._calls = self._calls, []
+        return calls[-1]._replace(rows=torch.cat([call.rows for call in calls], dim=1))
 
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
         raise NotImplementedError("every call goes to the process itself")
@@ -147,9 +149,9 @@ class Overheard(Process):
         return self.process.closed(tokens)
 
     def forward(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        self._heard.append(Heard(tokens, start, self.process.forward(tokens, start, count)))
-        return self._heard[-1].rows
+        self._calls.append(ModelCall(tokens, start, self.process.forward(tokens, start, count)))
+        return self._calls[-1].rows
 
     def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
-        self._heard.append(Heard(tokens, start, self.process.forward_tree(tokens, start, nodes, paths)))
-        return self._heard[-1].rows
+        self._calls.append(ModelCall(tokens, start, self.process.forward_tree(tokens, start, nodes, paths)))
+        return self._calls[-1].rows

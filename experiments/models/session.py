@@ -36,7 +36,7 @@ from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
 from simlab.randomness import Tape
 
-Told = Callable[[int], None]  # called with how many images are done
+Notify = Callable[[int], None]  # called with how many images are done
 
 
 class Models:
@@ -95,12 +95,12 @@ class Models:
             raise ValueError(f"{self.folder}: the {kind} is for other conditions; expected {len(CLASSES)} classes")
 
 
-class Drawn(NamedTuple):
+class Samples(NamedTuple):
     """Images as tokens, and what every call of the target did; calls of a sequence that is over committed 0 tokens."""
 
     tokens: np.ndarray  # int64[n, N]
     steps: np.ndarray  # int64[n]: calls of the target
-    accepted: np.ndarray  # int64[n, S]: drafts kept by each call
+    accepted: np.ndarray  # int64[n, S]: drafts accepted by each call
     committed: np.ndarray  # int64[n, S]: tokens added by each call
 
 
@@ -123,34 +123,34 @@ def draw(
     sampling: Sampling,
     batch: int,
     first: int = 0,
-    told: Told = lambda done: None,
-) -> Drawn:
+    notify: Notify = lambda done: None,
+) -> Samples:
     """An image of each of ``labels[n]``, ``batch`` at a time; the first is replicate ``first`` of the tape."""
     parts = []
     for begin in range(0, len(labels), batch):
         own = labels[begin : begin + batch]
         numbers = range(first + begin, first + begin + len(own))
         parts.append(_batch(models, method, own, Tape(seed, numbers), sampling))
-        told(begin + len(own))
+        notify(begin + len(own))
     return _joined(parts)
 
 
-def _batch(models: Models, method: Method, labels: np.ndarray, tape: Tape, sampling: Sampling) -> Drawn:
+def _batch(models: Models, method: Method, labels: np.ndarray, tape: Tape, sampling: Sampling) -> Samples:
     target, draft = processes(models, method.drafter, labels, sampling)
     infos: list[Info] = []
     done = run(method.decoder, target, method.rule, tape, draft, lambda before, after, info: infos.append(info))
     accepted, committed = (torch.stack(values, dim=1) for values in zip(*infos, strict=True))
-    return Drawn(*(part.cpu().numpy() for part in (done.tokens, done.steps, accepted, committed)))
+    return Samples(*(part.cpu().numpy() for part in (done.tokens, done.steps, accepted, committed)))
 
 
-def _joined(parts: list[Drawn]) -> Drawn:
+def _joined(parts: list[Samples]) -> Samples:
     """All batches together; calls that only some of them needed are 0 in the others."""
     most = max(part.accepted.shape[1] for part in parts)
 
     def filled(values: np.ndarray) -> np.ndarray:
         return np.pad(values, ((0, 0), (0, most - values.shape[1])))
 
-    return Drawn(
+    return Samples(
         np.concatenate([part.tokens for part in parts]),
         np.concatenate([part.steps for part in parts]),
         np.concatenate([filled(part.accepted) for part in parts]),

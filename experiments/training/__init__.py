@@ -1,0 +1,1 @@
+"""Training of the models that are shipped: data, loop, and one module a model."""

@@ -43,7 +43,7 @@ MULTIPLE = 32  # that the width of a feed-forward layer is rounded up to
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What a training is to do."""
 
     model: str
@@ -54,83 +54,89 @@ class Asked:
     command: str
 
 
-Told = Callable[[int, str], None]
+Notify = Callable[[int, str], None]
 Made = tuple[nn.Module, Trained, dict[str, float]]
 
 
-def train_model(asked: Asked, told: Told) -> dict[str, Any]:
+def train_model(request: Request, notify: Notify) -> dict[str, Any]:
     """Train one model, write its checkpoint, and return the record that it holds.
 
     Raises ``ValueError`` where the data or a model it builds on is missing or wrong.
     """
-    data = load_fashion(asked.data)
-    model, trained, metrics = TRAININGS[asked.model](asked, data, told)
+    data = load_fashion(request.data)
+    model, trained, metrics = TRAININGS[request.model](request, data, notify)
     record = {
-        "command": asked.command,
+        "command": request.command,
         "seconds": round(trained.seconds, 1),
-        "device": device_name(asked.device),
+        "device": device_name(request.device),
         "threads": torch.get_num_threads(),
         "versions": {**versions(), "torch": torch.__version__},
-        "plan": vars(asked.plan),
+        "plan": vars(request.plan),
         "legs": trained.legs,
         "parameters": sum(weights.numel() for weights in model.parameters()),
         "data_sha256": data.sha256,
-        "built_on": {need: sha256(asked.out / f"{need}.safetensors") for need in NEEDS[asked.model]},
+        "built_on": {need: sha256(request.out / f"{need}.safetensors") for need in NEEDS[request.model]},
         "metrics": metrics,
     }
-    content = packed(model.cpu(), asked.model, record)
-    write(asked.out / f"{asked.model}.safetensors", lambda temporary: temporary.write_bytes(content))
-    state(asked).unlink(missing_ok=True)
+    content = packed(model.cpu(), request.model, record)
+    write(request.out / f"{request.model}.safetensors", lambda temporary: temporary.write_bytes(content))
+    state(request).unlink(missing_ok=True)
     return record
 
 
-def state(asked: Asked) -> Path:
+def state(request: Request) -> Path:
     """Where an unfinished training keeps its state."""
-    return asked.out / f"{asked.model}.state"
+    return request.out / f"{request.model}.state"
 
 
-def _train(asked: Asked, task: Task, data: Fashion, told: Told) -> Trained:
-    built_on = {"data": data.sha256} | {need: sha256(asked.out / f"{need}.safetensors") for need in NEEDS[asked.model]}
-    return train(task, asked.plan, state(asked), asked.device, told, built_on)
+def _train(request: Request, task: Task, data: Fashion, notify: Notify) -> Trained:
+    built_on = {"data": data.sha256} | {
+        need: sha256(request.out / f"{need}.safetensors") for need in NEEDS[request.model]
+    }
+    return train(task, request.plan, state(request), request.device, notify, built_on)
 
 
-def _tokenizer(asked: Asked, data: Fashion, told: Told) -> Made:
-    task = TokenizerTask(data.train, TokenizerConfig(), asked.plan.seed, asked.device)
-    trained = _train(asked, task, data, told)
-    return task.model, trained, tokenizer_metrics(task.model, as_images(data.held_out.pixels).to(asked.device))
+def _tokenizer(request: Request, data: Fashion, notify: Notify) -> Made:
+    task = TokenizerTask(data.train, TokenizerConfig(), request.plan.seed, request.device)
+    trained = _train(request, task, data, notify)
+    return task.model, trained, tokenizer_metrics(task.model, as_images(data.held_out.pixels).to(request.device))
 
 
-def _classifier(asked: Asked, data: Fashion, told: Told) -> Made:
-    train_images, held_out = (as_images(part.pixels).to(asked.device) for part in (data.train, data.held_out))
-    labels = torch.from_numpy(data.train.labels), torch.from_numpy(data.held_out.labels).to(asked.device)
-    task = ClassifierTask(train_images, labels[0], ClassifierConfig(), asked.plan.seed, asked.device)
-    trained = _train(asked, task, data, told)
+def _classifier(request: Request, data: Fashion, notify: Notify) -> Made:
+    train_images, held_out = (as_images(part.pixels).to(request.device) for part in (data.train, data.held_out))
+    labels = torch.from_numpy(data.train.labels), torch.from_numpy(data.held_out.labels).to(request.device)
+    task = ClassifierTask(train_images, labels[0], ClassifierConfig(), request.plan.seed, request.device)
+    trained = _train(request, task, data, notify)
     return task.model, trained, classifier_metrics(task.model, held_out, labels[1])
 
 
-def _transformer(asked: Asked, data: Fashion, told: Told) -> Made:
-    tokenizer = load_tokenizer(asked.out, asked.device)
-    tokens, held_out = (tokens_of(tokenizer, as_images(p.pixels).to(asked.device)) for p in (data.train, data.held_out))
-    layers, dim, heads = SIZES[asked.model]
+def _transformer(request: Request, data: Fashion, notify: Notify) -> Made:
+    tokenizer = load_tokenizer(request.out, request.device)
+    tokens, held_out = (
+        tokens_of(tokenizer, as_images(p.pixels).to(request.device)) for p in (data.train, data.held_out)
+    )
+    layers, dim, heads = SIZES[request.model]
     config = Config(
         layers, dim, heads, tokenizer.config.codes, tokenizer.config.shape, classes=len(CLASSES), multiple=MULTIPLE
     )
-    task = TransformerTask(tokens, torch.from_numpy(data.train.labels), config, asked.plan.seed, asked.device)
-    trained = _train(asked, task, data, told)
-    labels = torch.from_numpy(data.held_out.labels).to(asked.device)
+    task = TransformerTask(tokens, torch.from_numpy(data.train.labels), config, request.plan.seed, request.device)
+    trained = _train(request, task, data, notify)
+    labels = torch.from_numpy(data.held_out.labels).to(request.device)
     return task.model, trained, transformer_metrics(task.model, held_out, labels)
 
 
-def _head(asked: Asked, data: Fashion, told: Told) -> Made:
-    tokenizer, target = load_tokenizer(asked.out, asked.device), load_target(asked.out, asked.device)
-    tokens, held_out = (tokens_of(tokenizer, as_images(p.pixels).to(asked.device)) for p in (data.train, data.held_out))
-    task = HeadTask(target, tokens, torch.from_numpy(data.train.labels), asked.plan.seed, asked.device)
-    trained = _train(asked, task, data, told)
-    labels = torch.from_numpy(data.held_out.labels).to(asked.device)
+def _head(request: Request, data: Fashion, notify: Notify) -> Made:
+    tokenizer, target = load_tokenizer(request.out, request.device), load_target(request.out, request.device)
+    tokens, held_out = (
+        tokens_of(tokenizer, as_images(p.pixels).to(request.device)) for p in (data.train, data.held_out)
+    )
+    task = HeadTask(target, tokens, torch.from_numpy(data.train.labels), request.plan.seed, request.device)
+    trained = _train(request, task, data, notify)
+    labels = torch.from_numpy(data.held_out.labels).to(request.device)
     return task.model, trained, head_metrics(task.model, target, held_out, labels)
 
 
-TRAININGS: dict[str, Callable[[Asked, Fashion, Told], Made]] = {
+TRAININGS: dict[str, Callable[[Request, Fashion, Notify], Made]] = {
     "tokenizer": _tokenizer,
     "classifier": _classifier,
     "target": _transformer,

@@ -78,12 +78,12 @@ def train(
     plan: Plan,
     state: Path,
     device: torch.device,
-    told: Callable[[int, str], None],
+    notify: Callable[[int, str], None],
     built_on: Mapping[str, str] = NOTHING,
 ) -> Trained:
     """Train ``task.model`` in place.
 
-    ``told(step, text)`` hears of every step. The state is kept in ``state`` and removed by the caller; ``built_on``
+    ``notify(step, text)`` hears of every step. The state is kept in ``state`` and removed by the caller; ``built_on``
     says what else the training comes from, by name. Raises ``ValueError`` for a state of another plan or of other
     things, one that cannot be read, and a loss that is not finite.
     """
@@ -117,7 +117,7 @@ def train(
         if not np.isfinite(now):
             raise ValueError(f"the loss is {now} at step {step}; expected a finite one: try a lower rate")
         shown = now if step == 0 else (1 - MIX) * shown + MIX * now
-        told(step + 1, f"loss {shown:.3f}")
+        notify(step + 1, f"loss {shown:.3f}")
         if (step + 1) % SAVE_EVERY == 0:
             progress = Progress(step + 1, seconds + perf_counter() - began, shown, legs)
             _save(task.model, optimiser, plan, state, progress, dict(built_on))

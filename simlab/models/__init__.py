@@ -1,0 +1,1 @@
+"""Real models: architectures, checkpoints, adapters, and the processes that decoders see."""

@@ -1,7 +1,7 @@
-"""The maps of a model for many lanes: states, and densities.
+"""Steps and log densities of Gaussian kernels for a batch of tokens.
 
-A *lane* is one token that is being made. Arrays have lanes last, so that the innermost loop runs over neighbours in
-memory and is compiled to vector instructions: ``[d, W]`` has room for W lanes, of which the first ``count`` are in use.
+Arrays have the batch last, so that the innermost loop runs over neighbours in memory and is compiled to vector
+instructions: ``[d, W]`` has room for W tokens, of which the first ``count`` are in use.
 Sums go in the order of the reference form where matrices are diagonal; so tokens are equal to the last bit there, where
 standard deviations are fixed.
 """

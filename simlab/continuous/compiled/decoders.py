@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What a block of W lanes needs."""
+    """Buffers for a batch of W tokens."""
 
     batch: Batch
     proposals: Batch
@@ -79,7 +79,7 @@ def truncating(problem: Problem, sequences: Sequences, workspace: Workspace) -> 
     tokens, batch = sequences.tokens, workspace.batch
     total, end, width = tokens.shape[0], tokens.shape[1], batch.x.shape[1]
     length, at = np.zeros(total, np.int64), np.zeros(total, np.int64)
-    active = np.zeros(total, np.int64)  # the sequences that go on: whose drafts were all kept so far
+    active = np.zeros(total, np.int64)  # the sequences that go on: whose drafts were all accepted so far
     iteration = 0
     while True:
         iteration += 1
@@ -187,7 +187,7 @@ def in_place(problem: Problem, sequences: Sequences, workspace: Workspace) -> No
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _load(problem: Problem, sequences: Sequences, b: int, at: int, iteration: int, batch: Batch, w: int) -> None:
-    """Lane w is for position ``at`` of sequence b: what stands before it goes to ``x_target`` and ``x_draft``."""
+    """Token w of the batch is position ``at`` of sequence b: load its counter and the token before it."""
     batch.places.replicate[w] = sequences.replicate[b]
     batch.places.iteration[w] = iteration
     batch.places.place[w] = at
@@ -226,7 +226,7 @@ def _draw(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _store(sequences: Sequences, b: int, at: int, verdicts: Verdicts, w: int) -> None:
-    """What became of the token in lane w, to position ``at`` of sequence b."""
+    """Store the outcome of token w of the batch at position ``at`` of sequence b."""
     sequences.outcome[b, at] = verdicts.outcome[w]
     sequences.trials[b, at] = verdicts.trials[w]
     for i in range(verdicts.token.shape[0]):

@@ -1,6 +1,6 @@
-"""The tape of continuous tokens compiled: the numbers of :mod:`simlab.continuous.tape`, many lanes at a time.
+"""Normals and uniforms of :mod:`simlab.continuous.tape`, compiled, for a batch of tokens.
 
-Lanes, and how arrays have them, are those of :mod:`simlab.continuous.compiled.batched_ops`.
+Arrays are laid out as in :mod:`simlab.continuous.compiled.batched_ops`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ box_muller = njit(inline="always", error_model="numpy")(normals.box_muller)
 
 
 class TapePlaces(NamedTuple):
-    """Where lanes stand on the tape."""
+    """The counters of a batch of W tokens on the tape."""
 
     replicate: np.ndarray  # int64[W]
     iteration: np.ndarray  # int64[W]
@@ -45,7 +45,7 @@ def fill_normals(out: np.ndarray, places: TapePlaces, count: int, purpose: int, 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def fill_coins(out: np.ndarray, places: TapePlaces, count: int, purpose: int) -> None:
-    """A coin a lane into ``out[W]``: as :func:`simlab.continuous.tape.coins`."""
+    """A uniform for each token into ``out[W]``: as :func:`simlab.continuous.tape.coins`."""
     replicate, iteration, place = places.replicate, places.iteration, places.place
     low, high = places.low_key, places.high_key
     for w in range(count):

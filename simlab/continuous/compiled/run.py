@@ -19,7 +19,7 @@ from simlab.continuous.tape import check_room
 from simlab.randomness import Tape
 
 BATCH = 128  # tokens side by side: more would leave the nearest cache, fewer leave work between the loops
-GROUP = 2048  # sequences a call: as they end at different times, more keep the lanes filled
+GROUP = 2048  # sequences a call: as they end at different times, more sequences fill the batches
 
 
 def simulate(
@@ -27,10 +27,10 @@ def simulate(
 ) -> Decoded:
     """Decode one sequence a replicate of ``tape``: what ``decoder.run`` returns, compiled.
 
-    Fates, proposals and calls are those of the reference form, and so are tokens: to the last bit for diagonal chains
-    of fixed variances, unless the rule is ``marginal``, and else to rounding. Ratios are summed up in another order, so
-    that a decision can differ where a coin meets its threshold but for the last bits. Sequences are decoded in groups,
-    and groups over ``threads``; neither changes a bit.
+    Outcomes, proposals and calls are those of the reference form, and so are tokens: to the last bit for diagonal
+    chains of fixed variances, unless the rule is ``marginal``, and else to rounding. Ratios are summed up in another
+    order, so that a decision can differ where a coin meets its threshold but for the last bits. Sequences are decoded
+    in groups, and groups over ``threads``; neither changes a bit.
 
     Raises ``ValueError`` for a decoder or a rule that has no compiled form, and as ``decoder.run`` does.
     """

@@ -1,4 +1,4 @@
-"""Trajectories walked by many lanes."""
+"""Trajectories of a batch of tokens, with the log densities that rules need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simlab.continuous.compiled.models import CompiledModel
 
 
 class Scratch(NamedTuple):
-    """Room for what lies between."""
+    """Buffers for intermediate values."""
 
     noise: np.ndarray  # [E, W]: E is d, or one more to be even
     spare: np.ndarray  # [d, W]
@@ -36,7 +36,7 @@ def trajectory(
     upper: np.ndarray,
     scratch: Scratch,
 ) -> None:
-    """A trajectory a lane, under the conditions ``c``: x_0 into ``x`` and x_1 into ``before``.
+    """A trajectory for each token, under the conditions ``c``: x_0 into ``x`` and x_1 into ``before``.
 
     Into ``upper[W]`` the log of the product of sqrt(det S_t), t >= 2; with the start and all noise down to x_1 besides
     if ``with_start``: minus the log density of the trajectory down to x_1.
@@ -78,7 +78,7 @@ def trajectory_under_both(
     others: np.ndarray,
     scratch: Scratch,
 ) -> None:
-    """A trajectory a lane of ``model`` under ``c``: x_0, and its log density ``own[W]``.
+    """A trajectory of ``model`` for each token under ``c``: x_0, and its log density ``own[W]``.
 
     ``others[W]`` is its log density for chain k of the ``other`` model, under the conditions ``under``.
     """
@@ -129,7 +129,7 @@ def _add_squares(noise: np.ndarray, size: int, count: int, out: np.ndarray) -> N
 
 @njit(nogil=True, cache=True)
 def copy(values: np.ndarray, count: int, to: np.ndarray) -> None:
-    """The lanes of ``values[d, W]`` to ``to``."""
+    """Copy the first ``count`` columns of ``values[d, W]`` to ``to``."""
     for i in range(values.shape[0]):
         for w in range(count):
             to[i, w] = values[i, w]

@@ -1,4 +1,4 @@
-"""One token a lane: drafted, walked by the target, and kept or replaced."""
+"""Draft and verify a batch of tokens: accept each, or replace it from the residual."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ACCEPTED, REPLACED, EXHAUSTED, MISSING = (
 
 
 class Batch(NamedTuple):
-    """W tokens, or W proposals: what a ratio is made of."""
+    """W tokens, or W proposals, and the parts of their ratios."""
 
     places: TapePlaces
     c_target: np.ndarray  # [d, W]: conditions
@@ -37,16 +37,16 @@ class Batch(NamedTuple):
     ratio: np.ndarray  # [W]: the log ratio
     density: np.ndarray  # [W]
     coins: np.ndarray  # [W]
-    owner: np.ndarray  # int64[W]: the lane of the token a proposal is for
+    owner: np.ndarray  # int64[W]: the token a proposal is for
 
 
 class Verdicts(NamedTuple):
-    """What became of W tokens."""
+    """The outcomes of W tokens."""
 
     token: np.ndarray  # [d, W]
     outcome: np.ndarray  # int64[W]
     trials: np.ndarray  # int64[W]
-    waiting: np.ndarray  # int64[W]: the lanes of those that still need a proposal
+    waiting: np.ndarray  # int64[W]: tokens that still need a proposal
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -62,7 +62,7 @@ def verify(
     proposals: Batch,
     scratch: Scratch,
 ) -> None:
-    """Draft a token in each of the first ``count`` lanes, and keep or replace it.
+    """Draft the first ``count`` tokens of a batch, and accept or replace each.
 
     Places and conditions are given in ``batch``; the target's chain is its ``j``. The drafts are left in ``batch.x``.
     """

@@ -1,0 +1,1 @@
+"""Loaders that make this project's models, LlamaGen and Hugging Face models processes."""

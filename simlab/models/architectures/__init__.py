@@ -1,0 +1,1 @@
+"""Networks in torch: transformer, EAGLE head, VQ tokenizers, classifier."""

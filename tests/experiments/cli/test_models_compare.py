@@ -19,7 +19,7 @@ from experiments.cli.main import main
 from experiments.models import compare
 from experiments.models import timing as clock
 from experiments.models.methods import make_method
-from experiments.models.session import Drawn, Models, draw, processes
+from experiments.models.session import Models, Samples, draw, processes
 from experiments.models.timing import Clock, Timed
 from simlab.decoders import run
 from simlab.models.process.sampling import Sampling
@@ -165,11 +165,11 @@ def test_the_same_seed_gives_the_same_numbers(models: Path, tmp_path: Path) -> N
 
 
 def test_kept_places_are_those_of_the_drafts() -> None:
-    # two images of 4 tokens: (2 kept + 1 drawn, then 1 kept), (1 drawn, then 2 kept + 1 drawn)
-    drawn = Drawn(
+    # two images of 4 tokens: (2 accepted + 1 drawn, then 1 accepted), (1 drawn, then 2 accepted + 1 drawn)
+    drawn = Samples(
         np.zeros((2, 4), dtype=np.int64), np.array([2, 2]), np.array([[2, 1], [0, 2]]), np.array([[3, 1], [1, 3]])
     )
-    assert compare.kept(drawn, (2, 2)).tolist() == [[0.5, 1.0], [0.5, 0.5]]
+    assert compare.accepted_share(drawn, (2, 2)).tolist() == [[0.5, 1.0], [0.5, 0.5]]
     counts = compare.counted(drawn)
     assert counts["committed"] == {"mean": 2.0, "histogram": [2, 0, 2]}
     assert counts["accepted"] == {"mean": 1.25}

@@ -17,7 +17,7 @@ import torch
 from scipy.linalg import sqrtm
 
 from experiments.models.compare import labels_for
-from experiments.models.distortion import Heard, distortion
+from experiments.models.distortion import RecordingRule, distortion
 from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood
 from experiments.models.locality import locality
 from experiments.models.methods import Method, make_method
@@ -207,17 +207,17 @@ def test_the_contexts_are_those_that_are_visited(name: str, shift: int, same: bo
     """The rows of a committed token are the target's after the tokens before it; those one place off are not."""
     labels, method = labels_for(0, 6), made(models, name)
     target, draft = processes(models, method.drafter, labels, PLAIN)
-    heard = Heard(method.rule)
+    recorder = RecordingRule(method.rule)
     met: list[tuple[int, int, torch.Tensor]] = []
 
     def watch(before: Any, after: Any, info: Any) -> None:
-        assert heard.rows is not None
+        assert recorder.rows is not None
         for image, (start, count) in enumerate(zip(before.length.tolist(), info.committed.tolist(), strict=True)):
-            width = heard.rows[1].shape[1]
-            met.extend((image, start + k, heard.rows[0][image, k]) for k in range(min(count, width - 1)))
-        heard.rows = None
+            width = recorder.rows[1].shape[1]
+            met.extend((image, start + k, recorder.rows[0][image, k]) for k in range(min(count, width - 1)))
+        recorder.rows = None
 
-    tokens = run(method.decoder, target, heard, Tape(0, 6), draft, watch).tokens
+    tokens = run(method.decoder, target, recorder, Tape(0, 6), draft, watch).tokens
     plain = Uncached(models.target, torch.from_numpy(labels), PLAIN)
     rows = plain.forward(tokens, tokens[:, 0] * 0, N)
     off = [float((row - rows[image, min(place + shift, N - 1)]).abs().max()) for image, place, row in met]
