@@ -1,8 +1,8 @@
-"""The instruments: rules, decoders, processes and chance.
+"""The instruments: rules, decoders, processes and randomness.
 
 Five nouns carry everything. A *process* says where the pmfs p and q come from, a *rule* says which draft
-is kept and what replaces a rejected one, a *decoder* is the loop around them, *chance* is the only source
-of chance a decoder sees, and a *claim* (in :mod:`theory`) is a statement that is decided with them.
+is accepted and what replaces a rejected one, a *decoder* is the loop around them, *randomness* is the only
+source of chance a decoder sees, and a *claim* (in :mod:`theory`) is a statement that is decided with them.
 """
 
 from importlib.metadata import version

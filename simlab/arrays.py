@@ -119,6 +119,16 @@ def marked(index: Array, flags: Array, size: int) -> Array:
     return found[..., :size]
 
 
+def sums_by(values: Array, index: Array, size: int) -> Array:
+    """``[..., size]``: for each i the sum of the ``values[..., M]`` whose ``index[M]`` is i, added up from the left."""
+    xp = namespace(values)
+    if isinstance(values, np.ndarray):
+        found = np.zeros((*values.shape[:-1], size), values.dtype)
+        np.add.at(found, (..., index), values)  # type: ignore[arg-type]
+        return found
+    return xp.zeros((*values.shape[:-1], size), dtype=values.dtype, device=device(values)).index_add(-1, index, values)
+
+
 def block_sums(rows: Array) -> Array:
     """``float64[..., blocks]``: the sums of every ``BLOCK`` entries of floating-point rows ``[..., V]``.
 
@@ -153,6 +163,11 @@ def filled(rows: Array, size: int) -> Array:
 def total(rows: Array) -> Array:
     """``[...]``: the sum of each row ``[..., V]``; in floating point over :func:`block_sums`, from the left."""
     return _total(rows)[..., 0]
+
+
+def total_variation(p: Array, q: Array) -> Array:
+    """``[...]``: sum |p - q|/2 of rows ``[..., V]``, without the checks of :func:`theory.distances.tv`."""
+    return total(abs(wide(p) - wide(q))) / number(2, p)
 
 
 def _total(rows: Array) -> Array:

@@ -60,7 +60,7 @@ def _loader(context: Any, builder: Any, kind: Any, row: Any, start: Any, ahead: 
     """Loads the ``LANES`` entries from ``start`` + offset on as doubles, and has those from ``ahead`` + offset on come.
 
     Two rows side by side, converted and compared, keep a processor too busy to look far enough ahead by itself: it
-    reads a quarter faster when it is told.
+    reads a quarter faster with these hints.
     """
     data = context.make_array(kind)(context, builder, row).data
     vector = ir.VectorType(context.get_data_type(kind.dtype), LANES)
@@ -103,29 +103,29 @@ def _sum_of_lanes(builder: Any, load: Callable[[int], Any]) -> Any:
 def block_sums(row: np.ndarray) -> np.ndarray:
     """The cumulative block sums of ``row[V]``; what is missing from the last block counts as 0."""
     whole = len(row) // BLOCK
-    upto = np.empty(-(-len(row) // BLOCK))
-    sofar = 0.0
+    cumulative = np.empty(-(-len(row) // BLOCK))
+    running = 0.0
     for k in range(whole):
-        sofar += block_sum(row, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
-        upto[k] = sofar
-    if whole < len(upto):
-        upto[whole] = sofar + block_sum(_filled(row[whole * BLOCK :]), 0, 0)
-    return upto
+        running += block_sum(row, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
+        cumulative[k] = running
+    if whole < len(cumulative):
+        cumulative[whole] = running + block_sum(_filled(row[whole * BLOCK :]), 0, 0)
+    return cumulative
 
 
 @njit(nogil=True, cache=True)
 def excess_sums(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The cumulative block sums of max(p - q, 0)."""
     whole = len(p) // BLOCK
-    upto = np.empty(-(-len(p) // BLOCK))
-    sofar = 0.0
+    cumulative = np.empty(-(-len(p) // BLOCK))
+    running = 0.0
     for k in range(whole):
-        sofar += block_excess(p, q, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
-        upto[k] = sofar
-    if whole < len(upto):
+        running += block_excess(p, q, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
+        cumulative[k] = running
+    if whole < len(cumulative):
         rest = whole * BLOCK
-        upto[whole] = sofar + block_sum(_filled(_excess(p[rest:], q[rest:])), 0, 0)
-    return upto
+        cumulative[whole] = running + block_sum(_filled(excess(p[rest:], q[rest:])), 0, 0)
+    return cumulative
 
 
 @njit(nogil=True, cache=True)
@@ -143,58 +143,9 @@ def _filled(part: np.ndarray) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
-def _excess(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def excess(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """max(p - q, 0) of a part of the rows."""
     part = np.empty(len(p))
     for i in range(len(p)):
         part[i] = max(np.float64(p[i]) - np.float64(q[i]), 0.0)
     return part
-
-
-# Inverse CDF ---------------------------------------------------------------------------------------------------
-
-
-@njit(nogil=True, cache=True)
-def inverse_cdf(row: np.ndarray, uniform: float) -> int:
-    """A token from ``row[V]``, as :func:`simlab.randomness.inverse_cdf.inverse_cdf`."""
-    upto = block_sums(row)
-    goal = uniform * upto[-1]
-    k = _block(upto, goal)
-    start = k * BLOCK
-    return start + _within(row[start : start + BLOCK], upto[k - 1] if k > 0 else 0.0, goal)
-
-
-@njit(nogil=True, cache=True)
-def inverse_excess(p: np.ndarray, q: np.ndarray, uniform: float) -> int:
-    """A token from [p - q]+, or from p where that is empty: one pass for the block sums, then one block."""
-    upto = excess_sums(p, q)
-    if upto[-1] <= 0:
-        return inverse_cdf(p, uniform)
-    goal = uniform * upto[-1]
-    k = _block(upto, goal)
-    start = k * BLOCK
-    part = _excess(p[start : start + BLOCK], q[start : start + BLOCK])
-    return start + _within(part, upto[k - 1] if k > 0 else 0.0, goal)
-
-
-@njit(nogil=True, cache=True)
-def _block(upto: np.ndarray, goal: float) -> int:
-    """The first block whose cumulative sum exceeds ``goal``; the last one for a row without mass."""
-    k = 0
-    while k < len(upto) - 1 and upto[k] <= goal:
-        k += 1
-    return k
-
-
-@njit(nogil=True, cache=True)
-def _within(part: np.ndarray, before: float, goal: float) -> int:
-    """The first token of a ``part`` of a row whose cumulative mass exceeds ``goal``; else the last one with mass."""
-    inner, last = 0.0, 0
-    for i in range(len(part)):
-        upto = inner + part[i]
-        if upto + before > goal:
-            return i
-        if upto > inner:
-            last = i
-        inner = upto
-    return last

@@ -1,4 +1,4 @@
-"""What is asked of input, and how a person is told that it is not so.
+"""Input validation. Errors name the value and the expectation.
 
 Every error is a :class:`ValueError` that names the value and what was expected. Values on an accelerator are
 not read back: there, only shapes are checked.

@@ -1,4 +1,4 @@
-"""Several candidates for one position: what is emitted, and how often any method could keep one of them.
+"""Several candidates for one position: what is emitted, and how often any method could accept one of them.
 
 K candidates are drawn from q without replacement. Verified in turn they are kept with a probability that depends
 on the rule (:func:`candidates_law`). No lossless method keeps one more often than the optimal transport between p and
@@ -22,7 +22,7 @@ the bound does not hold: a better lossless method gains acceptance for nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -32,7 +32,8 @@ import scipy
 
 from simlab.arrays import Array, Number, is_exact, without
 from simlab.checks import as_pair, as_pmf, check_at_least, check_number
-from simlab.rules import Rule
+from simlab.rules import Rule, Step
+from simlab.rules.compiled import accept, compiled, residual
 
 Sets = dict[frozenset[int], Number]
 LARGEST = 16  # tokens; the minimum runs over all their subsets
@@ -42,6 +43,7 @@ __all__ = [
     "candidate_sets",
     "candidates_frontier",
     "candidates_law",
+    "given_candidates_law",
     "optimal_acceptance",
     "optimal_transport",
 ]
@@ -60,6 +62,26 @@ def candidates_law(
     _one_row(p, "p")
     check_at_least("candidates", candidates, 1)
     return _verified(rule, p, q, q, candidates, after)
+
+
+def given_candidates_law(rule: Rule, p: np.ndarray, q: np.ndarray, candidates: Sequence[int]) -> Step:
+    """What these candidates come to, verified in turn with recursive residuals: SJD-PAC, equations 7 and 8.
+
+    Rows ``[V]`` of floats, taken as they are; compiled. The mean over the candidates drawn is :func:`candidates_law`.
+    Raises ``ValueError`` for a rule that has no compiled form.
+    """
+    verifier = compiled(rule)
+    left, scored = p.astype(np.float64), q.astype(np.float64)
+    law, reached = np.zeros(len(left)), 1.0
+    for x in candidates:
+        probability = accept(verifier, left, scored, x)
+        law[x] += reached * probability
+        reached *= 1.0 - probability
+        if reached <= 0:
+            return Step(1.0, law)
+        left = residual(verifier, left, scored, x)
+        scored = without(scored, np.int64(x))
+    return Step(1.0 - reached, law + reached * left)
 
 
 def _verified(

@@ -1,4 +1,4 @@
-"""Contexts that a target visits, and what a rule does on a few dozen of them, in the mean.
+"""Rows p and q of contexts that a target visits, and the mean acceptance and distortion of a rule over them.
 
 Means over one fixed set of contexts can be compared: two runs with other rules would visit other contexts.
 """
@@ -11,17 +11,17 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from simlab.arrays import total, total_variation
 from simlab.checks import check_at_least
 from simlab.decoders import Autoregressive
 from simlab.decoders.compiled import simulate
 from simlab.processes import Pair
 from simlab.randomness import Tape
-from simlab.rules import Speculative
-from theory.exact.sparse_laws import Step, addition, amplify
+from simlab.rules import Addition, Amplify, Rule, Speculative
+from simlab.rules.compiled import compiled_step
 
 __all__ = ["Contexts", "Means", "addition_to", "amplify_to", "entropies", "likeliest", "means", "visited"]
 
-StepOf = Callable[[np.ndarray, np.ndarray], Step]  # from rows p, q [V]
 ROUNDING = 1e-12  # by which acceptance may miss what is asked for
 DistanceOf = Callable[[np.ndarray, np.ndarray], float]  # from rows [V]
 
@@ -81,13 +81,13 @@ class Means(NamedTuple):
     wasserstein: float  # NaN where no distance was asked for
 
 
-def means(contexts: Contexts, rule: StepOf, distance: DistanceOf | None = None) -> Means:
+def means(contexts: Contexts, rule: Rule, distance: DistanceOf | None = None) -> Means:
     """Mean acceptance, TV, and ``distance`` from law to target, of ``rule``."""
     found = []
     for p, q in zip(*contexts, strict=True):
-        step = rule(p, q)
-        away = np.nan if distance is None else distance(step.law, p)
-        found.append((step.acceptance, abs(step.law - p).sum() / 2, away))
+        step = compiled_step(rule, p, q)
+        moved = np.nan if distance is None else distance(step.law, p)
+        found.append((step.acceptance, total_variation(step.law, p), moved))
     return Means(*np.mean(found, axis=0).tolist())
 
 
@@ -99,19 +99,24 @@ def amplify_to(contexts: Contexts, acceptance: float) -> float:
 
     Raises ``ValueError`` for less than the lossless rule accepts, or more than amplify can.
     """
-    return 1 + _parameter(lambda more: amplify(*contexts, 1 + more).acceptance, acceptance)
+    return 1 + _parameter(lambda more: _accepted(contexts, Amplify(1 + more)), acceptance)
 
 
 def addition_to(contexts: Contexts, acceptance: float) -> float:
     """The same for the addend of addition, at least 0."""
-    return _parameter(lambda epsilon: addition(*contexts, epsilon).acceptance, acceptance)
+    return _parameter(lambda epsilon: _accepted(contexts, Addition(epsilon)), acceptance)
 
 
-def _parameter(accepted: Callable[[float], np.ndarray], wanted: float) -> float:
-    """Where the mean of ``accepted``, which rises, is ``wanted``."""
+def _accepted(contexts: Contexts, rule: Rule) -> float:
+    """The mean acceptance of ``rule``."""
+    return float(total(contexts.q * rule.accept_each(*contexts)).mean())
+
+
+def _parameter(accepted: Callable[[float], float], wanted: float) -> float:
+    """Where ``accepted``, which rises, is ``wanted``."""
 
     def excess(parameter: float) -> float:
-        return float(accepted(parameter).mean()) - wanted
+        return accepted(parameter) - wanted
 
     high = 1.0
     while excess(high) < -ROUNDING and high < 1e9:

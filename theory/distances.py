@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 import scipy
 
-from simlab.arrays import is_exact, namespace, number
+from simlab.arrays import is_exact, total_variation
 from simlab.checks import as_metric, as_pair, as_pmf
 
 __all__ = ["aligned", "js", "kl", "pot", "tv", "wasserstein1", "wasserstein1_line"]
 
 
 def tv(p: Any, q: Any) -> Any:
-    """Total variation, sum |p - q|/2; ``Fraction`` for exact rows."""
-    p, q = as_pair(p, q)
-    return namespace(p).sum(abs(p - q), axis=-1) / number(2, p)
+    """Total variation, sum |p - q|/2, of rows ``[..., V]``; ``Fraction`` for exact rows.
+
+    Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    """
+    return total_variation(*as_pair(p, q))
 
 
 def kl(p: Any, q: Any) -> Any:

@@ -25,17 +25,28 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from simlab.arrays import total_variation
 from simlab.checks import check_at_least
 from simlab.decoders import SpeculativeDecoder
 from simlab.decoders.compiled import simulate
 from simlab.processes import Pair, make_process
 from simlab.randomness import Tape
-from simlab.rules import Speculative
+from simlab.rules import (
+    Addition,
+    Amplify,
+    DynamicGrouped,
+    Grouped,
+    Lantern,
+    Rule,
+    Speculative,
+    codebook_distances,
+    codebook_neighbours,
+)
+from simlab.rules.compiled import compiled_step
 from theory.acceptance import expected_tokens
-from theory.contexts import Contexts, StepOf, addition_to, amplify_to, entropies, likeliest, means, visited
+from theory.contexts import Contexts, addition_to, amplify_to, entropies, likeliest, means, visited
 from theory.exact.block_lengths import blocks_of, blocks_sampled
-from theory.exact.sequence_tv import Laws, directed, distance, follow
-from theory.exact.sparse_laws import addition, amplify, away_in, dynamic_grouped, grouped, lantern, nearest
+from theory.exact.sequence_tv import Laws, directed, distance, follow, laws_of
 from theory.wasserstein import Cells, cells, wasserstein1_exact, wasserstein1_least, wasserstein1_most
 
 EXACT = 4096  # tokens
@@ -70,17 +81,17 @@ class Ruler(NamedTuple):
         """Wasserstein-1, NaN where it is too large to solve, and what it lies between."""
         small = len(p) <= EXACT
         return {
-            "tv": float(abs(law - p).sum() / 2),
+            "tv": float(total_variation(law, p)),
             "least": wasserstein1_least(law, p, self.codebook, LANDMARKS),
             "wasserstein": wasserstein1_exact(law, p, self.codebook) if small else np.nan,
             "most": wasserstein1_most(law, p, self.codebook, self.within),
         }
 
-    def means(self, contexts: Contexts, rule: StepOf) -> dict[str, float]:
+    def means(self, contexts: Contexts, rule: Rule) -> dict[str, float]:
         """Of acceptance and of all distances."""
         found = []
         for p, q in zip(*contexts, strict=True):
-            step = rule(p, q)
+            step = compiled_step(rule, p, q)
             found.append({"acceptance": float(step.acceptance), **self.measured(step.law, p)})
         return {name: float(np.mean([each[name] for each in found])) for name in found[0]}
 
@@ -111,22 +122,21 @@ def naive(
             own = ruler.means(found, rule)
             k, epsilon = (solve(found, own["acceptance"]) for solve in (amplify_to, addition_to))
             table.append({**common, "beside": beside, "rule": beside, "parameter": parameter, **own})
-            equal = ("amplify", k, partial(amplify, k=k)), ("addition", epsilon, partial(addition, epsilon=epsilon))
-            for name, value, other in equal:
+            for name, value, other in (("amplify", k, Amplify(k)), ("addition", epsilon, Addition(epsilon))):
                 same = ruler.means(found, other)
                 table.append({**common, "beside": beside, "rule": name, "parameter": value, **same})
     return pd.DataFrame(table)
 
 
-def _lossy(codebook: np.ndarray, ruler: Ruler) -> Iterator[tuple[str, float, StepOf]]:
+def _lossy(codebook: np.ndarray, ruler: Ruler) -> Iterator[tuple[str, float, Rule]]:
     """What naive rules are compared with: name, parameter, rule."""
-    yield "clusters", float(CELL), partial(grouped, labels=ruler.within.labels)
+    yield "clusters", float(CELL), Grouped(ruler.within.labels)
+    distances = codebook_distances(codebook)
     for size in SIZES:
-        rule = partial(dynamic_grouped, size=size, max_gap=MAX_GAP, max_distance=MAX_DISTANCE, away=away_in(codebook))
-        yield f"windows, G = {size}", float(size), rule
-    near = nearest(codebook, len(codebook) // 16)
+        yield f"windows, G = {size}", float(size), DynamicGrouped(size, MAX_GAP, MAX_DISTANCE, distances)
+    near = codebook_neighbours(codebook, len(codebook) // 16)
     for delta in DELTAS[:2]:
-        yield f"lantern, delta = {delta}", delta, partial(lantern, near=near, delta=delta)
+        yield f"lantern, delta = {delta}", delta, Lantern(near, delta)
 
 
 # LANTERN --------------------------------------------------------------------------------------------------------
@@ -151,18 +161,18 @@ def neighbours(
         ruler = Ruler.over(codebook) if distances else None
         counts = [k for k in COUNTS if k < vocabulary]
         for measure in MEASURES:
-            near = nearest(codebook, counts[-1], measure)
+            near = codebook_neighbours(codebook, counts[-1], measure)
             for candidate, each in (("sampled", found), ("likeliest", likeliest(found))):
                 common: Row = {"vocabulary": vocabulary, "rows": kind, "entropy": float(entropies(found).mean())}
                 common |= {"candidate": candidate, "lossless": each.lossless, "measure": measure}
                 for k, delta in product(counts, DELTAS):
-                    rule = partial(lantern, near=np.ascontiguousarray(near[:, :k]), delta=delta)
+                    rule = Lantern(near[:, :k], delta)
                     own = _means(each, rule) if ruler is None else ruler.means(each, rule)
                     table.append({**common, "k": k, "delta": delta, **own})
     return pd.DataFrame(table)
 
 
-def _means(contexts: Contexts, rule: StepOf) -> dict[str, float]:
+def _means(contexts: Contexts, rule: Rule) -> dict[str, float]:
     found = means(contexts, rule)
     return {"acceptance": found.acceptance, "tv": found.tv}
 
@@ -182,16 +192,16 @@ def compounding(
     pair, codebook = codebook_process(vocabulary, "flat", length)
     assert pair.draft is not None, "it has one"
     contexts = visited(pair, 64, seed)
-    near = nearest(codebook, vocabulary // 16)
-    clusters = partial(grouped, labels=cells(codebook, vocabulary // 4).labels)
+    relaxed = Lantern(codebook_neighbours(codebook, vocabulary // 16), 0.05)
+    clusters = Grouped(cells(codebook, vocabulary // 4).labels)
     k = amplify_to(contexts, means(contexts, clusters).acceptance)
     laws: dict[str, Laws] = {
-        "clusters of 4": partial(_batched, clusters),
-        f"amplify, k = {k:.4f}": partial(_batched, partial(amplify, k=k)),
-        "lantern, delta = 0.05, likeliest candidate": partial(_sure, near, 0.05),
-        "lantern, delta = 0.05, sampled candidate": partial(_one_by_one, partial(lantern, near=near, delta=0.05)),
+        "clusters of 4": laws_of(clusters),
+        f"amplify, k = {k:.4f}": laws_of(Amplify(k)),
+        "lantern, delta = 0.05, likeliest candidate": partial(_sure, relaxed),
+        "lantern, delta = 0.05, sampled candidate": laws_of(relaxed),
     }
-    honest = follow(pair.target, pair.draft, partial(_batched, partial(amplify, k=1.0)), Tape(seed, sequences))
+    honest = follow(pair.target, pair.draft, laws_of(Speculative()), Tape(seed, sequences))
     lengths = sorted({length, *(4**j for j in range(12) if 4**j < length)})
     table = []
     for rule, law in laws.items():
@@ -210,16 +220,8 @@ def compounding(
     return pd.DataFrame(table)
 
 
-def _batched(rule: StepOf, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    return rule(p, q).law
-
-
-def _one_by_one(rule: StepOf, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    return np.stack([rule(x, z).law for x, z in zip(p, q, strict=True)])
-
-
-def _sure(near: np.ndarray, delta: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    return _one_by_one(partial(lantern, near=near, delta=delta), *likeliest(Contexts(p, q)))
+def _sure(rule: Lantern, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    return laws_of(rule)(*likeliest(Contexts(p, q)))
 
 
 # Blocks ---------------------------------------------------------------------------------------------------------

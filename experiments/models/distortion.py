@@ -17,14 +17,15 @@ import torch
 from experiments.models.methods import Method
 from experiments.models.session import Models, processes
 from experiments.sweeps.distortion import FIRST, STRIDE
-from experiments.sweeps.one_step_law import one_step_law, tv, wasserstein1
 from experiments.sweeps.replay import verifies
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.decoders import Info, SjdPd, run
 from simlab.models.process.sampling import Sampling
 from simlab.randomness import Tape
-from simlab.rules import Rule
+from simlab.rules import Rule, Speculative
+from simlab.rules.compiled import compiled_step
 from simlab.statistics import estimate
+from theory.wasserstein import wasserstein1_nearly
 
 
 class RecordingRule(Rule):
@@ -106,5 +107,6 @@ def _summing_to_one(row: torch.Tensor) -> np.ndarray:
 
 def _point(rule: Rule, p: np.ndarray, q: np.ndarray, codebook: np.ndarray) -> tuple[float, ...]:
     """TV, Wasserstein-1, acceptance, and that of the lossless rule."""
-    own = one_step_law(rule, p, q)
-    return tv(own.law, p), wasserstein1(own.law, p, codebook), own.acceptance, float(np.minimum(p, q).sum())
+    step, lossless = compiled_step(rule, p, q), compiled_step(Speculative(), p, q)
+    far = wasserstein1_nearly(step.law, p, codebook)
+    return float(total_variation(step.law, p)), far, step.acceptance, lossless.acceptance

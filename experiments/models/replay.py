@@ -9,7 +9,7 @@ All is computed from the rows, nothing is drawn. For a row p, its draft row q an
     ``wasted`` = tv - gained is at least 0, and 0 for ``optimal-lossy``.
 ``wasserstein``
     Wasserstein-1 between them over the codebook; exact up to ``EXACT`` tokens, beyond for the tokens that hold 99 % of
-    what moves (:func:`experiments.sweeps.one_step_law.wasserstein1`).
+    what moves (:func:`theory.wasserstein.wasserstein1_nearly`).
 
 These are means over at most as many rows as asked for, spread evenly over the recording and the same for every rule.
 
@@ -30,16 +30,14 @@ import numpy as np
 import pandas as pd
 
 from experiments.models.recording import Recording
-from experiments.sweeps.one_step_law import wasserstein1
 from experiments.sweeps.tables import GroupTable
+from simlab.arrays import total_variation
 from simlab.checks import check_at_least
-from simlab.rules import RULES, DynamicGrouped, Grouped, Lantern, Rule, make_rule
-from simlab.rules.lantern import NeighbourhoodRule
-from theory.exact.sparse_laws import Step, dynamic_grouped, grouped, lantern, nearest
-from theory.wasserstein import wasserstein1_exact
+from simlab.rules import RULES, Rule, codebook_neighbours, make_rule
+from simlab.rules.compiled import compiled_step
+from theory.wasserstein import wasserstein1_exact, wasserstein1_nearly
 
 EXACT = 4096  # tokens
-ENTRIES = 1 << 21  # of a table of drafted tokens against the vocabulary
 GROUPS, NEIGHBOURS = 1024, 100  # at most; a quarter and a sixteenth of a smaller vocabulary
 LOSSLESS = "speculative"
 MEASURES = "acceptance", "tv", "wasserstein"
@@ -92,7 +90,7 @@ def rules_for(vocabulary: int, codebook: np.ndarray | None, only: list[str] | No
         return found
     groups, neighbours = min(max(1, vocabulary // 4), GROUPS), min(max(1, vocabulary // 16), NEIGHBOURS)
     labels = {"labels": GroupTable(groups).of(codebook)}
-    near = {"neighbours": nearest(codebook, neighbours)}
+    near = {"neighbours": codebook_neighbours(codebook, neighbours)}
     for name, values in OVER:
         if name in wanted:
             size, table = ({"groups": groups}, labels) if name.startswith("grouped") else ({"k": neighbours}, near)
@@ -102,39 +100,6 @@ def rules_for(vocabulary: int, codebook: np.ndarray | None, only: list[str] | No
 
 def _told(values: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items())
-
-
-# One row ----------------------------------------------------------------------------------------------------------
-
-
-def emitted(rule: Rule, p: np.ndarray, q: np.ndarray) -> Step:
-    """The acceptance for a draft from ``q[V]``, and the law ``[V]`` of the token emitted: as the rule's own
-    ``law_rows``, without a table [V, V]."""
-    if type(rule) is Grouped:
-        return grouped(p, q, rule._group.values)
-    if type(rule) is DynamicGrouped and rule.window == "centred" and rule.max_distance is None:
-        return dynamic_grouped(p, q, rule.size, rule.max_gap)
-    if type(rule) is Lantern and rule.bound == "tv":
-        return lantern(p, q, rule._near.table.values, rule.delta)
-    return enumerated(rule, p, q)
-
-
-def enumerated(rule: Rule, p: np.ndarray, q: np.ndarray) -> Step:
-    """The same for any rule: over every draft that there can be, some of them at a time."""
-    law, accepted = np.zeros_like(p), 0.0
-    drafts = np.flatnonzero(q > 0)
-    rejected = np.zeros_like(p)
-    for own in np.array_split(drafts, -(-len(drafts) * len(p) // ENTRIES)):
-        kept = q[own] * rule.accept_rows(p[None], q[None], own)
-        accepted += kept.sum()
-        law[own] += kept
-        rejected[own] = q[own] - kept
-        lost = own[rejected[own] > 0]
-        if isinstance(rule, NeighbourhoodRule) and len(lost):  # only these have another residual for every draft
-            law += rejected[lost] @ rule.residual_rows(p[None], q[None], lost)
-    if not isinstance(rule, NeighbourhoodRule) and rejected.any():
-        law += rejected.sum() * rule.residual_rows(p, q, drafts[0])
-    return Step(accepted, law)
 
 
 # All of them ------------------------------------------------------------------------------------------------------
@@ -165,10 +130,10 @@ def replay(
 
 def _measures(rule: Rule, p: np.ndarray, q: np.ndarray, codebook: np.ndarray | None) -> tuple[float, ...]:
     """The ``MEASURES`` of one row."""
-    step = emitted(rule, p, q)
-    distance = wasserstein1_exact if len(p) <= EXACT else wasserstein1
+    step = compiled_step(rule, p, q)
+    distance = wasserstein1_exact if len(p) <= EXACT else wasserstein1_nearly
     moved = np.nan if codebook is None else distance(step.law, p, codebook)
-    return float(step.acceptance), float(abs(step.law - p).sum() / 2), moved
+    return float(step.acceptance), float(total_variation(step.law, p)), moved
 
 
 def prefixes(kept: np.ndarray, windows: np.ndarray, place: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ Nothing of this is there for a decoder that verifies no drafts by a rule: number
     With several it is an upper bound: TV of what the rule and what the lossless rule emit *for the candidates there
     were*, whose mean is at least the TV of the means. ``distortion_exact`` says which.
     ``distortion_w1``: the same in Wasserstein-1 under the L2 distances of the codebook, over every fourth of these
-    positions and to a hundredth (:func:`experiments.sweeps.one_step_law.wasserstein1`); NaN without a codebook.
+    positions and to a hundredth (:func:`theory.wasserstein.wasserstein1_nearly`); NaN without a codebook.
     ``acceptance``, ``acceptance_lossless``: the probability that a draft is accepted, by the rule and by the lossless
     one, over those of the positions that had one.
 
@@ -30,12 +30,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.sweeps.one_step_law import LOSSLESS, OneStepLaw, candidates_law, one_step_law, tv, wasserstein1
 from experiments.sweeps.replay import VerifiedPosition, verified_positions, verifies
 from experiments.sweeps.sample import Columns, Sample
+from simlab.arrays import total_variation
 from simlab.decoders import SjdPd
-from simlab.rules import Speculative
-from simlab.rules.compiled import accept, compiled
+from simlab.rules import Speculative, Step
+from simlab.rules.compiled import accept, compiled, compiled_step
+from theory.candidates import given_candidates_law
+from theory.wasserstein import wasserstein1_nearly
 
 STRIDE, FIRST = 17, 5  # positions looked at; 17 and the length of a line have no common factor
 W1_STRIDE = 4 * STRIDE
@@ -86,30 +88,27 @@ def _points(sample: Sample, replicate: int, exact: bool) -> Iterator[_Point]:
             yield _Point(0.0, 0.0 if wanted else np.nan, np.nan, np.nan)
             continue
         own, lossless = _laws(sample, seen, exact)
-        far = wasserstein1(own.law, lossless.law, codebook) if wanted and codebook is not None else np.nan
-        yield _Point(tv(own.law, lossless.law), far, own.acceptance, lossless.acceptance)
+        far = wasserstein1_nearly(own.law, lossless.law, codebook) if wanted and codebook is not None else np.nan
+        yield _Point(float(total_variation(own.law, lossless.law)), far, own.acceptance, lossless.acceptance)
 
 
-def _laws(sample: Sample, seen: VerifiedPosition, exact: bool) -> tuple[OneStepLaw, OneStepLaw]:
-    """The law of the rule, and that of the lossless rule."""
+def _laws(sample: Sample, seen: VerifiedPosition, exact: bool) -> tuple[Step, Step]:
+    """What the rule emits, and what it should."""
     p, q = seen.p, seen.q
     assert q is not None, "there are candidates"
     if exact:
-        return one_step_law(sample.rule, p, q), OneStepLaw(
-            p.astype(np.float64), one_step_law(Speculative(), p, q).acceptance
-        )
-    return (
-        candidates_law(compiled(sample.rule), p, q, seen.candidates),
-        candidates_law(LOSSLESS, p, q, seen.candidates),
-    )
+        lossless = compiled_step(Speculative(), p, q)
+        return compiled_step(sample.rule, p, q), lossless._replace(law=p.astype(np.float64))
+    own, lossless = (given_candidates_law(rule, p, q, seen.candidates) for rule in (sample.rule, Speculative()))
+    return own, lossless
 
 
 def _gains(sample: Sample, replicate: int) -> Iterator[float]:
-    rule = compiled(sample.rule)
+    rule, lossless = compiled(sample.rule), compiled(Speculative())
     for seen in verified_positions(sample, replicate):
         if seen.q is not None:
             p, q, x = np.ascontiguousarray(seen.p), np.ascontiguousarray(seen.q), seen.candidates[0]
-            yield accept(rule, p, q, x) - accept(LOSSLESS, p, q, x)
+            yield accept(rule, p, q, x) - accept(lossless, p, q, x)
 
 
 def _means(values: list[list[float]]) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 from simlab.registry import make
 from simlab.rules.addition import Addition
 from simlab.rules.amplify import Amplify
-from simlab.rules.base import RatioRule, Rule
+from simlab.rules.base import RatioRule, Rule, Step
 from simlab.rules.dynamic_grouped import DynamicGrouped
 from simlab.rules.grouped import Grouped
 from simlab.rules.grouped_group_residual import GroupedGroupResidual
@@ -61,6 +61,7 @@ __all__ = [
     "RatioRule",
     "Rule",
     "Speculative",
+    "Step",
     "Typical",
     "codebook_distances",
     "codebook_neighbours",

@@ -1,33 +1,60 @@
-"""The contract of a rule.
+"""The contract of a verification rule.
 
-A rule is two functions of a target row p, a draft row q and a drafted token x:
+Given the target's pmf p, the draft's pmf q and a token x drafted from q, a rule is two functions:
 
-* ``accept(p, q, x)``: the probability of keeping x;
-* ``residual(p, q, x)``: the pmf to draw from once x is rejected.
+* ``accept(p, q, x)``: the probability of accepting x;
+* ``residual(p, q, x)``: the pmf of the token that replaces x where it is rejected.
 
-Their one-step output law is ``law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y)``, so acceptance and
-distortion are computed, never sampled (:mod:`theory.exact`). Every rule here accepts with a ratio of two
-masses, min(1, mass of the target / mass of the draft); they differ in which tokens the masses are taken over.
-So most are written down as their two masses (:class:`RatioRule`), and as their residual where that is not the
-usual [p - q]+.
+So the token emitted follows the one-step law
 
-Rows are ``[..., V]``, tokens ``[...]``; float64 NumPy, arrays of ``Fraction`` and torch tensors alike.
+    law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y),
+
+which is computed, not sampled (:meth:`Rule.step_rows`). Most rules accept with min(1, P/Q), P and Q being masses of the
+target and the draft, and differ in which tokens the masses are taken over: they state their two masses
+(:class:`RatioRule`), and their residual where it is not the usual [p - q]+.
+
+Rows are ``[..., V]``, tokens ``[...]``: float64 NumPy, arrays of ``Fraction`` and torch tensors alike.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
-from simlab.arrays import Array, at, indices, namespace, normalised, number, positive_part, total, wide
+from simlab.arrays import Array, at, device, indices, namespace, normalised, number, positive_part, total, wide
 from simlab.checks import as_pair, as_tokens
 
 
+class Step(NamedTuple):
+    """What one draft from q comes to: how often it is accepted, and the law of the token emitted."""
+
+    acceptance: Any  # [...]: sum_x q(x) a(x)
+    law: Array  # [..., V]
+
+
 class Rule(ABC):
-    """A verification rule."""
+    """A verification rule.
+
+    ``one_residual`` says that the residual does not depend on the rejected token, so that the one-step law takes O(V).
+    It is False in a class that states its own residual and does not say otherwise.
+    """
+
+    one_residual: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A class that changes what is accepted or drawn does not inherit the faster forms of its parent."""
+        super().__init_subclass__(**options)
+        own = vars(cls).keys()
+        accepts, draws = own & {"accept_rows", "_masses"}, own & {"weights_rows", "residual_rows"}
+        if draws and "one_residual" not in own:
+            cls.one_residual = False
+        if accepts and "accept_each" not in own:
+            cls.accept_each = Rule.accept_each  # type: ignore[method-assign]
+        if (accepts or draws) and "step_rows" not in own:
+            cls.step_rows = Rule.step_rows  # type: ignore[method-assign]
 
     def accept(self, p: Array, q: Array, x: Array) -> Array:
-        """The probability ``[...]`` of keeping x: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise.
+        """The probability ``[...]`` of accepting x: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise.
 
         Raises ``ValueError`` where p or q is no pmf, shapes differ, or x is outside the vocabulary.
         """
@@ -57,28 +84,33 @@ class Rule(ABC):
         """:meth:`residual` without the checks."""
         return normalised(self.weights_rows(p, q, x), wide(p))
 
+    # The one-step law ---------------------------------------------------------------------------
+
+    def accept_each(self, p: Array, q: Array) -> Array:
+        """``[..., V]``: the probability of accepting each token of the vocabulary."""
+        return self.accept_rows(*every_draft(p, q))
+
+    def step_rows(self, p: Array, q: Array) -> Step:
+        """The acceptance ``[...]`` and the one-step law ``[..., V]``, without the checks."""
+        each = self.accept_each(p, q)
+        accepted, rejected = q * each, q * (number(1, p) - each)
+        if self.one_residual:
+            return Step(
+                total(accepted)[()], accepted + total(rejected)[..., None] * self.residual_rows(p, q, _first(p))
+            )
+        drawn = rejected[..., None] * self.residual_rows(*every_draft(p, q))
+        return Step(total(accepted)[()], accepted + total(namespace(p).moveaxis(drawn, -1, -2)))
+
     def law_rows(self, p: Array, q: Array) -> Array:
-        """``[..., V]``: the law of the token emitted for one candidate from q."""
-        xp = namespace(p)
-        tokens = indices(p.shape[-1], p)
-        x = xp.broadcast_to(tokens, tuple(p.shape))
-        wide_p, wide_q = (xp.broadcast_to(r[..., None, :], (*r.shape, r.shape[-1])) for r in (p, q))  # one a draft
-        kept = self.accept_rows(wide_p, wide_q, x)
-        rejected = q * (number(1, p) - kept)
-        drawn = rejected[..., None] * self.residual_rows(wide_p, wide_q, x)
-        return q * kept + total(xp.moveaxis(drawn, -1, -2))
+        """``[..., V]``: the law of the token emitted for one draft from q."""
+        return self.step_rows(p, q).law
 
 
 class RatioRule(Rule):
     """A rule that accepts with the ratio of two masses."""
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        xp = namespace(p)
-        target, draft = self._masses(p, q, x)
-        one, zero = number(1, p), number(0, p)
-        ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, one), zero)
-        # written so that NaN, from rows nobody checked, is not kept
-        return xp.where((ratio >= 1) | (at(q, x) <= 0), one, ratio)
+        return acceptance_ratio(p, *self._masses(p, q, x), at(q, x))
 
     @abstractmethod
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
@@ -91,6 +123,33 @@ class RatioRule(Rule):
 def mass(rows: Array, x: Array) -> Array:
     """``[...]``: what ``rows[..., V]`` put on x; in float64 for floating-point rows, as all arithmetic on masses."""
     return wide(at(rows, x))
+
+
+def acceptance_ratio(like: Array, target: Array, draft: Array, drafted: Array) -> Array:
+    """min(1, target/draft) for masses ``[...]`` of rows ``like``: 1 where ``drafted``, q(x), is 0, else 0 where
+    ``draft`` is 0."""
+    xp, one, zero = namespace(like), number(1, like), number(0, like)
+    ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, one), zero)
+    # written so that NaN, from rows nobody checked, is not accepted
+    return xp.where((ratio >= 1) | (drafted <= 0), one, ratio)
+
+
+def every_token(p: Array) -> Array:
+    """``int[..., V]``: every token that could be drafted."""
+    tokens = indices(p.shape[-1], p)
+    return namespace(tokens).broadcast_to(tokens, tuple(p.shape))
+
+
+def every_draft(p: Array, q: Array) -> tuple[Array, Array, Array]:
+    """The rows ``[..., V, V]``, views, and the tokens ``[..., V]``: each pair of rows once for every token."""
+    shape = *p.shape, p.shape[-1]
+    one, other = (namespace(rows).broadcast_to(rows[..., None, :], shape) for rows in (p, q))
+    return one, other, every_token(p)
+
+
+def _first(p: Array) -> Array:
+    """``int[...]``: token 0 for every row."""
+    return namespace(p).zeros(tuple(p.shape[:-1]), dtype=namespace(p).int64, device=device(p))
 
 
 def group_masses(p: Array, q: Array, group: Array) -> tuple[Array, Array]:

@@ -20,9 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from simlab.arrays import Array, Constant, Number, at, namespace, number, wide
+from simlab.arrays import Array, Constant, Number, at, indices, namespace, number, total, wide
 from simlab.checks import as_metric, check_at_least, check_choice, check_number
-from simlab.rules.base import RatioRule, group_masses, mass
+from simlab.rules.base import RatioRule, acceptance_ratio, every_token, group_masses, mass
 
 Window = Literal["printed", "clamped", "centred"]
 
@@ -59,6 +59,17 @@ class DynamicGrouped(RatioRule):
             group = group & (distance_rows(self._table, p, x) <= float(self.max_distance))
         return group_masses(p, q, group)
 
+    def accept_each(self, p: Array, q: Array) -> Array:
+        """As every rule's, in O(V G): tokens are sorted once."""
+        rank = ranks(p)
+        first, stop = self._window(p[..., None, :], rank[..., None, :], every_token(p))
+        group, member = ranked(p, first, stop, self.size // 2 * 2 + 1)
+        if self.max_gap is not None:
+            member = member & (gaps(p, group) <= number(self.max_gap, p))
+        if self.max_distance is not None:
+            member = member & (distances_within(self._table, p, group) <= float(self.max_distance))
+        return acceptance_ratio(p, *member_masses(p, q, group, member), q)
+
     def _window(self, p: Array, rank: Array, x: Array) -> tuple[Array, Array]:
         """First rank and one past the last, ``[...]`` each."""
         xp, half, last = namespace(rank), self.size // 2, p.shape[-1]
@@ -78,12 +89,45 @@ def ranks(p: Array) -> Array:
     return xp.argsort(xp.argsort(p, axis=-1, stable=True), axis=-1, stable=True)
 
 
+def ranked(p: Array, first: Array, stop: Array, width: int) -> tuple[Array, Array]:
+    """The tokens ``[..., V, width]`` at the ranks from ``first[..., V]`` on, and which of them are before ``stop``."""
+    xp, order = namespace(p), namespace(p).argsort(p, axis=-1, stable=True)
+    place = first[..., None] + indices(width, first)
+    tokens = xp.take_along_axis(order[..., None, :], xp.clip(place, 0, p.shape[-1] - 1), axis=-1)
+    return tokens, place < stop[..., None]
+
+
+def gaps(p: Array, group: Array) -> Array:
+    """``[..., V, G]``: |p(y) - p(x)| for every token x and the tokens y of ``group[..., V, G]``."""
+    p = wide(p)
+    return abs(namespace(p).take_along_axis(p[..., None, :], group, axis=-1) - p[..., None])
+
+
+def member_masses(p: Array, q: Array, group: Array, member: Array) -> tuple[Array, Array]:
+    """The masses ``[..., V]`` that p and q put on the tokens of ``group[..., V, G]`` that are members."""
+    xp, zero = namespace(p), number(0, p)
+    rows = (xp.take_along_axis(row[..., None, :], group, axis=-1) for row in (p, q))
+    target, draft = (total(xp.where(member, row, zero)) for row in rows)
+    return target, draft
+
+
+def distances_within(table: Constant | None, p: Array, group: Array) -> Array:
+    """``[..., V, G]``: the distances from every token to the tokens of ``group[..., V, G]``."""
+    assert table is not None, "max_distance needs distances; the constructor checks it"
+    _check_distances(table, p)
+    return table.beside(group)[indices(p.shape[-1], group)[:, None], group]
+
+
 def distance_rows(table: Constant | None, p: Array, x: Array) -> Array:
     """``[..., V]``: the distances from each drafted token to every token."""
     assert table is not None, "max_distance needs distances; the constructor checks it"
+    _check_distances(table, p)
+    return table.beside(x)[x]
+
+
+def _check_distances(table: Constant, p: Array) -> None:
     if len(table.values) != p.shape[-1]:
         raise ValueError(f"distances has shape {list(table.values.shape)}; expected [V, V] with V = {p.shape[-1]}")
-    return table.beside(x)[x]
 
 
 def as_table(max_distance: Number | None, distances: Any) -> Constant | None:

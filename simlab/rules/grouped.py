@@ -12,8 +12,8 @@ from numbers import Integral
 
 import numpy as np
 
-from simlab.arrays import Array, Constant
-from simlab.rules.base import RatioRule, group_masses
+from simlab.arrays import Array, Constant, sums_by, wide
+from simlab.rules.base import RatioRule, acceptance_ratio, group_masses
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Grouped(RatioRule):
     ``labels`` holds the group of every token: V whole numbers >= 0.
     """
 
-    labels: Sequence[int]
+    labels: Sequence[int] | np.ndarray
     _group: Constant = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -42,6 +42,12 @@ class Grouped(RatioRule):
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         labels = self._labels(p)
         return group_masses(p, q, labels == labels[x][..., None])
+
+    def accept_each(self, p: Array, q: Array) -> Array:
+        """As every rule's, in O(V): each group is summed once."""
+        labels = self._labels(p)
+        target, draft = (sums_by(wide(row), labels, len(set(self.labels)))[..., labels] for row in (p, q))
+        return acceptance_ratio(p, target, draft, q)
 
     def _labels(self, p: Array) -> Array:
         """``int[V]``: the group of every token, numbered 0, 1, ... without gaps."""

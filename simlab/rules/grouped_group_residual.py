@@ -7,6 +7,7 @@ so that the law of the *group* emitted is exactly P (:mod:`theory.claims.gsd.acc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from simlab.arrays import Array, indices, namespace, nonempty, number, wide
 from simlab.rules.base import group_masses
@@ -16,6 +17,8 @@ from simlab.rules.grouped import Grouped
 @dataclass(frozen=True)
 class GroupedGroupResidual(Grouped):
     """As :class:`Grouped`, with residual [P - Q]+ over groups and p within a group."""
+
+    one_residual: ClassVar[bool] = True
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         p, q = wide(p), wide(q)

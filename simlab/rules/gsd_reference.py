@@ -12,8 +12,16 @@ from typing import Any
 
 from simlab.arrays import Array, Constant, Number, at, namespace, number, wide
 from simlab.checks import check_at_least, check_number
-from simlab.rules.base import RatioRule, group_masses, mass
-from simlab.rules.dynamic_grouped import as_table, distance_rows, ranks
+from simlab.rules.base import RatioRule, acceptance_ratio, group_masses, mass
+from simlab.rules.dynamic_grouped import (
+    as_table,
+    distance_rows,
+    distances_within,
+    gaps,
+    member_masses,
+    ranked,
+    ranks,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +58,17 @@ class GsdReference(RatioRule):
         target, draft = group_masses(p, q, group)
         low = place < self.below
         return xp.where(low, mass(p, x), target), xp.where(low, mass(q, x), draft)
+
+    def accept_each(self, p: Array, q: Array) -> Array:
+        """As every rule's, in O(V G): tokens are sorted once."""
+        xp, place = namespace(p), ranks(p)
+        first = xp.clip(place - self.below, 0, None)
+        stop = xp.clip(place + self.above + 1, 0, p.shape[-1])
+        group, member = ranked(p, first, stop, self.below + self.above + 1)
+        if self.max_gap is not None:
+            member = member & (gaps(p, group) < number(self.max_gap, p))
+        if self.max_distance is not None:
+            member = member & (distances_within(self._table, p, group) < float(self.max_distance))
+        target, draft = member_masses(p, q, group, member)
+        low = place < self.below
+        return acceptance_ratio(p, xp.where(low, wide(p), target), xp.where(low, wide(q), draft), q)

@@ -5,7 +5,7 @@ token x is x itself and its nearest tokens, which join one by one while the *con
 
     p_A(y given x) = P(A) if y = x,  0 if y is another token of A,  p(y) otherwise
 
-stays nearer to p than ``delta``; the first that would reach it stops the joining. A draft is kept with
+stays nearer to p than ``delta``; the first that would reach it stops the joining. A draft is accepted with
 min(1, P(A)/q(x)); after a rejection the token follows [p_A(. given x) - q]+.
 
 Only the mass m that moves to x matters: TV(p_A, p) = m, and the Jensen-Shannon divergence is, in nats,
@@ -23,9 +23,22 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Number, is_exact, marked, namespace, number, one_hot, positive_part, total, wide
+from simlab.arrays import (
+    Array,
+    Number,
+    indices,
+    is_exact,
+    marked,
+    namespace,
+    number,
+    one_hot,
+    positive_part,
+    sums_by,
+    total,
+    wide,
+)
 from simlab.checks import check_choice, check_number
-from simlab.rules.base import RatioRule, mass
+from simlab.rules.base import RatioRule, Step, every_token, mass
 from simlab.rules.neighbourhood import NO_NEIGHBOUR, Neighbours
 
 
@@ -86,6 +99,34 @@ class NeighbourhoodRule(RatioRule):
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return positive_part(self.conditional_rows(p, x), q, fallback=p)
+
+    def step_rows(self, p: Array, q: Array) -> Step:
+        """As every rule's, in O(V k).
+
+        A token x that is rejected has q(x) > P(A) >= p(x), so it is not in [p_A - q]+; elsewhere p_A is p, or 0 on the
+        tokens that joined x. So with D = [p - q]+, not scaled, r_x is D outside A(x) over
+        Z(x) = sum D - sum_{y in A(x)} D(y), and with w(x) = q(x) (1 - a(x))/Z(x)
+
+            law(y) = q(y) a(y) + D(y) (sum_x w(x) - sum_{x: y in A(x)} w(x)).
+
+        Z(x) >= q(x) (1 - a(x)), since [p_A - q]+ and [q - p_A]+ have one mass and the second has q(x) - P(A) on x.
+        """
+        xp, zero = namespace(p), number(0, p)
+        each = self.accept_each(p, q)
+        accepted, rejected = q * each, q * (number(1, p) - each)
+        p, q = wide(p), wide(q)
+        excess = xp.where(p > q, p - q, zero)
+        near = xp.clip(self._near.of(p, every_token(p)), 0, None)
+        joined, _ = self.joined_rows(p[..., None, :], every_token(p))
+        lost = total(xp.where(joined, xp.take_along_axis(excess[..., None, :], near, axis=-1), zero))
+        outside = total(excess)[..., None] - lost
+        least = rejected / number(2, p)  # more than rounding leaves
+        outside = xp.where(outside > least, outside, least)
+        share = xp.where(rejected > 0, rejected / xp.where(rejected > 0, outside, number(1, p)), zero)
+        shares = xp.where(joined, share[..., None], zero)
+        table = xp.reshape(self._near.of(p, indices(p.shape[-1], p)), (-1,))
+        less = sums_by(xp.reshape(shares, (*p.shape[:-1], len(table))), xp.clip(table, 0, None), p.shape[-1])
+        return Step(total(accepted)[()], accepted + excess * (total(share)[..., None] - less))
 
     def conditional_rows(self, p: Array, x: Array) -> Array:
         """p_A(. given x), ``[..., V]``: the target with the mass of the neighbourhood moved to x."""

@@ -1,4 +1,4 @@
-"""LANTERN at temperature 0: keep a draft if it is the likeliest token once its neighbourhood is counted for it.
+"""LANTERN at temperature 0: accept a draft if it is the likeliest token once its neighbourhood is counted for it.
 
 LANTERN, section 3.3, last paragraph: "accept x if x = argmax p_A(. given D = x)". After a rejection that argmax is
 emitted, which is what [p_A - q]+ becomes. The paper leaves open which p is meant: the softmax row of the model, or
@@ -16,10 +16,10 @@ from simlab.rules.lantern import Lantern
 
 @dataclass(frozen=True, eq=False)
 class LanternGreedy(Lantern):
-    """Keep x surely if it is the argmax of p_A(. given x), the first of equals; never otherwise.
+    """Accept x surely if it is the argmax of p_A(. given x), the first of equals; never otherwise.
 
     ``neighbours``, ``delta`` and ``bound`` are those of ``lantern``. The draft row is looked at only where
-    q(x) = 0, which is kept, as every rule does.
+    q(x) = 0, which is accepted, as by every rule.
     """
 
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:

@@ -1,7 +1,7 @@
 """LANTERN as its published reference code verifies the candidates of a dynamic tree.
 
 The candidates are the draft model's likeliest tokens: nothing is random about them, so the code scores each with
-q = 1 and keeps it with P(A). After a rejection, if any neighbour has joined, it sets p to zero on x and *all* its k
+q = 1 and accepts it with P(A). After a rejection, if any neighbour has joined, it sets p to zero on x and *all* its k
 neighbours, not on the set A whose mass decided, and scales up the rest; if none has, on x alone. (The code lets a
 neighbour join that just reaches the bound, and its table is one entry longer than k: neither is followed here.)
 """

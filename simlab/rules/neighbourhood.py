@@ -1,4 +1,4 @@
-"""Which tokens count as near: the table ``neighbours[x]`` that LANTERN's rules look at.
+"""Nearest neighbours in a codebook: the table ``neighbours[x]`` of LANTERN's rules.
 
 ``neighbours[x]`` lists the nearest tokens of x, nearest first, without x (LANTERN, section 3.2; the paper's B_k(x)
 is x and these). :func:`codebook_neighbours` makes the table from embeddings, :class:`Neighbours` holds it.
@@ -18,6 +18,7 @@ from simlab.checks import check_at_least, check_choice
 
 Measure = Literal["l2", "cosine", "random"]
 NO_NEIGHBOUR = -1  # fills up the lists that are shorter than the longest
+TOKENS_AT_ONCE = 512  # whose distances to all others are in memory together
 
 
 class Neighbours:
@@ -28,23 +29,39 @@ class Neighbours:
     """
 
     def __init__(self, lists: Any) -> None:
-        rows = lists.tolist() if hasattr(lists, "tolist") else lists
-        if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
-            raise ValueError(f"neighbours is {lists!r}; expected a list of nearest tokens for every token")
-        self.lists = tuple(_checked(token, row, len(rows)) for token, row in enumerate(rows))
-        table = np.full((len(rows), max(1, max(map(len, self.lists)))), NO_NEIGHBOUR, dtype=np.int64)
-        for token, row in enumerate(self.lists):
-            table[token, : len(row)] = row
-        self.table = Constant(table)
+        rows = lists if _is_table(lists) else _filled(lists)
+        self.table = Constant(np.ascontiguousarray(rows, dtype=np.int64))
 
     def of(self, p: Array, x: Array) -> Array:
         """``int[..., K]``: the neighbours of ``x[...]``, nearest first, then ``NO_NEIGHBOUR``.
 
         Raises ``ValueError`` where ``p[..., V]`` has another vocabulary.
         """
-        if len(self.lists) != p.shape[-1]:
-            raise ValueError(f"neighbours lists {len(self.lists)} tokens; expected V = {p.shape[-1]}, a list for each")
+        size = len(self.table.values)
+        if size != p.shape[-1]:
+            raise ValueError(f"neighbours lists {size} tokens; expected V = {p.shape[-1]}, a list for each")
         return self.table.beside(x)[x]
+
+
+def _is_table(lists: Any) -> bool:
+    """Whether ``lists`` is an array ``[V, k]`` of distinct other tokens, as :func:`codebook_neighbours` makes them."""
+    if not isinstance(lists, np.ndarray) or lists.ndim != 2 or lists.dtype.kind != "i" or 0 in lists.shape:
+        return False
+    ordered = np.sort(lists, axis=1)
+    inside = ordered[:, 0].min() >= 0 and ordered[:, -1].max() < len(lists)
+    return bool(inside and (np.diff(ordered, axis=1) > 0).all() and (lists != np.arange(len(lists))[:, None]).all())
+
+
+def _filled(lists: Any) -> np.ndarray:
+    """Checked lists as one table, the shorter ones filled up with ``NO_NEIGHBOUR``."""
+    rows = lists.tolist() if hasattr(lists, "tolist") else lists
+    if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
+        raise ValueError(f"neighbours is {lists!r}; expected a list of nearest tokens for every token")
+    checked = [_checked(token, row, len(rows)) for token, row in enumerate(rows)]
+    table = np.full((len(rows), max(1, max(map(len, checked)))), NO_NEIGHBOUR)
+    for token, row in enumerate(checked):
+        table[token, : len(row)] = row
+    return table
 
 
 def _checked(token: int, row: Any, size: int) -> tuple[int, ...]:
@@ -63,7 +80,7 @@ def _checked(token: int, row: Any, size: int) -> tuple[int, ...]:
 
 
 def codebook_neighbours(
-    codebook: Any, count: int, measure: Measure = "l2", normalised: bool = False, seed: int = 0
+    codebook: Any, count: int, measure: str = "l2", normalised: bool = False, seed: int = 0
 ) -> np.ndarray:
     """``int64[V, count]``: the ``count`` nearest tokens of each token, nearest first, without the token itself.
 
@@ -71,19 +88,34 @@ def codebook_neighbours(
     tokens in an order that ``seed`` decides, the control of LANTERN's Table 4. ``normalised`` scales the vectors to
     unit length first, which is how such codebooks are looked up when an image is decoded. Tokens at equal
     distance stand in the order of their numbers. Raises ``ValueError`` for a codebook that is no finite table,
-    a vector of length 0 where a length is needed, an unknown measure, or a count outside 1 to V - 1.
+    a vector of length 0 where a length is needed, an unknown measure, or a count outside 1 to V - 1. Takes O(V) memory
+    beside the result.
     """
     vectors = _vectors(codebook)
     size = len(vectors)
     check_choice("measure", measure, get_args(Measure))
     if check_at_least("count", count, 1) >= size:
         raise ValueError(f"count is {count}; expected at most {size - 1}, the other tokens of a codebook of {size}")
-    if measure == "random":
-        away = np.random.default_rng(check_at_least("seed", seed, 0)).random((size, size))
-    else:
-        away = _distances(_unit(vectors) if normalised or measure == "cosine" else vectors)
-    np.fill_diagonal(away, -1)
-    return np.argsort(away, axis=1, kind="stable")[:, 1 : count + 1]
+    random = np.random.default_rng(check_at_least("seed", seed, 0))
+    vectors = _unit(vectors) if measure != "random" and (normalised or measure == "cosine") else vectors
+    found = np.empty((size, count), np.int64)
+    for first in range(0, size, TOKENS_AT_ONCE):
+        own = np.arange(first, min(first + TOKENS_AT_ONCE, size))
+        distances = random.random((len(own), size)) if measure == "random" else _distances(vectors[own], vectors)
+        distances[np.arange(len(own)), own] = np.inf
+        found[own] = _smallest(distances, count)
+    return found
+
+
+def _smallest(values: np.ndarray, count: int) -> np.ndarray:
+    """``int[n, count]``: where the smallest of ``values[n, V]`` stand, in order, the first of equals first."""
+    some = np.sort(np.argpartition(values, count - 1, axis=1)[:, :count], axis=1)
+    chosen = np.take_along_axis(values, some, axis=1)
+    last = chosen.max(axis=1, keepdims=True)
+    split = (values == last).sum(axis=1) > (chosen == last).sum(axis=1)  # equals of which only some were chosen
+    found = np.take_along_axis(some, np.argsort(chosen, axis=1, kind="stable"), axis=1)
+    found[split] = np.argsort(values[split], axis=1, kind="stable")[:, :count]
+    return found
 
 
 def codebook_distances(codebook: Any, normalised: bool = False) -> np.ndarray:
@@ -92,7 +124,8 @@ def codebook_distances(codebook: Any, normalised: bool = False) -> np.ndarray:
     Raises ``ValueError`` as :func:`codebook_neighbours` does.
     """
     vectors = _vectors(codebook)
-    return _distances(_unit(vectors) if normalised else vectors)
+    vectors = _unit(vectors) if normalised else vectors
+    return _distances(vectors, vectors)
 
 
 def _vectors(codebook: Any) -> np.ndarray:
@@ -114,5 +147,5 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / length
 
 
-def _distances(vectors: np.ndarray) -> np.ndarray:
-    return scipy.spatial.distance.cdist(vectors, vectors)
+def _distances(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return scipy.spatial.distance.cdist(some, others)

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from simlab.rules import Speculative, make_rule
+from simlab.rules import Rule, Speculative, make_rule
 from theory.acceptance import alpha, nearest_frontier
 from theory.candidates import (
     candidate_sets,
     candidates_frontier,
     candidates_law,
+    given_candidates_law,
     optimal_acceptance,
     optimal_transport,
 )
@@ -145,3 +148,46 @@ def test_tv_of_a_lossy_rule_with_candidates_is_paid_for() -> None:
     spent = tv(tuple(law), p)
     assert spent > 0
     assert kept <= candidates_frontier(p, candidate_sets(q, 2), spent)
+
+
+# Given candidates ----------------------------------------------------------------------------------------------
+
+
+def float_rows(seed: int, least: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    p, q = (np.array(row, dtype=np.float64) for row in rows(seed, 4, least))
+    return p, q
+
+
+def mean_over_candidates(rule: Rule, p: np.ndarray, q: np.ndarray, count: int) -> tuple[np.ndarray, float]:
+    """What is emitted for given candidates, averaged over all there can be."""
+    law, accepted = np.zeros(len(p)), 0.0
+
+    def draw(chosen: list[int], weight: float) -> None:
+        nonlocal law, accepted
+        left = np.where(np.isin(np.arange(len(q)), chosen), 0, q)
+        if len(chosen) == count or left.sum() == 0:
+            made = given_candidates_law(rule, p, q, chosen)
+            law, accepted = law + weight * made.law, accepted + weight * made.acceptance
+            return
+        for x in np.flatnonzero(left):
+            draw([*chosen, int(x)], weight * left[x] / left.sum())
+
+    draw([], 1.0)
+    return law, accepted
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 3))
+def test_what_is_emitted_for_given_candidates_has_the_right_mean(seed: int, count: int) -> None:
+    p, q = float_rows(seed)
+    for rule in (Speculative(), make_rule("grouped", labels=[0, 0, 1, 1]), make_rule("amplify", k=2.0)):
+        law, accepted = mean_over_candidates(rule, p, q, count)
+        right, kept = candidates_law(rule, p, q, count)
+        np.testing.assert_allclose(law, right, atol=1e-12)
+        assert abs(accepted - kept) < 1e-12
+
+
+def test_residuals_that_are_not_recursive_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q = float_rows(1, 1)
+    monkeypatch.setattr("theory.candidates.residual", lambda rule, left, scored, x: p.copy())  # not recursive
+    assert not np.allclose(mean_over_candidates(Speculative(), p, q, 2)[0], p)

@@ -11,13 +11,12 @@ from simlab.decoders import SpeculativeDecoder
 from simlab.decoders.compiled import simulate
 from simlab.processes import TableProcess, make_process
 from simlab.randomness import Purpose, Tape
-from simlab.rules import Speculative
+from simlab.rules import Amplify, Speculative
 from simlab.statistics import MeanTest
 from theory.acceptance import expected_tokens
 from theory.exact import sequence_tv as compounding
 from theory.exact.block_lengths import blocks_of, blocks_sampled, blocks_seen
 from theory.exact.sequence_tv import directed, distance, follow
-from theory.exact.sparse_laws import amplify
 from theory.example_processes import random_world
 
 pytestmark = pytest.mark.statistical
@@ -84,7 +83,7 @@ TARGET, DRAFT = (TableProcess(3, 4, lambda prefix, world=w: world.row(prefix).as
 
 
 def lossy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    return amplify(p, q, 1.5).law
+    return Amplify(1.5).law_rows(p, q)
 
 
 def exact_distance(n: int) -> tuple[float, float, float]:

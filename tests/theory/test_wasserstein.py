@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simlab.processes import make_process
-from simlab.rules import codebook_distances
+from simlab.rules import Addition, Amplify, Grouped, codebook_distances
 from theory import wasserstein as coupling
 from theory.contexts import visited
-from theory.distances import wasserstein1
-from theory.exact.sparse_laws import addition, amplify, grouped
-from theory.wasserstein import cells, wasserstein1_exact, wasserstein1_least, wasserstein1_most
+from theory.distances import tv, wasserstein1
+from theory.wasserstein import cells, wasserstein1_exact, wasserstein1_least, wasserstein1_most, wasserstein1_nearly
 
 pytestmark = pytest.mark.exact
 
@@ -26,7 +27,7 @@ def pairs(vocabulary: int, count: int) -> tuple[np.ndarray, list[tuple[np.ndarra
     labels = cells(pair.codebook, vocabulary // 8).labels
     found = []
     for k, (p, q) in enumerate(zip(*visited(pair, count, seed=2, sequences=1), strict=True)):
-        step = (amplify(p, q, 1.6), addition(p, q, 0.01), grouped(p, q, labels))[k % 3]
+        step = (Amplify(1.6), Addition(0.01), Grouped(labels))[k % 3].step_rows(p, q)
         found.append((step.law, p))
     return pair.codebook, found
 
@@ -92,3 +93,22 @@ def test_cells_are_a_partition() -> None:
     found = cells(codebook, 9)
     assert sorted(np.concatenate(found.members).tolist()) == list(range(60))
     assert all((found.labels[members] == k).all() for k, members in enumerate(found.members))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32), st.integers(2, 40))
+def test_wasserstein_is_that_of_the_whole_rows_to_a_hundredth(seed: int, vocabulary: int) -> None:
+    codebook = np.random.default_rng(seed).normal(size=(vocabulary, 3))
+    distances = np.linalg.norm(codebook[:, None] - codebook[None], axis=2)
+    p, q = np.random.default_rng(seed).dirichlet(np.full(vocabulary, 0.3), 2)
+    found, right = wasserstein1_nearly(p, q, codebook), wasserstein1(p, q, distances)
+    # at most a share of 1 - SHARE on either side is elsewhere, and moves as far as there is
+    assert abs(found - right) <= 2 * (1 - coupling.SHARE) * tv(p, q) * distances.max() + 1e-9
+
+
+def test_wasserstein_of_too_few_tokens_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coupling, "SHARE", 0.0)  # only the largest
+    codebook = np.arange(5.0)[:, None]
+    p, q = np.array([0.5, 0.3, 0.2, 0, 0]), np.array([0, 0, 0.3, 0.3, 0.4])
+    right = wasserstein1(p, q, abs(codebook - codebook.T))
+    assert abs(wasserstein1_nearly(p, q, codebook) - right) > 0.02 * tv(p, q) * 4

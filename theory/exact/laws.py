@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Number, indices, is_exact, namespace, number
+from simlab.arrays import Array, Number, is_exact, number
 from simlab.checks import as_pair
 from simlab.decoders import Decoder
 from simlab.decoders.run import check_draft
@@ -48,13 +48,13 @@ __all__ = [
 
 
 def acceptance(rule: Rule, p: Any, q: Any) -> Any:
-    """The probability that a draft from q is kept, ``sum_x q(x) a(x)``; ``[...]`` for rows ``[..., V]``.
+    """The probability that a draft from q is accepted, ``sum_x q(x) a(x)``; ``[...]`` for rows ``[..., V]``.
 
     Raises ``ValueError`` where p or q is no pmf or their shapes differ.
     """
     p, q = as_pair(p, q)
-    kept = namespace(p).sum(q * _each_accept(rule, p, q), axis=-1)
-    return kept if p.ndim > 1 else _scalar(kept)
+    accepted = rule.step_rows(p, q).acceptance
+    return accepted if p.ndim > 1 else _scalar(accepted)
 
 
 def step_law(rule: Rule, p: Any, q: Any) -> Array:
@@ -65,21 +65,6 @@ def step_law(rule: Rule, p: Any, q: Any) -> Array:
     p, q = as_pair(p, q)
     law = rule.law_rows(p, q)
     return np.vectorize(Fraction, otypes=[object])(law) if is_exact(p) else law
-
-
-def _each(rows: Array) -> Array:
-    """``[..., V, V]``: the row once for every token that could have been drafted."""
-    return namespace(rows).broadcast_to(rows[..., None, :], (*rows.shape, rows.shape[-1]))
-
-
-def _tokens(p: Array) -> Array:
-    """``[..., V]``: every token that could have been drafted."""
-    tokens = indices(p.shape[-1], p)
-    return namespace(tokens).broadcast_to(tokens, tuple(p.shape))
-
-
-def _each_accept(rule: Rule, p: Array, q: Array) -> Array:
-    return rule.accept_rows(_each(p), _each(q), _tokens(p))
 
 
 def _scalar(value: Any) -> Number:

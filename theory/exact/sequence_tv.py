@@ -1,4 +1,4 @@
-"""How what a lossy rule does to each token adds up over whole sequences.
+"""Total variation of whole sequences that a lossy rule emits, from its one-step laws.
 
 Let every token of a sequence be a verified draft: it follows the rule's one-step law l given those before it, where the
 target has p. With a bonus token after each block, which follows p, there would be fewer such tokens. Both laws of
@@ -20,15 +20,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.arrays import total_variation
 from simlab.processes import Process
 from simlab.randomness import Purpose, Tape
+from simlab.rules import Rule
+from simlab.rules.compiled import compiled_step
 from simlab.statistics import mean_interval, proportion_interval
 
 Laws = Callable[[np.ndarray, np.ndarray], np.ndarray]  # from rows p, q [B, V] to the laws of the next tokens [B, V]
 
 
-class EnumeratedCoins(NamedTuple):
-    """What is known along sequences that a rule emits, ``float64[B, N]`` each, up to and with each token."""
+class EmittedSequences(NamedTuple):
+    """Statistics of sequences that a rule emits, ``float64[B, N]`` each, up to and with each token."""
 
     log_ratio: np.ndarray  # log of R_n
     log_coupled: np.ndarray  # log of prod min(1, p/l)
@@ -36,8 +39,13 @@ class EnumeratedCoins(NamedTuple):
     log_target: np.ndarray  # log of the target's probability
 
 
-def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> EnumeratedCoins:
-    """Draw a sequence a replicate of ``tape`` by ``laws``, and watch it."""
+def laws_of(rule: Rule) -> Laws:
+    """The one-step laws of ``rule``, compiled."""
+    return lambda p, q: np.stack([compiled_step(rule, *rows).law for rows in zip(p, q, strict=True)])
+
+
+def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> EmittedSequences:
+    """Draw a sequence a replicate of ``tape`` by ``laws``, and keep its statistics."""
     batch = len(tape.replicates)
     tokens = np.zeros((batch, target.length), np.int64)
     seen = []
@@ -51,8 +59,8 @@ def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> Enumerate
         with np.errstate(divide="ignore"):  # what the target excludes has log 0
             likely = np.log(under_p)
         ratio = likely - np.log(under_law)
-        seen.append((ratio, np.minimum(ratio, 0.0), abs(law - p).sum(axis=1) / 2, likely))
-    return EnumeratedCoins(*np.cumsum(np.array(seen), axis=0).transpose(1, 2, 0))
+        seen.append((ratio, np.minimum(ratio, 0.0), total_variation(law, p), likely))
+    return EmittedSequences(*np.cumsum(np.array(seen), axis=0).transpose(1, 2, 0))
 
 
 class Distance(NamedTuple):
@@ -66,18 +74,18 @@ class Distance(NamedTuple):
     spent: float  # the estimate of what it bounds
 
 
-def distance(followed: EnumeratedCoins, n: int, confidence: float) -> Distance:
+def distance(followed: EmittedSequences, n: int, confidence: float) -> Distance:
     """Between the laws of the first ``n`` tokens."""
     values = -np.expm1(np.minimum(followed.log_ratio[:, n - 1], 0.0))
     least, most = mean_interval(values, confidence, 0, 1)
     coupled = -np.expm1(followed.log_coupled[:, n - 1])
-    upto = mean_interval(coupled, confidence, 0, 1)[1]
+    coupled_most = mean_interval(coupled, confidence, 0, 1)[1]
     spent = followed.spent[:, n - 1]
     summed = mean_interval(spent, confidence, 0, n)[1]
-    return Distance(least, float(values.mean()), most, upto, summed, float(spent.mean()))
+    return Distance(least, float(values.mean()), most, coupled_most, summed, float(spent.mean()))
 
 
-def directed(honest: EnumeratedCoins, lossy: EnumeratedCoins, n: int, confidence: float) -> float:
+def directed(honest: EmittedSequences, lossy: EmittedSequences, n: int, confidence: float) -> float:
     """A lower bound for TV over ``n`` tokens from how likely the target finds them.
 
     Sequences are told apart by the median of the first half of ``honest``, those of the target itself; the second half

@@ -21,7 +21,7 @@ import numpy as np
 
 from simlab.arrays import Array, Number, is_exact, number
 from simlab.checks import TOLERANCE
-from simlab.rules import Rule
+from simlab.rules import Rule, Step
 
 NEGLIGIBLE = 1e-9  # what floats may miss a bound by, and a chance of rejection too small to be drawn
 
@@ -69,10 +69,12 @@ class UserRule(Rule):
         drawn = [self.residual_of(*row) for row in _positions(p, q, x)]
         return np.array(drawn, dtype=p.dtype).reshape(p.shape)
 
-    def law_rows(self, p: Array, q: Array) -> Array:
+    def step_rows(self, p: Array, q: Array) -> Step:
+        """As every rule's, row by row; no residual is asked for where x is never rejected."""
         size = p.shape[-1]
-        rows = zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)
-        return np.array([self.step(*row)[0] for row in rows], dtype=p.dtype).reshape(p.shape)
+        steps = [self.step(*row) for row in zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)]
+        law, acceptance = (np.array(part, dtype=p.dtype) for part in zip(*steps, strict=True))
+        return Step(acceptance.reshape(p.shape[:-1])[()], law.reshape(p.shape))
 
     def acceptance_of(self, p: Array, q: Array, x: int) -> Number:
         """The probability of accepting x; 1 where q(x) = 0, which is not asked."""

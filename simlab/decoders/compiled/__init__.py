@@ -1,7 +1,7 @@
-"""Rules and decoders compiled: the very tokens of the reference form on the same tape, at scale.
+"""Compiled decoders: the tokens of the reference form on the same tape, bit for bit, at scale.
 
 Compiled code is kept on disk, beside the files. Numba does not notice that a function it has compiled in has changed in
-another file: after editing a kernel, delete ``simlab/kernels/__pycache__``.
+another file: after editing a kernel, delete the ``__pycache__`` of the compiled packages.
 """
 
 from simlab.decoders.compiled.run import Simulation, simulate

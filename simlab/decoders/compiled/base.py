@@ -13,9 +13,9 @@ from typing import Any, Generic
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import inverse_cdf
 from simlab.decoders.base import State
 from simlab.processes import Process
+from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled import CompiledRule, accept, redraw
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import inverse_cdf, total
+from simlab.arrays_compiled import total
 from simlab.decoders.compiled.speculative import SpeculativeKernel
+from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 
 
 class BlockKernel(SpeculativeKernel):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import inverse_cdf
 from simlab.decoders.compiled.base import Kernel, forward
 from simlab.decoders.jacobi import JacobiState
 from simlab.randomness import Purpose
+from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 
 

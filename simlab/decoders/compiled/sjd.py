@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import inverse_cdf
 from simlab.decoders.compiled.base import Kernel, copy, forward, scan, token_after
 from simlab.decoders.initial import INITIALS
 from simlab.decoders.sjd import Sjd, SjdState
@@ -22,8 +21,9 @@ from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.processes import Process
 from simlab.randomness import Purpose
+from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule, accept, law, redraw
+from simlab.rules.compiled import CompiledRule, accept, redraw, step
 
 RANDOM, REPEAT_LEFT, REPEAT_ABOVE, SAMPLE_LEFT, SAMPLE_ABOVE = range(5)
 DRAWN = -1  # a token that is not kept but drawn from its row
@@ -178,7 +178,7 @@ def move_on(
         kept = coins[j] < accept(rule, p[j], q[j], x[j])
         stay[j] = x[j] if kept else redraw(rule, p[j], q[j], x[j], noise[j])
         if window.by_law:
-            laws[j] = law(rule, p[j], q[j])
+            laws[j] = step(rule, p[j], q[j])[1]
 
     refill(window, tokens, q, past, p, length, first, start, fresh, after, stay, uniform, noise)
     if window.by_law:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from simlab.arrays_compiled import inverse_cdf, total
+from simlab.arrays_compiled import total
 from simlab.decoders.compiled.base import scan, token_after
 from simlab.decoders.compiled.sjd import SjdKernel, Window, move_on
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose
+from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled import CompiledRule, accept, residual
 

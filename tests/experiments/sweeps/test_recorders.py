@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.sweeps import one_step_law as laws
 from experiments.sweeps import replay
 from experiments.sweeps import row_statistics as rows_recorded
 from experiments.sweeps.recorders import RECORDERS
@@ -25,11 +24,10 @@ from simlab.decoders.compiled import simulate
 from simlab.decoders.tree import NONE
 from simlab.processes import Pair, Process, TableProcess, make_process
 from simlab.randomness import Tape
-from simlab.rules import Lantern, Rule, Speculative, make_rule
-from simlab.rules.compiled import compiled
+from simlab.rules import Rule, Speculative, make_rule
 from tests.simlab.decoders.test_compiled import Hashed, options, tables
-from tests.support.cases import nearest, rule_parameters
-from theory.candidates import candidates_law
+from tests.support.cases import nearest
+from theory.candidates import given_candidates_law
 from theory.distances import tv, wasserstein1
 
 pytestmark = pytest.mark.property
@@ -171,86 +169,6 @@ def rows(seed: int, vocabulary: int, zeros: float = 0.3) -> tuple[np.ndarray, np
     return tuple(found / found.sum(axis=1, keepdims=True))  # type: ignore[return-value]
 
 
-def emits_its_law(rule: Rule, p: np.ndarray, q: np.ndarray) -> bool:
-    made, x = laws.one_step_law(rule, p, q), np.arange(len(p))
-    wide_p, wide_q = (np.broadcast_to(r, (len(p), len(p))) for r in (p, q))
-    kept = float((q * rule.accept_rows(wide_p, wide_q, x)).sum())
-    return bool(np.allclose(made.law, rule.law_rows(p, q), atol=1e-14)) and abs(made.acceptance - kept) < 1e-14
-
-
-@settings(deadline=None)
-@given(st.integers(0, 2**32), st.integers(2, 7))
-def test_the_law_is_that_of_the_rule(seed: int, vocabulary: int) -> None:
-    p, q = rows(seed, vocabulary)
-    assert all(emits_its_law(make_rule(name, **given_as), p, q) for name, given_as in rule_parameters(vocabulary))
-
-
-def test_one_residual_for_all_drafts_is_seen_where_each_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lantern, "weights_rows", Rule.weights_rows)
-    monkeypatch.setattr("simlab.rules.lantern.NeighbourhoodRule.weights_rows", Rule.weights_rows)
-    law = laws.one_step_law(make_rule("lantern", neighbours=nearest(V), delta=0.4), *rows(3, V, 0.0)).law
-    monkeypatch.undo()
-    right = make_rule("lantern", neighbours=nearest(V), delta=0.4).law_rows(*rows(3, V, 0.0))
-    assert not np.allclose(law, right)
-
-
-def mean_over_candidates(rule: Rule, p: np.ndarray, q: np.ndarray, count: int) -> tuple[np.ndarray, float]:
-    """What is emitted for given candidates, averaged over all there can be."""
-    law, accepted = np.zeros(len(p)), 0.0
-
-    def draw(chosen: list[int], weight: float) -> None:
-        nonlocal law, accepted
-        left = np.where(np.isin(np.arange(len(q)), chosen), 0, q)
-        if len(chosen) == count or left.sum() == 0:
-            made = laws.candidates_law(compiled(rule), p, q, chosen)
-            law, accepted = law + weight * made.law, accepted + weight * made.acceptance
-            return
-        for x in np.flatnonzero(left):
-            draw([*chosen, int(x)], weight * left[x] / left.sum())
-
-    draw([], 1.0)
-    return law, accepted
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.integers(0, 2**32), st.integers(1, 3))
-def test_what_is_emitted_for_given_candidates_has_the_right_mean(seed: int, count: int) -> None:
-    p, q = rows(seed, 4)
-    for rule in (Speculative(), make_rule("grouped", labels=[0, 0, 1, 1]), make_rule("amplify", k=2.0)):
-        law, accepted = mean_over_candidates(rule, p, q, count)
-        right, kept = candidates_law(rule, p, q, count)
-        np.testing.assert_allclose(law, right, atol=1e-12)
-        assert abs(accepted - kept) < 1e-12
-        if count > 1:
-            continue
-        np.testing.assert_allclose(law, laws.one_step_law(rule, p, q).law, atol=1e-12)
-
-
-def test_candidates_that_are_scored_with_the_whole_of_q_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    p, q = rows(1, 4, 0.0)
-    monkeypatch.setattr(laws, "residual", lambda rule, left, scored, x: p.copy())  # not recursive
-    assert not np.allclose(mean_over_candidates(Speculative(), p, q, 2)[0], p)
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 2**32), st.integers(2, 40))
-def test_wasserstein_is_that_of_the_whole_rows_to_a_hundredth(seed: int, vocabulary: int) -> None:
-    codebook = np.random.default_rng(seed).normal(size=(vocabulary, 3))
-    away = np.linalg.norm(codebook[:, None] - codebook[None], axis=2)
-    p, q = rows(seed, vocabulary)
-    found, right = laws.wasserstein1(p, q, codebook), wasserstein1(p, q, away)
-    # at most a share of 1 - SHARE on either side is elsewhere, and moves as far as there is
-    assert abs(found - right) <= 2 * (1 - laws.SHARE) * tv(p, q) * away.max() + 1e-9
-
-
-def test_wasserstein_of_too_few_tokens_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laws, "SHARE", 0.0)  # only the largest
-    codebook = np.arange(5.0)[:, None]
-    p, q = np.array([0.5, 0.3, 0.2, 0, 0]), np.array([0, 0, 0.3, 0.3, 0.4])
-    right = wasserstein1(p, q, abs(codebook - codebook.T))
-    assert abs(laws.wasserstein1(p, q, codebook) - right) > 0.02 * tv(p, q) * 4
-
-
 # Distortion and acceptance -----------------------------------------------------------------------------------------
 
 
@@ -305,8 +223,8 @@ def test_the_lossless_rule_distorts_nothing(name: str) -> None:
 def test_the_mean_over_candidates_bounds_the_distortion_from_above(seed: int, vocabulary: int) -> None:
     p, q = rows(seed, vocabulary)
     rule = make_rule("lantern", neighbours=nearest(vocabulary), delta=0.4)
-    both = [[laws.candidates_law(r, p, q, [x]).law for r in (compiled(rule), laws.LOSSLESS)] for x in range(len(p))]
-    bound = sum(q[x] * laws.tv(*both[x]) for x in range(len(p)))
+    laws = [[given_candidates_law(r, p, q, [x]).law for r in (rule, Speculative())] for x in range(len(p))]
+    bound = sum(q[x] * tv(*laws[x]) for x in range(len(p)))
     assert bound >= tv(rule.law_rows(p, q), p) - 1e-12
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
-from simlab.rules import codebook_distances, codebook_neighbours, make_rule
+from simlab.rules import codebook_distances, codebook_neighbours, make_rule, neighbourhood
 
 pytestmark = pytest.mark.property
 
@@ -106,3 +107,23 @@ def test_a_table_of_neighbours_is_what_lantern_takes() -> None:
     for count, kept in ((1, 0.375), (2, 0.5), (3, 1.0)):
         rule = make_rule("lantern", neighbours=codebook_neighbours(LINE, count), delta=1)
         assert rule.accept(p, q, [2]).tolist() == [kept]
+
+
+@pytest.mark.parametrize("measure", ["l2", "cosine", "random"])
+@pytest.mark.parametrize("at_once", [7, 64, 1000])
+def test_neighbours_in_blocks_are_those_of_a_whole_sort(
+    measure: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a grid, where many distances are equal, and on vectors in general position."""
+    monkeypatch.setattr(neighbourhood, "TOKENS_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    square = np.stack(np.meshgrid(np.arange(1.0, 11), np.arange(1.0, 11)), axis=-1).reshape(-1, 2)
+    for book in (rng.normal(size=(130, 4)), square):
+        unit = book / np.linalg.norm(book, axis=1, keepdims=True)
+        distances = cdist(*[unit if measure == "cosine" else book] * 2)
+        if measure == "random":
+            distances = np.random.default_rng(0).random((len(book), len(book)))
+        np.fill_diagonal(distances, -1)
+        whole = np.argsort(distances, axis=1, kind="stable")[:, 1:]
+        for count in (1, 6, 20, len(book) - 1):
+            assert (codebook_neighbours(book, count, measure) == whole[:, :count]).all()

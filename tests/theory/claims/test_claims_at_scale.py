@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+from simlab.rules import Amplify
 from theory.claims import CLAIMS, CheckFailed, Finding
 from theory.claims.gsd import large_vocabulary as gsd_scale
 from theory.claims.lantern import large_vocabulary as lantern_scale
 from theory.claims.lantern import large_vocabulary_output as lantern_scale_output
 from theory.claims.leviathan import expected_tokens as leviathan_scale
 from theory.exact.sequence_tv import Distance
-from theory.exact.sparse_laws import amplify
 
 pytestmark = pytest.mark.exact
 
@@ -116,7 +115,7 @@ def test_a_naive_rule_that_does_not_accept_as_much_fails_the_check(monkeypatch: 
 
 def test_windows_accept_more_than_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decided("gsd.dynamic.scale").verdict == "not-refuted"
-    monkeypatch.setattr(gsd_scale, "windows", lambda codebook, size: partial(amplify, k=0.99))
+    monkeypatch.setattr(gsd_scale, "windows", lambda codebook, size: Amplify(0.99))
     assert decided("gsd.dynamic.scale").verdict == "refuted"
 
 
@@ -204,5 +203,5 @@ def test_sequences_are_beyond_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.output-bound.long")
     assert finding.verdict == "refuted"
     assert "n = 1,000, false alarms" in told(finding, "counterexample")[0]
-    monkeypatch.setattr(lantern_scale_output, "_sure_laws", lambda near, delta, p, q: p)
+    monkeypatch.setattr(lantern_scale_output, "_sure_laws", lambda rule, p, q: p)
     assert decided("lantern.output-bound.long").verdict == "not-refuted"

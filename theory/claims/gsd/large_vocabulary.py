@@ -14,6 +14,8 @@ import numpy as np
 
 from simlab.processes import Pair, make_process
 from simlab.randomness import Tape
+from simlab.rules import Addition, Amplify, DynamicGrouped, Grouped, Rule, Speculative, codebook_distances
+from simlab.rules.compiled import compiled_step
 from simlab.statistics import MeanTest
 from theory.claims.base import Claims, Finding, Verdict
 from theory.claims.evidence import (
@@ -26,9 +28,8 @@ from theory.claims.evidence import (
     simulation,
 )
 from theory.claims.format import numbers
-from theory.contexts import Contexts, Means, StepOf, addition_to, amplify_to, entropies, means, visited
-from theory.exact.sequence_tv import Distance, distance, follow
-from theory.exact.sparse_laws import addition, amplify, away_in, dynamic_grouped, grouped
+from theory.contexts import Contexts, Means, addition_to, amplify_to, entropies, means, visited
+from theory.exact.sequence_tv import Distance, distance, follow, laws_of
 from theory.wasserstein import cells, wasserstein1_exact
 
 CLAIMS = Claims("gsd")
@@ -67,9 +68,9 @@ def codebook_of(process: str) -> np.ndarray:
     return codebook
 
 
-def windows(codebook: np.ndarray, size: int) -> StepOf:
+def windows(codebook: np.ndarray, size: int) -> Rule:
     """GSD with windows of ``size`` ranks and the filters of the paper."""
-    return partial(dynamic_grouped, size=size, max_gap=MAX_GAP, max_distance=MAX_DISTANCE, away=away_in(codebook))
+    return DynamicGrouped(size, MAX_GAP, MAX_DISTANCE, codebook_distances(codebook))
 
 
 # Group sizes ----------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def dynamic_scale(seed: int) -> Finding:
 
 def _accepted(process: str, contexts: Contexts, size: int) -> np.ndarray:
     rule = windows(codebook_of(process), size)
-    return np.array([rule(p, q).acceptance for p, q in zip(*contexts, strict=True)])
+    return np.array([compiled_step(rule, p, q).acceptance for p, q in zip(*contexts, strict=True)])
 
 
 # The naive lossy rules at equal acceptance ------------------------------------------------------------------------
@@ -141,12 +142,12 @@ class Compared(NamedTuple):
         return self.amplify.wasserstein < self.rule.wasserstein
 
 
-def compared(contexts: Contexts, rule: StepOf, codebook: np.ndarray) -> Compared:
+def compared(contexts: Contexts, rule: Rule, codebook: np.ndarray) -> Compared:
     """``rule`` against amplify and addition."""
     far: Callable[[Any, Any], float] = partial(_far, codebook)
     found = means(contexts, rule, far)
     k, epsilon = amplify_to(contexts, found.acceptance), addition_to(contexts, found.acceptance)
-    naive = [means(contexts, other, far) for other in (partial(amplify, k=k), partial(addition, epsilon=epsilon))]
+    naive = [means(contexts, other, far) for other in (Amplify(k), Addition(epsilon))]
     return Compared(found, naive[0], naive[1], k, epsilon)
 
 
@@ -171,8 +172,8 @@ def naive_lossy_empirical(seed: int) -> Finding:
     for process, contexts in rows.items():
         codebook = codebook_of(process)
         labels = cells(codebook, 64).labels
-        rules: dict[str, StepOf] = {
-            "64 clusters": partial(grouped, labels=labels),
+        rules: dict[str, Rule] = {
+            "64 clusters": Grouped(labels),
             "windows, G = 50": windows(codebook, 50),
         }
         for name, rule in rules.items():
@@ -181,7 +182,7 @@ def naive_lossy_empirical(seed: int) -> Finding:
     def unequal(k: float | None) -> float:
         """How far amplify's acceptance is from GSD's: with the k solved for, or another."""
         return max(
-            abs(means(rows[process], partial(amplify, k=k or c.k)).acceptance - c.rule.acceptance)
+            abs(means(rows[process], Amplify(k or c.k)).acceptance - c.rule.acceptance)
             for (process, _), c in found.items()
         )
 
@@ -242,8 +243,8 @@ def explode_scale(seed: int) -> Finding:
     require(bool(flat.any() and not flat.all()), "there are no contexts on both sides of 6 bits")
     sides = {f"{FLAT:g} bits and more": Contexts(*(r[flat] for r in contexts))}
     sides["less"] = Contexts(*(r[~flat] for r in contexts))
-    rules: dict[str, StepOf] = {f"epsilon = {e}": partial(addition, epsilon=e) for e in ADDENDS}
-    naive: dict[str, StepOf] = {f"k = {k}": partial(amplify, k=k) for k in FACTORS}
+    rules: dict[str, Rule] = {f"epsilon = {e}": Addition(e) for e in ADDENDS}
+    naive: dict[str, Rule] = {f"k = {k}": Amplify(k) for k in FACTORS}
 
     def lacking(side: str) -> float:
         """The most that is rejected beyond 2 %."""
@@ -263,7 +264,7 @@ def explode_scale(seed: int) -> Finding:
     )
 
 
-def _all(contexts: Contexts, rules: Mapping[str, StepOf]) -> list[tuple[str, Means]]:
+def _all(contexts: Contexts, rules: Mapping[str, Rule]) -> list[tuple[str, Means]]:
     return [(name, means(contexts, rule)) for name, rule in rules.items()]
 
 
@@ -274,20 +275,15 @@ LENGTHS = (1, 4, 16, 64, 256)
 SEQUENCES, FALSE_ALARMS = 1000, 1e-6
 
 
-def lengthened(process: Pair, rules: Mapping[str, StepOf], seed: int, sequences: int) -> dict[str, dict[int, Distance]]:
+def lengthened(process: Pair, rules: Mapping[str, Rule], seed: int, sequences: int) -> dict[str, dict[int, Distance]]:
     """TV of whole sequences of each rule, by length; all intervals hold together but with ``FALSE_ALARMS``."""
     assert process.draft is not None, "these processes have one"
     confidence = 1 - FALSE_ALARMS / (3 * len(rules) * len(LENGTHS))
     found = {}
     for name, rule in rules.items():
-        law: Any = partial(_law, rule)
-        followed = follow(process.target, process.draft, law, Tape(seed, sequences))
+        followed = follow(process.target, process.draft, laws_of(rule), Tape(seed, sequences))
         found[name] = {n: distance(followed, n, confidence) for n in LENGTHS}
     return found
-
-
-def _law(rule: StepOf, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    return rule(p, q).law
 
 
 @CLAIMS.claim(
@@ -305,16 +301,16 @@ def compounding(seed: int) -> Finding:
     process = make_process("codebook", **SEQUENCE)
     assert process.codebook is not None, "it has one"
     contexts = visited(process, 64, seed)
-    gsd = partial(grouped, labels=cells(process.codebook, 64).labels)
+    gsd = Grouped(cells(process.codebook, 64).labels)
     k = amplify_to(contexts, means(contexts, gsd).acceptance)
-    rules: dict[str, StepOf] = {"64 clusters": gsd, f"amplify, k = {k:.3f}": partial(amplify, k=k)}
+    rules: dict[str, Rule] = {"64 clusters": gsd, f"amplify, k = {k:.3f}": Amplify(k)}
     found = lengthened(process, rules, seed, SEQUENCES)
     last = {name: values[LENGTHS[-1]] for name, values in found.items()}
     below = {name: values[64] for name, values in found.items() if values[64].most < min(1.0, values[64].summed) - 0.1}
     first, second = last.values()
     apart = "surely less" if second.most < first.least else "not surely less"
     seen = MeanTest(0.5, 0, 1).stated(SEQUENCES, FALSE_ALARMS / (3 * len(rules) * len(LENGTHS)))
-    lossless = lengthened(process, {"lossless": partial(amplify, k=1.0)}, seed, SEQUENCES // 10)["lossless"]
+    lossless = lengthened(process, {"lossless": Speculative()}, seed, SEQUENCES // 10)["lossless"]
     require(lossless[LENGTHS[-1]].estimate < 1e-9, "sequences of the lossless rule are off")
     return refuted_if(
         bool(below),

@@ -7,18 +7,18 @@ Algorithm 1 has it, and the draft's likeliest token, scored with q = 1, as the p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from simlab.processes import Pair, make_process
+from simlab.rules import Amplify, Lantern, Rule, codebook_neighbours
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import counterexample, example, not_refuted_if, refuted_if, rejects_mutants, require, search
 from theory.claims.format import numbers
-from theory.contexts import Contexts, Means, StepOf, amplify_to, entropies, likeliest, means, visited
-from theory.exact.sparse_laws import amplify, lantern, nearest
+from theory.contexts import Contexts, Means, amplify_to, entropies, likeliest, means, visited
 from theory.wasserstein import Cells, cells, wasserstein1_least, wasserstein1_most
 
 CLAIMS = Claims("lantern")
@@ -42,10 +42,10 @@ def pair_of(rows: str) -> Pair:
 
 @lru_cache(maxsize=1)
 def neighbours() -> Mapping[str, np.ndarray]:
-    """The 1000 nearest tokens of each by every measure, ``int32[V, 1000]``."""
+    """The 1000 nearest tokens of each by every measure, ``int64[V, 1000]``."""
     codebook = pair_of("flat").codebook
     assert codebook is not None, "it has one"
-    return {measure: nearest(codebook, COUNTS[-1], measure) for measure in MEASURES}
+    return {measure: codebook_neighbours(codebook, COUNTS[-1], measure) for measure in MEASURES}
 
 
 class Setting(NamedTuple):
@@ -69,7 +69,7 @@ def table(seed: int, counts: tuple[int, ...] = COUNTS, deltas: tuple[float, ...]
                     near = shortest(neighbours()[measure], k)
                     for delta in deltas:
                         setting = Setting(rows, candidate, measure, k, delta)
-                        found[setting] = means(contexts, partial(lantern, near=near, delta=delta))
+                        found[setting] = means(contexts, Lantern(near, delta))
     return found
 
 
@@ -136,7 +136,7 @@ def _distances(seed: int, count: int) -> Evidence:
     for name, contexts in candidates("peaked", seed).items():
         few = Contexts(*(side[:FEW] for side in contexts))
         for measure in MEASURES:
-            rule = partial(lantern, near=shortest(neighbours()[measure], count), delta=TABLE_4)
+            rule = Lantern(shortest(neighbours()[measure], count), TABLE_4)
             (least, most), found = bounds(few, rule, codebook, within), means(few, rule)
             gained = found.acceptance - few.lossless
             lines.append(
@@ -200,19 +200,19 @@ def neighbours_naive(seed: int) -> Finding:
     found = {}
     for rows in ("peaked", "sharp"):
         few = Contexts(*(side[:FEW] for side in candidates(rows, seed)["sampled"]))
-        relaxed = means(few, partial(lantern, near=near, delta=DELTAS[1]))
+        relaxed = means(few, Lantern(near, DELTAS[1]))
         k = amplify_to(few, relaxed.acceptance)
         found[rows] = (
             relaxed,
             {
                 name: bounds(few, rule, codebook, within)
                 for name, rule in {
-                    "LANTERN": partial(lantern, near=near, delta=DELTAS[1]),
-                    "amplify": partial(amplify, k=k),
+                    "LANTERN": Lantern(near, DELTAS[1]),
+                    "amplify": Amplify(k),
                 }.items()
             },
         )
-        apart = abs(means(few, partial(amplify, k=k)).tv - relaxed.tv)
+        apart = abs(means(few, Amplify(k)).tv - relaxed.tv)
         require(apart < 1e-9, "the two do not move as much mass")
     farther = [rows for rows, (_, sides) in found.items() if sides["LANTERN"][0] > sides["amplify"][1]]
     return refuted_if(
@@ -235,7 +235,7 @@ def neighbours_naive(seed: int) -> Finding:
     )
 
 
-def bounds(contexts: Contexts, rule: StepOf, codebook: np.ndarray, within: Cells) -> tuple[float, float]:
+def bounds(contexts: Contexts, rule: Rule, codebook: np.ndarray, within: Cells) -> tuple[float, float]:
     """What the mean Wasserstein-1 of a rule lies between."""
     least = means(contexts, rule, lambda law, p: wasserstein1_least(law, p, codebook, 250)).wasserstein
     return least, means(contexts, rule, lambda law, p: wasserstein1_most(law, p, codebook, within)).wasserstein
@@ -264,10 +264,7 @@ def monotone_scale(seed: int) -> Finding:
             contexts = candidates(rows, seed)[candidate]
             accepted = np.array(
                 [
-                    [
-                        means(contexts, partial(lantern, near=lists(neighbours()["l2"], k), delta=delta)).acceptance
-                        for delta in DELTAS
-                    ]
+                    [means(contexts, Lantern(lists(neighbours()["l2"], k), delta)).acceptance for delta in DELTAS]
                     for k in COUNTS
                 ]
             )

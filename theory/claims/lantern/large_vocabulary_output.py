@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from simlab.arrays import total_variation
 from simlab.processes import make_process
 from simlab.randomness import Tape
+from simlab.rules import Lantern, codebook_neighbours
 from simlab.statistics import MeanTest
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import control, counterexample, refuted_if, rejects_mutants, require, search
@@ -27,8 +29,7 @@ from theory.claims.lantern.large_vocabulary import (
     shortest,
 )
 from theory.contexts import Contexts, likeliest, means, visited
-from theory.exact.sequence_tv import distance, follow
-from theory.exact.sparse_laws import lantern, nearest
+from theory.exact.sequence_tv import distance, follow, laws_of
 
 CLAIMS = Claims("lantern")
 
@@ -59,7 +60,7 @@ def output_scale(seed: int) -> Finding:
 
     require(max(beyond(("likeliest", k, d)) for k in COUNTS for d in DELTAS) < 0, "a sure candidate is off by delta")
     flat, draft = found["flat", "sampled"], candidates("flat", seed)["sampled"]
-    accepted = means(draft, partial(lantern, near=near[COUNTS[0]], delta=DELTAS[0])).acceptance
+    accepted = means(draft, Lantern(near[COUNTS[0]], DELTAS[0])).acceptance
     return refuted_if(
         flat.mean() > DELTAS[0],
         counterexample(
@@ -79,8 +80,7 @@ def output_scale(seed: int) -> Finding:
 
 def _spent(contexts: Contexts, near: np.ndarray, delta: float) -> np.ndarray:
     """TV of each context."""
-    laws = np.array([lantern(p, q, near, delta).law for p, q in zip(*contexts, strict=True)])
-    return abs(laws - contexts.p).sum(axis=1) / 2
+    return np.asarray(total_variation(laws_of(Lantern(near, delta))(*contexts), contexts.p))
 
 
 SEQUENCE: dict[str, Any] = {"vocabulary": 256, "length": 256, "clusters": 32, "temperature": 0.2, "draft_noise": 0.3}
@@ -101,11 +101,11 @@ def output_long(seed: int) -> Finding:
     process = make_process("codebook", **SEQUENCE)
     assert process.draft is not None, "it has one"
     assert process.codebook is not None, "and a codebook"
-    near, delta = nearest(process.codebook, round(SHARE * SEQUENCE["vocabulary"])), DELTAS[0]
+    near, delta = codebook_neighbours(process.codebook, round(SHARE * SEQUENCE["vocabulary"])), DELTAS[0]
     level = FALSE_ALARMS / (3 * 2 * len(LENGTHS))
     found = {}
     for name, most, count in (("relaxed", delta, SEQUENCES), ("lossless", 0.0, SEQUENCES // 10)):
-        laws = partial(_sure_laws, near, most)
+        laws = partial(_sure_laws, Lantern(near, most))
         followed = follow(process.target, process.draft, laws, Tape(seed, count))
         found[name] = {n: distance(followed, n, 1 - level) for n in LENGTHS}
     values = found["relaxed"]
@@ -127,7 +127,6 @@ def output_long(seed: int) -> Finding:
     )
 
 
-def _sure_laws(near: np.ndarray, delta: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def _sure_laws(rule: Lantern, p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The laws of a step for rows ``[B, V]``, the candidate being the draft's likeliest token."""
-    rows = likeliest(Contexts(p, q))
-    return np.stack([lantern(x, z, near, delta).law for x, z in zip(*rows, strict=True)])
+    return laws_of(rule)(*likeliest(Contexts(p, q)))

@@ -1,0 +1,81 @@
+"""The record that every compiled rule is, and the sums that several of them need."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from simlab.arrays import BLOCK, Constant
+from simlab.arrays_compiled import block_sum
+
+(
+    SPECULATIVE,
+    AMPLIFY,
+    ADDITION,
+    GROUPED,
+    GROUP_RESIDUAL,
+    DYNAMIC,
+    GSD_REFERENCE,
+    LANTERN,
+    LANTERN_MULTIPLICATIVE,
+    LANTERN_GREEDY,
+    LANTERN_REFERENCE,
+    TYPICAL,
+    OPTIMAL_LOSSY,
+) = range(13)
+
+
+class CompiledRule(NamedTuple):
+    """A rule as plain numbers; what they mean depends on ``kind``."""
+
+    kind: int
+    a: float
+    b: float
+    first: int
+    second: int
+    table: np.ndarray  # int64[rows, columns]: labels, or neighbours
+    metric: np.ndarray  # float64[V, V]: distances
+
+
+def record(
+    kind: int,
+    a: object = 0.0,
+    b: object = 0.0,
+    first: int = 0,
+    second: int = 0,
+    table: np.ndarray | None = None,
+    metric: Constant | None = None,
+) -> CompiledRule:
+    """A :class:`CompiledRule`; tables that are not given have one entry."""
+    tokens = np.zeros((1, 1), np.int64) if table is None else np.ascontiguousarray(np.atleast_2d(table))
+    distances = np.zeros((1, 1)) if metric is None else metric.values
+    return CompiledRule(kind, float(a), float(b), int(first), int(second), tokens, distances)  # type: ignore[arg-type]
+
+
+@njit(nogil=True, cache=True)
+def ratio(target: float, draft: float) -> float:
+    """min(1, target / draft); 1 where the draft has no mass, 0 where it is no number."""
+    target, draft = np.float64(target), np.float64(draft)
+    if draft <= 0:
+        return 1.0
+    return min(1.0, target / draft) if draft > 0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def over(value: float, by: float) -> float:
+    """``value / by``, and ``value`` where there is nothing to divide by."""
+    return value / (by if by > 0 else 1.0)
+
+
+@njit(nogil=True, cache=True)
+def sum_where(row: np.ndarray, members: np.ndarray) -> float:
+    """The mass of the tokens that are ``members``."""
+    part, cumulative = np.empty(BLOCK), 0.0
+    for start in range(0, len(row), BLOCK):
+        for i in range(BLOCK):
+            token = start + i
+            part[i] = row[token] if token < len(row) and members[token] else 0.0
+        cumulative += block_sum(part, 0, 0)
+    return cumulative

@@ -1,0 +1,210 @@
+"""What kernels ask of a compiled rule: acceptance, residual, the next token, and the one-step law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+
+from simlab import rules
+from simlab.arrays import BLOCK
+from simlab.arrays_compiled import block_sum, total
+from simlab.randomness.inverse_cdf_compiled import inverse_cdf, inverse_excess
+from simlab.rules.compiled.base import (
+    ADDITION,
+    AMPLIFY,
+    DYNAMIC,
+    GROUP_RESIDUAL,
+    GROUPED,
+    GSD_REFERENCE,
+    LANTERN,
+    LANTERN_GREEDY,
+    LANTERN_MULTIPLICATIVE,
+    LANTERN_REFERENCE,
+    OPTIMAL_LOSSY,
+    SPECULATIVE,
+    TYPICAL,
+    CompiledRule,
+    ratio,
+    sum_where,
+)
+from simlab.rules.compiled.grouped import (
+    compile_dynamic,
+    compile_group_residual,
+    compile_grouped,
+    compile_gsd_reference,
+    group_residual,
+    partition_accepts,
+    window_accepts,
+    window_masses,
+)
+from simlab.rules.compiled.lantern import (
+    compile_lantern,
+    compile_multiplicative,
+    conditional,
+    greedy_token,
+    lantern_step,
+    neighbourhood_mass,
+    reference_residual,
+)
+from simlab.rules.compiled.ratio import (
+    compile_addition,
+    compile_amplify,
+    compile_optimal_lossy,
+    compile_speculative,
+    optimal_lossy_share,
+)
+from simlab.rules.compiled.typical import compile_typical, typical_threshold
+
+COMPILERS: dict[type, Callable[..., CompiledRule]] = {
+    rules.Speculative: compile_speculative,
+    rules.Amplify: compile_amplify,
+    rules.Addition: compile_addition,
+    rules.Grouped: compile_grouped,
+    rules.GroupedGroupResidual: compile_group_residual,
+    rules.DynamicGrouped: compile_dynamic,
+    rules.GsdReference: compile_gsd_reference,
+    rules.Lantern: compile_lantern(LANTERN),
+    rules.LanternMultiplicative: compile_multiplicative,
+    rules.LanternGreedy: compile_lantern(LANTERN_GREEDY),
+    rules.LanternReference: compile_lantern(LANTERN_REFERENCE),
+    rules.Typical: compile_typical,
+    rules.OptimalLossy: compile_optimal_lossy,
+}
+
+
+def compiled(rule: rules.Rule) -> CompiledRule:
+    """The compiled form of ``rule``; raises ``ValueError`` for a rule that has none."""
+    if type(rule) not in COMPILERS:
+        known = ", ".join(kind.__name__ for kind in COMPILERS)
+        raise ValueError(f"rule is a {type(rule).__name__}, which has no compiled form; expected one of {known}")
+    return COMPILERS[type(rule)](rule)
+
+
+def compiled_step(rule: rules.Rule, p: np.ndarray, q: np.ndarray) -> rules.Step:
+    """:meth:`simlab.rules.Rule.step_rows` of one pair of rows ``[V]``, compiled: for vocabularies of thousands.
+
+    Rows are float32 or float64 and taken as they are, unchecked. Raises ``ValueError`` for a rule that has no compiled
+    form.
+    """
+    return rules.Step(*step(compiled(rule), np.ascontiguousarray(p), np.ascontiguousarray(q)))
+
+
+# The first two are written out where they are called, and what needs p(x) and q(x) alone is decided there: a call that
+# hands arrays on counts the references to each, which takes longer than to accept a token does.
+@njit(inline="always")
+def accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
+    """The probability of accepting x, as :meth:`simlab.rules.Rule.accept_rows`."""
+    if rule.kind == SPECULATIVE or q[x] <= 0:
+        return ratio(p[x], q[x])
+    return _accept(rule, p, q, x)
+
+
+@njit(inline="always")
+def redraw(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int, uniform: float) -> int:
+    """The token after x is rejected, by inverse CDF of the residual; [p - q]+ is never written down."""
+    if rule.kind == GROUP_RESIDUAL or LANTERN <= rule.kind <= LANTERN_REFERENCE:
+        return inverse_cdf(weights(rule, p, q, x), uniform)
+    return inverse_cdf(p, uniform) if rule.kind == TYPICAL else inverse_excess(p, q, uniform)
+
+
+@njit(nogil=True, cache=True)
+def _accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
+    """The same for every rule but the first, where q(x) > 0."""
+    if rule.kind == TYPICAL:
+        return 1.0 if p[x] > typical_threshold(rule, p) else 0.0
+    if rule.kind == LANTERN_GREEDY:
+        return 1.0 if greedy_token(rule, p, x) == x else 0.0
+    target: float = np.float64(p[x])
+    draft: float = np.float64(q[x])
+    if rule.kind == AMPLIFY:
+        target = rule.a * target
+    elif rule.kind == ADDITION:
+        target = target + rule.a
+    elif rule.kind == GROUPED or rule.kind == GROUP_RESIDUAL:
+        members = rule.table[0] == rule.table[0, x]
+        target, draft = sum_where(p, members), sum_where(q, members)
+    elif rule.kind == DYNAMIC or rule.kind == GSD_REFERENCE:
+        target, draft = window_masses(rule, p, q, x)
+    elif LANTERN <= rule.kind <= LANTERN_REFERENCE:
+        target = neighbourhood_mass(rule, p, x)
+        if rule.kind == LANTERN_REFERENCE:
+            draft = 1.0
+    elif rule.kind == OPTIMAL_LOSSY:
+        target = target + optimal_lossy_share(rule, p, q) * (draft - target)
+    return min(1.0, target / draft) if draft > 0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndarray:
+    """``float64[V]`` in proportion to the residual, as :meth:`simlab.rules.Rule.weights_rows`."""
+    if rule.kind == GROUP_RESIDUAL:
+        found = group_residual(rule, p, q)
+    elif rule.kind == LANTERN or rule.kind == LANTERN_MULTIPLICATIVE:
+        found = np.maximum(conditional(rule, p, x) - q, 0.0)
+    elif rule.kind == LANTERN_GREEDY:
+        found = np.zeros(len(p))
+        found[greedy_token(rule, p, x)] = 1.0
+    elif rule.kind == LANTERN_REFERENCE:
+        found = reference_residual(rule, p, x)
+    elif rule.kind == TYPICAL:
+        found = p.astype(np.float64)
+    else:
+        found = np.maximum(p.astype(np.float64) - q, 0.0)
+    return found if np.any(found > 0) else p.astype(np.float64)
+
+
+@njit(nogil=True, cache=True)
+def residual(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndarray:
+    """``float64[V]``: the residual, as :meth:`simlab.rules.Rule.residual_rows`."""
+    found = weights(rule, p, q, x)
+    return found / total(found)
+
+
+@njit(nogil=True, cache=True)
+def step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, np.ndarray]:
+    """Acceptance and one-step law ``float64[V]`` for a draft from q, as :meth:`simlab.rules.Rule.step_rows`."""
+    if rule.kind == LANTERN or rule.kind == LANTERN_MULTIPLICATIVE:
+        return lantern_step(rule, p, q)
+    each = _accepts(rule, p, q)
+    law, rejected = q * each, q * (1.0 - each)
+    if rule.kind == LANTERN_GREEDY or rule.kind == LANTERN_REFERENCE:
+        return total(law), law + _redrawn(rule, p, q, rejected)
+    return total(law), law + total(rejected) * residual(rule, p, q, 0)
+
+
+@njit(nogil=True, cache=True)
+def _accepts(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """``float64[V]``: the acceptance of every token, as :meth:`simlab.rules.Rule.accept_each`."""
+    if rule.kind == GROUPED or rule.kind == GROUP_RESIDUAL:
+        return partition_accepts(rule, p, q)
+    if rule.kind == DYNAMIC or rule.kind == GSD_REFERENCE:
+        return window_accepts(rule, p, q)
+    each = np.empty(len(p))
+    threshold = typical_threshold(rule, p) if rule.kind == TYPICAL else 0.0
+    share = optimal_lossy_share(rule, p, q) if rule.kind == OPTIMAL_LOSSY else 0.0
+    for x in range(len(p)):
+        target, draft = np.float64(p[x]), np.float64(q[x])
+        if rule.kind == TYPICAL:
+            each[x] = 1.0 if target > threshold or draft <= 0 else 0.0
+        elif rule.kind == OPTIMAL_LOSSY:
+            each[x] = ratio(target + share * (draft - target), draft)
+        else:
+            each[x] = accept(rule, p, q, x)
+    return each
+
+
+@njit(nogil=True, cache=True)
+def _redrawn(rule: CompiledRule, p: np.ndarray, q: np.ndarray, rejected: np.ndarray) -> np.ndarray:
+    """sum_x ``rejected[x]`` r_x where every draft has another residual: a block of drafts at a time."""
+    size = len(p)
+    found = np.zeros(size)
+    for start in range(0, size, BLOCK):
+        drawn = np.zeros((size, BLOCK))  # by what is emitted, then by what was drafted
+        for x in range(start, min(start + BLOCK, size)):
+            if rejected[x] > 0:
+                drawn[:, x - start] = rejected[x] * residual(rule, p, q, x)
+        for y in range(size):
+            found[y] += block_sum(drawn[y], 0, 0)
+    return found

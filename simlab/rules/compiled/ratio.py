@@ -1,0 +1,36 @@
+"""Rules that change the ratio p/q, compiled: the lossless one, ``amplify``, ``addition`` and ``optimal-lossy``."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from simlab import rules
+from simlab.arrays_compiled import total
+from simlab.rules.compiled.base import ADDITION, AMPLIFY, OPTIMAL_LOSSY, SPECULATIVE, CompiledRule, over, record
+
+
+def compile_speculative(rule: rules.Speculative) -> CompiledRule:
+    """:class:`simlab.rules.Speculative`; its :func:`~simlab.rules.compiled.base.ratio` needs no parameter."""
+    return record(SPECULATIVE)
+
+
+def compile_amplify(rule: rules.Amplify) -> CompiledRule:
+    """:class:`simlab.rules.Amplify`: ``a`` is k."""
+    return record(AMPLIFY, rule.k)
+
+
+def compile_addition(rule: rules.Addition) -> CompiledRule:
+    """:class:`simlab.rules.Addition`: ``a`` is epsilon."""
+    return record(ADDITION, rule.epsilon)
+
+
+def compile_optimal_lossy(rule: rules.OptimalLossy) -> CompiledRule:
+    """:class:`simlab.rules.OptimalLossy`: ``a`` is the TV that may be spent."""
+    return record(OPTIMAL_LOSSY, rule.tv)
+
+
+@njit(nogil=True, cache=True)
+def optimal_lossy_share(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> float:
+    """The share t of q in p_t = p + t (q - p)."""
+    return min(1.0, over(rule.a, total(np.abs(p.astype(np.float64) - q)) / 2.0))
