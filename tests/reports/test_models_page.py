@@ -17,6 +17,7 @@ from experiments.cli import main as cli
 from experiments.results import write_arrays, write_json
 from reports.data.models import ARRAYS, DEVICE, REPLAY, SOURCE, Compared
 from reports.figures import models as models_figures
+from reports.figures.plot_style import use_style
 from reports.pages import device_tables, models_tables
 from reports.pages import published_comparison as models_beside
 from reports.pages.elements import texts
