@@ -25,7 +25,7 @@ NAME = "verification"
 GAMMA = 8
 VOCABULARIES = 1024, 16384, 65536
 SINGLE = 4  # bytes of an entry
-REJECTED, KEPT = 0, 1  # tokens that no block keeps, and that every block keeps
+REJECTED, ACCEPTED = 0, 1  # a token that no block accepts, and one that every block accepts
 INSIDE, BEYOND = 1 / 4, 4  # of the last-level cache: what all rows take together
 SHARE_OF_MEMORY = 1 / 8  # ... at most
 KERNEL, READING, ENGINE = "kernel", "reading alone", "transformers"
@@ -48,7 +48,7 @@ class Rows:
     def _drawn(self, random: np.random.Generator, rows: int, rejected: float, kept: float) -> np.ndarray:
         """``float32[(B + 1) rows, V]``: flat Dirichlet rows, with two tokens that decide what happens."""
         found = random.standard_exponential(((self.blocks + 1) * rows, self.vocabulary), dtype=np.float32)
-        found[:, REJECTED], found[:, KEPT] = rejected, kept
+        found[:, REJECTED], found[:, ACCEPTED] = rejected, kept
         found /= found.sum(axis=1, keepdims=True)
         return found
 
@@ -79,7 +79,7 @@ def verification(quick: bool, watch: Callable[[str], None]) -> Results:
     for vocabulary in (WANTED_VOCABULARY,) if quick else VOCABULARIES:
         for where, size in sizes.items():
             rows = Rows(vocabulary, size)
-            for kind, token in (("rejecting", REJECTED), ("accepting", KEPT)):
+            for kind, token in (("rejecting", REJECTED), ("accepting", ACCEPTED)):
                 what = f"V = {vocabulary}, {where} the cache ({size / cache:.3g} x), {kind} blocks"
                 watch(f"{NAME}: {what}")
                 times = race(NAME, what, contenders(rows, token, engine), seconds=0.4 if quick else 4)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.cli.options import out_option
-from experiments.cli.terminal import UsageError, check_writable, output, print_text, progress_bar
+from experiments.cli.terminal import UsageError, check_writable, error_output, output, print_text, progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +45,9 @@ def large_command(
                 write_table(path, measure[name](vocabulary))
             except ValueError as error:
                 raise UsageError(f"--vocabulary {vocabulary}: {error}") from None
+            except KeyboardInterrupt:
+                print_text(error_output(), f"simlab: interrupted; no {name} was written, tables before it were")
+                return 130
             progress.advance(bar)
             print_text(output(), f"table  {path}")
     return 0

@@ -77,6 +77,7 @@ def test_json_writes_the_same_document(verified: tuple[Path, Any]) -> None:
     assert (folder / "copy.json").read_bytes() == (folder / "results" / "verdicts.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(verified: tuple[Path, Any], tmp_path: Path) -> None:
     chosen = [part for id in QUICK for part in ("--claim", id)]
     assert main(["verify", *chosen, "--out", str(tmp_path), "--seed", "3"]) == 0

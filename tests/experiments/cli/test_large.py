@@ -39,6 +39,17 @@ def test_a_wrong_argument_is_a_usage_error(
     assert not (tmp_path / "large").exists()
 
 
+def test_an_interrupt_names_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(vocabulary: int) -> pd.DataFrame:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(large, "tables", lambda: {"naive": interrupted})
+    assert main(["large", "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "simlab: interrupted; no naive was written, tables before it were\n"
+
+
 def test_all_tables_are_made_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def tiny(vocabulary: int, **_: Any) -> pd.DataFrame:
         return pd.DataFrame({"vocabulary": [vocabulary]})
