@@ -14,9 +14,9 @@
 # %% [markdown]
 # # At scale
 #
-# The other notebooks enumerate small worlds: what they find is exact. How *fast* a method is on images they cannot say;
-# that takes a process with a vocabulary and rows like a model's, many sequences of it, and statistics that say what
-# they can see. This notebook shows
+# The other notebooks enumerate small processes: what they find is exact. How *fast* a method is on images they
+# cannot say; that takes a process with a vocabulary and rows like a model's, many sequences of it, and statistics that
+# say what they can see. This notebook shows
 #
 # 1. the compiled decoders: the same tokens as the reference form, and how much sooner;
 # 2. the image-like process that statements on speed are judged on: which of its parameters are fixed by printed facts,
@@ -120,7 +120,7 @@ def timed(form, *given, **options):
 
 times = []
 for (where, process), (name, decoder) in [(p, d) for p in processes.items() for d in decoders.items()]:
-    simulate(decoder, process, speculative, Tape(SEED, 1))  # compiled once, or read from where it was kept
+    simulate(decoder, process, speculative, Tape(SEED, 1))  # compiled once, or read from the cache
     tape = Tape(SEED, 6)
     reference, slow = timed(run, decoder, process, speculative, tape)
     compiled, fast = timed(simulate, decoder, process, speculative, tape)
@@ -388,12 +388,12 @@ assert jacobi["fixed"].mean.interval(0.999)[0] > jacobi["fresh"].mean.interval(0
 # **Without refinement** (`sjd.refinement`): "without re-sampling unaccepted tokens there is almost no acceleration".
 # Every draft is then new and uniform; how it is *scored* decides what becomes of it.
 #
-# * *As a point mass*, as the published code does (`.certain`, **holds**): a uniform $x$ is kept with $p(x)$, so with
-#   $\sum_x p(x)/V = \frac1V$, whatever $p$ is and whatever was kept before. A call commits less than
+# * *As a point mass*, as the published code does (`.certain`, **holds**): a uniform $x$ is accepted with $p(x)$, so
+#   with $\sum_x p(x)/V = \frac1V$, whatever $p$ is and whatever was accepted before. A call commits less than
 #   $1 + \frac1V + \frac1{V^2} + \dots = \frac{V}{V-1}$ tokens: 1.001 here. That is proved, not simulated.
-# * *As the uniform draft it is* (`.uniform`, **refuted**): it is kept with $\sum_x \min(p(x), \frac1V)$, by how much
-#   the row overlaps with the uniform one. The rows of the twelve images overlap by 0.36 in the mean, and 1.59 ± 0.04
-#   tokens a call come of it. The flatter the row, the more.
+# * *As the uniform draft it is* (`.uniform`, **refuted**): it is accepted with $\sum_x \min(p(x), \frac1V)$, by how
+#   much the row overlaps with the uniform one. The rows of the twelve images overlap by 0.36 in the mean, and
+#   1.59 ± 0.04 tokens a call come of it. The flatter the row, the more.
 
 # %%
 size = IMAGE["vocabulary"]
@@ -432,7 +432,7 @@ middle.legend(fontsize=9, loc="lower right", bbox_to_anchor=(1, 0.1))
 right.plot(entropy(rows, axis=1, base=2)[::3], overlap[::3], ".", markersize=3, alpha=0.5, label="scored as uniform")
 right.axhline(1 / size, color="C1", linewidth=2, label=f"scored as a point mass: 1/{size}")
 right.set(
-    title="A new, uniform draft is kept", xlabel="entropy of the row, bits", ylabel="probability", ylim=(-0.03, 1)
+    title="A new, uniform draft is accepted", xlabel="entropy of the row, bits", ylabel="probability", ylim=(-0.03, 1)
 )
 right.legend(fontsize=9)
 figure.tight_layout()
@@ -442,7 +442,7 @@ figure.tight_layout()
 #
 # A decoder that cannot be enumerated can still be tested: run it many times and hold what comes out against a known
 # law. Every test of `simlab.statistics` says beforehand with what probability it raises a false alarm, and what
-# deviation it would surely (0.999) see. Here the two can be checked, because on a small world the laws are known:
+# deviation it would surely (0.999) see. Here the two can be checked, because on a small process the laws are known:
 # four pixels of three levels, each like its left neighbour, 81 sequences; compiled SJD-PAC, 100,000 times.
 #
 # At a false-alarm rate of 1e-6 the G-test passes the decoder, and would have seen any law that is off by a TV of
@@ -592,20 +592,26 @@ grid.window = [1, 2, 4, 8, 16]
 [[rule]]
 name = "speculative"
 """
+
+
+class Quiet(Listener):
+    """Says nothing of the progress."""
+
+
 spec = parse_spec(SPEC, "the spec above")
 work = cells(spec)
 assert len(work) == 8 * 10
 
 with TemporaryDirectory() as folder:
     out = Path(folder) / "continuation"
-    done = run_sweep(spec, work, out, local(1), Listener())
+    done = run_sweep(spec, work, out, local(1), Quiet())
     first_bytes = (out / "table.parquet").read_bytes()
     for path in sorted((out / "cells").iterdir())[::4]:
         path.unlink()
-    again = run_sweep(spec, work, out, local(1), Listener())
+    again = run_sweep(spec, work, out, local(1), Quiet())
     assert (out / "table.parquet").read_bytes() == first_bytes
     made = pd.read_parquet(out / "table.parquet")
-assert (done.computed, again.computed, again.kept) == (80, 20, 60)
+assert (done.computed, again.computed, again.found) == (80, 20, 60)
 assert len(made) == 160
 summary(spec, made).drop(columns=["process", "rule"]).round(3)
 

@@ -78,8 +78,8 @@ def candidates_map(table: pd.DataFrame) -> Figure:
         ax.vlines(x, part["acceptance"], part["frontier"], color=colour, lw=0.8, alpha=0.5)
         ax.plot(x, part["frontier"], "_", color=colour, ms=11, mew=1.6)
         ax.plot(x, part["acceptance"], marker, color=colour, ms=6, label=name)
-        for where, kept, spent in zip(x, part["acceptance"], part["tv"], strict=True):
-            ax.annotate(f"{spent:.2f}", (where, kept), (0, -13), textcoords="offset points", ha="center", fontsize=7)
+        for at, accepted, spent in zip(x, part["acceptance"], part["tv"], strict=True):
+            ax.annotate(f"{spent:.2f}", (at, accepted), (0, -13), textcoords="offset points", ha="center", fontsize=7)
     counts = sorted(table["candidates"].unique())
     optimum = table.drop_duplicates("candidates").set_index("candidates")["optimum"]
     for count in counts:
@@ -87,7 +87,7 @@ def candidates_map(table: pd.DataFrame) -> Figure:
     ax.plot([], [], ":", color="black", lw=1.2, label="most without loss")
     ax.set(
         xlabel="candidates K",
-        ylabel="one of them is kept",
+        ylabel="one of them is accepted",
         xticks=counts,
         ylim=(table["acceptance"].min() - 0.05, 1.01),
     )

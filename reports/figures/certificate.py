@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.certification.certificate_format import named
+from reports.figures.plot_style import logarithmic
 
 FLOOR = 1e-4  # TV below which it is drawn at the edge
 SIDES = {"target": "#1c2530", "measured": "#56B4E9", "exact": "#D55E00"}
@@ -43,7 +44,8 @@ def precision(lines: list[dict[str, Any]], epsilon: float) -> Figure:
     ax.scatter(bound, places, 26, c=colours, zorder=3, label="at most (red: fails)")
     for place, line in zip(places, lines, strict=True):  # above its row, so that the rows have the whole width
         ax.text(low, place + 0.2, named(line), fontsize=8, color="0.3")
-    ax.set(xscale="log", xlim=(low, 1.05), ylim=(-0.6, len(lines)), yticks=[], xlabel="TV from the target")
+    logarithmic(ax, "x")
+    ax.set(xlim=(low, 1.05), ylim=(-0.6, len(lines)), yticks=[], xlabel="TV from the target")
     figure.legend(loc="outside upper center", ncols=3, handletextpad=0.2, columnspacing=1)
     ax.spines["left"].set_visible(False)
     return figure

@@ -1,7 +1,7 @@
 """Figures on continuous tokens, each a pure function of a saved frame.
 
 One colour a rule: black is lossless, orange Algorithm 1, violet two paths, wine the published code. Solid lines share
-the noise of the draft, dashed ones have their own. What papers print is an open red diamond.
+the noise of the draft, dashed ones have independent noise. What papers print is an open red diamond.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import ERRORS, PRINTED, SHADES, SHAPES, finish, panels, powers
+from reports.figures.plot_style import ERRORS, PRINTED, SHADES, SHAPES, finish, logarithmic, panels, powers
 
 LOSSLESS, PAPER, PATHS, CODE = "#000000", "#D55E00", "#7A4EAB", "#882255"
-SHARED, OWN, MOST = "#0072B2", "#E69F00", "0.35"
+SHARED, INDEPENDENT, MOST = "#0072B2", "#E69F00", "0.35"
 RULES = {"last step": LOSSLESS, "Algorithm 1": PAPER, "two paths": PATHS, "published code": CODE}
 TARGET = "#D5DBE1"
 LEAST = 1e-4  # of acceptance on a logarithmic axis
@@ -39,7 +39,7 @@ def laws(table: pd.DataFrame) -> Figure:
     axes[0, 0].set(ylim=(0, 1.35 * table[["density", "target"]].max().max()), yticks=[])
     axes[0, 0].fill_between([], [], color=TARGET, label="the target")
     axes[0, 0].plot([], [], color="0.3", label="emitted, shared noise")
-    axes[0, 0].plot([], [], color="0.3", ls="--", label="emitted, noise of its own")
+    axes[0, 0].plot([], [], color="0.3", ls="--", label="emitted, independent noise")
     return finish(figure, axes[0, 0], ncols=3)
 
 
@@ -47,23 +47,23 @@ def _law(ax: Axes, found: pd.DataFrame, colour: str) -> None:
     """One rule on one pair, with and without shared noise."""
     first = found[found["rule"] == found["rule"].iloc[0]]
     ax.fill_between(first["x"], first["target"], color=TARGET, lw=0)
-    told = []
+    text = []
     for rule, curve in found.groupby("rule", sort=False):
         ax.plot(curve["x"], curve["density"], color=colour, lw=1.4, ls="--" if "own" in str(rule) else "-")
         whole = curve.iloc[0]
         lost = f", {whole['unfinished']:.2f} unfinished" if whole["unfinished"] >= 0.005 else ""
         how = str(rule).partition(", ")[2].partition(" ")[0]
-        told.append(f"{how + ': ' if how else ''}TV {whole['tv']:.3f}{lost}")
-    ax.text(0.02, 0.98, "\n".join(told), transform=ax.transAxes, va="top", fontsize=7.5)
+        text.append(f"{how + ': ' if how else ''}TV {whole['tv']:.3f}{lost}")
+    ax.text(0.02, 0.98, "\n".join(text), transform=ax.transAxes, va="top", fontsize=7.5)
 
 
 def acceptance(table: pd.DataFrame) -> Figure:
-    """What is kept over the distance of the last kernels' means, a panel a mismatch; shaded where sharing hurts."""
+    """Acceptance over the distance of the last kernels' means, a panel a mismatch; shaded where sharing hurts."""
     kinds = list(dict.fromkeys(table["mismatch"]))
     figure, axes = panels(len(kinds), height=3.7, width=12.0, sharey=True)
     for ax, kind in zip(axes, kinds, strict=True):
         own = table[table["mismatch"] == kind]
-        _kept(ax, own, "gap")
+        _acceptance(ax, own, "gap")
         hurts = own["own"] > own["shared"]
         ax.fill_between(own["gap"], 0, 1.02, where=hurts, color="#F6DDD6", lw=0, zorder=0, label="sharing hurts")
         ax.set(title=kind, xlabel="distance of the means, in sd", ylim=(0, 1.02), xlim=(0, own["gap"].max()))
@@ -73,45 +73,46 @@ def acceptance(table: pd.DataFrame) -> Figure:
 
 
 def dimensions(table: pd.DataFrame) -> Figure:
-    """What is kept over the dimension of a token, a panel a mismatch."""
+    """Acceptance over the dimension of a token, a panel a mismatch."""
     kinds = list(dict.fromkeys(table["mismatch"]))
     figure, axes = panels(len(kinds), height=3.7, width=11.0, sharey=True)
     for ax, kind in zip(axes, kinds, strict=True):
         own = table[table["mismatch"] == kind]
-        _kept(ax, own, "dimension", marked=True)
+        _acceptance(ax, own, "dimension", marked=True)
         powers(ax, own["dimension"])
-        ax.set(title=kind, xlabel="dimension d", yscale="log", ylim=(LEAST, 1.3))
+        logarithmic(ax)
+        ax.set(title=kind, xlabel="dimension d", ylim=(LEAST, 1.3))
         ax.title.set_fontsize(10)
     axes[0].set_ylabel("acceptance")
     return finish(figure, axes[0])
 
 
-def _kept(ax: Axes, table: pd.DataFrame, x: str, marked: bool = False) -> None:
-    looks: list[tuple[str, str, str, str, str]] = [
-        ("most", MOST, ":", "s", "the most any lossless rule keeps"),
+def _acceptance(ax: Axes, table: pd.DataFrame, x: str, marked: bool = False) -> None:
+    styles: list[tuple[str, str, str, str, str]] = [
+        ("most", MOST, ":", "s", "the most of any lossless rule"),
         ("shared", SHARED, "-", "o", "last step, shared noise"),
-        ("own", OWN, "--", "^", "last step, noise of its own"),
+        ("own", INDEPENDENT, "--", "^", "last step, independent noise"),
     ]
-    for name, colour, dash, shape, told in looks:
-        ax.plot(table[x], table[name], dash, color=colour, marker=shape if marked else "", ms=4.5, lw=1.6, label=told)
+    for name, colour, dash, shape, text in styles:
+        ax.plot(table[x], table[name], dash, color=colour, marker=shape if marked else "", ms=4.5, lw=1.6, label=text)
 
 
 def trials(table: pd.DataFrame) -> Figure:
     """Proposals a token and a rejection, and the share of tokens never finished, over the noise of the draft."""
     figure, axes = panels(3, height=3.9, width=11.5)
     shown = {"per_token": "proposals a token", "per_rejection": "proposals a rejection", "unfinished": "unfinished"}
-    looks = {0: (LOSSLESS, "-"), 100: (PAPER, "-"), 10_000: (PAPER, "--")}
-    for ax, (column, told) in zip(axes, shown.items(), strict=True):
+    styles = {0: (LOSSLESS, "-"), 100: (PAPER, "-"), 10_000: (PAPER, "--")}
+    for ax, (column, text) in zip(axes, shown.items(), strict=True):
         for _, own in table.groupby(["rule", "limit"], sort=False):
             rule, limit = own["rule"].iloc[0], int(own["limit"].iloc[0])
-            colour, dash = looks.get(limit, (SHADES[-1], ":"))
+            colour, dash = styles.get(limit, (SHADES[-1], ":"))
             label = f"{rule}, at most {limit:,} proposals" if limit else rule
             for side, part in own.groupby(own["ratio"] > 1):
                 ax.plot(part["ratio"], part[column], dash, color=colour, lw=1.6, label=label if side else "_")
         ax.axvline(1, color="0.8", lw=0.8, zorder=0)
-        ax.set(xlabel="sd of the draft's kernels over the target's", title=told)
+        ax.set(xlabel="sd of the draft's kernels over the target's", title=text)
         if column != "unfinished":
-            ax.set_yscale("log")
+            logarithmic(ax)
     axes[2].set(title="tokens left unfinished", ylim=(0, None))
     return finish(figure, axes[0], ncols=3)
 
@@ -119,14 +120,14 @@ def trials(table: pd.DataFrame) -> Figure:
 def sequences(table: pd.DataFrame) -> Figure:
     """Correlation of tokens by lag: lines exact, points simulated with two standard errors."""
     figure, (ax,) = panels(1, width=8.5, height=4.3)
-    looks = zip([LOSSLESS, *SHADES[1:]], SHAPES, table.groupby(["decoder", "gamma"], sort=False), strict=False)
-    for colour, shape, ((decoder, gamma), own) in looks:
+    styles = zip([LOSSLESS, *SHADES[1:]], SHAPES, table.groupby(["decoder", "gamma"], sort=False), strict=False)
+    for colour, shape, ((decoder, gamma), own) in styles:
         cut = own["kl"].iloc[0] < 1e-6
-        told = f"{decoder}: the target's law" if cut else f"{decoder}, γ = {gamma}: KL {own['kl'].iloc[0]:.1f} nats"
+        text = f"{decoder}: the target's law" if cut else f"{decoder}, γ = {gamma}: KL {own['kl'].iloc[0]:.1f} nats"
         ax.plot(own["lag"], own["exact"], color=colour, lw=1.3)
         bars = ERRORS * own["error"]
         style: dict[str, Any] = {"ls": "", "ms": 5, "capsize": 2, "elinewidth": 1}
-        ax.errorbar(own["lag"], own["simulated"], bars, color=colour, marker=shape, label=told, **style)
+        ax.errorbar(own["lag"], own["simulated"], bars, color=colour, marker=shape, label=text, **style)
     ax.set(xlabel="lag, tokens", ylabel="correlation", ylim=(0, None))
     return finish(figure, ax, ncols=2)
 
@@ -158,15 +159,15 @@ def walltime(table: pd.DataFrame) -> Figure:
     axes[0, 0].set(ylabel="speedup", ylim=(0, 1.35 * table["printed"].max()))
     axes[1, 0].set(ylabel="acceptance rate α", ylim=(0, 1.02))
     first = axes[0, 0]
-    told = [("-", SHADES[0], "above: blocks always full, γ/(γc + 1), c fitted; below: α that eq. 51 needs at c = 0")]
-    told += [
+    legend = [("-", SHADES[0], "above: blocks always full, γ/(γc + 1), c fitted; below: α that eq. 51 needs at c = 0")]
+    legend += [
         ("--", "black", "eq. 51 at the printed α, c = 0"),
         (":", "black", "eq. 51 at the printed c = 0.38 (MAR-H, batch 128)"),
     ]
-    for dash, colour, text in told:
+    for dash, colour, text in legend:
         first.plot([], [], dash, color=colour, label=text)
     first.plot([], [], label="printed", **PRINTED)
-    return _finished(figure, first, [text for *_, text in told] + ["printed"])
+    return _finished(figure, first, [text for *_, text in legend] + ["printed"])
 
 
 def _finished(figure: Figure, ax: Axes, wanted: list[str]) -> Figure:
@@ -184,9 +185,16 @@ def tables(table: pd.DataFrame) -> Figure:
     figure, (rates, prefill, lengths) = panels(3, width=11.5, height=4.0)
     alphas = table[table["quantity"] == "alpha"]
     own = alphas[alphas["table"] == "Table 4"]
-    for noise, colour in (("shared", SHARED), ("own", OWN)):
+    for noise, name, colour in (("shared", "shared noise", SHARED), ("own", "independent noise", INDEPENDENT)):
         part = own[own["setting"].str.contains(noise)]
-        rates.plot(part["printed"], part["found"], "o", color=colour, ms=6, label=f"{noise} noise")
+        rates.plot(
+            part["printed"],
+            part["found"],
+            "o",
+            color=colour,
+            ms=6,
+            label=name,
+        )
     rates.axline((0, 0), slope=1, color="0.6", lw=0.9, ls=":")
     rates.set(title="Table 4: one sd for all rows", xlabel="printed", ylabel="predicted", xlim=(0, 0.4), ylim=(0, 0.4))
     rates.legend(loc="upper left")

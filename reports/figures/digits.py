@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from reports.figures.plot_style import LOSSLESS, decoder_style, rule_lines
+from reports.figures.plot_style import LOSSLESS, decoder_style, logarithmic, rule_lines
 
 DEPTHS = {1: "#A6DBA0", 2: "#5AAE61", 3: "#00441B"}  # of the tree; shades of sjd-pac
 LONGEST = 10  # tokens a call on the figure; what is beyond is in the table
@@ -101,7 +101,8 @@ def compounding(table: pd.DataFrame, decoders: Sequence[str]) -> Figure:
             strict=True,
         ):
             rule_lines(ax, part, "position", value)
-            ax.set(ylabel=label if decoder == decoders[0] else "", yscale="log", ylim=(1e-2, None))
+            logarithmic(ax)
+            ax.set(ylabel=label if decoder == decoders[0] else "", ylim=(1e-2, None))
         column[0].set_title(decoder)
         column[-1].set_xlabel("pixels generated")
     axes[0, -1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -29,9 +29,9 @@ def pareto(table: pd.DataFrame, ledger: Ledger) -> Figure:
     axes = figure.subplots(2, len(labels) + 1, squeeze=False)
     for column, process in zip(axes.T, labels, strict=False):
         found = list(lines(table[table["process.label"] == process]))
-        for ax, (cost, told) in zip(column, COSTS.items(), strict=True):
+        for ax, (cost, text) in zip(column, COSTS.items(), strict=True):
             _simulated_pareto(ax, found, cost)
-            ax.set_ylabel(told)
+            ax.set_ylabel(text)
         column[0].set_title(f"Simulated: {process}")
     _printed_pareto(axes[0, -1], ledger, "PartiPrompts", "CLIP")
     _printed_pareto(axes[1, -1], ledger, "MS-COCO-2017", "FID")
@@ -97,8 +97,8 @@ def gained(table: pd.DataFrame, ledger: Ledger) -> Figure:
         for shade, (size, part) in zip(SHADES, sizes, strict=False):
             edges = np.linspace(-1, 1, len(part) + 1)
             mean = means[(means["process.label"] == label) & (means["rule.size"] == size)].iloc[0]
-            told = f"G = {size}: mean {mean['gain_mean']:+.3f} ± {mean['gain_mean_error']:.3f}"
-            ax.stairs(part["value"], edges, color=shade, lw=1.4, label=told)
+            text = f"G = {size}: mean {mean['gain_mean']:+.3f} ± {mean['gain_mean_error']:.3f}"
+            ax.stairs(part["value"], edges, color=shade, lw=1.4, label=text)
         ax.axvline(0, color="0.7", lw=0.8, zorder=0)
         ax.set(xlabel="acceptance of a draft, less the lossless rule's", title=label, yscale="log")
         ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}" if share >= 0.01 else f"{share:.1%}")
@@ -124,9 +124,9 @@ def accumulation(table: pd.DataFrame, ledger: Ledger) -> Figure:
     for ax, part, key, unit in halves:
         groups = part.groupby(f"process.{key}", sort=True)
         for shade, shape, (value, own) in zip(SHADES, SHAPES, groups, strict=False):
-            told = f"{value:g}{unit}" if unit else f"V = {value:,}"
+            text = f"{value:g}{unit}" if unit else f"V = {value:,}"
             style: dict[str, Any] = {"color": shade, "marker": shape, "ms": 5, "lw": 1.2}
-            ax.plot(own["pair_relative"], own["pair_tv"], label=told, **style)
+            ax.plot(own["pair_relative"], own["pair_tv"], label=text, **style)
             if not unit:
                 right.plot(own["pair_absolute"], own["pair_tv"], **style)
         ax.set(xlabel="standard deviation of log q/p over tokens", xlim=(0, None))

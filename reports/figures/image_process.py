@@ -87,7 +87,7 @@ def _map(ax: Axes, wide: pd.DataFrame, wanted: float) -> None:
     ax.tick_params(length=0)
 
 
-def told_apart(table: pd.DataFrame, ledger: Ledger) -> Figure:
+def noise_or_floor(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """Noise or a long-range floor: where the two families of processes lie by what SJD and SJD-PAC save.
 
     One family has noise and a small floor, the other a floor and no noise. Where both reach the printed pair, it does
@@ -102,10 +102,10 @@ def told_apart(table: pd.DataFrame, ledger: Ledger) -> Figure:
             own = own.sort_values(varying)
             style: dict[str, Any] = {"color": SHADES[number], "marker": SHAPES[number], "ms": 5.5, "lw": 1.2}
             span = f"{varying.partition('.')[2]} {own[varying].min():g} to {own[varying].max():g}"
-            told = f"{label}, locality {value:g}: {span}"
+            text = f"{label}, locality {value:g}: {span}"
             bars: dict[str, Any] = {"yerr": ERRORS * own["error_pac"], "xerr": ERRORS * own["error"], "elinewidth": 0.8}
-            left.errorbar(own["mean"], own["mean_pac"], label=told, capsize=2, **style, **bars)
-            line(right, own, "share", "mean_pac", (SHADES[number], SHAPES[number]), told, "error_pac", lw=1.2)
+            left.errorbar(own["mean"], own["mean_pac"], label=text, capsize=2, **style, **bars)
+            line(right, own, "share", "mean_pac", (SHADES[number], SHAPES[number]), text, "error_pac", lw=1.2)
             number += 1
     first, second = printed_pair(ledger)
     left.plot(first, second, label="printed: Lumina-mGPT", **PRINTED)
@@ -148,7 +148,7 @@ def locality(table: pd.DataFrame, ledger: Ledger) -> Figure:
     return finish(figure, axes[0], ncols=3)
 
 
-def kept(table: pd.DataFrame, ledger: Ledger) -> Figure:
+def stays(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """SJD-PAC, section 4.2: how probable it is that a draft stays from call to call, verified and drawn anew.
 
     ``table`` has ``decoder``, ``decoder.label``, and ``keep`` and ``keep_drawn`` by place in the window, from 0.
@@ -159,7 +159,7 @@ def kept(table: pd.DataFrame, ledger: Ledger) -> Figure:
     if table.empty:
         raise Unsuitable("the table has no rows of a decoder with a window")
     figure, (ax,) = panels(1, width=8.5)
-    for column, told, style in (("keep", "verified", {}), ("keep_drawn", "drawn anew", {"ls": "--", "mfc": "white"})):
+    for column, text, style in (("keep", "verified", {}), ("keep_drawn", "drawn anew", {"ls": "--", "mfc": "white"})):
         for names, own in profiles(table, keys, column, 0).groupby(keys, sort=False):
             decoder, label = map(str, names)
             line(
@@ -168,7 +168,7 @@ def kept(table: pd.DataFrame, ledger: Ledger) -> Figure:
                 "place",
                 "value",
                 decoder_style(decoder),
-                f"{label}, {told}",
+                f"{label}, {text}",
                 "error",
                 ms=3.5,
                 capsize=0,

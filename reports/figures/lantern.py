@@ -39,7 +39,7 @@ def lantern(table: pd.DataFrame, ledger: Ledger) -> Figure:
     found = found[(found[MEASURE] == "l2") & (found[BOUND] == "tv")]
     counts, deltas = (sorted(found[name].dropna().unique()) for name in (COUNT, DELTA))
     figure = Figure(figsize=(9.5, 7.8), layout="constrained")
-    (left, right), (printed, kept) = axes = figure.subplots(2, 2)
+    (left, right), (printed, acceptance) = axes = figure.subplots(2, 2)
     lossless = found[found["rule"] == LOSSLESS]
     for shade, k in zip(SHADES, counts, strict=False):
         own = found[found[COUNT] == k].sort_values(DELTA)
@@ -49,25 +49,25 @@ def lantern(table: pd.DataFrame, ledger: Ledger) -> Figure:
                 bars = ERRORS * row["error"], ERRORS * row[f"{cost}_error"]
                 ax.errorbar(row[cost], row["mean"], *bars, color=shade, marker=shape, ms=5.5, elinewidth=0.8)
         error = ERRORS * own["acceptance_error"]
-        kept.errorbar(own[DELTA], own["acceptance"], error, color=shade, marker="o", ms=5, lw=1.2, capsize=2)
-        _printed_kept(kept, ledger, int(k), deltas, shade)
+        acceptance.errorbar(own[DELTA], own["acceptance"], error, color=shade, marker="o", ms=5, lw=1.2, capsize=2)
+        _printed_acceptance(acceptance, ledger, int(k), deltas, shade)
     for shape, d in zip(SHAPES, deltas, strict=False):
         left.plot([], [], shape, color="0.5", label=f"δ = {d:g}")
-    for ax, (cost, told) in zip((left, right), COSTS.items(), strict=True):
+    for ax, (cost, text) in zip((left, right), COSTS.items(), strict=True):
         error = ERRORS * lossless["error"]
         ax.errorbar(lossless[cost], lossless["mean"], error, color="black", marker="*", ms=10, ls="", label="lossless")
-        ax.set(xlabel=told, ylabel=LENGTH, title="Simulated")
+        ax.set(xlabel=text, ylabel=LENGTH, title="Simulated")
     for level in lossless["acceptance"]:
-        kept.axhline(level, color="black", lw=1, ls="--", label="lossless, simulated")
-    across(kept, ledger.one(paper="lantern", table="2", method="eagle-2"), "lossless, printed")
+        acceptance.axhline(level, color="black", lw=1, ls="--", label="lossless, simulated")
+    across(acceptance, ledger.one(paper="lantern", table="2", method="eagle-2"), "lossless, printed")
     _printed_trade(printed, ledger)
-    kept.set(xlabel="δ", ylabel="mean accept probability", title="Acceptance", xscale="log", ylim=(0, None))
-    kept.set_xticks(deltas, [f"{d:g}" for d in deltas])
-    kept.minorticks_off()
+    acceptance.set(xlabel="δ", ylabel="mean accept probability", title="Acceptance", xscale="log", ylim=(0, None))
+    acceptance.set_xticks(deltas, [f"{d:g}" for d in deltas])
+    acceptance.minorticks_off()
     return finish(figure, *axes[0], *axes[1], ncols=5)
 
 
-def _printed_kept(ax: Axes, ledger: Ledger, count: int, deltas: Sequence[float], shade: str) -> None:
+def _printed_acceptance(ax: Axes, ledger: Ledger, count: int, deltas: Sequence[float], shade: str) -> None:
     """LANTERN, Table 2, for one k."""
     rows = [(d, ledger.select({"k": str(count), "delta": f"{d:g}"}, paper="lantern", table="2")) for d in deltas]
     points = [(d, float(own[0].value)) for d, own in rows if own]
@@ -89,8 +89,8 @@ def _printed_trade(ax: Axes, ledger: Ledger) -> None:
     points.insert(0, (float(plain.value), 1.0, "autoregressive"))
     ax.plot([x for x, _, _ in points[1:]], [y for _, y, _ in points[1:]], ":", color=PRINTED["mec"], lw=1)
     ax.plot([x for x, _, _ in points], [y for _, y, _ in points], label="printed", **PRINTED)
-    for x, y, told in points:
-        ax.annotate(told, (x, y), (7, -9), textcoords="offset points", fontsize=8)
+    for x, y, text in points:
+        ax.annotate(text, (x, y), (7, -9), textcoords="offset points", fontsize=8)
     ax.set(xlabel="FID, lower is better", ylabel="mean accepted length", title="Printed: LlamaGen-XL, k = 1000")
     ax.margins(x=0.15, y=0.1)
 
@@ -107,9 +107,9 @@ def relaxations(table: pd.DataFrame, ledger: Ledger) -> Figure:
     if len(own) < 2 or (own[MEASURE].nunique() == 1 and own[BOUND].nunique() == 1):
         raise Unsuitable("the table has one kind of neighbours and one bound only")
     places = -np.arange(len(own), dtype=float)
-    told = {"tv": "", "jsd": "Jensen–Shannon bound, "}
+    text = {"tv": "", "jsd": "Jensen–Shannon bound, "}
     settings = zip(own[BOUND], own[MEASURE].str.replace("l2", "L2"), own[DELTA], strict=True)
-    names = [f"{told.get(bound, bound)}{measure}, δ = {delta:g}" for bound, measure, delta in settings]
+    names = [f"{text.get(bound, bound)}{measure}, δ = {delta:g}" for bound, measure, delta in settings]
     figure, axes = panels(4, width=12.0, height=0.36 * len(own) + 1.7, sharey=True)
     values = {"mean": "tokens per call", **COSTS}
     for ax, (value, title) in zip(axes, values.items(), strict=False):

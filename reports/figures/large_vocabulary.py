@@ -74,8 +74,8 @@ def neighbours(table: pd.DataFrame, ledger: Ledger) -> Figure:
 def compounding(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """TV of the first n tokens over n, a line a rule, with intervals of guaranteed coverage."""
     figure, (ax,) = panels(1, width=8.5, height=4.4)
-    looks = zip(SHADES, SHAPES, table.groupby("rule", sort=False), strict=False)
-    for number, (shade, shape, (rule, own)) in enumerate(looks):
+    styles = zip(SHADES, SHAPES, table.groupby("rule", sort=False), strict=False)
+    for number, (shade, shape, (rule, own)) in enumerate(styles):
         apart = own["n"] * 1.05 ** (number - 1.5)
         spans = [own["estimate"] - own["least"], own["most"] - own["estimate"]]
         ax.errorbar(
@@ -94,13 +94,13 @@ def blocks(table: pd.DataFrame, ledger: Ledger) -> Figure:
     formulas = {"formula_by_look": "acceptance by drafts looked at", "formula_by_position": "acceptance by positions"}
     uneven = table["process"] + ", heterogeneity " + table["heterogeneity"].map("{:g}".format)
     named = table["process"].where(table["heterogeneity"].isna(), uneven)
-    looks = list(zip([*SHADES, "#000000"], [*SHAPES, "*"], strict=True))
-    for ax, (column, told) in zip(axes, formulas.items(), strict=True):
-        for (shade, shape), (name, own) in zip(looks, table.groupby(named, sort=False), strict=False):
+    styles = list(zip([*SHADES, "#000000"], [*SHAPES, "*"], strict=True))
+    for ax, (column, text) in zip(axes, formulas.items(), strict=True):
+        for (shade, shape), (name, own) in zip(styles, table.groupby(named, sort=False), strict=False):
             off = own["tokens"] / own[column] - 1
             ax.plot(own["gamma"], off, color=shade, marker=shape, ms=5, lw=1.2, label=str(name))
         ax.axhline(0, color="0.7", lw=0.8, zorder=0)
-        ax.set(xlabel="drafts a block γ", title=told, xticks=sorted(table["gamma"].unique()))
+        ax.set(xlabel="drafts a block γ", title=text, xticks=sorted(table["gamma"].unique()))
         ax.yaxis.set_major_formatter(PercentFormatter(1))
     axes[0].set_ylabel("tokens a block, against the formula")
     return finish(figure, axes[0], ncols=4)

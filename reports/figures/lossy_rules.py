@@ -41,7 +41,7 @@ def traded(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def lines(table: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any], pd.DataFrame]]:
-    """A line for each rule under its label: the label, how it looks, and :func:`traded` over the rule's ``value``.
+    """A line for each rule under its label: the label, how it styles, and :func:`traded` over the rule's ``value``.
 
     The second line of a rule is dashed and open.
     """
@@ -84,7 +84,7 @@ def pairs(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """
     figure, axes = panels(2, height=5.4, width=11.0, sharey=True)
     for names, part in table.groupby(["decoder", "decoder.label"], sort=False):
-        decoder, told = map(str, names)
+        decoder, text = map(str, names)
         for label, style, own in lines(part):
             for ax, cost in zip(axes, COSTS, strict=True):
                 trade(
@@ -93,10 +93,10 @@ def pairs(table: pd.DataFrame, ledger: Ledger) -> Figure:
                     cost,
                     "mean",
                     style | {"marker": decoder_style(decoder)[1]},
-                    f"{told} × {label}",
+                    f"{text} × {label}",
                     symbol=True,
                 )
-    for ax, told in zip(axes, COSTS.values(), strict=True):
-        ax.set(xlabel=told, xlim=(-0.03 * ax.get_xlim()[1], None))
+    for ax, text in zip(axes, COSTS.values(), strict=True):
+        ax.set(xlabel=text, xlim=(-0.03 * ax.get_xlim()[1], None))
     axes[0].set_ylabel(TOKENS_PER_CALL)
     return finish(figure, axes[0], ncols=4)

@@ -55,14 +55,14 @@ def compression(methods: Sequence[Row]) -> Figure:
 
 
 def _bars(ax: Axes, methods: Sequence[Row]) -> None:
-    for lossless, told in ((True, "lossless"), (False, "lossy")):
+    for lossless, text in ((True, "lossless"), (False, "lossy")):
         own = [(-place, row["compression"]) for place, row in enumerate(methods) if row["lossless"] == lossless]
         if own:
             places, found = zip(*own, strict=True)
             means, errors = [each["mean"] for each in found], [ERRORS * each["error"] for each in found]
             style: dict[str, Any] = {"color": LOSSLESS if lossless else LOSSY, "hatch": "" if lossless else "//"}
             bars = {"elinewidth": 1.1, "capsize": 2.5, "ecolor": "black"}
-            ax.barh(places, means, 0.7, xerr=errors, error_kw=bars, edgecolor="white", lw=0, label=told, **style)
+            ax.barh(places, means, 0.7, xerr=errors, error_kw=bars, edgecolor="white", lw=0, label=text, **style)
     ax.set_yticks([-place for place in range(len(methods))], [row["method"] for row in methods], fontsize=9)
 
 
@@ -70,13 +70,13 @@ def beside(methods: Sequence[Row], printed: Mapping[str, Sequence[float]]) -> Fi
     """Tokens a call here, and what papers print of a method that goes by the same name, a row a method."""
     own = [row for row in methods if printed.get(row["method"])]
     figure, (ax,) = panels(1, width=9, height=0.36 * len(own) + 1.5)
-    for lossless, told, marker in ((True, "here, lossless", "o"), (False, "here, lossy", "s")):
+    for lossless, text, marker in ((True, "here, lossless", "o"), (False, "here, lossy", "s")):
         part = [(-place, row["compression"]) for place, row in enumerate(own) if row["lossless"] == lossless]
         if part:
             places, found = zip(*part, strict=True)
             style: dict[str, Any] = {"color": LOSSLESS if lossless else LOSSY, "marker": marker, "ls": "", "ms": 7}
             bars = [ERRORS * each["error"] for each in found]
-            ax.errorbar([each["mean"] for each in found], places, xerr=bars, capsize=2.5, label=told, **style)
+            ax.errorbar([each["mean"] for each in found], places, xerr=bars, capsize=2.5, label=text, **style)
     points = [(value, -place) for place, row in enumerate(own) for value in printed[row["method"]]]
     ax.plot(*zip(*points, strict=True), label="printed, of other models", **PRINTED | {"ms": 6})
     ax.set_yticks([-place for place in range(len(own))], [row["method"] for row in own], fontsize=9)
@@ -112,16 +112,16 @@ def _shares(row: Row) -> np.ndarray:
     return counts / counts.sum()
 
 
-def acceptance(methods: Sequence[str], kept: np.ndarray) -> Figure:
-    """Where drafts are kept, ``kept[methods, rows, columns]`` as shares of images: a panel a method, one scale."""
+def acceptance(methods: Sequence[str], accepted: np.ndarray) -> Figure:
+    """Where drafts are accepted: ``accepted[methods, rows, columns]``, shares of images; a panel a method."""
     figure, axes = _panels(len(methods), 1.9)
     scale = Normalize(0, 1)
-    for ax, method, own in zip(axes, methods, kept, strict=True):
+    for ax, method, own in zip(axes, methods, accepted, strict=True):
         ax.imshow(own, cmap="viridis", norm=scale, interpolation="nearest")
         ax.set_title(f"{method}: {own.mean():.2f}", fontsize=8.5)
         ax.set(xticks=[], yticks=[])
     bar = figure.colorbar(ScalarMappable(scale, "viridis"), ax=axes, aspect=40, pad=0.01)
-    bar.set_label("share of images whose token is a kept draft", fontsize=8.5)
+    bar.set_label("share of images whose token is an accepted draft", fontsize=8.5)
     return figure
 
 
@@ -140,7 +140,7 @@ def locality(offsets: np.ndarray, tv: np.ndarray, error: np.ndarray, columns: in
 def trade(methods: Sequence[Row]) -> Figure:
     """Tokens a call over what each token costs in TV and in distance: lossless methods stand at 0."""
     figure, axes = panels(2, width=10, height=4.2, sharey=True)
-    for ax, key, told in zip(axes, ("tv", "wasserstein"), ("TV", "Wasserstein-1 over the codebook"), strict=True):
+    for ax, key, text in zip(axes, ("tv", "wasserstein"), ("TV", "Wasserstein-1 over the codebook"), strict=True):
         for row in methods:
             far = row["distortion"]
             if far is None and not row["lossless"]:
@@ -154,7 +154,7 @@ def trade(methods: Sequence[Row]) -> Figure:
             if far is not None:
                 ax.annotate(row["method"], (x, found["mean"]), (7, 4), textcoords="offset points", fontsize=8.5)
         most = max((row["distortion"][key] for row in methods if row["distortion"]), default=0.0) or 1.0
-        ax.set(xlabel=f"{told}, of a committed token", xlim=(-0.04 * most, 1.25 * most), ylim=(0, None))
+        ax.set(xlabel=f"{text}, of a committed token", xlim=(-0.04 * most, 1.25 * most), ylim=(0, None))
     _tell_lossless(axes[0], methods)
     axes[0].set_ylabel("tokens a call of the target")
     return finish(figure, axes[0])

@@ -173,6 +173,14 @@ def finish(figure: Figure, *sources: Axes, ncols: int = 4) -> Figure:
     return figure
 
 
+def logarithmic(ax: Axes, which: str = "y") -> None:
+    """Make an axis logarithmic, with plain numbers at powers of ten: typeset ones take longer than the whole figure."""
+    getattr(ax, f"set_{which}scale")("log")
+    axis = getattr(ax, f"{which}axis")
+    axis.set_major_formatter("{x:g}")
+    axis.minorticks_off()
+
+
 def powers(ax: Axes, values: Iterable[float]) -> None:
     """A logarithmic x axis with exactly these ticks, written as whole numbers."""
     ax.set_xscale("log", base=2)

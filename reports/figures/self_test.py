@@ -7,6 +7,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reports.figures.plot_style import logarithmic
+
 WIDE = 52  # bugs that fit in one line of panels
 FOUND, POWER, MISSED, PASSED = "#0072B2", "#D55E00", "#b3261e", "0.55"
 
@@ -54,6 +56,7 @@ def _panel(ax: Axes, contract: str, rows: list[dict[str, Any]]) -> None:
         else:
             edge = ax.get_xaxis_transform()
             ax.plot(place, 1.0, "x", color=MISSED, ms=6, transform=edge, clip_on=False, label="not by sampling")
-    ax.set(yscale="log", xlim=(-0.7, len(rows) - 0.3), title=contract)
+    logarithmic(ax)
+    ax.set(xlim=(-0.7, len(rows) - 0.3), title=contract)
     ax.set_xticks(range(len(rows)), [row["label"] for row in rows], rotation=90, fontsize=7.5)
     ax.tick_params(axis="x", length=2)

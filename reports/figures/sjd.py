@@ -67,7 +67,7 @@ def _doublings(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["size", "gain", "gain_error"])
 
 
-def chance(table: pd.DataFrame, ledger: Ledger) -> Figure:
+def randomness(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """SJD, Fig. 6: tokens a call over top-k, for Jacobi decoding and SJD.
 
     ``table`` has ``process.processors.top_k``, ``decoder``, ``decoder.label`` and ``compression``.
@@ -116,7 +116,7 @@ def refinement(table: pd.DataFrame, ledger: Ledger) -> Figure:
     return finish(figure, ax, ncols=3)
 
 
-def _dots(ax: Axes, shown: pd.DataFrame, own: tuple[str, str], told: str) -> None:
-    line(ax, shown, "place", "mean", own, f"{told}, mean over images", "error", ls="")
+def _dots(ax: Axes, shown: pd.DataFrame, own: tuple[str, str], text: str) -> None:
+    line(ax, shown, "place", "mean", own, f"{text}, mean over images", "error", ls="")
     pooled = shown.assign(place=shown["place"] + 0.07)
-    line(ax, pooled, "place", "pooled", own, f"{told}, pooled", "pooled_error", ls="", mfc="white")
+    line(ax, pooled, "place", "pooled", own, f"{text}, pooled", "pooled_error", ls="", mfc="white")

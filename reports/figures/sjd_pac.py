@@ -38,7 +38,7 @@ def ablation_numbers(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     """Table 2 with what was simulated: a row for each ``decoder`` and ``size``.
 
     ``mean, error, pooled, pooled_error``; ``gain, gain_error`` over SJD at 32, image by image; ``printed``, a number or
-    NaN; ``told``: fitted, predicted, or predicted where nothing is printed.
+    NaN; ``status``: fitted, predicted, or predicted where nothing is printed.
     """
     table = sized(rows_of(table, "the parts of SJD-PAC", decoder=list(NAMES)))
     keys = ["decoder", "size"]
@@ -46,7 +46,7 @@ def ablation_numbers(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     found = averages(table, keys).merge(gains(table, keys, base), on=keys)
     rows = {key: _printed_part(ledger, *key) for key in zip(found["decoder"], found["size"], strict=True)}
     found["printed"] = [float(row.value) if row else np.nan for row in rows.values()]
-    found["told"] = [
+    found["status"] = [
         "fitted" if key in FITTED_AT else "predicted" if row else "predicted; not printed" for key, row in rows.items()
     ]
     order = {name: place for place, name in enumerate(NAMES)}
@@ -87,11 +87,11 @@ def _rows(ax: Axes, found: pd.DataFrame, places: np.ndarray, value: str, error: 
     """A row of a dot plot for each setting: grey where it was fitted, in the decoder's colour where it was not."""
     seen = set()
     for place, row in zip(places, found.to_dict("records"), strict=True):
-        fitted = row["told"] == "fitted"
-        told = "simulated, fitted" if fitted else "simulated, predicted"
+        fitted = row["status"] == "fitted"
+        text = "simulated, fitted" if fitted else "simulated, predicted"
         colour, marker = (FITTED, "s") if fitted else ("#228833", "o")
-        label = "_" if told in seen else told
-        seen.add(told)
+        label = "_" if text in seen else text
+        seen.add(text)
         bar = ERRORS * row[error]
         ax.errorbar(row[value], place, xerr=bar, color=colour, marker=marker, ms=6.5, capsize=2.5, ls="", label=label)
 
@@ -106,7 +106,7 @@ def tree_numbers(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
     base = rows_of(table, "K = 4, D = 3", K=BEST[0], D=BEST[1])
     found = averages(table, ["K", "D"]).merge(gains(table, ["K", "D"], base), on=["K", "D"])
     found["printed"] = [_printed_tree(ledger, K, D) for K, D in zip(found["K"], found["D"], strict=True)]
-    found["told"] = ["fitted" if pair == BEST else "predicted" for pair in zip(found["K"], found["D"], strict=True)]
+    found["status"] = ["fitted" if pair == BEST else "predicted" for pair in zip(found["K"], found["D"], strict=True)]
     return found.sort_values(["D", "K"], ignore_index=True)
 
 
@@ -121,7 +121,7 @@ def tree(table: pd.DataFrame, ledger: Ledger) -> Figure:
     ``table`` has ``decoder.candidates``, ``decoder.depth``, ``decoder.budget`` and ``compression`` of ``sjd-pac``.
     """
     found = tree_numbers(table, ledger)
-    best = float(found.loc[found["told"] == "fitted", "printed"].iloc[0])
+    best = float(found.loc[found["status"] == "fitted", "printed"].iloc[0])
     figure = Figure(figsize=(9, 6.2), layout="constrained")
     axes = figure.subplots(2, 2, sharex="col", sharey="row")
     for column, (x, fixed, name) in zip(axes.T, (("K", "D", "candidates K"), ("D", "K", "depth D")), strict=True):
@@ -141,7 +141,7 @@ def tree(table: pd.DataFrame, ledger: Ledger) -> Figure:
             **pooled,
         )
         line(bottom, own, x, "gain", decoder_style("sjd-pac"), "_", "gain_error")
-        fitted = own[own["told"] == "fitted"]
+        fitted = own[own["status"] == "fitted"]
         top.plot(fitted[x], fitted["mean"], "s", color=FITTED, ms=7, zorder=5, label="fitted")
         top.plot(own[x], own["printed"], label="printed: Lumina-mGPT", **PRINTED)
         bottom.plot(own[x], own["printed"] - best, **PRINTED)
@@ -166,8 +166,8 @@ def readings(table: pd.DataFrame, ledger: Ledger) -> Figure:
 
     ``table`` has ``decoder.label, decoder.window, decoder.candidates, decoder.depth`` and ``compression``.
     """
-    found = readings_numbers(table).assign(told="predicted")
-    found.loc[0, "told"] = "fitted"
+    found = readings_numbers(table).assign(status="predicted")
+    found.loc[0, "status"] = "fitted"
     places = -np.arange(len(found), dtype=float)
     figure, (left, right) = panels(2, height=0.4 * len(found) + 1.6, width=10.5, sharey=True, width_ratios=(1.2, 1))
     names = [

@@ -71,7 +71,7 @@ def facts(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def pictures(
-    found: Compared, replay: dict[str, Any] | None, ledger: Ledger, told: list[dict[str, str]]
+    found: Compared, replay: dict[str, Any] | None, ledger: Ledger, captions: list[dict[str, str]]
 ) -> dict[str, Picture]:
     """The figures for which there are numbers, by name, with their texts."""
     rows, arrays = found.methods, found.arrays
@@ -95,6 +95,6 @@ def pictures(
         drawn["replay"] = figures.replayed(replay["rules"])
     return {
         text["name"]: picture(text, drawn[text["name"]], f"models-{text['name']}")
-        for text in told
+        for text in captions
         if text["name"] in drawn
     }

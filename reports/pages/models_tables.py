@@ -102,7 +102,7 @@ def replayed(document: dict[str, Any]) -> Table:
     """What every rule does in the contexts of a recorded run."""
     measured = "acceptance", "gained", "tv", "wasted", "wasserstein", "kept"
     rows = [[row["rule"], row["parameters"], *(number(row[name], 4) for name in measured)] for row in document["rules"]]
-    columns = ["rule", "parameters", "acceptance", "gained", "TV", "wasted", "Wasserstein-1", "kept of a window"]
+    columns = ["rule", "parameters", "acceptance", "gained", "TV", "wasted", "Wasserstein-1", "accepted of a window"]
     note = "Gained: acceptance beyond the lossless rule's. Wasted: TV beyond what is gained."
     return Table("Rules", columns, rows, note, words=2)
 
@@ -128,8 +128,8 @@ def tests(found: Compared) -> Table:
 
 
 def _p_value(check: dict[str, Any]) -> str:
-    told = f"{check['p_value']:.2g}"
-    return told if check["passes"] else _red(told)
+    text = f"{check['p_value']:.2g}"
+    return text if check["passes"] else _red(text)
 
 
 def _red(text: str) -> Markup:
@@ -160,11 +160,11 @@ def sentences(found: Compared) -> dict[str, str]:
 
 def _fastest(rows: list[dict[str, Any]]) -> str:
     parts = []
-    for lossless, told in ((True, "lossless"), (False, "lossy")):
+    for lossless, text in ((True, "lossless"), (False, "lossy")):
         own = [row for row in rows if row["lossless"] == lossless]
         if own:
             best = max(own, key=lambda row: row["compression"]["mean"])
-            parts.append(f"of the {told} methods {best['method']}, with {best['compression']['mean']:.2f}")
+            parts.append(f"of the {text} methods {best['method']}, with {best['compression']['mean']:.2f}")
     return f"Most tokens a call: {'; '.join(parts)}."
 
 
@@ -176,8 +176,8 @@ def _walltime(rows: list[dict[str, Any]]) -> str:
         if known:
             best = max(known, key=lambda name: known[name])
             slower = sum(value < 1 for value in known.values())
-            told = f"{slower} of {len(known)} methods are slower than ar" if slower else "none is slower than ar"
-            parts.append(f"At batch {entry['batch']} {best} is fastest, {known[best]:.2f} times as fast as ar; {told}.")
+            text = f"{slower} of {len(known)} methods are slower than ar" if slower else "none is slower than ar"
+            parts.append(f"At batch {entry['batch']} {best} is fastest, {known[best]:.2f} times as fast as ar; {text}.")
     return " ".join(parts)
 
 
@@ -190,7 +190,7 @@ def _tested(found: Compared) -> str:
     for row in own:
         failed += [row["method"]] if not all(check["passes"] for check in row["checks"].values()) else []
     passed = f"{len(own) - len(failed)} of {len(own)} lossless methods are indistinguishable from ar"
-    seen = [f"{told} {_detects(own[0]['checks'][name])}" for name, told in TESTS.items()]
+    seen = [f"{text} {_detects(own[0]['checks'][name])}" for name, text in TESTS.items()]
     return (
         f"{passed}{': all but ' + ', '.join(failed) if failed else ''}. Each is tested in four ways, the last three "
         f"against {testing['against']}; all {testing['tests']} tests together raise a false alarm with probability at "
@@ -207,7 +207,7 @@ def _reach(found: Compared) -> str:
     near, columns = found.document["locality"], found.document["shape"][1]
     at = dict(zip(near["offsets"], near["tv"], strict=True))
     named = {1: "right behind it", columns: "right below it", 2 * columns: "two rows below it"}
-    parts = [f"{at[place]:.3f} {told}" for place, told in named.items() if place in at]
+    parts = [f"{at[place]:.3f} {text}" for place, text in named.items() if place in at]
     between = [value for place, value in at.items() if place % columns and place > 1]
     rest = f", and {np.median(between):.3f} in the median of the other places" if between else ""
     return (

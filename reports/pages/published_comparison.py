@@ -1,4 +1,4 @@
-"""Real models beside the papers: what is printed of methods that go by the same name, and whether their order is kept.
+"""Real models beside the papers: what is printed of methods of the same name, and whether their order is the same.
 
 Printed numbers are of other and far larger models, so only orders and ratios compare. A ratio here is that of mean
 tokens a call; its standard error is taken image by image, as both methods draw the same labels with the same random
@@ -156,11 +156,11 @@ def _told(printed: list[tuple[float, str]]) -> tuple[str, str]:
 
 
 def summary(found: list[Found]) -> str:
-    """How many of the printed orders are kept, in words, and which are not."""
+    """How many of the printed orders are the same here, in words, and which are not."""
     known = [each for each in found if each.printed]
-    kept = [each for each in known if each.verdict == SAME]
-    said = f"Of {len(known)} printed orders {len(kept)} are the same here."
-    for verdict, told in ((REVERSED, "Reversed"), (OPEN, "Not told apart")):
+    same = [each for each in known if each.verdict == SAME]
+    said = f"Of {len(known)} printed orders {len(same)} are the same here."
+    for verdict, text in ((REVERSED, "Reversed"), (OPEN, "Not told apart")):
         own = [f"{each.faster} > {each.slower} ({each.ratio:.2f})" for each in known if each.verdict == verdict]
-        said += f" {told}: {', '.join(own)}." if own else ""
+        said += f" {text}: {', '.join(own)}." if own else ""
     return said

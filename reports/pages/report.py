@@ -152,12 +152,12 @@ def _codebook(points: pd.DataFrame, frontier: pd.DataFrame, draw: Draw) -> dict[
 
 
 def _pac_steps(table: pd.DataFrame, draw: Draw) -> list[dict[str, Any]]:
-    """The step distributions of each world, readings named beside their decoder."""
+    """The step distributions of each process, readings named beside their decoder."""
     named = table["decoder"].where(table["reading"] == "", table["decoder"] + ", " + table["reading"])
     table = table.assign(decoder=named)
     return [
-        {"world": world, "figure": draw(f"pac-steps-{number}", small_processes.steps(part), f"steps of {world}")}
-        for number, (world, part) in enumerate(table.groupby("world", sort=False), 1)
+        {"process": name, "figure": draw(f"pac-steps-{number}", small_processes.steps(part), f"steps of {name}")}
+        for number, (name, part) in enumerate(table.groupby("world", sort=False), 1)
     ]
 
 

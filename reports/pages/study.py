@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from reports.data.averages import Unsuitable, counted_units, unit_name
 from reports.data.sweeps import Run
 from reports.figures.gsd import accumulation, gained, pareto
-from reports.figures.image_process import calibration, kept, locality, told_apart
+from reports.figures.image_process import calibration, locality, noise_or_floor, stays
 from reports.figures.lantern import lantern, relaxations
 from reports.figures.lossy_rules import pairs
-from reports.figures.sjd import chance, refinement, window
+from reports.figures.sjd import randomness, refinement, window
 from reports.figures.sjd_pac import ablation, committed, readings, tree
 from reports.pages import study_tables
 from reports.pages.elements import Picture, Table, picture, texts
@@ -42,14 +42,14 @@ class Shown:
 
 STUDIES: dict[str, Shown] = {
     "window": Shown([window]),
-    "randomness": Shown([chance]),
+    "randomness": Shown([randomness]),
     "refinement": Shown([refinement]),
-    "lengths": Shown([committed, kept], [study_tables.likelihoods]),
+    "lengths": Shown([committed, stays], [study_tables.likelihoods]),
     "locality": Shown([locality]),
     "ablation": Shown([ablation], [study_tables.ablation]),
     "tree": Shown([tree], [study_tables.tree]),
     "readings": Shown([readings], [study_tables.readings]),
-    "calibration": Shown([calibration, told_apart]),
+    "calibration": Shown([calibration, noise_or_floor]),
     "accumulation": Shown([accumulation]),
     "groups": Shown([pareto, gained], [study_tables.trades]),
     "lantern": Shown([lantern, relaxations], [study_tables.trades]),
@@ -94,9 +94,9 @@ def study(run: Run, ledger: Ledger) -> Study:
     return Study(run, text.get("lead", "").strip(), pictures, [*tables, study_tables.settings(run.table)], note)
 
 
-def _pictures(table: pd.DataFrame, shown: Shown, told: list[dict[str, str]], ledger: Ledger) -> list[Picture]:
+def _pictures(table: pd.DataFrame, shown: Shown, captions: list[dict[str, str]], ledger: Ledger) -> list[Picture]:
     words = {"n": counted_units(table), "bars": BARS.format(units=unit_name(table)), "both": BOTH}
-    return [picture(text, draw(table, ledger), **words) for draw, text in zip(shown.figures, told, strict=True)]
+    return [picture(text, draw(table, ledger), **words) for draw, text in zip(shown.figures, captions, strict=True)]
 
 
 def page(study: Study, entries: Entries, draw: Draw) -> str:

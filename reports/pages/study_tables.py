@@ -24,9 +24,9 @@ def settings(table: pd.DataFrame) -> Table:
     found = averages(table, [*(f"{kind}.label" for kind in KINDS), *varying])
     rows = []
     for row in records(found):
-        told = ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in varying if _there(row[name]))
+        text = ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in varying if _there(row[name]))
         labels = [str(row[f"{kind}.label"]) for kind in KINDS]
-        rows.append([*labels, told, str(row["sequences"]), *_both(row)])
+        rows.append([*labels, text, str(row["sequences"]), *_both(row)])
     columns = ["process", "decoder", "rule", "what varies", "sequences", "tokens per call, mean", "pooled"]
     return Table("All settings", columns, rows, f"{BOTH}.", words=4)
 
@@ -66,7 +66,7 @@ def ablation(table: pd.DataFrame, ledger: Ledger) -> Table:
     rows = [
         [
             f"{sjd_pac.NAMES[row['decoder']]}, L = {row['size']}",
-            str(row["told"]),
+            str(row["status"]),
             number(row["printed"], 2),
             *_both(row),
             signed(row["gain"], row["gain_error"]) if row["gain"] else "",
@@ -80,15 +80,15 @@ def ablation(table: pd.DataFrame, ledger: Ledger) -> Table:
 def tree(table: pd.DataFrame, ledger: Ledger) -> Table:
     """SJD-PAC, Table 3, printed beside simulated."""
     found = sjd_pac.tree_numbers(table, ledger)
-    best = float(found.loc[found["told"] == "fitted", "printed"].iloc[0])
+    best = float(found.loc[found["status"] == "fitted", "printed"].iloc[0])
     rows = [
         [
             f"K = {row['K']}, D = {row['D']}",
-            str(row["told"]),
+            str(row["status"]),
             number(row["printed"], 2),
             *_both(row),
-            "" if row["told"] == "fitted" else f"{row['printed'] - best:+.2f}",
-            "" if row["told"] == "fitted" else signed(row["gain"], row["gain_error"]),
+            "" if row["status"] == "fitted" else f"{row['printed'] - best:+.2f}",
+            "" if row["status"] == "fitted" else signed(row["gain"], row["gain_error"]),
         ]
         for row in records(found)
     ]
@@ -131,12 +131,12 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Table:
         bound = "" if part["distortion_exact"].all() else "≤ "
         faster = gains(part, keys, rows_of(part, "the lossless rule", rule=LOSSLESS))
         for row, gain in zip(records(found), records(faster), strict=True):
-            told = ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in own if _there(row[name]))
+            text = ", ".join(f"{name.partition('.')[2]} = {cell_text(row[name])}" for name in own if _there(row[name]))
             lossless = row["rule"] == LOSSLESS
             rows.append(
                 [
                     *map(str, labels),
-                    f"{row['rule.label']} {told}".strip(),
+                    f"{row['rule.label']} {text}".strip(),
                     *_both(row),
                     "" if lossless else signed(gain["gain"], gain["gain_error"]),
                     *(f"{row[name]:.3f}" for name in lossy_rules.ACCEPTANCE),
@@ -150,8 +150,8 @@ def trades(table: pd.DataFrame, ledger: Ledger) -> Table:
     columns, *rows = ([cell for k, cell in enumerate(row) if k not in same] for row in (columns, *rows))
     note = (
         f"{BOTH}. gained: tokens per call over the lossless rule; {PAIRED}. lossless there: what the lossless rule "
-        "would keep of the same drafts. TV and Wasserstein-1 (W1, over the codebook): of the law of a committed token "
-        "from the target's row; ≤: an upper bound, where there are several candidates."
+        "would accept of the same drafts. TV and Wasserstein-1 (W1, over the codebook): of the law of a committed "
+        "token from the target's row; ≤: an upper bound, where there are several candidates."
     )
     return Table("The numbers", columns, rows, note, words=3 - len(same))
 

@@ -12,23 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments.interrupts import lasting_interrupts
+
 pytestmark = pytest.mark.cli
 
 HEEDED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
-INTERRUPTED_IN_A_CALLBACK = """
-import os, signal, time
-from contextlib import nullcontext
-from experiments.interrupts import lasting_interrupts
-
-os.register_at_fork(after_in_parent=lambda: signal.raise_signal(signal.SIGINT))
-try:
-    with {context}():
-        if os.fork() == 0:
-            os._exit(0)
-        time.sleep({seconds})
-except KeyboardInterrupt:
-    print("interrupted")
-"""
 WORKERS_THAT_GO_ON = """
 import os, subprocess, sys
 from experiments.interrupts import held_interrupts
@@ -47,11 +35,35 @@ def ran(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", HEEDED + code], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(
-    ("context", "seconds", "printed"), [("lasting_interrupts", 60, True), ("nullcontext", 0, False)]
-)
-def test_an_interrupt_in_a_callback_is_raised_again(context: str, seconds: int, printed: bool) -> None:
-    assert ("interrupted" in ran(INTERRUPTED_IN_A_CALLBACK.format(context=context, seconds=seconds)).stdout) == printed
+def press() -> None:
+    """Ctrl-C, and time for Python to notice."""
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(1000):
+        pass
+
+
+class Dropping:
+    """A finaliser during which the interrupt comes."""
+
+    def __del__(self) -> None:
+        press()
+
+
+def wait_after(things: list[Dropping]) -> None:
+    things.clear()
+    time.sleep(600)
+
+
+def test_an_interrupt_that_python_drops_is_raised_again() -> None:
+    with pytest.raises(KeyboardInterrupt), lasting_interrupts():
+        wait_after([Dropping()])
+
+
+def test_an_interrupt_is_raised_once_and_the_hook_put_back() -> None:
+    before = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt), lasting_interrupts():
+        press()
+    assert sys.unraisablehook is before
 
 
 def test_workers_are_not_interrupted() -> None:

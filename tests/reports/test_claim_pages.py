@@ -151,6 +151,7 @@ def test_notebooks_that_are_named_are_there() -> None:
     assert set(claim_pages.NOTEBOOKS) & {claim.paper for claim in CLAIMS.values()}
 
 
+@pytest.mark.slow
 def test_verify_writes_the_pages(tmp_path: Path) -> None:
     assert cli.main(["verify", "--claim", "gsd.accumulation", "--out", str(tmp_path)]) == 0
     ids = verify.with_parts(["gsd.accumulation"])

@@ -17,6 +17,7 @@ from experiments.cli import main as cli
 from experiments.results import write_arrays, write_json
 from reports.data.models import ARRAYS, DEVICE, REPLAY, SOURCE, Compared
 from reports.figures import models as models_figures
+from reports.figures.plot_style import use_style
 from reports.pages import device_tables, models_tables
 from reports.pages import published_comparison as models_beside
 from reports.pages.elements import texts
@@ -292,6 +293,7 @@ def test_methods_that_are_slower_than_ar_are_counted(alone: Path) -> None:
     assert "1 of 10 methods are slower than ar" in text
 
 
+@pytest.mark.slow
 def test_it_draws_what_simlab_compare_writes(tmp_path: Path, undrawn: None) -> None:
     pytest.importorskip("torch")
     from tests.support.fashion import write_models
@@ -359,7 +361,7 @@ def test_a_method_alone_is_enough(tmp_path: Path, undrawn: None) -> None:
     assert not site.build(saved(tmp_path, compared({"ar": 1.0}))).problems
     text = Page(tmp_path / FILE).text
     assert "Is the order of the papers the same here?" not in text
-    assert "Where in the image drafts are kept" not in text
+    assert "Where in the image drafts are accepted" not in text
 
 
 # What cannot be read ----------------------------------------------------------------------------------------------
@@ -411,6 +413,7 @@ def test_reports_draw_without_torch() -> None:
 
 def test_panels_are_as_many_as_methods() -> None:
     found = compared()
+    use_style()
     figure = models_figures.distribution(found.methods)
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(PACE)
     heights = [bar.get_height() for bar in figure.axes[3].patches if isinstance(bar, Rectangle)]

@@ -22,7 +22,7 @@ from simlab.rules import make_rule
 from theory.exact import acceptance
 from theory.example_processes import random_world
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.slow]  # all that `simlab verify` measures, at a small size
 
 SEQUENCES = 6
 

@@ -19,7 +19,6 @@ import pytest
 
 from experiments.cli import main as cli
 from experiments.results import write_table
-from experiments.sweeps import Listener, cells, local, parse_spec, run_sweep
 from reports.data.files import Unreadable
 from reports.data.sweeps import SPECS, find, read, shipped
 from reports.figures.plot_style import use_style
@@ -52,6 +51,7 @@ BENCH = {
 }
 LARGEST = 3_000_000  # bytes of a page
 MADE = sorted(shipped())
+FEW = ["ablation", "relabel"]
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +60,20 @@ def tables() -> dict[str, pd.DataFrame]:
     return {name: faked(shrunken(name)) for name in MADE}
 
 
-@pytest.fixture(scope="module")
-def results(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of all specs, verdicts of two claims, and a benchmark."""
+@pytest.fixture(scope="module", params=[FEW, pytest.param(MADE, marks=pytest.mark.slow)], ids=["few", "all"])
+def results(
+    request: pytest.FixtureRequest, tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Runs of a few specs or of all, verdicts of two claims, and a benchmark; beside all of them every other table."""
     out = tmp_path_factory.mktemp("site")
-    for name in MADE:
+    for name in request.param:
         save(out / "runs" / name, shrunken(name), tables[name])
     assert cli.main(["verify", "--claim", "gsd.speed", "--claim", "published.steps", "--out", str(out)]) == 0
-    for name, frame in large().items():
-        write_table(out / "large" / f"{name}.parquet", frame)
-    for name, frame in continuous().items():
-        write_table(out / f"continuous-{name}.parquet", frame)
+    if request.param == MADE:
+        for name, frame in large().items():
+            write_table(out / "large" / f"{name}.parquet", frame)
+        for name, frame in continuous().items():
+            write_table(out / f"continuous-{name}.parquet", frame)
     (out / "bench.json").write_text(json.dumps(BENCH), encoding="utf-8")
     return out
 
@@ -78,6 +81,11 @@ def results(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(scope="module")
 def built(results: Path) -> site.Site:
     return site.build(results)
+
+
+def studied(results: Path) -> list[str]:
+    """The specs of which there are runs."""
+    return sorted(path.name for path in (results / "runs").iterdir())
 
 
 def empty(folder: Path) -> Path:
@@ -95,9 +103,10 @@ def empty(folder: Path) -> Path:
 
 def test_every_study_has_a_page_with_its_figures_and_no_excuse(results: Path, built: site.Site) -> None:
     assert not built.problems
-    assert not built.missing
-    assert {path.stem for path in (results / "studies").glob("*.html")} == set(MADE)
-    for name in MADE:
+    names = studied(results)
+    assert {study.name for study in built.missing} == set(MADE) - set(names)
+    assert {path.stem for path in (results / "studies").glob("*.html")} == set(names)
+    for name in names:
         page = results / "studies" / f"{name}.html"
         text = page.read_text(encoding="utf-8")
         assert "cannot be drawn" not in text
@@ -112,25 +121,28 @@ def test_every_study_has_a_page_with_its_figures_and_no_excuse(results: Path, bu
 
 def test_all_links_lead_somewhere_and_pages_are_light(results: Path, built: site.Site) -> None:
     pages = [results / path for path in built.pages]
-    assert {path.name for path in pages} >= {"index.html", "report.html", "bench.html", "window.html"}
+    assert {path.name for path in pages} >= {"index.html", "report.html", "bench.html", "relabel.html"}
     for path in pages:
         assert dead(path) == [], path
         assert path.stat().st_size < LARGEST
         assert re.findall(r'(?:src|href)="https?:', path.read_text(encoding="utf-8")) == []
     links = set(Page(results / "index.html").links)
-    assert links >= {"report.html", "published.html", "bench.html", *(f"studies/{name}.html" for name in MADE)}
-    assert "../index.html" in Page(results / "studies" / "window.html").links
+    assert links >= {
+        "report.html",
+        "published.html",
+        "bench.html",
+        *(f"studies/{name}.html" for name in studied(results)),
+    }
+    assert "../index.html" in Page(results / "studies" / "relabel.html").links
     assert "index.html" in Page(results / "report.html").links
 
 
 def test_every_figure_is_a_pdf_too(results: Path, built: site.Site) -> None:
-    told = [each["name"] for name in STUDIES for each in texts()[name].get("pictures", [])]
-    told += [
-        "bench-verification",
-        "large-naive-16384",
-        *(f"{each['name']}-1024" for each in texts()["large"]["pictures"]),
-        *(f"continuous-{each['table']}" for each in texts()["continuous"]["pictures"]),
-    ]
+    told = [each["name"] for name in studied(results) for each in texts().get(name, {}).get("pictures", [])]
+    told += ["bench-verification"]
+    if (results / "large").exists():
+        told += ["large-naive-16384", *(f"{each['name']}-1024" for each in texts()["large"]["pictures"])]
+        told += [f"continuous-{each['table']}" for each in texts()["continuous"]["pictures"]]
     files = {path.stem: path.read_bytes() for path in (results / "figures").glob("*.pdf")}
     assert set(files) == set(told)
     for name, data in files.items():
@@ -456,9 +468,13 @@ name = "speculative"
 """
 
 
+@pytest.mark.slow
 def test_a_real_run_of_ones_own_has_a_page(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    spec = parse_spec(REAL, "my-own.toml")
-    table = run_sweep(spec, cells(spec), tmp_path / "sweeps" / "mine", local(1), Listener()).table
+    (tmp_path / "my-own.toml").write_text(REAL, encoding="utf-8")
+    folder = tmp_path / "sweeps" / "mine"
+    assert cli.main(["run", str(tmp_path / "my-own.toml"), "--out", str(folder), "--workers", "1"]) == 0
+    table = pd.read_parquet(folder / "table.parquet")
+    capfd.readouterr()
     assert cli.main(["report", "--out", str(tmp_path)]) == 0
     said = capfd.readouterr()
     assert f"pages  {tmp_path / 'index.html'}" in said.out

@@ -36,7 +36,11 @@ def table_of(name: str) -> pd.DataFrame:
     return faked(shrunken(name))
 
 
-@pytest.mark.parametrize("name", STUDIES)
+QUICK = ("ablation", "locality", "relabel", "window")
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in STUDIES if name not in QUICK]
+
+
+@pytest.mark.parametrize("name", [*QUICK, *SLOW])
 def test_figures_are_functions_of_the_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is read, the table stays as it was, and another table gives another figure."""
     use_style()
@@ -69,6 +73,7 @@ def test_figures_on_large_vocabularies_are_functions_of_their_tables() -> None:
         assert shown(draw(own, ledger)) == shown(draw(own, ledger)) != shown(draw(others, ledger))
 
 
+@pytest.mark.slow
 def test_the_tables_of_large_vocabularies_have_the_columns_that_are_made() -> None:
     told = large_vocabulary.__doc__ or ""
     for name, columns in LARGE.items():
@@ -100,11 +105,11 @@ def printed_at(ax: Axes) -> set[float]:
 
 def test_what_was_fitted_is_said() -> None:
     ledger = published()
-    told = ablation_numbers(table_of("ablation"), ledger).set_index(["decoder", "size"])["told"]
+    told = ablation_numbers(table_of("ablation"), ledger).set_index(["decoder", "size"])["status"]
     assert set(told[told == "fitted"].index) == {("sjd", 32), ("sjd-pac", 64)}
     assert told["sjd-ac", 32] == told["sjd-ac", 64] == "predicted; not printed"
     assert told["sjd-pd", 32] == "predicted"
-    trees = tree_numbers(table_of("tree"), ledger).set_index(["K", "D"])["told"]
+    trees = tree_numbers(table_of("tree"), ledger).set_index(["K", "D"])["status"]
     assert list(trees[trees == "fitted"].index) == [(4, 3)]
     spec = shrunken("ablation").processes[0].parameters
     assert {f"process.{key}": spec[key] for key in ("locality", "jitter", "floor")} == CHOSEN

@@ -201,7 +201,7 @@ def test_help_loads_no_numerical_library(arguments: list[str]) -> None:
 import sys
 from experiments.cli.main import main
 status = main({arguments})
-sys.exit(status or ", ".join(name for name in {HEAVY} if name in sys.modules))
+sys.exit(status or ", ".join(name for name in {HEAVY} if name in sys.modules) or None)
 """
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

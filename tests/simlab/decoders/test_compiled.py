@@ -1,8 +1,9 @@
 """Compiled decoders commit the very tokens of the reference form, in the very steps, whatever the configuration.
 
 Hypothesis draws the options of the decoder, the rule and its tables, the vocabulary, the grid, the rows (float64 and
-float32, with zeros, point masses and ties), the seed and the number of threads: 300 configurations for each decoder,
-every rule with each of them. Equality is of tokens, steps, and what every call accepted and committed.
+float32, with zeros, point masses and ties), the seed and the number of threads: 40 configurations for each decoder and
+300 in the slow run, every rule with each of them. Equality is of tokens, steps, and what every call accepted and
+committed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.initial import INITIALS
 from simlab.processes import Process
 from simlab.randomness import Purpose, Tape
+from simlab.randomness import inverse_cdf_compiled as compiled_draws
 from simlab.randomness.inverse_cdf import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules import RULES, Rule, Speculative, make_rule
@@ -34,7 +36,7 @@ from tests.support.strategies import PARTS, parameters
 
 pytestmark = pytest.mark.parity
 
-CONFIGURATIONS = 300  # of each decoder
+FEWER, CONFIGURATIONS = 40, 300  # of each decoder
 SEQUENCES = 5
 LOGARITHMS = ("typical", "lantern", "lantern-greedy", "lantern-reference")  # decided by them: no ties for these
 
@@ -107,9 +109,10 @@ def the_same(
     return all(np.array_equal(one, other) for one, other in pairs)
 
 
+@pytest.mark.parametrize("count", [FEWER, pytest.param(CONFIGURATIONS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", DECODERS)
-def test_kernels_commit_the_tokens_of_the_reference_form(name: str) -> None:
-    @settings(max_examples=CONFIGURATIONS, deadline=None, suppress_health_check=list(HealthCheck))
+def test_kernels_commit_the_tokens_of_the_reference_form(name: str, count: int) -> None:
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())
     def check(data: st.DataObject) -> None:
         rule_name = data.draw(st.sampled_from(list(RULES)), label="rule")
@@ -159,9 +162,9 @@ def test_sums_and_draws_keep_the_order_of_additions(size: int, dtype: Any) -> No
     rows, uniforms = cases(size, dtype)
     others = np.roll(rows, 1, axis=0).copy()
     assert [sums.total(row) for row in rows] == arrays.total(rows).tolist()
-    drawn = [sums.inverse_cdf(row, u) for row, u in zip(rows, uniforms, strict=True)]
+    drawn = [compiled_draws.inverse_cdf(row, u) for row, u in zip(rows, uniforms, strict=True)]
     assert drawn == inverse_cdf(rows, uniforms).tolist()
-    drawn = [sums.inverse_excess(p, q, u) for p, q, u in zip(rows, others, uniforms, strict=True)]
+    drawn = [compiled_draws.inverse_excess(p, q, u) for p, q, u in zip(rows, others, uniforms, strict=True)]
     assert drawn == inverse_cdf(arrays.positive_part(rows, others), uniforms).tolist()
 
 
