@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.results import versions, write_arrays
+from simlab.arrays import total_variation
 
 FORMAT = "simlab rows 1"
 LARGEST = 2.0**15  # mass of a row's likeliest token, in half precision
@@ -48,7 +49,7 @@ def halved(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scaled = rows / rows.max(axis=1, keepdims=True) * LARGEST
     half = scaled.astype(np.float16)
     half[(half == 0) & (rows > 0)] = np.finfo(np.float16).smallest_subnormal
-    return half, abs(whole(half) - rows / rows.sum(axis=1, keepdims=True)).sum(axis=1) / 2
+    return half, np.asarray(total_variation(whole(half), rows / rows.sum(axis=1, keepdims=True)))
 
 
 def whole(half: np.ndarray) -> np.ndarray:

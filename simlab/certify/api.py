@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from simlab.arrays import total_variation
 from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.registry import Contract, contract_named
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.engine.exact import ROUNDING, Exact
 from simlab.certify.engine.failing import Failing
-from simlab.certify.engine.shrink import tv
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool
 from simlab.checks import check_at_least, check_number
@@ -306,7 +306,7 @@ class _Run:
         return [i for i, case in enumerate((*self.cases, *self.edges)) if case.branches]
 
     def _off(self, found: Exact) -> float:
-        return tv(found.law, (*self.cases, *self.edges)[found.case].events[0].law)
+        return float(total_variation(found.law, (*self.cases, *self.edges)[found.case].events[0].law))
 
     def _batches(self) -> Iterator[Sample]:
         """Batches of the case that has been called least, until the time is up, or all have been called enough.
