@@ -49,7 +49,7 @@ from theory.acceptance import alpha, expected_tokens, frontier, speedup, trials_
 from theory.claims import find
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
-from theory.example_processes import random_row, random_world
+from theory.example_processes import random_process, random_row
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
@@ -164,36 +164,36 @@ figure.tight_layout()
 # Completed by the target, 00 has $\frac3{16} + \frac12 \cdot \frac34 = \frac9{16} = p(0)\,p(0)$.
 
 # %%
-world, draft = (TableProcess(2, 2, lambda prefix, r=r: r) for r in (row("3/4 1/4"), row("1/4 3/4")))
-block = block_law(make_decoder("speculative", gamma=1), world, speculative, draft)
+process, draft = (TableProcess(2, 2, lambda prefix, r=r: r) for r in (row("3/4 1/4"), row("1/4 3/4")))
+block = block_law(make_decoder("speculative", gamma=1), process, speculative, draft)
 
 assert block == {(0,): F(1, 2), (0, 0): F(3, 16), (0, 1): F(1, 16), (1, 0): F(3, 16), (1, 1): F(1, 16)}
-assert complete(block, world, 2) == target_law(world)
-assert target_law(world)[0, 0] == F(9, 16)
+assert complete(block, process, 2) == target_law(process)
+assert target_law(process)[0, 0] == F(9, 16)
 
 # %% [markdown]
-# **Enumerated.** Worlds in which every prefix has its own random rows for target and draft, with and without zeros;
+# **Enumerated.** Processes in which every prefix has its own random rows for target and draft, with and without zeros;
 # blocks completed by the target, and whole sequences. All 24 cases agree with the target exactly, in both.
 
 # %%
 cases = [
-    (random_world(k, v, 3, zeros=zeros), random_world(k + 100, v, 3, zeros=zeros), gamma)
+    (random_process(k, v, 3, zeros=zeros), random_process(k + 100, v, 3, zeros=zeros), gamma)
     for k in range(2)
     for v in (2, 3)
     for zeros in (0.0, 0.3)
     for gamma in (1, 2, 3)
 ]
 assert len(cases) == 24
-for world, draft, gamma in cases:
-    decoder, target = make_decoder("speculative", gamma=gamma), target_law(world)
-    assert tv(*aligned(complete(block_law(decoder, world, speculative, draft), world, 3), target)) == 0
-    assert tv(*aligned(sequence_law(decoder, world, speculative, draft)[0], target)) == 0
+for process, draft, gamma in cases:
+    decoder, target = make_decoder("speculative", gamma=gamma), target_law(process)
+    assert tv(*aligned(complete(block_law(decoder, process, speculative, draft), process, 3), target)) == 0
+    assert tv(*aligned(sequence_law(decoder, process, speculative, draft)[0], target)) == 0
 
 # %% [markdown]
 # ### Wrong variants
 #
-# Eleven bugs seen in real implementations, each in the same decoder on the same three worlds ($V = 3$, four tokens,
-# $\gamma = 2$). The table gives the largest TV over the worlds between the law of the first $n$ tokens and the
+# Eleven bugs seen in real implementations, each in the same decoder on the same three processes ($V = 3$, four tokens,
+# $\gamma = 2$). The table gives the largest TV over the processes between the law of the first $n$ tokens and the
 # target's.
 #
 # All eleven are caught by the law of the whole sequence. The law of the first token is exact for three of them: one
@@ -210,7 +210,7 @@ def first(law, n):
     return shorter
 
 
-worlds = [(random_world(k, 3, 4), random_world(k + 100, 3, 4)) for k in range(3)]
+processes = [(random_process(k, 3, 4), random_process(k + 100, 3, 4)) for k in range(3)]
 right = make_decoder("speculative", gamma=2)
 variants = {"correct": (right, speculative)}
 variants |= {name: (right, rule) for name, rule in mutants.RULES.items()}
@@ -218,8 +218,8 @@ variants |= {name: (decoder, speculative) for name, decoder in mutants.speculati
 
 deviation = pd.DataFrame(0.0, index=list(variants), columns=pd.Index([1, 2, 3, 4], name="first n tokens"))
 for name, (decoder, rule) in variants.items():
-    for world, draft in worlds:
-        law, target = sequence_law(decoder, world, rule, draft)[0], target_law(world)
+    for process, draft in processes:
+        law, target = sequence_law(decoder, process, rule, draft)[0], target_law(process)
         for n in deviation.columns:
             distance = float(tv(*aligned(first(law, n), first(target, n))))
             deviation.loc[name, n] = max(deviation.loc[name, n], distance)
@@ -269,8 +269,8 @@ assert round(float(speedup(F(9, 10), 5, F(1, 20))), 3) == 3.748
 exact = []
 for p, q in [("1 0", "1/2 1/2"), ("1 0", "7/10 3/10"), ("1 0", "9/10 1/10"), ("3/4 1/4 0", "1/3 1/3 1/3")]:
     for gamma in range(1, 6):
-        world, draft = (TableProcess(len(r), gamma + 1, lambda prefix, r=r: r) for r in (row(p), row(q)))
-        mean = mean_length(block_law(make_decoder("speculative", gamma=gamma), world, speculative, draft))
+        process, draft = (TableProcess(len(r), gamma + 1, lambda prefix, r=r: r) for r in (row(p), row(q)))
+        mean = mean_length(block_law(make_decoder("speculative", gamma=gamma), process, speculative, draft))
         assert mean == expected_tokens(alpha(row(p), row(q)), gamma)
         assert mean != expected_tokens(alpha(row(p), row(q)), gamma - 1)  # a formula one draft short is told apart
         exact.append((float(alpha(row(p), row(q))), gamma, float(mean)))
@@ -327,11 +327,11 @@ examples = {
 }
 table = {}
 for name, tables in examples.items():
-    world, draft = (TableProcess(2, 5, rows) for rows in tables)
-    law = block_law(make_decoder("speculative", gamma=3), world, speculative, draft)
+    process, draft = (TableProcess(2, 5, rows) for rows in tables)
+    law = block_law(make_decoder("speculative", gamma=3), process, speculative, draft)
     # over positions: alpha at each prefix the draft can reach; over looks: drafts kept by drafts verified
     by_position = sum(
-        mass * alpha(world.row(tokens[:j]), draft.row(tokens[:j])) / 3
+        mass * alpha(process.row(tokens[:j]), draft.row(tokens[:j])) / 3
         for tokens, mass in target_law(draft, 3).items()
         for j in range(3)
     )

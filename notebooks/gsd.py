@@ -29,7 +29,7 @@
 # 4. tokens that the target excludes do come out;
 # 5. measured in TV, the naive lossy rules spend the least possible for what they gain, and GSD more; measured by how
 #    far the mass moves, the order can be reversed;
-# 6. how the distortion of every rule grows with the length of a sequence, exactly, on a small image-like world;
+# 6. how the distortion of every rule grows with the length of a sequence, exactly, on a small image-like process;
 # 7. a higher acceptance rate does not always mean fewer steps.
 #
 # Every number in the text is asserted in the cell below it. Statements and ids are those of `simlab claims`; the
@@ -464,7 +464,7 @@ figure.tight_layout()
 # %% [markdown]
 # ## 6. How distortion compounds
 #
-# A world that looks like a scan line: four grey levels; under the target a level is three times less likely for every
+# A process that looks like a scan line: four grey levels; under the target a level is three times less likely for every
 # grey step from each of the last two levels. The draft looks at the last level only, and is flatter (two times for
 # every step). Speculative decoding with $\gamma = 2$ runs over five tokens under every rule, and the cell computes the
 # exact law of the sequence and the exact mean number of steps.
@@ -478,7 +478,7 @@ figure.tight_layout()
 # asserted for every rule.
 #
 # Growth is uneven: in this decoder the third token is a bonus, and exact, whenever both drafts before it were accepted;
-# so for every lossy rule the third token adds least. Also asserted: over this world Algorithm 3's slice, printed or
+# so for every lossy rule the third token adds least. Also asserted: over this process Algorithm 3's slice, printed or
 # clamped, is lossy *and* takes more steps than the lossless rule, and the two residuals of GSD differ in distortion
 # but hardly (by less than 0.01) in steps.
 
@@ -506,7 +506,7 @@ def mean(steps):
     return float(sum(count * mass for count, mass in steps.items()))
 
 
-world, draft = scan_line(2, 3), scan_line(1, 2)
+process, draft = scan_line(2, 3), scan_line(1, 2)
 labels = (0, 0, 1, 1)
 rules = {
     "speculative": speculative,
@@ -516,15 +516,15 @@ rules = {
     "group residual": make_rule("grouped-group-residual", labels=labels),
     **{f"Algorithm 3, G = 3, {name}": rule for name, rule in windows(3).items()},
 }
-target, decoder = target_law(world), make_decoder("speculative", gamma=2)
+target, decoder = target_law(process), make_decoder("speculative", gamma=2)
 contexts = [prefix for n in range(3) for prefix in product(range(4), repeat=n)]  # rows look at two levels
 
 distortion, steps = {}, {}
 for name, rule in rules.items():
-    law, taken = sequence_law(decoder, world, rule, draft)
+    law, taken = sequence_law(decoder, process, rule, draft)
     steps[name] = mean(taken)
     distortion[name] = [tv(*aligned(first(law, n), first(target, n))) for n in range(1, 6)]
-    d = max(tv(step_law(rule, world.row(c), draft.row(c)), world.row(c)) for c in contexts)
+    d = max(tv(step_law(rule, process.row(c), draft.row(c)), process.row(c)) for c in contexts)
     assert all(spent <= 1 - (1 - d) ** n for n, spent in enumerate(distortion[name], start=1))
     assert distortion[name] == sorted(distortion[name])
 
@@ -567,10 +567,10 @@ figure.tight_layout()
 
 # %%
 for length, lossless, lossy in ((4, 2, 3), (10, 4, 9)):
-    world = TableProcess(3, length, lambda prefix: [1, 0, 0])
+    process = TableProcess(3, length, lambda prefix: [1, 0, 0])
     draft = TableProcess(3, length, lambda s: [0, 1, 0] if not s else [1, 0, 0] if s[0] == 0 else [0, 0, 1])
-    assert sequence_law(decoder, world, speculative, draft)[1] == {lossless: 1}
-    assert sequence_law(decoder, world, grouped((0, 0, 1)), draft)[1] == {lossy: 1}
+    assert sequence_law(decoder, process, speculative, draft)[1] == {lossless: 1}
+    assert sequence_law(decoder, process, grouped((0, 0, 1)), draft)[1] == {lossy: 1}
 
 # %% [markdown]
 # ## 8. Accumulated differences, and the reference code

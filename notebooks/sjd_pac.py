@@ -56,7 +56,7 @@ from theory.candidates import candidate_sets, candidates_law, optimal_acceptance
 from theory.claims import find
 from theory.distances import aligned, tv
 from theory.exact import block_law, mean, sequence_law, step_law, target_law, transitions
-from theory.example_processes import codebook_pairs, random_row, random_world, sticky_world
+from theory.example_processes import codebook_pairs, random_process, random_row, sticky_process
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
@@ -68,9 +68,9 @@ def row(text):
     return tuple(map(F, text.split()))
 
 
-def deviation(decoder, world, rule=speculative):
+def deviation(decoder, process, rule=speculative):
     """TV between the law of finished sequences and the target's."""
-    return tv(*aligned(sequence_law(decoder, world, rule)[0], target_law(world)))
+    return tv(*aligned(sequence_law(decoder, process, rule)[0], target_law(process)))
 
 
 names = ["retention", "theorem-1", "theorem-2", "rejection-mass", "combined", "locality", "ablation"]
@@ -369,14 +369,14 @@ assert node(p, q, "sorted by q")[2] == F(5, 18)
 
 
 # %%
-def draft_error(decoder, world, rule=speculative, given="left"):
+def draft_error(decoder, process, rule=speculative, given="left"):
     """Largest difference between a declared q and the law of its draft, given the left, or the whole state before."""
     worst = F(0)
-    for outcomes in transitions(decoder, world, rule):
+    for outcomes in transitions(decoder, process, rule):
         laws = defaultdict(Counter)
         for states, paths in outcomes:
             for tokens, length, rows, path in zip(states.tokens.tolist(), states.length, states.q, paths, strict=True):
-                for j, q in enumerate(rows[: world.length - length]):
+                for j, q in enumerate(rows[: process.length - length]):
                     place = length + j
                     known = tuple(map(tuple, rows[:j])) if given == "left" else path.row
                     laws[length, known, tuple(tokens[:place]), tuple(q)][tokens[place]] += path.weight
@@ -385,8 +385,8 @@ def draft_error(decoder, world, rule=speculative, given="left"):
     return worst
 
 
-worlds = [random_world(1, 2, 5), random_world(2, 3, 4), random_world(3, 2, 4, (2, 2))]
-for window, w in product((2, 3), worlds):
+processes = [random_process(1, 2, 5), random_process(2, 3, 4), random_process(3, 2, 4, (2, 2))]
+for window, w in product((2, 3), processes):
     continued = make_decoder("sjd-ac", window=window)
     assert draft_error(continued, w) == 0
     assert draft_error(continued, w, given="state") > 0
@@ -394,8 +394,8 @@ for window, w in product((2, 3), worlds):
     assert deviation(continued, w) == deviation(make_decoder("sjd-ac", window=window, bonus=False), w) == 0
 
 for wrong in trees.ac_decoders(3).values():
-    assert max(deviation(wrong, w) for w in worlds) > 0
-    assert max(draft_error(wrong, w) for w in worlds) > 0
+    assert max(deviation(wrong, w) for w in processes) > 0
+    assert max(draft_error(wrong, w) for w in processes) > 0
 
 # %% [markdown]
 # **Where it saves steps.** Not at the token that was kept: given the left, a kept draft follows the same $q$ as one
@@ -429,15 +429,15 @@ def four(third):
 
 
 copying, comparing = four(lambda a, b: b), four(lambda a, b: a ^ b)
-for world, expected in ((copying, F(7, 4)), (comparing, F(9, 4))):
-    sjd, ac = (sequence_law(make_decoder(name, window=3), world, speculative)[1] for name in ("sjd", "sjd-ac"))
+for process, expected in ((copying, F(7, 4)), (comparing, F(9, 4))):
+    sjd, ac = (sequence_law(make_decoder(name, window=3), process, speculative)[1] for name in ("sjd", "sjd-ac"))
     assert sjd == {1: F(1, 4), 2: F(1, 2), 3: F(1, 4)}
     assert (mean(sjd), mean(ac)) == (2, expected)
 
-for w, bonus in product((*worlds, copying, comparing), (True, False)):
+for w, bonus in product((*processes, copying, comparing), (True, False)):
     sjd, ac = (sequence_law(make_decoder(n, window=2, bonus=bonus), w, speculative)[1] for n in ("sjd", "sjd-ac"))
     assert sjd == ac
-for w in (random_world(k, 3, 4) for k in range(2, 6)):
+for w in (random_process(k, 3, 4) for k in range(2, 6)):
     sjd, ac = (sequence_law(make_decoder(name, window=3), w, speculative)[1] for name in ("sjd", "sjd-ac"))
     assert sjd != ac
     assert sjd[4] == ac[4]
@@ -451,19 +451,20 @@ for w in (random_world(k, 3, 4) for k in range(2, 6)):
 # the path, and its candidates have not been looked at. What stays in the window are tokens behind the last committed
 # one, which no coin has touched yet. So both arguments go through together.
 #
-# Enumerated: comb and full trees, with and without bonus, with and without continuation, on two worlds with zeros.
+# Enumerated: comb and full trees, with and without bonus, with and without continuation, on two processes with zeros.
 
 # %%
-small = [random_world(k, 3, 3, zeros=0.35) for k in range(3)]
+small = [random_process(k, 3, 3, zeros=0.35) for k in range(3)]
 for name, shape, bonus, w in product(("sjd-pd", "sjd-pac"), ("comb", "full"), (True, False), small[:2]):
     assert deviation(make_decoder(name, window=2, candidates=2, depth=2, tree=shape, bonus=bonus), w) == 0
 assert deviation(make_decoder("sjd-pac", window=2, candidates=4, depth=1), small[1]) == 0  # beyond the support
 
 # %% [markdown]
 # The mistakes of part 3 in the decoder, with those of continuation and one of the tree: going on below the *first*
-# candidate after another was kept. Each is off on at least one of three worlds; the largest TV is shown. Two are off by
-# less than 0.01, and on two of the three worlds not at all: the order of candidates matters only where declared rows
-# are not uniform, which is from the second call on. A test suite needs worlds that reach such places, and exact laws.
+# candidate after another was kept. Each is off on at least one of three processes; the largest TV is shown. Two are off
+# by less than 0.01, and on two of the three processes not at all: the order of candidates matters only where declared
+# rows are not uniform, which is from the second call on. A test suite needs processes that reach such places, and exact
+# laws.
 
 # %%
 variants = trees.tree_decoders(2, 2, 2, "comb") | trees.ac_decoders(3)
@@ -481,7 +482,7 @@ figure, axis = plt.subplots(figsize=(8.5, 3.9))
 sns.barplot(shown, x="TV", y="variant", hue="mistake in", dodge=False, ax=axis)
 for container in axis.containers:
     axis.bar_label(container, fmt="%.4f", padding=3, fontsize=9)
-axis.set(title="Wrong variants: TV of the sequence to the target", ylabel="", xlabel="largest TV over three worlds")
+axis.set(title="Wrong variants: TV of the sequence to the target", ylabel="", xlabel="largest TV over three processes")
 axis.margins(x=0.14)
 figure.tight_layout()
 
@@ -552,7 +553,7 @@ axis.grid(visible=False)
 figure.tight_layout()
 
 # %% [markdown]
-# This is one small world, and window 3 leaves AC little to keep. Which reading predicts what is
+# This is one small process, and window 3 leaves AC little to keep. Which reading predicts what is
 # printed is asked at scale (`pac.readings.steps`); that AC must save on every process is not so (part 4).
 
 # %% [markdown]
@@ -619,8 +620,8 @@ figure.tight_layout()
 # **By hand**, GSD's rule with groups $\{0, 1\}$ and $\{2\}$, and $p = (0, \frac12, \frac12)$, $q = (1, 0, 0)$: what
 # stands there is $(\frac12, \frac14, \frac14)$ (see the notebook on GSD), at TV $\frac12$ from $p$.
 #
-# The cell measures the largest difference between a declared $q$ and the law of its draft, on a world of three tokens.
-# With the law declared it is 0. The sequence is off either way, since the rule is lossy.
+# The cell measures the largest difference between a declared $q$ and the law of its draft, on a process of three
+# tokens. With the law declared it is 0. The sequence is off either way, since the rule is lossy.
 
 # %%
 grouped = make_rule("grouped", labels=[0, 0, 1])
@@ -628,7 +629,7 @@ p, q = row("0 1/2 1/2"), row("1 0 0")
 assert tuple(step_law(grouped, p, q)) == row("1/2 1/4 1/4")
 assert tv(step_law(grouped, p, q), p) == F(1, 2)
 
-three = random_world(2, 3, 3)
+three = random_process(2, 3, 3)
 declared = {name: make_decoder("sjd-ac", window=2, relabel=name) for name in ("target", "law")}
 assert draft_error(declared["target"], three, grouped) > F(1, 10)
 assert draft_error(declared["law"], three, grouped) == 0
@@ -667,7 +668,7 @@ def kept(name, target, draft):
 
 assert (kept("speculative", iid, draft), kept("block", iid, draft)) == (F(10, 9), F(11, 9))
 for k, zeros in product(range(4), (0.0, 0.35)):
-    target, draft = random_world(k, 3, 3, zeros=zeros), random_world(k + 50, 3, 3, zeros=zeros)
+    target, draft = random_process(k, 3, 3, zeros=zeros), random_process(k + 50, 3, 3, zeros=zeros)
     assert kept("block", target, draft) >= kept("speculative", target, draft)
     law, _ = sequence_law(make_decoder("block", gamma=2), target, speculative, draft)
     assert law == target_law(target)
@@ -685,7 +686,7 @@ for k, zeros in product(range(4), (0.0, 0.35)):
 #   at a fixed budget.
 
 # %%
-chain = sticky_world(F(4, 5), 2, 3)
+chain = sticky_process(F(4, 5), 2, 3)
 step = np.array([chain.row((token,)) for token in range(2)])
 power = step
 for j in range(1, 6):

@@ -109,7 +109,7 @@ def _laws(target: Chain, draft: Chain) -> Iterator[tuple[str, Law, Chain, float,
 
 
 class Mismatch(NamedTuple):
-    """A draft whose last kernel also stands ``gap`` standard deviations from the target's, if that is asked for."""
+    """A draft whose last kernel also stands ``gap`` standard deviations from the target's, if there is one."""
 
     label: str
     slope: Any

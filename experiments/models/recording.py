@@ -1,7 +1,7 @@
 """Recorded drafts on disk: (p, q, x) and where each stood, for a machine that need not have torch.
 
-Rows are kept in half precision, scaled so that the largest mass is 2^15: eleven bits of a mass down to 2^-29 of the
-largest, then fewer; no mass becomes 0. What that costs, the TV between a row and what is kept of it, is measured and
+Rows are stored in half precision, scaled so that the largest mass is 2^15: eleven bits of a mass down to 2^-29 of the
+largest, then fewer; no mass becomes 0. What that costs, the TV between a row and its stored form, is measured and
 stands in the file. The file is a compressed ``.npz`` without pickles; rows come in blocks that are read one at a time.
 """
 

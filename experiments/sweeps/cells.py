@@ -135,7 +135,7 @@ def _ranges(spec: Spec, process: Entry, size: Size) -> Iterator[tuple[int, int]]
 
 
 # A process may take seconds to make or to fit, a table over a large codebook half a minute. Cells that share one are
-# computed one after the other, so a worker keeps only the last.
+# computed one after the other, so a worker caches only the last.
 
 
 @lru_cache(maxsize=1)

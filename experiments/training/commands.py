@@ -85,7 +85,7 @@ def train_model(request: Request, notify: Notify) -> dict[str, Any]:
 
 
 def state(request: Request) -> Path:
-    """Where an unfinished training keeps its state."""
+    """Where an unfinished training saves its state."""
     return request.out / f"{request.model}.state"
 
 

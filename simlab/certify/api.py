@@ -4,9 +4,9 @@
    there hidden state?
 2. Where its chance is uniforms that can be given, coins are put at their ends, and small cases are enumerated. A
    fault that only shows at the end of a coin ends nothing: the rest goes on, to tell whether that is all.
-3. All cases are called again and again with the real generator, evenly, and sequential tests look at the counts after
+3. All cases are called again and again with the real generator, evenly, and sequential tests judge the counts after
    every batch, until one of them fails or the time is up.
-4. What failed is explained by the known bugs, and brought back to the smallest case that still fails.
+4. What failed is explained by the known bugs, and reduced to the smallest case that still fails.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def certify(
     Parameters
     ----------
     function
-        Any callable that keeps the contract's signature (:data:`simlab.certify.CONTRACTS`).
+        Any callable with the contract's signature (:data:`simlab.certify.CONTRACTS`).
     budget
         Seconds. A fault ends it earlier; a pass uses it. Shrinking a failure may take some seconds more.
     epsilon, confidence
@@ -326,7 +326,7 @@ class _Run:
             numbers[i] += 1
 
     def _explained(self, pool: WorkerPool) -> None:
-        """More calls of the cases whose law is known under known bugs, so that these can be told apart."""
+        """More calls of the cases whose law is known under known bugs, so that these can be distinguished."""
         distinguishing = [i for i, case in enumerate(self.cases) if case.known_laws]
         end = time.monotonic() + EXPLAINING
         turns = 1 if self.calls else 8  # the same ones on every machine, or as many as there is time for

@@ -20,7 +20,7 @@ from simlab.processes.digits import fit_digits
 from simlab.randomness import Tape
 from simlab.rules import make_rule
 from theory.exact import acceptance
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow]  # all that `simlab verify` measures, at a small size
 
@@ -46,7 +46,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(verify, "SEQUENCES", SEQUENCES)
         patch.setattr(codebook, "CONTEXTS", 8)
         patch.setattr(candidates, "CONTEXTS", 2)
-        worlds = {"tokens / three": (random_world(0, 3, 3, zeros=0.3), small_worlds.PAC)}
+        worlds = {"tokens / three": (random_process(0, 3, 3, zeros=0.3), small_worlds.PAC)}
         patch.setattr(small_worlds, "PAC_WORLDS", worlds)
         verify.verify(["gsd.speed", "leviathan.frontier"], 0, out, True, lambda name, done, total: None)
     return out

@@ -146,7 +146,7 @@ def _ratio(one: Between, other: Between, most: float) -> Between:
     return Between(one.estimate / other.estimate, one.least / other.most, min(most, high))
 
 
-# Two worlds with few parameters, exact in any arithmetic -----------------------------------------------------------
+# Two processes with few parameters, exact in any arithmetic -------------------------------------------------------
 
 
 class Rated(NamedTuple):

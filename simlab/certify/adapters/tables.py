@@ -89,13 +89,13 @@ def model_class() -> Any:
             keys = self.tokens(input_ids).to(torch.float32)[:, None, :, None]
             cache = DynamicCache(config=self.config) if past_key_values is None else past_key_values
             seen = cache.update(keys, keys, 0)[0][:, 0, :, 0].long().tolist()
-            kept = min(input_ids.shape[1], logits_to_keep or input_ids.shape[1])
-            rows = [[self.row(tokens[1 : len(tokens) - back]) for back in reversed(range(kept))] for tokens in seen]
+            count = min(input_ids.shape[1], logits_to_keep or input_ids.shape[1])
+            rows = [[self.row(tokens[1 : len(tokens) - back]) for back in reversed(range(count))] for tokens in seen]
             pmfs = torch.from_numpy(np.array(rows))
             return CausalLMOutputWithPast(logits=self.head(self.scale * pmfs.log().float()), past_key_values=cache)
 
         def row(self, prefix: list[int]) -> Array:
-            assert self.pmf is not None, "a pmf is set before it is asked for"
+            assert self.pmf is not None, "a pmf is set before it is used"
             return self.pmf(tuple(prefix))
 
     return TableModel

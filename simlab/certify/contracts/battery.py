@@ -41,8 +41,8 @@ def small_blocks() -> tuple[Named, ...]:
         Named(name, block, (joint(block),))
         for name, block in (
             ("one draft, two tokens", _rows([[0.7, 0.3], [0.2, 0.8]], [[0.4, 0.6]])),
-            ("certain drafts, kept with 0.995", _rows([[0.995, 0.005], [0.5, 0.5]], [[1.0, 0.0]])),
-            ("certain drafts, kept half the time", Block((half,) * 4, (certain,) * 3, 0)),
+            ("certain drafts, accepted with 0.995", _rows([[0.995, 0.005], [0.5, 0.5]], [[1.0, 0.0]])),
+            ("certain drafts, accepted half the time", Block((half,) * 4, (certain,) * 3, 0)),
             ("certain drafts of three tokens", _rows([[0.4, 0.3, 0.3], [0.1, 0.6, 0.3]], [[1.0, 0.0, 0.0]])),
             ("one token as likely in both", _rows([[0.3, 0.4, 0.3], [0.6, 0.1, 0.3]], [[0.6, 0.4, 0.0]])),
             ("rows differ, three tokens", _random(3, 2, 1)),
@@ -169,5 +169,5 @@ def _one_hot(size: int, gamma: int, number: int, target: bool) -> Block:
 
 
 def _cut_differently() -> tuple[list[list[float]], list[list[float]]]:
-    """Over five tokens p keeps three and q two, one of them shared."""
+    """Over five tokens p has mass on three and q on two, one of them shared."""
     return [[0.5, 0.3, 0.2, 0.0, 0.0], [0.0, 0.1, 0.2, 0.3, 0.4]], [[0.0, 0.0, 0.6, 0.4, 0.0]]

@@ -159,8 +159,8 @@ class Events:
                 joint = joint[:, None] * (labels == np.arange(classes)[:, None])[:, None]
                 joint = joint.reshape(-1, *joint.shape[2:])
             joint = joint.reshape(len(joint), -1)  # contexts one token longer
-            kept = size ** min(order, i + 1)
-            state = joint.reshape(len(joint), -1, kept).sum(axis=1)
+            states = size ** min(order, i + 1)
+            state = joint.reshape(len(joint), -1, states).sum(axis=1)
         return state.sum(axis=1)
 
     def format(self, code: int, vocabulary: int) -> str:
