@@ -1,4 +1,4 @@
-"""Ctrl-C in commands: an interrupt is never lost, and worker processes leave it to the command that started them.
+"""Handling of Ctrl-C: an interrupt is never lost, and worker processes leave it to the parent.
 
 Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. In a callback that nobody can catch from, a
 finaliser or what runs around a fork (``logging`` takes its lock there), it is printed as "Exception ignored in" and

@@ -92,18 +92,12 @@ pd.DataFrame(
 
 # %% [markdown]
 # ## 1. Theorem 1 over a partition · `gsd.theorem-1.partition`
-#
-# **Holds.** Let the groups be a partition that was fixed before the draft is looked at.
-#
-# *Proof.* The tokens of a group $C$ share one acceptance probability, so together they are drafted and accepted with
-# $\sum_{x \in C} q(x) \min(1, P(C)/Q(C)) = \min(P(C), Q(C))$, and
-#
-# $$\alpha_{\mathrm{GSD}} = \sum_C \min(P(C), Q(C)) = 1 - \mathrm{TV}(P, Q) \ge 1 - \mathrm{TV}(p, q)
-#   = \alpha_{\mathrm{SD}},$$
-#
-# because $|P(C) - Q(C)| \le \sum_{x \in C} |p(x) - q(x)|$. $\square$
-#
-# The sums close because every token of $C$ sees the same $C$. Keep that in mind for part 2.
+
+# %%
+find("gsd.theorem-1.partition")
+
+# %% [markdown]
+# The sums close because every token of a group $C$ sees the same $C$. Keep that in mind for part 2.
 #
 # **By hand.** $p = (\frac13, \frac13, \frac13)$, $q = (\frac14, \frac12, \frac14)$, groups $\{0, 1\}$ and $\{2\}$.
 # $P = (\frac23, \frac13)$ and $Q = (\frac34, \frac14)$: tokens 0 and 1 are accepted with $\frac23/\frac34 = \frac89$,
@@ -113,13 +107,13 @@ pd.DataFrame(
 
 # %%
 p, q, labels = row("1/3 1/3 1/3"), row("1/4 1/2 1/4"), (0, 0, 1)
-kept = [grouped(labels).accept(list(p), list(q), x) for x in range(3)]
+accepted = [grouped(labels).accept(list(p), list(q), x) for x in range(3)]
 
 assert (masses(p, labels), masses(q, labels)) == ([F(2, 3), F(1, 3)], [F(3, 4), F(1, 4)])
-assert kept == [F(8, 9), F(8, 9), 1]
+assert accepted == [F(8, 9), F(8, 9), 1]
 assert acceptance(grouped(labels), p, q) == F(11, 12) == 1 - tv(masses(p, labels), masses(q, labels))
 assert alpha(p, q) == F(5, 6)
-assert speculative.accept(list(p), list(q), 0) == 1 > kept[0]
+assert speculative.accept(list(p), list(q), 0) == 1 > accepted[0]
 
 # %% [markdown]
 # The identity $\alpha_{\mathrm{GSD}} = 1 - \mathrm{TV}(P, Q)$ on 200 random pairs and partitions, and an adversarial
@@ -184,8 +178,8 @@ assert [windows(2)["clamped"].accept(list(p), list(q), x) for x in (0, 1)] == [0
 assert acceptance(windows(2)["clamped"], p, q) == F(1, 4) < alpha(p, q) == F(1, 2)
 
 p, q = row("1/6 1/6 1/6 1/6 1/3"), row("1/6 1/3 1/6 1/6 1/6")
-kept = [windows(2)["centred"].accept(list(p), list(q), x) for x in range(5)]
-assert kept == [F(2, 3), F(3, 4), F(3, 4), 1, 1]
+accepted = [windows(2)["centred"].accept(list(p), list(q), x) for x in range(5)]
+assert accepted == [F(2, 3), F(3, 4), F(3, 4), 1, 1]
 assert acceptance(windows(2)["centred"], p, q) == F(59, 72) < alpha(p, q) == F(60, 72)
 
 # %% [markdown]
@@ -268,10 +262,13 @@ figure.tight_layout()
 # share of the rejected mass in proportion to the group sums of $[p - q]_+$, while $P$ would need $[P - Q]_+$: the two
 # differ as soon as a group has tokens on both sides.
 #
-# **The group residual** (`gsd.unbiased.group-residual`, not in the paper, **holds**): draw the group from $[P - Q]_+$,
-# then the token in proportion to $p$ within it. This is speculative sampling of the *group*, so the group follows $P$
-# exactly. The token still does not follow $p$.
-#
+# **The group residual** is not in the paper: draw the group from $[P - Q]_+$, then the token in proportion to $p$
+# within it.
+
+# %%
+find("gsd.unbiased.group-residual")
+
+# %% [markdown]
 # **By hand.** $p = (0, \frac12, \frac12)$, $q = (1, 0, 0)$, groups $A = \{0, 1\}$ and $B = \{2\}$. Token 0 is always
 # drafted and accepted with $P(A)/Q(A) = \frac12$.
 #
@@ -293,9 +290,11 @@ assert masses(laws["group residual"], labels) == masses(p, labels) == list(row("
 random = Random(3)
 for _ in range(50):
     p_, q_, labels_ = random_row(random, 5), random_row(random, 5), [random.randrange(3) for _ in range(5)]
-    kept = np.array([m * grouped(labels_).accept(list(p_), list(q_), x) for x, m in enumerate(q_)])
+    accepted = np.array([m * grouped(labels_).accept(list(p_), list(q_), x) for x, m in enumerate(q_)])
     rejected = tv(masses(p_, labels_), masses(q_, labels_))
-    assert (step_law(grouped(labels_), p_, q_) == kept + rejected * speculative.residual(list(p_), list(q_), 0)).all()
+    assert (
+        step_law(grouped(labels_), p_, q_) == accepted + rejected * speculative.residual(list(p_), list(q_), 0)
+    ).all()
 
 
 def biased(name):
@@ -465,7 +464,7 @@ figure.tight_layout()
 # ## 6. How distortion compounds
 #
 # A process that looks like a scan line: four grey levels; under the target a level is three times less likely for every
-# grey step from each of the last two levels. The draft looks at the last level only, and is flatter (two times for
+# grey step from each of the last two levels. The draft depends on the last level only, and is flatter (two times for
 # every step). Speculative decoding with $\gamma = 2$ runs over five tokens under every rule, and the cell computes the
 # exact law of the sequence and the exact mean number of steps.
 #
@@ -517,7 +516,7 @@ rules = {
     **{f"Algorithm 3, G = 3, {name}": rule for name, rule in windows(3).items()},
 }
 target, decoder = target_law(process), make_decoder("speculative", gamma=2)
-contexts = [prefix for n in range(3) for prefix in product(range(4), repeat=n)]  # rows look at two levels
+contexts = [prefix for n in range(3) for prefix in product(range(4), repeat=n)]  # rows depend on two levels
 
 distortion, steps = {}, {}
 for name, rule in rules.items():

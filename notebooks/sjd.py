@@ -177,21 +177,11 @@ assert alpha(first, two.uniform) == F(5, 6)
 
 # %% [markdown]
 # ## 2. Theorem 1 · `sjd.theorem-1`
-#
-# **Holds**, under the assumption of part 3: "the token sampled in each speculative Jacobi iteration satisfies
-# $p_\theta(x \mid x_{1:i-1}^{(j)})$", and finished sequences have the autoregressive law.
-#
-# *Proof.* Let $\mathcal F$ be everything up to and including the rows of the last call, and let $J$ be the tokens that
-# stand to the left of position $i$ now. The draft $x_i$ was drawn from its declared $q$, on its own. So given
-# $\mathcal F$ and $J$ it still follows $q$:
-#
-# $$\Pr(x_i = x \mid J, \mathcal F) = q(x).$$
-#
-# This call computes $p = p(\cdot \mid J)$. Whether the scan reaches $i$ depends on $J$ and on coins, not on $x_i$. If
-# it does, $J$ is final, and $x_i$ is accepted or replaced by speculative sampling for $(p, q)$, so it comes out with
-# $\min(p, q) + \max(p - q, 0) = p$. A bonus follows its row by construction. By induction over positions the finished
-# sequence has the law of the target, whatever the window and the number of calls. $\square$
-#
+
+# %%
+find("sjd.theorem-1.sequence")
+
+# %% [markdown]
 # The proof asks of a *new* draft only that it follows its declared $q$ given the tokens to its left
 # (`sjd.initialisation`, **holds under the assumption** that each initialisation declares the $q$ that belongs to it):
 #
@@ -358,10 +348,11 @@ figure.tight_layout()
 
 # %% [markdown]
 # ## 5. How many steps?
-#
-# **At most one a token** (`sjd.worst-case`, **holds**): a step commits its accepted drafts and the token that replaces
-# the first rejected one; without rejection it commits the window.
-#
+
+# %%
+find("sjd.worst-case")
+
+# %% [markdown]
 # The exact distribution of the number of calls of the target for the six pixels of part 1. *Jacobi* decoding
 # iterates the same window without a probabilistic test: a token is final when all before it are final and it did not
 # change. With *fresh* noise every iteration draws anew; with *fixed* noise a position keeps one uniform and applies it
@@ -426,12 +417,11 @@ assert [round(float(steps), 2) for steps in both] == [2.86, 2.81]
 
 # %% [markdown]
 # ## 6. Top-1 · `sjd.greedy`
-#
-# **Holds.** With one-hot rows a draft is accepted if and only if it is the target's token: then $p(x) = 1 \ge q(x)$,
-# and otherwise $p(x) = 0$. After a rejection $[p - q]_+ = p$ gives the target's token. So every step commits the
-# leading drafts that agree with the target and one token more, which is Jacobi's criterion, and all end in the argmax
-# sequence. Without bonus SJD and Jacobi take the same steps.
-#
+
+# %%
+find("sjd.greedy")
+
+# %% [markdown]
 # Checked on all 128 top-1 processes with two tokens and length 3, with a window of 2. Away from top-1 the same
 # comparison does tell the two apart.
 

@@ -1,4 +1,4 @@
-"""Small things to enumerate: rational rows, context-dependent processes, and every rule at a small vocabulary."""
+"""Small examples to enumerate: rational rows, context-dependent processes, every rule at a small vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What things cost on this machine, as ratios within one run: see :mod:`experiments.bench.benchmark`."""
+"""Benchmarks of this machine, as ratios within one run: see :mod:`experiments.bench.benchmark`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine a benchmark runs on: as much as ratios depend on."""
+"""Description of the machine that a benchmark runs on."""
 
 from __future__ import annotations
 

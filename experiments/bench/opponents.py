@@ -1,4 +1,4 @@
-"""What the verification kernel is compared with: NumPy, transformers, and reading memory alone.
+"""The contenders that the verification kernel is compared with: NumPy, transformers, reading memory alone.
 
 All verify blocks ``p[B, gamma+1, V]`` and ``q[B, gamma, V]`` with drafts ``x[B, gamma]`` by Leviathan et al.,
 Algorithm 1, and return ``int[B]`` twice: the drafts accepted, and the token after them.

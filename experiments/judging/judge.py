@@ -1,4 +1,4 @@
-"""Judge a rule: its contract, what it emits, what it accepts and what that costs, where it goes wrong.
+"""Judge a rule: its contract, output law, acceptance, distortion, and examples of where it fails.
 
 The rule is judged in rationals if it answers rationals with rationals, else in floats within a stated tolerance.
 

@@ -1,4 +1,4 @@
-"""A rule beside the built-in rules: on one set of contexts, and with several candidates.
+"""Measurements of a rule beside the built-in rules: on one set of contexts, and with several candidates.
 
 The contexts are rows over a codebook (:func:`theory.example_processes.codebook_pairs`), the same for all rules, and
 nothing is sampled: acceptance, TV and Wasserstein-1 under the distances of the codebook are exact expectations at each

@@ -1,4 +1,4 @@
-"""All methods on equal terms: the same model, labels and random numbers, and what each takes and gives.
+"""Compare all methods on one model with the same labels and random numbers: cost, likelihood and quality.
 
 Image i of every method is replicate i of the tape, i < n. The images they are tested against, drawn by ``ar``, are
 replicates n to 2n - 1. Time is taken in runs of its own (:mod:`experiments.models.timing`).

@@ -1,4 +1,4 @@
-"""What a step costs on a device, part by part: the counterpart of SJD-PAC's Table 4, and of what it leaves out.
+"""Time of a decoding step on a device, part by part: the counterpart of SJD-PAC's Table 4.
 
 ``breakdown``
     of one step of ``sjd-pac`` over a model of official size with random weights, which take as long as trained ones:

@@ -1,4 +1,4 @@
-"""What a lossy rule does to each token it emits, exactly, in the contexts that a real run visits.
+"""Exact distortion of each token that a lossy rule emits, in the contexts that a real run visits.
 
 As in :mod:`experiments.sweeps.distortion`: at every ``STRIDE``-th position the law of the token that was committed
 there is compared with the target's row p, both given the tokens before. A token that followed p without a draft counts

@@ -1,4 +1,4 @@
-"""Are the samples of a method those of the target, and how good are they?
+"""Tests of whether a method's samples follow the target, and measures of their quality.
 
 The Frechet distance is that between normal distributions fitted to features of *simlab's own classifier*: no numbers of
 other classifiers' features compare with it.

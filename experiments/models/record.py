@@ -1,4 +1,4 @@
-"""The rows (p, q, x) of a real run, so that every rule can be put through them later, and elsewhere.
+"""Record the rows (p, q, x) of a real run, for replay under other rules.
 
 Recorded is the window of a call of the target, as the decoder has it before it verifies: for every draft x in it the
 row p of the target after the drafts before it, the row q that the decoder *declares* for it, and where it stands:

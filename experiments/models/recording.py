@@ -1,4 +1,4 @@
-"""Recorded drafts on disk: (p, q, x) and where each stood, for a machine that need not have torch.
+"""File format of recorded drafts: (p, q, x) and their positions; read without torch.
 
 Rows are stored in half precision, scaled so that the largest mass is 2^15: eleven bits of a mass down to 2^-29 of the
 largest, then fewer; no mass becomes 0. What that costs, the TV between a row and its stored form, is measured and

@@ -1,4 +1,4 @@
-"""Every rule through a recording: what it would accept and emit in the contexts of a real run.
+"""Apply every rule to a recording: acceptance and distortion in the contexts of a real run.
 
 All is computed from the rows, nothing is drawn. For a row p, its draft row q and a rule:
 

@@ -1,4 +1,4 @@
-"""The cells of a sweep: units of work that take seconds, can be computed anywhere and in any order.
+"""The cells of a sweep: independent units of work of a few seconds each.
 
 A cell is one process, decoder, rule and seed, and a range of replicates. What it is, is its content; its key is a hash
 of that and of the format, so a result on disk is known for what it is whatever spec it was computed for. A tape numbers

@@ -1,4 +1,4 @@
-"""Cells on an existing Dask cluster, by the address of its scheduler."""
+"""Compute cells on an existing Dask cluster, given the address of its scheduler."""
 
 from __future__ import annotations
 

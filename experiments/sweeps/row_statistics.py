@@ -1,4 +1,4 @@
-"""Recorders of the target's rows: how they change with the tokens before them and from call to call.
+"""Recorders of the target's rows: how they change with the preceding tokens and from call to call.
 
 ``perturbation``
     What a replaced token does to the rows behind it; SJD-PAC, Fig. 4. At 24 places spread over the sequence (fewer in a

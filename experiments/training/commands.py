@@ -1,4 +1,4 @@
-"""What ``simlab train`` makes: each model from the data and from those trained before it."""
+"""The models that ``simlab train`` trains, and what each is trained from."""
 
 from __future__ import annotations
 

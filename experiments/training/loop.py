@@ -1,4 +1,4 @@
-"""The loop that trains every model: the same order of the same data whatever was interrupted.
+"""The training loop of every model: deterministic in the order of data, and resumable.
 
 Each step draws its batch and its noise from generators seeded with (seed, step), so a run that was killed goes on
 from its last saved state as if nothing had happened. Only the number of steps may change on the way, where a run takes

@@ -1,4 +1,4 @@
-"""Compile the kernels of discrete decoders once, before the processes that need them begin."""
+"""Compile the kernels of discrete decoders once, before worker processes start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide the claims, take the measurements, and save what was found.
+"""``simlab verify``: decide the claims, take the measurements, save the results.
 
 Everything here is independent of everything else, so it runs as tasks over a few processes. Nothing here
 draws: the report is made from the files this leaves (:mod:`reports`).

@@ -1,4 +1,4 @@
-"""What the image-like process is like, and what its parameters decide: pure functions of the tables of sweeps."""
+"""Figures of the image-like process and its parameters, pure functions of the tables of sweeps."""
 
 from __future__ import annotations
 

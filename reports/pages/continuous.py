@@ -1,4 +1,4 @@
-"""The page on continuous tokens: drawn from what ``simlab verify`` has measured, beside the claims of CSpD."""
+"""The page on continuous tokens: the measurements of ``simlab verify``, beside CSpD's claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages are made of: figures with captions, tables, and the texts that stand beside them."""
+"""Elements of pages: figures with captions, tables, texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on one rule: made from the files that ``simlab judge`` leaves."""
+"""The page on one rule, made from the files of ``simlab judge``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a comparison of methods on a model, and sentences made of its numbers."""
+"""Tables of a comparison of methods on a model, and sentences with its numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real models beside the papers: what is printed of methods of the same name, and whether their order is the same.
+"""Real models beside the papers: printed numbers of methods of the same name, and whether their order agrees.
 
 Printed numbers are of other and far larger models, so only orders and ratios compare. A ratio here is that of mean
 tokens a call; its standard error is taken image by image, as both methods draw the same labels with the same random

@@ -1,4 +1,4 @@
-"""The contract of a rule, checked on a rule that somebody brings (:mod:`theory.judge.user_rule`).
+"""The contract of a rule, checked on a user's rule (:mod:`theory.judge.user_rule`).
 
 Each check is made at every token that can be drafted, on float rows: those of :func:`families`, which hold what goes
 wrong most often, and those of a search, which brings a failure back with few tokens and small weights. What is only a

@@ -1,4 +1,4 @@
-"""What a rule that is judged does in one step, and the inputs on which it does something it should not.
+"""Search for inputs on which a user's rule breaks a property.
 
 Every property is checked on pairs of rational rows: exactly where the rule answers rationals with rationals, else in
 float64 within a tolerance.

@@ -1,4 +1,4 @@
-"""Models that generation loops can run, whose laws are the pmfs of somebody's function of the prefix.
+"""Causal language models with given next-token pmfs, for generation loops of other packages.
 
 Loops that are certified get the target as ``model(prefix) -> pmf[V]``; the draft is made from it here. Token 0 stands
 before every sequence, as a beginning that no prefix contains.

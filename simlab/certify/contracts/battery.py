@@ -1,4 +1,4 @@
-"""The blocks that verifiers are tried on: small hard ones, long ones, and large vocabularies.
+"""The blocks that verifiers are tested on: small hard ones, long ones, and large vocabularies.
 
 All are fixed, so that two certificates are about the same cases; a seed only says what is drawn in them. Rows differ
 from position to position and from context to context unless a case says otherwise, for a verifier that takes a row

@@ -1,4 +1,4 @@
-"""Blocks of drafts: what a verifier is given, and the exact law of what it must emit.
+"""Blocks of drafts: a verifier's input, and the exact law of its output.
 
 A :class:`Block` holds target and draft rows for gamma drafted positions in every context: the drafts are drawn from q,
 each in the context of those before it, and whatever a lossless verifier emits, completed by p, follows p. That law, of

@@ -1,4 +1,4 @@
-"""The contracts a callable can be held to."""
+"""The registry of contracts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact law of a callable by enumeration, and what it does with coins at their ends.
+"""The exact law of a callable by enumeration, and its behaviour at the extreme values of a coin.
 
 Both need its chance to be uniforms that can be given (:mod:`simlab.certify.engine.scripted`).
 """

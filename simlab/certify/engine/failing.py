@@ -1,4 +1,4 @@
-"""Describe a failure: the smallest case, what comes out of it, and which known bug it looks like."""
+"""Describe a failure: the smallest failing case, its outcomes, and the known bug it resembles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact law of a callable that is a black box, by giving it the uniforms it draws.
+"""The exact law of a black-box callable, found by supplying the uniforms it draws.
 
 This is another algorithm than :mod:`simlab.randomness.enumerator`, which follows decisions whose probabilities are
 known: a black box compares uniforms with unknown numbers, so where it branches has to be searched for.

@@ -1,4 +1,4 @@
-"""Search for the smallest case that still fails: simple ones are tried from the smallest up."""
+"""Search for the smallest case that still fails, from the simplest up."""
 
 from __future__ import annotations
 
