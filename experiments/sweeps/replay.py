@@ -82,7 +82,7 @@ def calls(sample: Sample, replicate: int) -> Iterator[Call]:
 
 def verified_positions(sample: Sample, replicate: int) -> Iterator[VerifiedPosition]:
     """The positions of one sequence of the sample, in order, each with its row and candidates."""
-    tree = sample.decoder._tree() if isinstance(sample.decoder, SjdPd) else None
+    tree = sample.decoder.draft_tree() if isinstance(sample.decoder, SjdPd) else None
     for call in calls(sample, replicate):
         for j, (row, candidates) in enumerate(_candidates_in_turn(call, tree)):
             if call.start + j < call.stop:

@@ -1,4 +1,4 @@
-"""Run compiled decoders at scale: many sequences, in batches that fit the cache, over as many threads as wanted.
+"""Run compiled decoders: many sequences, in batches that fit the cache, over several threads.
 
 Numba is loaded with the first sequence.
 """
@@ -28,11 +28,11 @@ Watch = Callable[[np.ndarray, Any, np.ndarray], None]
 
 
 class Simulation(NamedTuple):
-    """Finished sequences and what they took."""
+    """Finished sequences with the counts of their calls."""
 
     tokens: np.ndarray  # int[B, N]
     steps: np.ndarray  # int[B]: calls of the target
-    accepted: np.ndarray  # int[B, S]: drafts kept by each call, 0 after the last
+    accepted: np.ndarray  # int[B, S]: drafts accepted by each call, 0 after the last
     committed: np.ndarray  # int[B, S]: tokens added by each call, 0 after the last
 
 
@@ -92,17 +92,17 @@ def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray, watch: Watch | None)
     state = kernel.start(Uniforms(tape, batch, 0), len(batch))
     while len(rows):
         length, before = state.length.copy(), None if watch is None else _copied(state)
-        kept = kernel.step(state, Uniforms(tape, batch[rows], len(committed) + 1))
+        found = kernel.step(state, Uniforms(tape, batch[rows], len(committed) + 1))
         if watch is not None:
-            watch(batch[rows], before, kept)
+            watch(batch[rows], before, found)
         added = state.length - length
         committed.append(_spread(added, rows, len(batch)))
-        accepted.append(_spread(np.minimum(kept, added), rows, len(batch)))
+        accepted.append(_spread(np.minimum(found, added), rows, len(batch)))
 
         over = state.length >= kernel.end
         if over.any():
             tokens[rows[over]] = state.tokens[over, : kernel.end]
-            rows, state = rows[~over], _kept(state, ~over)
+            rows, state = rows[~over], _subset(state, ~over)
     steps = np.stack(committed, axis=1)
     return Simulation(tokens, (steps > 0).sum(axis=1), np.stack(accepted, axis=1), steps)
 
@@ -119,7 +119,7 @@ def _copied(state: Any) -> Any:
     return type(state)(*(array.copy() for array in state))
 
 
-def _kept(state: Any, rows: np.ndarray) -> Any:
+def _subset(state: Any, rows: np.ndarray) -> Any:
     """The sequences ``rows`` of a state."""
     return type(state)(*(array[rows] for array in state))
 
