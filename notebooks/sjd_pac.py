@@ -48,7 +48,7 @@ from IPython.display import display
 
 from simlab.arrays import without
 from simlab.decoders import make_decoder
-from simlab.decoders.tree import NONE, tree
+from simlab.decoders.tree import NONE, make_tree
 from simlab.mutants import trees
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
@@ -144,16 +144,16 @@ figure.tight_layout()
 # three positions alone have $4 + 16 + 64 = 84$ nodes. A comb fits: with a chain of 55 it has $55 + 3 \cdot 3 = 64$.
 
 # %%
-assert tree("full", 3, 4, 3).nodes == 4 + 16 + 64 == 84
-assert tree("comb", 55, 4, 3).nodes == 55 + 9 == 64
+assert make_tree("full", 3, 4, 3).nodes == 4 + 16 + 64 == 84
+assert make_tree("comb", 55, 4, 3).nodes == 55 + 9 == 64
 for w, k, d in product((3, 5), (2, 3), (1, 2, 3)):
-    assert tree("comb", w, k, d).nodes == w + (k - 1) * d
-    assert tree("full", w, k, d).nodes == w + sum(k**j for j in range(1, d + 1)) - d
+    assert make_tree("comb", w, k, d).nodes == w + (k - 1) * d
+    assert make_tree("full", w, k, d).nodes == w + sum(k**j for j in range(1, d + 1)) - d
 
 
 def draw_tree(axis, shape, window, candidates, depth):
     """The nodes of a tree from left to right, the chain in the first line."""
-    made = tree(shape, window, candidates, depth)
+    made = make_tree(shape, window, candidates, depth)
     level = [sum(node != NONE for node in path) for path in made.paths.values.tolist()]
     height = dict.fromkeys(range(window), 0.0) | {-1: 0.0}
     used = Counter()

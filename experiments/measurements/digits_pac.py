@@ -17,7 +17,7 @@ import pandas as pd
 
 from simlab.decoders import Decoder, make_decoder
 from simlab.decoders.compiled import simulate
-from simlab.decoders.tree import tree
+from simlab.decoders.tree import make_tree
 from simlab.processes.digits import DigitsPair
 from simlab.randomness import Tape
 from simlab.rules import make_rule
@@ -65,9 +65,9 @@ def cases(initial: str) -> Iterator[Case]:
             for depth in DEPTHS:
                 if shape == "full" and depth == 1:
                     continue  # the same tree as the comb's
-                if tree(shape, WINDOW, candidates, depth).nodes <= MOST_NODES:
+                if make_tree(shape, WINDOW, candidates, depth).nodes <= MOST_NODES:
                     yield _tree("sjd-pac", initial, candidates, depth, shape)
-                window = BUDGET - (tree(shape, WINDOW, candidates, depth).nodes - WINDOW)
+                window = BUDGET - (make_tree(shape, WINDOW, candidates, depth).nodes - WINDOW)
                 if window > depth:
                     yield _tree("sjd-pac", initial, candidates, depth, shape, window=window)
     yield _tree("sjd-pac", initial, 4, 2, "comb", "kept dropped", kept="dropped")
@@ -98,7 +98,7 @@ def _tree(
         **budget,
         **parameters,
     )
-    nodes = tree(shape, window, candidates, depth).nodes
+    nodes = make_tree(shape, window, candidates, depth).nodes
     return Case(kind, decoder, window, nodes, candidates, depth, shape, reading, limited)
 
 

@@ -14,11 +14,11 @@ import numpy as np
 from experiments.sweeps.sample import Sample
 from simlab.arrays import Array
 from simlab.decoders import Autoregressive, Block, Decoder, Jacobi, Sjd, SjdPd
-from simlab.decoders.compiled.run import KERNELS
+from simlab.decoders.compiled.kernels import KERNELS
 from simlab.decoders.tree import NONE, Tree
 from simlab.processes import Process
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import compiled
+from simlab.rules.compiled.dispatch import compiled
 
 
 class Call(NamedTuple):
@@ -82,7 +82,7 @@ def calls(sample: Sample, replicate: int) -> Iterator[Call]:
 
 def verified_positions(sample: Sample, replicate: int) -> Iterator[VerifiedPosition]:
     """The positions of one sequence of the sample, in order, each with its row and candidates."""
-    tree = sample.decoder._tree() if isinstance(sample.decoder, SjdPd) else None
+    tree = sample.decoder.draft_tree() if isinstance(sample.decoder, SjdPd) else None
     for call in calls(sample, replicate):
         for j, (row, candidates) in enumerate(_candidates_in_turn(call, tree)):
             if call.start + j < call.stop:

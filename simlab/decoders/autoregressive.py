@@ -1,4 +1,4 @@
-"""Autoregressive decoding: one token a call. The law all others are held against."""
+"""Autoregressive decoding: one token for each call of the target. Lossless decoders have its law."""
 
 from __future__ import annotations
 

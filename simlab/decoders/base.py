@@ -1,9 +1,9 @@
-"""The contract of a decoder, and the parts decoders share.
+"""The interface of a decoder, and the parts decoders share.
 
-A decoder is ``init -> State`` and ``step(State) -> (State, Info)``, pure, generic over process and rule, over
-a batch of sequences that advance at different speeds. One step is one call of the target; ``init`` calls no
-model. A state is everything the next step may depend on, so two sequences in equal states have equal futures:
-that is what lets :mod:`theory.exact` merge them.
+A decoder is a pair of functions, ``init -> State`` and ``step(State) -> (State, Info)``, pure and generic over
+process and rule, for a batch of sequences that advance at different speeds. One step is one call of the target;
+``init`` calls no model. A state is everything the next step may depend on, so two sequences in equal states have equal
+futures: that is what lets :mod:`theory.exact` merge them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ State = TypeVar("State", bound=Any)  # a NamedTuple of arrays with the batch fir
 
 
 class Info(NamedTuple):
-    """What one step did, ``[B]`` each, for sequences that were not over."""
+    """Counts of one step, ``[B]`` each, for sequences that were not over."""
 
-    accepted: Array  # drafts kept
+    accepted: Array  # drafts accepted
     committed: Array  # tokens added to the sequence
 
 
@@ -49,27 +49,27 @@ class Decoder(ABC, Generic[State]):
         x: Array,
         randomness: Randomness,
         position: Array,
-        among: Array | None = None,
+        active: Array | None = None,
     ) -> tuple[Array, Array]:
-        """Scan drafts to the first rejection.
+        """Verify drafts from the left up to the first rejection: Leviathan et al., Algorithm 1.
 
         ``p[B, W+1, V]`` and ``q[B, W, V]`` are the rows of the drafts ``x[B, W]``, with one more row of p.
-        Returns how many drafts are kept, ``[B]``, and weights ``[B, V]`` of the token after them: the
-        residual of the rejected draft, or the last row of p, the bonus, if none was (Leviathan et al.,
-        Algorithm 1). Where ``among[B]`` is false nothing is kept, and no coin tossed.
+        Returns how many drafts are accepted, ``[B]``, and weights ``[B, V]`` of the token after them: the residual of
+        the rejected draft, or the last row of p, the bonus, if none was. Where ``active[B]`` is false no draft is
+        accepted, and no coin tossed.
         """
         xp, width = namespace(p), x.shape[1]
         probability = rule.accept_rows(p[:, :width], q, x)
-        if among is not None:
-            probability = xp.where(among[:, None], probability, number(0, p))
-        count = randomness.accept_prefix(probability, position)
-        last = xp.clip(count, 0, width - 1)
+        if active is not None:
+            probability = xp.where(active[:, None], probability, number(0, p))
+        accepted = randomness.accept_prefix(probability, position)
+        last = xp.clip(accepted, 0, width - 1)
         residual = rule.weights_rows(slot(p, last), slot(q, last), slot(x, last))
-        return count, xp.where((count < width)[:, None], residual, p[:, width])
+        return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])
 
 
 def advance(process: Process, length: Array, accepted: Array, drawn: Array | int = 1) -> tuple[Array, Info]:
-    """The new committed length, cut at the end of the sequence, and what it amounts to."""
+    """The new committed length, cut at the end of the sequence, and the counts of the step."""
     xp = namespace(length)
     longer = xp.clip(length + accepted + drawn, 0, process.length)
     committed = longer - length

@@ -1,8 +1,8 @@
-"""Speculative decoding whose block of drafts is verified as a whole.
+"""Block verification: speculative decoding whose drafts are verified jointly.
 
 Sun, Mendlovic, Leviathan et al., "Block verification accelerates speculative decoding", arXiv 2403.10444,
-Algorithm 2. Token by token verification stops at the first rejection; this one lets a draft that p likes pay for one
-before it. It is lossless, never keeps fewer tokens in the mean, and keeps the most any verification can that sees
+Algorithm 2. Token verification stops at the first rejection; here a draft with p > q can make up for one before it with
+p < q. It is lossless, never accepts fewer drafts in the mean, and accepts the most that any verification can that sees
 the rows of the drafted path alone.
 """
 
@@ -28,13 +28,13 @@ class Block(SpeculativeDecoder):
         x: Array,
         randomness: Randomness,
         position: Array,
-        among: Array | None = None,
+        active: Array | None = None,
     ) -> tuple[Array, Array]:
-        """The longest prefix of the block that its own coin keeps, and the pmf of the token after it.
+        """Accept the longest prefix of the block whose own coin comes up; with the pmf of the token after it.
 
-        With w_0 = 1 and w_i = min(1, w_{i-1} p(x_i)/q(x_i)), the prefix of i drafts is kept with probability
-        h_i = s_i/(s_i + 1 - w_i), where s_i = sum_y [w_i p(y) - q(y)]^+ is over the rows after it; the whole block
-        with w_gamma. What follows i < gamma kept drafts is [w_i p - q]+.
+        With w_0 = 1 and w_i = min(1, w_{i-1} p(x_i)/q(x_i)), the coin of the prefix of i drafts comes up with
+        probability h_i = s_i/(s_i + 1 - w_i), where s_i = sum_y [w_i p(y) - q(y)]^+ is over the rows after it; that of
+        the whole block with w_gamma. The token after i < gamma accepted drafts follows [w_i p - q]+.
         """
         xp, width = namespace(p), x.shape[1]
         p, q = wide(p), wide(q)
@@ -54,7 +54,7 @@ class Block(SpeculativeDecoder):
         heads = randomness.accept(xp.concat([inner, w[:, width:]], axis=1), position)
 
         longest = xp.where(heads, indices(width, x) + 1, 0)
-        count = xp.max(longest, axis=1)
-        last = xp.clip(count, 0, width - 1)
+        accepted = xp.max(longest, axis=1)
+        last = xp.clip(accepted, 0, width - 1)
         residual = nonempty(slot(excess, last), slot(p, last))
-        return count, xp.where((count < width)[:, None], residual, p[:, width])
+        return accepted, xp.where((accepted < width)[:, None], residual, p[:, width])

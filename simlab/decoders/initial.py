@@ -1,8 +1,8 @@
-"""Where the tokens of new window positions come from: SJD, section 4.2.
+"""Initialisation of new drafts: SJD, section 4.2.
 
-A raster-order grid has ``columns`` columns. Position i copies (its token, or its pmf) from a *source*:
-itself when it starts at random, or the nearest position to the left or above that was in the window before.
-At an edge, where there is no neighbour, it starts at random; and what follows an edge follows its start.
+On a raster-order grid with ``columns`` columns, a new draft copies (a token, or a pmf) from a *source* position: the
+nearest one to the left or above that is not new itself. Its source is the position itself where it starts at random,
+as at an edge, where there is no neighbour.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ Initial = Literal["random", "repeat-left", "repeat-above", "sample-left", "sampl
 INITIALS: tuple[str, ...] = get_args(Initial)
 
 
-def itself(position: Array, fresh: Array, columns: int) -> Array:
+def itself(position: Array, new: Array, columns: int) -> Array:
     return position
 
 
-def left(position: Array, fresh: Array, columns: int) -> Array:
+def left(position: Array, new: Array, columns: int) -> Array:
     """The last old position, or the start of the line if that is new too."""
     start = position - position % columns
-    return namespace(position).where(start >= fresh, start, fresh - 1)
+    return namespace(position).where(start >= new, start, new - 1)
 
 
-def above(position: Array, fresh: Array, columns: int) -> Array:
+def above(position: Array, new: Array, columns: int) -> Array:
     """The nearest old position in the column, or its top if all of them are new."""
-    lines = -((fresh - position - 1) // columns)  # how many lines up, rounded up
+    lines = -((new - position - 1) // columns)  # how many lines up, rounded up
     source = position - lines * columns
     return namespace(position).where(source < 0, position % columns, source)
 
@@ -36,6 +36,6 @@ def above(position: Array, fresh: Array, columns: int) -> Array:
 SOURCES: dict[str, Callable[[Array, Array, int], Array]] = {"random": itself, "left": left, "above": above}
 
 
-def source(initial: str, position: Array, fresh: Array, columns: int) -> Array:
-    """``[B, M]``: the position each new position ``[B, M]`` copies from; ``fresh[B, 1]`` is the first new one."""
-    return SOURCES[initial.rpartition("-")[2]](position, fresh, columns)
+def source(initial: str, position: Array, new: Array, columns: int) -> Array:
+    """``[B, M]``: the position each new position ``[B, M]`` copies from; ``new[B, 1]`` is the first of them."""
+    return SOURCES[initial.rpartition("-")[2]](position, new, columns)

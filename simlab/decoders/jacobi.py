@@ -1,8 +1,8 @@
-"""Jacobi decoding under sampling.
+"""Jacobi decoding under sampling: a window of tokens is iterated until they stop changing.
 
-Song et al. 2021, as described in SJD, section 3.2: iterate a window of tokens until they stop changing. With
-sampling, a token is drawn from its row at every iteration; it is final once all tokens before it are final
-and unchanged, because then its row was the right one. ``noise`` says what is drawn anew:
+Song et al. 2021, as described in SJD, section 3.2. Every iteration draws each token of the window from its row; a token
+is final once all tokens before it are final and unchanged, because then its row was the right one. ``noise`` says
+whether iterations share their randomness:
 
 ``fresh``
     every iteration draws with new randomness. A draft survives only if the same token is drawn again.
@@ -29,7 +29,7 @@ Noise = Literal["fresh", "fixed"]
 class JacobiState(NamedTuple):
     tokens: Array  # int[B, N+W+1]: committed, then the W tokens of the window
     length: Array  # int[B]
-    known: Array  # [B, W, 2]: the interval that holds the fixed uniform of each window position
+    interval: Array  # [B, W, 2]: the interval that holds the fixed uniform of each window position
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ class Jacobi(Decoder[JacobiState]):
         tokens = process.buffer(batch, process.length + self.window + 1)
         length = tokens[:, 0]
         tokens = self._start(process, randomness, tokens, length, length + self.window)
-        return JacobiState(tokens, length, self._nothing_known(process, batch))
+        return JacobiState(tokens, length, self._unit_interval(process, batch))
 
     def step(
         self, state: JacobiState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[JacobiState, Info]:
-        tokens, length, known = state
+        tokens, length, interval = state
         xp, width = namespace(tokens), self.window
         p = process.forward(tokens, length, width)
         x = slots(tokens, grid(length, width))
         if self.noise == "fixed":
-            y, known = randomness.draw_again(p, length, known)
+            y, interval = randomness.draw_fixed(p, length, interval)
         else:
             y = randomness.draw(p, length, Purpose.TARGET)
 
@@ -67,10 +67,10 @@ class Jacobi(Decoder[JacobiState]):
         start = length + count + 1
         tokens = self._start(process, randomness, splice(tokens, length, y), length + width, start + width)
 
-        known = xp.concat([known, self._nothing_known(process, len(tokens))], axis=1)
-        known = slots(known, grid(count + 1, width))
+        interval = xp.concat([interval, self._unit_interval(process, len(tokens))], axis=1)
+        interval = slots(interval, grid(count + 1, width))
         length, info = advance(process, length, count)
-        return JacobiState(tokens, length, known), info
+        return JacobiState(tokens, length, interval), info
 
     def _start(self, process: Process, randomness: Randomness, tokens: Array, first: Array, end: Array) -> Array:
         """Uniform tokens from position ``first`` to ``end``."""
@@ -80,7 +80,7 @@ class Jacobi(Decoder[JacobiState]):
         rows = namespace(nothing).where(inside[..., None], process.uniform, nothing)
         return splice(tokens, first, randomness.draw(rows, first, Purpose.DRAFT))
 
-    def _nothing_known(self, process: Process, batch: int) -> Array:
+    def _unit_interval(self, process: Process, batch: int) -> Array:
         """The interval (0, 1) for every position of the window."""
         shape = batch, self.window, 1
         ends = [full(shape, 0, process.uniform), full(shape, 1, process.uniform)]

@@ -1,4 +1,4 @@
-"""Run a decoder on a tape until every sequence is over."""
+"""Run a decoder on a tape until every sequence is complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simlab.rules import Rule
 
 
 class Run(NamedTuple):
-    """Finished sequences and what they took."""
+    """Finished sequences and the calls of the target each has taken."""
 
     tokens: Array  # int[B, N]
     steps: Array  # int[B]: calls of the target

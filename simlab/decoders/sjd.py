@@ -1,10 +1,15 @@
-"""Speculative Jacobi decoding.
+"""Speculative Jacobi decoding (SJD): Jacobi iteration over a window of drafts, verified as in speculative decoding.
 
 Teng et al., "Accelerating auto-regressive text-to-image generation with training-free speculative Jacobi
-decoding", sections 4.1 and 4.2; GSD, Algorithms 4 and 5, is the same loop with another rule.
+decoding", sections 4.1 and 4.2; GSD, Algorithms 4 and 5, is the same loop with another rule. In each step
 
-The target is its own draft: the drafts of a window were drawn from the rows of the *previous* call, and those
-rows are their declared q. New positions start as ``initial`` says, each with the q that belongs to it:
+1. one call of the target computes the rows p of all W drafts x of the window;
+2. the drafts are verified from the left, with the pmfs they were drawn from as q, up to the first rejection;
+3. the accepted drafts and the token after them, from the residual, are committed;
+4. the other drafts are drawn again from the rows of this call, and new ones fill the window up.
+
+The target is its own draft: q is a row of the *previous* call. New positions start as ``initial`` says, each with the q
+that belongs to it:
 
 =================  =====================================  ==============================================
 initial            token of a new position                declared q
@@ -40,8 +45,8 @@ class SjdState(NamedTuple):
     past: Array  # [B, H, V]: target rows of the last H committed positions, where `sample-above` needs them
 
 
-class Known(NamedTuple):
-    """Rows ``[B, K, V]`` of the positions from ``start[B]`` on."""
+class PositionRows(NamedTuple):
+    """The pmfs ``rows[B, K, V]`` of K consecutive positions, from ``start[B]`` on."""
 
     rows: Array
     start: Array
@@ -52,28 +57,28 @@ class Known(NamedTuple):
         return slots(self.rows, namespace(index).clip(index, 0, self.rows.shape[1] - 1))
 
 
-class Verified(NamedTuple):
-    """What one call of the target has decided about the window."""
+class VerifiedWindow(NamedTuple):
+    """The outcome of verifying the drafts of a window in one call of the target."""
 
-    tokens: Array  # int[B, N+W+1]: the kept drafts written down
+    tokens: Array  # int[B, N+W+1]: with the accepted drafts in place
     p: Array  # [B, W+1, V]: the target's rows given the drafts of the window, and the row after them
-    count: Array  # int[B]: drafts kept
-    after: Array  # [B, V]: the pmf of the token after them
-    spare: Array  # bool[B]: nothing was rejected, so that token is a bonus
+    accepted: Array  # int[B]: how many drafts are
+    next_pmf: Array  # [B, V]: of the token after them
+    bonus: Array  # bool[B]: no draft was rejected, so that token is a bonus
 
 
-class Tail(NamedTuple):
-    """Where the tokens that stay in the window come from."""
+class DraftTail(NamedTuple):
+    """The pmfs of the drafts behind the committed tokens, which stay in the window."""
 
-    drawn: Known  # the pmfs they are drawn from
-    declared: Known  # the q that is declared for them
+    drawn: PositionRows  # the pmfs they are drawn from
+    declared: PositionRows  # the q that is declared for them
 
 
 @dataclass(frozen=True)
 class Sjd(Decoder[SjdState]):
     """Speculative Jacobi decoding over a window of ``window`` drafts.
 
-    With ``bonus`` a window that is kept whole is followed by a token drawn from the row after it, which the
+    With ``bonus`` a window that is accepted as a whole is followed by a token drawn from the row after it, which the
     same call has computed; without it, as the paper states the loop, by a new draft.
     """
 
@@ -90,105 +95,108 @@ class Sjd(Decoder[SjdState]):
         tokens = process.buffer(batch, process.length + self.window + 1)
         length = tokens[:, 0]
         # before the first call every position is new, and no row is known
-        uniform = namespace(tokens).broadcast_to(
-            process.uniform, (batch, 1 + self._memory(process), process.vocabulary)
-        )
-        known = Known(uniform, length)
-        tokens, q = self._fill(
-            process, randomness, tokens, length, length, length, known, Tail(known, known), uniform[:, 0]
-        )
+        rows = (batch, 1 + self.past_rows(process), process.vocabulary)
+        uniform = namespace(tokens).broadcast_to(process.uniform, rows)
+        known = PositionRows(uniform, length)
+        tail = DraftTail(known, known)
+        tokens, q = self.draft_window(process, randomness, tokens, length, length, length, uniform[:, 0], tail, known)
         return SjdState(tokens, length, q[:, : self.window], uniform[:, 1:])
 
     def step(
         self, state: SjdState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[SjdState, Info]:
-        length, memory = state.length, state.past.shape[1]
+        length, past_rows = state.length, state.past.shape[1]
         xp = namespace(state.q)
 
         # one call of the target for the whole window, and the scan to the first rejection
-        seen = self._look(state, process, rule, randomness)
-        drawn = xp.astype(~seen.spare | self.bonus, length.dtype)
-        start, fresh = length + seen.count + drawn, self._fresh(length, seen.count, drawn)
+        verified = self.verify_window(state, process, rule, randomness)
+        drawn = xp.astype(~verified.bonus | self.bonus, length.dtype)  # tokens committed besides the accepted drafts
+        start = length + verified.accepted + drawn
+        new = self.first_new(length, verified.accepted, drawn)
 
-        # the token after the kept drafts, then the rest of the window again from this call's rows
-        known = Known(xp.concat([state.past, seen.p], axis=1), length - memory)
-        tail = self._tail(state, seen, rule, randomness, start)
-        tokens, q = self._fill(
-            process, randomness, seen.tokens, length + seen.count, start, fresh, known, tail, seen.after
+        # the token after the accepted drafts, then the rest of the window again from this call's rows
+        known = PositionRows(xp.concat([state.past, verified.p], axis=1), length - past_rows)
+        tail = self.draft_tail(state, verified, rule, randomness, start)
+        first = length + verified.accepted
+        tokens, q = self.draft_window(
+            process, randomness, verified.tokens, first, start, new, verified.next_pmf, tail, known
         )
 
-        past = known.at(grid(start - memory, memory))
+        past = known.at(grid(start - past_rows, past_rows))
         q = slots(q, grid(drawn, self.window))
-        length, info = advance(process, length, seen.count, drawn)
+        length, info = advance(process, length, verified.accepted, drawn)
         return SjdState(tokens, length, q, past), info
 
-    def _look(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> Verified:
-        """Verify the window: one chain of drafts."""
+    def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:
+        """Verify the window's chain of drafts in one call of the target."""
         tokens, length, q, _ = state
         p = process.forward(tokens, length, self.window + 1)
         x = slots(tokens, grid(length, self.window))
-        count, after = self.verify(rule, p, q, x, randomness, length)
-        return Verified(tokens, p, count, after, count == self.window)
+        accepted, next_pmf = self.verify(rule, p, q, x, randomness, length)
+        return VerifiedWindow(tokens, p, accepted, next_pmf, accepted == self.window)
 
-    def _tail(self, state: SjdState, seen: Verified, rule: Rule, randomness: Randomness, start: Array) -> Tail:
-        """Where the window's tokens from position ``start[B]`` on come from: drawn from this call's rows."""
-        rows = Known(seen.p, state.length)
-        return Tail(rows, rows)
+    def draft_tail(
+        self, state: SjdState, verified: VerifiedWindow, rule: Rule, randomness: Randomness, start: Array
+    ) -> DraftTail:
+        """The pmfs of the drafts from position ``start[B]`` on: the rows of this call."""
+        rows = PositionRows(verified.p, state.length)
+        return DraftTail(rows, rows)
 
-    def _fresh(self, length: Array, count: Array, drawn: Array) -> Array:
-        """The first position that has no row yet: past the window, and past the bonus token if there is one."""
-        whole = namespace(count).astype(count == self.window, count.dtype)
+    def first_new(self, length: Array, accepted: Array, drawn: Array) -> Array:
+        """``int[B]``: the first position without a row: past the window, and past the bonus token if there is one."""
+        whole = namespace(accepted).astype(accepted == self.window, accepted.dtype)
         return length + self.window + whole * drawn
 
-    def _fill(
+    def draft_window(
         self,
         process: Process,
         randomness: Randomness,
         tokens: Array,
         first: Array,
         start: Array,
-        fresh: Array,
-        known: Known,
-        tail: Tail,
-        after: Array,
+        new: Array,
+        next_pmf: Array,
+        tail: DraftTail,
+        known: PositionRows,
     ) -> tuple[Array, Array]:
-        """Draw ``window + 1`` tokens from position ``first`` on; return the buffer, and the q declared for each.
+        """Draw the ``window + 1`` tokens from position ``first[B]`` on, the committed one and the next window.
 
-        A token before ``start`` is to be committed and follows ``after[B, V]``; the window begins at ``start``. Its
-        tokens follow the ``tail``, and from position ``fresh`` on they are new, and ``initial`` says what they follow:
-        the uniform row, or rows that are ``known``. Past the window there is nothing but token 0.
+        A token before ``start[B]`` is committed and drawn from ``next_pmf[B, V]``. The window begins at ``start``: its
+        drafts follow ``tail``, and those from position ``new[B]`` on start as ``initial`` says, from the uniform row or
+        from ``known`` rows. Past the window and the end of the sequence stands token 0. Returns the buffer, and the q
+        ``[B, W+1, V]`` declared for each token.
         """
-        xp = namespace(after)
-        position, fresh = grid(first, self.window + 1), fresh[:, None]
-        origin = source(self.initial, position, fresh, process.shape[1])
+        xp = namespace(next_pmf)
+        position, new = grid(first, self.window + 1), new[:, None]
+        origin = source(self.initial, position, new, process.shape[1])
         committed = position < start[:, None]
         inside = (position < start[:, None] + self.window) & (position < process.length)
-        new = inside & (position >= fresh)
+        initialised = inside & (position >= new)
 
-        copied = new & (origin != position) & self.initial.startswith("repeat")
-        sampled = new & (origin < fresh) & self.initial.startswith("sample")
-        nothing = one_hot(indices(1, position), after)  # a point mass on token 0, which is drawn without chance
+        copied = initialised & (origin != position) & self.initial.startswith("repeat")
+        sampled = initialised & (origin < new) & self.initial.startswith("sample")
+        nothing = one_hot(indices(1, position), next_pmf)  # a point mass on token 0, which is drawn without chance
 
-        def rows(old: Known) -> Array:
-            found = xp.where(committed[..., None], after[:, None], old.at(position))
-            found = xp.where(new[..., None], process.uniform, found)
-            found = xp.where(sampled[..., None], known.at(origin), found)
-            return xp.where((inside & ~copied)[..., None], found, nothing)
+        def pmfs(drafts: PositionRows) -> Array:
+            rows = xp.where(committed[..., None], next_pmf[:, None], drafts.at(position))
+            rows = xp.where(initialised[..., None], process.uniform, rows)
+            rows = xp.where(sampled[..., None], known.at(origin), rows)
+            return xp.where((inside & ~copied)[..., None], rows, nothing)
 
-        drawn = randomness.draw(self._drawn_from(rows(tail.drawn), new), first, Purpose.TARGET)
+        drawn = randomness.draw(self.sampling_pmfs(pmfs(tail.drawn), initialised), first, Purpose.TARGET)
         tokens = splice(tokens, first, drawn)
         values = slots(tokens, xp.clip(xp.where(copied, origin, position), 0, tokens.shape[1] - 1))
-        declared = self._declared(process, rows(tail.declared), values, new, copied)
+        declared = self.declared_q(process, pmfs(tail.declared), values, initialised, copied)
         return splice(tokens, first, values), declared
 
-    def _drawn_from(self, rows: Array, new: Array) -> Array:
-        """The pmfs ``[B, M, V]`` that tokens are drawn from."""
+    def sampling_pmfs(self, rows: Array, new: Array) -> Array:
+        """The pmfs ``[B, M, V]`` that tokens are drawn from: ``rows``. ``new[B, M]`` marks initialised drafts."""
         return rows
 
-    def _declared(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
-        """The q ``[B, M, V]`` of the tokens ``values[B, M]``: a point mass where one was copied."""
+    def declared_q(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
+        """The q ``[B, M, V]`` declared for the tokens ``values[B, M]``: a point mass where one was copied."""
         return namespace(rows).where(copied[..., None], one_hot(values, rows), rows)
 
-    def _memory(self, process: Process) -> int:
-        """How many committed rows a new position may look back on."""
+    def past_rows(self, process: Process) -> int:
+        """How many rows of committed positions new drafts may be drawn from."""
         return max(0, process.shape[1] - self.window) if self.initial == "sample-above" else 0

@@ -1,14 +1,14 @@
-"""SJD-PAC: proactive drafting and adaptive continuation together.
+"""SJD-PAC: speculative Jacobi decoding with proactive drafting and adaptive continuation.
 
-SJD-PAC, section 4.3 and Algorithm 1. The tokens behind the first rejection are verified on
-(:mod:`simlab.decoders.sjd_ac`), and the first positions of the window that this leaves get more candidates
-(:mod:`simlab.decoders.sjd_pd`). Which of K candidates is the token that adaptive continuation kept, the paper does not
-say. Two readings are lossless:
+SJD-PAC, section 4.3 and Algorithm 1. The drafts behind the first rejection are verified too
+(:mod:`simlab.decoders.sjd_ac`), and the first positions of the next window get more candidates
+(:mod:`simlab.decoders.sjd_pd`). Which of K candidates is the token that adaptive continuation has left at a position,
+the paper does not say. Two readings are lossless:
 
 ``first``
     it is c_1, and the others are drawn without it.
 ``dropped``
-    the K candidates are drawn afresh, and what was kept at those positions is lost.
+    all K candidates are drawn again, and the tokens at those positions are lost.
 
 As c_K, verified last, it is not: siblings drawn without replacement may not change places
 (:mod:`simlab.mutants.trees`).
@@ -29,7 +29,7 @@ Kept = Literal["first", "dropped"]
 
 @dataclass(frozen=True)
 class SjdPac(SjdPd, SjdAc):
-    """SJD over a tree whose chain is verified on; the parameters of both, and what becomes of a ``kept`` token."""
+    """SJD-PAC; ``kept`` says what becomes of a token that adaptive continuation has left where a tree begins."""
 
     kept: Kept = "first"
 
@@ -37,6 +37,6 @@ class SjdPac(SjdPd, SjdAc):
         super().__post_init__()
         check_choice("kept", self.kept, get_args(Kept))
 
-    def _continues(self, position: Array, start: Array) -> Array:
-        first = start if self.kept == "first" else start + self._tree().depth
-        return super()._continues(position, first)
+    def continued(self, position: Array, start: Array) -> Array:
+        first = start if self.kept == "first" else start + self.draft_tree().depth
+        return super().continued(position, first)

@@ -1,8 +1,8 @@
 """Speculative Jacobi decoding as its published reference code runs it.
 
 It differs from the paper in three ways that matter to the law or the speed: the window of W tokens holds the
-last committed token and W - 1 drafts; a bonus token follows a window that is kept whole; a new draft is
-uniform but scored as a point mass, so it is kept with probability p(x) instead of min(1, V p(x)).
+last committed token and W - 1 drafts; a bonus token follows a window that is accepted whole; a new draft
+is uniform but declared as a point mass, so it is accepted with probability p(x) instead of min(1, V p(x)).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simlab.processes import Process
 class PointMassSjd(Sjd):
     """SJD that declares a point mass for every new draft, however it was drawn."""
 
-    def _declared(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
+    def declared_q(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
         return namespace(rows).where(new[..., None], one_hot(values, rows), rows)
 
 

@@ -1,7 +1,7 @@
 """Speculative Jacobi decoding without refinement: SJD, appendix F.
 
-Drafts behind the first rejection are not drawn again from the rows of the call but thrown away, and the whole
-window starts anew. As lossless as SJD, and the ablation that shows where its speed comes from.
+The drafts behind the first rejection are not drawn again from the rows of the call: the whole window is initialised
+again. As lossless as SJD, and the ablation that shows where its speed comes from.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from simlab.processes import Process
 
 @dataclass(frozen=True)
 class SjdUnrefined(Sjd):
-    """SJD whose unaccepted drafts are replaced by newly initialised tokens."""
+    """SJD that replaces all drafts it has not accepted by newly initialised ones."""
 
-    def _fresh(self, length: Array, count: Array, drawn: Array) -> Array:
-        return length + count + drawn
+    def first_new(self, length: Array, accepted: Array, drawn: Array) -> Array:
+        return length + accepted + drawn
 
-    def _memory(self, process: Process) -> int:
+    def past_rows(self, process: Process) -> int:
         """All rows of the line above: every position after the committed ones is new."""
         return max(0, process.shape[1] - 1) if self.initial == "sample-above" else 0

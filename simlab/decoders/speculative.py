@@ -1,6 +1,7 @@
-"""Speculative decoding with a draft process and a bonus token.
+"""Speculative decoding: a draft process proposes gamma tokens, one call of the target verifies them.
 
-Leviathan et al., arXiv 2211.17192, Algorithm 1; GSD, Algorithm 1 (which omits the bonus).
+Leviathan et al., "Fast inference from transformers via speculative decoding", arXiv 2211.17192, Algorithm 1; GSD,
+Algorithm 1, omits the bonus token that follows when all drafts are accepted.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         rows = []
         for j in range(self.gamma):
             row = draft.forward(tokens, length + j, 1)
-            rows.append(self._declared(row, tokens, length + j))
+            rows.append(self.declared_q(row, tokens, length + j))
             tokens = splice(tokens, length + j, randomness.draw(row, length + j, Purpose.DRAFT))
         xp = namespace(rows[0])
         q = xp.concat(rows, axis=1)
@@ -59,14 +60,14 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         # verify them in one call of the target
         x = slots(tokens, grid(length, self.gamma))
         p = process.forward(tokens, length, self.gamma + 1)
-        count, after = self.verify(rule, p, q, x, randomness, length)
+        accepted, next_pmf = self.verify(rule, p, q, x, randomness, length)
 
-        # commit what was kept and the token after it
-        last = randomness.draw(after[:, None], length + count, Purpose.TARGET)
-        tokens = splice(tokens, length + count, last)
-        length, info = advance(process, length, count)
+        # commit the accepted drafts and the token after them
+        last = randomness.draw(next_pmf[:, None], length + accepted, Purpose.TARGET)
+        tokens = splice(tokens, length + accepted, last)
+        length, info = advance(process, length, accepted)
         return SpeculativeState(tokens, length), info
 
-    def _declared(self, row: Array, tokens: Array, position: Array) -> Array:
-        """The q ``[B, 1, V]`` of the draft at ``position[B]`` that is drawn from ``row``: that row."""
+    def declared_q(self, row: Array, tokens: Array, position: Array) -> Array:
+        """The q ``[B, 1, V]`` declared for the draft at ``position[B]``: the ``row`` it is drawn from."""
         return row

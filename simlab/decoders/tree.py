@@ -1,11 +1,11 @@
-"""The shape of a tree of drafts: a chain with more candidates beside its first tokens.
+"""The shape of a tree of drafts: a chain with more candidates at its first positions.
 
 SJD-PAC, section 4.1: "a shallow, wide tree" of ``candidates`` K a node for the first ``depth`` D positions, of which
 one path, the first, is extended to a chain of ``window`` tokens. The paper leaves open whether every node of the
 tree has K children or only those of the chain:
 
 ``comb``
-    the K candidates of a position hang on the chain; only the first has children. window + (K - 1) D nodes.
+    the K candidates of a position follow the chain; only the first has children. window + (K - 1) D nodes.
 ``full``
     every node of the first D positions has K children. window + (K + K^2 + ... + K^D) - D nodes.
 
@@ -30,13 +30,13 @@ NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A shape: who hangs on whom. *Row* r is the pmf after node r - 1, and row 0 the pmf after the prefix."""
+    """A tree of nodes. Row r is the pmf after node r - 1, and row 0 the pmf after the prefix."""
 
     depth: int  # at most the window
-    parents: tuple[tuple[int, ...], ...]  # by level: the rows whose children stand there, the chain's first
+    parents: tuple[tuple[int, ...], ...]  # by level: the rows whose children make it up, the chain's first
     children: Constant  # int[nodes + 1, K]: the children of each row as nodes, NONE where there are none
     paths: Constant  # int[nodes, window]: the nodes from the root down to each, then NONE
-    lanes: tuple[tuple[Constant, ...], ...]  # by level and candidate: the nodes drawn, numbers that tell draws apart
+    lanes: tuple[tuple[Constant, ...], ...]  # by level and candidate: the nodes drawn; lanes of the tape
 
     @property
     def nodes(self) -> int:
@@ -45,8 +45,8 @@ class Tree:
 
 
 @cache
-def tree(shape: Shape, window: int, candidates: int, depth: int) -> Tree:
-    """The tree of that shape; ``depth`` is cut at the window."""
+def make_tree(shape: Shape, window: int, candidates: int, depth: int) -> Tree:
+    """The tree of that shape; ``depth`` is at most the window."""
     depth = min(depth, window)
     paths = [list(range(j + 1)) for j in range(window)]
     children: dict[int, list[int]] = {j: [j] for j in range(window)}  # row j, after chain node j - 1

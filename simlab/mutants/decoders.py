@@ -1,4 +1,4 @@
-"""Wrong decoders: the speculative decoder and speculative Jacobi decoding with one mistake each.
+"""Mutants of decoders: speculative decoding and speculative Jacobi decoding with one mistake each.
 
 Each is a bug found in real implementations, as small as it can be stated. None is registered in
 :mod:`simlab.decoders`; only checks and tests may use them.
@@ -41,9 +41,9 @@ class BonusFromResidual(SpeculativeDecoder):
         x: Array,
         randomness: Randomness,
         position: Array,
-        among: Array | None = None,
+        active: Array | None = None,
     ) -> tuple[Array, Array]:
-        count, _ = super().verify(rule, p, q, x, randomness, position, among)
+        count, _ = super().verify(rule, p, q, x, randomness, position, active)
         last = namespace(count).clip(count, 0, x.shape[1] - 1)
         return count, rule.residual(slot(p, last), slot(q, last), slot(x, last))
 
@@ -87,7 +87,7 @@ class BonusTwice(SpeculativeDecoder):
 
 
 class TailRelabelled(Sjd):
-    """Keeps the tokens behind a rejection but declares the rows of this call for them."""
+    """Leaves the drafts behind a rejection as they are but declares the rows of this call for them."""
 
     def step(
         self, state: SjdState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
@@ -99,7 +99,7 @@ class TailRelabelled(Sjd):
 
 
 class TailStale(Sjd):
-    """Draws the tokens behind a rejection anew but goes on declaring the rows of the call before."""
+    """Draws the drafts behind a rejection again but still declares the rows of the call before."""
 
     def step(
         self, state: SjdState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
@@ -122,12 +122,12 @@ class ReferenceTailStale(TailStale, PointMassSjd):
 
 
 class FlatTail(Sjd):
-    """Draws the tokens behind a rejection from the uniform row and says so: lossless, but not SJD."""
+    """Draws the drafts behind a rejection from the uniform row and declares it: lossless, but not SJD."""
 
-    def _drawn_from(self, rows: Array, new: Array) -> Array:
+    def sampling_pmfs(self, rows: Array, new: Array) -> Array:
         return self._flat(rows)
 
-    def _declared(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
+    def declared_q(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
         return self._flat(rows)
 
     def _flat(self, rows: Array) -> Array:
@@ -141,17 +141,17 @@ class FlatTail(Sjd):
 class NeighbourScoredUniform(Sjd):
     """Starts a position with its neighbour's token but declares the uniform row for it."""
 
-    def _declared(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
+    def declared_q(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
         return namespace(rows).where(new[..., None], process.uniform, rows)
 
 
 class GreedyDrafts(Sjd):
     """Drafts the likeliest token of a row but declares the whole row.
 
-    New tokens are drawn as ever, and so is what is committed: the token after the kept drafts.
+    Initialised drafts are drawn as in SJD, and so is the token after the accepted drafts.
     """
 
-    def _drawn_from(self, rows: Array, new: Array) -> Array:
+    def sampling_pmfs(self, rows: Array, new: Array) -> Array:
         xp = namespace(rows)
         committed = indices(rows.shape[1], new) == 0
         return xp.where((new | committed)[..., None], rows, one_hot(xp.argmax(rows, axis=-1), rows))

@@ -96,7 +96,7 @@ class GeneratorRandomness(Randomness):
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
         raise NotImplementedError("a verifier draws no drafts")
 
-    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+    def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         raise NotImplementedError("a verifier draws no drafts")
 
 

@@ -31,8 +31,8 @@ class ChangedRandomness(Randomness):
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
         return self.randomness.draw(pmf, position, purpose, lane)
 
-    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
-        return self.randomness.draw_again(pmf, position, known)
+    def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
+        return self.randomness.draw_fixed(pmf, position, interval)
 
 
 class FirstUnverified(ChangedRandomness):

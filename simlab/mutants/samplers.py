@@ -1,4 +1,4 @@
-"""Deliberately wrong samplers: drafts that do not follow their declared q, and targets that are not sampled from.
+"""Mutants of samplers: drafts that do not follow their declared q, and outputs that do not follow the target.
 
 As in :mod:`simlab.mutants.decoders`, only checks and tests may use them.
 """
@@ -21,7 +21,7 @@ from simlab.rules import Rule, Speculative
 
 
 class Sampler(NamedTuple):
-    """A decoder with what it is run on, to be held against a target it should be lossless to."""
+    """A decoder with the processes and the rule it runs on, to be compared with the target it should be lossless to."""
 
     decoder: Decoder
     process: Process
@@ -35,12 +35,12 @@ class ScoredAs(SpeculativeDecoder):
 
     scored: Process
 
-    def _declared(self, row: Array, tokens: Array, position: Array) -> Array:
+    def declared_q(self, row: Array, tokens: Array, position: Array) -> Array:
         return self.scored.forward(tokens, position, 1)
 
 
 class Mapped(Process):
-    """A process whose rows have passed through a function."""
+    """A process whose rows go through the function ``change``."""
 
     def __init__(self, process: Process, change: Callable[[Array], Array]) -> None:
         self.process, self.change = process, change
@@ -101,14 +101,14 @@ def samplers(target: Process, draft: Process, unconditional: Process, gamma: int
 def processed(
     process: Process, unconditional: Process | None, temperature: Fraction | int = Fraction(1, 2), filters: bool = True
 ) -> Processed:
-    """A process behind guidance 2, temperature, top-k and top-p; without guidance where nothing is unconditional."""
+    """A process with guidance 2, temperature, top-k and top-p; no guidance where ``unconditional`` is None."""
     scale = 1 if unconditional is None else 2
-    kept = {"top_k": TOP, "top_p": MASS} if filters else {}
-    return Processed(process, temperature=temperature, unconditional=unconditional, guidance=scale, **kept)  # type: ignore[arg-type]
+    filtering = {"top_k": TOP, "top_p": MASS} if filters else {}
+    return Processed(process, temperature=temperature, unconditional=unconditional, guidance=scale, **filtering)  # type: ignore[arg-type]
 
 
 def harmless(target: Process, draft: Process, unconditional: Process, gamma: int) -> dict[str, Sampler]:
-    """Samplers that look wrong and are right: a check must pass them."""
+    """Samplers that look wrong and are lossless: no check may reject them."""
     right_p, right_q = processed(target, unconditional), processed(draft, unconditional)
     greedy = Processed(draft, temperature=0)
     return {

@@ -1,4 +1,4 @@
-"""Deliberately wrong trees and continuations: what SJD-PAC's decoders become by one mistake each.
+"""Mutants of SJD-PAC: its trees of drafts and its adaptive continuation with one mistake each.
 
 As in :mod:`simlab.mutants.decoders`, only checks and tests may use them.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from simlab.arrays import Array, at, namespace, number, slots
 from simlab.decoders import Decoder, SjdAc, SjdPac
-from simlab.decoders.sjd import Known, SjdState, Tail, Verified
+from simlab.decoders.sjd import DraftTail, PositionRows, SjdState, VerifiedWindow
 from simlab.decoders.tree import NONE, Shape
 from simlab.mutants.decoders import TailRelabelled
 from simlab.mutants.randomness import SharedCoin, WithRandomness
@@ -20,30 +20,30 @@ from simlab.rules import Rule
 
 
 class SiblingsUnconditional(SjdPac):
-    """Scores every sibling with q, although it was drawn without those before it."""
+    """Declares q for every sibling, although it was drawn without those before it."""
 
-    def _rescored(self, q: Array, x: Array) -> Array:
+    def declared_remaining(self, q: Array, x: Array) -> Array:
         return q
 
 
 class SiblingsRepeat(SjdPac):
-    """Draws the siblings of the window's token without excluding it, and scores them as if it had been."""
+    """Draws the siblings of the window's token from q with it, and declares q without it."""
 
-    def _left(self, q: Array, x: Array, k: int) -> Array:
-        return q if k == 0 else super()._left(q, x, k)
+    def remaining(self, q: Array, x: Array, k: int) -> Array:
+        return q if k == 0 else super().remaining(q, x, k)
 
 
 class TargetNotUpdated(SjdPac):
-    """Verifies every sibling against p itself; after the last the residual of that one follows."""
+    """Verifies every sibling against p instead of the residual of those before it."""
 
-    def _pick(
+    def verify_candidates(
         self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
-        return super()._pick(_Forgetful(rule, p), p, q, candidates, randomness, position)
+        return super().verify_candidates(_FixedTarget(rule, p), p, q, candidates, randomness, position)
 
 
-class _Forgetful(Rule):
-    """A rule that accepts by the row it was made with."""
+class _FixedTarget(Rule):
+    """A rule that accepts by the row p it was made with."""
 
     def __init__(self, rule: Rule, p: Array) -> None:
         self.rule, self.p = rule, p
@@ -58,13 +58,13 @@ class _Forgetful(Rule):
 class SiblingsReordered(SjdPac):
     """Verifies the candidates of a node in another order than they were drawn in."""
 
-    def _pick(
+    def verify_candidates(
         self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
         xp = namespace(p)
         order = self._order(q, candidates)
-        picked, left = super()._pick(rule, p, q, slots(candidates, order), randomness, position)
-        return xp.where(picked == NONE, NONE, at(order, xp.clip(picked, 0, None))), left
+        chosen, remaining = super().verify_candidates(rule, p, q, slots(candidates, order), randomness, position)
+        return xp.where(chosen == NONE, NONE, at(order, xp.clip(chosen, 0, None))), remaining
 
     def _order(self, q: Array, candidates: Array) -> Array:
         """``int[B, K]``: which candidate comes first, second and so on."""
@@ -81,7 +81,7 @@ class SiblingsSorted(SiblingsReordered):
         return xp.argsort(-masses, axis=1, stable=True)
 
 
-class KeptLast(SiblingsReordered):
+class OwnTokenLast(SiblingsReordered):
     """Verifies the window's own token after its siblings."""
 
     def _order(self, q: Array, candidates: Array) -> Array:
@@ -93,9 +93,9 @@ class KeptLast(SiblingsReordered):
 
 
 class WrongBranch(SjdPac):
-    """Goes on below the first candidate after another was accepted."""
+    """Continues below the first candidate after another was accepted."""
 
-    def _below(self, children: Array, picked: Array) -> Array:
+    def row_below(self, children: Array, chosen: Array) -> Array:
         return children[:, 0] + 1
 
 
@@ -103,23 +103,27 @@ class WrongBranch(SjdPac):
 
 
 class ContinuedUndeclared(SjdAc):
-    """Verifies on, but goes on declaring the rows of the call before."""
+    """Verifies the tail, but still declares the rows of the call before."""
 
-    def _tail(self, state: SjdState, seen: Verified, rule: Rule, randomness: Randomness, start: Array) -> Tail:
-        tail = super()._tail(state, seen, rule, randomness, start)
-        rows = namespace(seen.p).concat([state.q, seen.p[:, self.window :]], axis=1)
-        return Tail(tail.drawn, Known(rows, state.length))
+    def draft_tail(
+        self, state: SjdState, verified: VerifiedWindow, rule: Rule, randomness: Randomness, start: Array
+    ) -> DraftTail:
+        tail = super().draft_tail(state, verified, rule, randomness, start)
+        rows = namespace(verified.p).concat([state.q, verified.p[:, self.window :]], axis=1)
+        return DraftTail(tail.drawn, PositionRows(rows, state.length))
 
 
 class ContinuedUnverified(TailRelabelled, SjdAc):
-    """Keeps every token behind the rejection and declares the rows of this call for it."""
+    """Leaves every draft behind the rejection unverified and declares the rows of this call for it."""
 
 
 class ContinuedFromTarget(SjdAc):
-    """Replaces a rejected token of the tail by a draw from p."""
+    """Replaces a rejected draft of the tail by a draw from p instead of the residual."""
 
-    def _tail(self, state: SjdState, seen: Verified, rule: Rule, randomness: Randomness, start: Array) -> Tail:
-        return super()._tail(state, seen, _FromTarget(rule), randomness, start)
+    def draft_tail(
+        self, state: SjdState, verified: VerifiedWindow, rule: Rule, randomness: Randomness, start: Array
+    ) -> DraftTail:
+        return super().draft_tail(state, verified, _FromTarget(rule), randomness, start)
 
 
 class _FromTarget(Rule):
@@ -149,7 +153,7 @@ def tree_decoders(window: int, candidates: int, depth: int, tree: Shape) -> dict
         "siblings scored with unconditional q": SiblingsUnconditional(window, **shape),
         "target not updated between siblings": TargetNotUpdated(window, **shape),
         "siblings sorted by q": SiblingsSorted(window, **shape),
-        "kept token verified last": KeptLast(window, **shape),
+        "kept token verified last": OwnTokenLast(window, **shape),
         "siblings may repeat the kept token": SiblingsRepeat(window, **shape),
         "first candidate's branch after another": WrongBranch(window, **shape),
         "siblings share one coin": WithRandomness(SjdPac(window, **shape), SharedCoin),

@@ -1,52 +1,20 @@
-"""What processes at scale share: compiled rows that are the same, bit for bit, however they are asked for.
+"""The base of processes at scale: rows from a compiled kernel, the same bit for bit however they are asked for.
 
 A row depends on its prefix alone, never on the batch, the window or the thread it was computed in: sums over a row
 have one order, there is no product of matrices (whose rounding depends on their sizes), and nothing is shared
-between calls. Kernels run on one thread without the interpreter's lock, so that callers can have many.
-
-What a process is made of comes from Philox 4x64 (:class:`numpy.random.Philox`), because it has to be normal,
-uniform and gamma numbers, which the tape's Philox does not give. It is counter-based too: the key is the seed and what
-the numbers are for, and the counter tells images apart, so nothing depends on the order in which things are made.
+between calls. Kernels run on one thread without the interpreter's lock, so that callers can have many. They are in the
+files ``*_compiled.py``, which are imported by the functions that call them: Numba is loaded with the first row.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
-from math import factorial
-
 import numpy as np
-from numba import njit
 
 from simlab.arrays import Array
 from simlab.checks import check_at_least, check_choice, check_shape
 from simlab.processes.base import Process
 
 PRECISIONS = ("float64", "float32")
-FEWEST = -708.0  # e to the power of it is about the smallest normal float64
-
-
-class Stream(IntEnum):
-    """What random numbers are for: one stream each."""
-
-    ROWS = 0
-    CODEBOOK = 1
-    MAPS = 2
-    CONTENT = 3
-    HARDNESS = 4
-    SIGNS = 5
-    CALIBRATION = 6
-    DRAFT = 7  # what makes a draft differ: noise on rows
-    DRAFT_MAPS = 8  # or on how tokens are seen
-    DRAFT_CONTENT = 9  # and on what is there without any
-
-
-def generator(seed: int, stream: Stream, image: int = 0) -> np.random.Generator:
-    """The random numbers of one purpose; ``seed`` and ``image`` are whole numbers below 2^64."""
-    for name, value in (("seed", seed), ("image", image)):
-        if check_at_least(name, value, 0) >= 1 << 64:
-            raise ValueError(f"{name} is {value}; expected a whole number below 2^64")
-    key = np.array([seed, stream], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key, counter=np.array([0, 0, 0, image], dtype=np.uint64)))
 
 
 class Compiled(Process):
@@ -73,68 +41,3 @@ class Compiled(Process):
 def integers(array: Array) -> np.ndarray:
     """``array`` as kernels are compiled for: int64, one entry after the other."""
     return np.ascontiguousarray(array, dtype=np.int64)
-
-
-# e^x without a call: in a loop five times as fast as the C library's, and the same in every lane and on any machine.
-_LOG2E = 1.4426950408889634
-_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is ln 2; the first ends in zeros
-_ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number, which stands in the last bits
-_ROUND_BITS = 0x4338000000000000
-_TERMS = tuple(1 / factorial(n) for n in range(12, -1, -1))
-
-
-@njit(inline="always")
-def exponential(x: float) -> float:
-    """e^x for -708 <= x <= 708, to a relative 1e-15: 2^n e^r with |r| <= ln(2)/2, and Taylor's sum for e^r."""
-    shifted = x * _LOG2E + _ROUND
-    whole = shifted - _ROUND
-    rest = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
-    value = 0.0
-    for term in _TERMS:
-        value = value * rest + term
-    power = (np.float64(shifted).view(np.int64) - _ROUND_BITS + 1023) << 52
-    return value * np.int64(power).view(np.float64)
-
-
-@njit(nogil=True, cache=True)
-def softmax(vector: np.ndarray, codebook: np.ndarray, bias: np.ndarray, row: np.ndarray) -> None:
-    """Write softmax over v of ``bias[v] + <vector, codebook[:, v]>`` to ``row[v]``.
-
-    ``vector[d]``, ``codebook[d, V]``, ``bias[V]`` and ``row[V]`` have one type. Scores are summed from the bias on,
-    dimension by dimension.
-    """
-    row[:] = bias
-    four = len(vector) // 4 * 4
-    for k in range(0, four, 4):  # four at a time, so that the row is read and written a quarter as often
-        a, b, c, d = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
-        e, f, g, h = codebook[k], codebook[k + 1], codebook[k + 2], codebook[k + 3]
-        for v in range(len(row)):
-            row[v] = (((row[v] + a * e[v]) + b * f[v]) + c * g[v]) + d * h[v]
-    for k in range(four, len(vector)):
-        a, e = vector[k], codebook[k]
-        for v in range(len(row)):
-            row[v] += a * e[v]
-    top = row[0]
-    for v in range(1, len(row)):
-        top = max(top, row[v])
-    for v in range(len(row)):
-        row[v] = exponential(max(row[v] - top, FEWEST))
-    normalise(row)
-
-
-@njit(nogil=True, cache=True)
-def normalise(row: np.ndarray) -> None:
-    """Masses ``row[V]`` scaled to sum to one, in place: summed in eight lanes, and those from the left."""
-    lanes = np.zeros(8)
-    eight = len(row) // 8 * 8
-    for v in range(0, eight, 8):
-        for lane in range(8):
-            lanes[lane] += row[v + lane]
-    total = 0.0
-    for lane in range(8):
-        total += lanes[lane]
-    for v in range(eight, len(row)):
-        total += row[v]
-    share = 1 / total
-    for v in range(len(row)):
-        row[v] *= share

@@ -48,10 +48,10 @@ class Randomness(ABC):
         """
 
     @abstractmethod
-    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+    def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         """A token from each row ``[B, M, V]`` by inverse CDF with the noise *fixed* at that position.
 
-        ``known[B, M, 2]`` is the interval in which the uniform of each position is known to lie: (0, 1) at
-        first. Returns tokens ``[B, M]`` and what is known after seeing them. A tape has no need to learn
-        and returns ``known`` as it is.
+        ``interval[B, M, 2]`` is the interval in which the uniform of each position is interval to lie: (0, 1) at
+        first. Returns tokens ``[B, M]`` and what is interval after seeing them. A tape has no need to learn
+        and returns ``interval`` as it is.
         """

@@ -65,14 +65,14 @@ class Enumerator(Randomness):
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
         return np.array(self.choose(lambda k: _draws(pmf[k].tolist())), dtype=np.int64).reshape(pmf.shape[:2])
 
-    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+    def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         def outcomes(k: int) -> Iterator[Outcome]:
-            rows = [_overlaps(row, low, high) for row, (low, high) in zip(pmf[k], known[k], strict=True)]
+            rows = [_overlaps(row, low, high) for row, (low, high) in zip(pmf[k], interval[k], strict=True)]
             for combination in product(*rows):
                 yield tuple(c[:3] for c in combination), prod(c[3] for c in combination)
 
         learnt = np.array(self.choose(outcomes), dtype=object).reshape(*pmf.shape[:2], 3)
-        return learnt[..., 0].astype(np.int64), learnt[..., 1:].astype(known.dtype)
+        return learnt[..., 0].astype(np.int64), learnt[..., 1:].astype(interval.dtype)
 
 
 def _coins(probability: list[Number]) -> Iterator[Outcome]:

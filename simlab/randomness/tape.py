@@ -75,9 +75,9 @@ class Tape(Randomness):
         places = position if position.ndim == 2 else grid(position, pmf.shape[1])
         return inverse_cdf(pmf, self.uniform(places, purpose, lane))
 
-    def draw_again(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+    def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         noise = self.uniform(grid(position, pmf.shape[1]), Purpose.NOISE, iteration=0)
-        return inverse_cdf(pmf, noise), known
+        return inverse_cdf(pmf, noise), interval
 
 
 def _replicate_numbers(replicates: Any) -> list[int]:

@@ -79,7 +79,7 @@ def test_a_comb_fills_its_budget() -> None:
     for budget in (32, 64):
         for kind in (SjdPd, SjdPac):
             made = comb(kind, budget)
-            assert made._tree().nodes == budget == made.budget
+            assert made.draft_tree().nodes == budget == made.budget
 
 
 # Verdicts --------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""The contract of a compiled decoder, and the parts that all of them share.
+"""The interface of a compiled decoder, and the parts that all of them share.
 
 A kernel is a decoder's compiled form. It keeps the state of the reference form, as NumPy arrays with the batch first,
-and changes it in place: a model's rows and the uniforms of the tape go in, the next state comes out. No kernel knows a
-generator, and none waits for another: a sequence's next state depends on its own row alone.
+and changes it in place, given a model's rows and the uniforms of the tape. Sequences are independent: the next state of
+one depends on its own row of the state alone.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from simlab.decoders.base import State
 from simlab.processes import Process
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule, accept, redraw
+from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import accept, redraw
 
 
 class Kernel(ABC, Generic[State]):
-    """A decoder compiled, for one process; ``draft`` is there where the decoder needs one."""
+    """A compiled decoder for one process and rule; ``draft`` is None where the decoder needs none."""
 
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
         self.decoder, self.process, self.rule, self.draft = decoder, process, rule, draft
@@ -38,7 +39,7 @@ class Kernel(ABC, Generic[State]):
 
     @abstractmethod
     def step(self, state: State, uniforms: Uniforms) -> np.ndarray:
-        """One call of the target: ``state`` moves on. Returns ``int[B]``, the drafts kept.
+        """Advance ``state`` by one call of the target. Returns ``int[B]``, the drafts accepted.
 
         None of the sequences may be over.
         """
@@ -63,7 +64,7 @@ def copy(row: np.ndarray, to: np.ndarray) -> None:
 def scan(
     rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: np.ndarray, coins: np.ndarray, first: int, stop: int
 ) -> int:
-    """How many of the drafts ``first`` to ``stop`` are kept, in turn, before one is rejected."""
+    """How many of the drafts ``first`` to ``stop`` are accepted, in turn, before one is rejected."""
     for j in range(first, stop):
         if not coins[j] < accept(rule, p[j], q[j], x[j]):
             return j - first
@@ -71,10 +72,10 @@ def scan(
 
 
 @njit(inline="always")
-def token_after(
+def next_token(
     rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: np.ndarray, count: int, width: int, uniform: float
 ) -> int:
-    """The token after ``count`` kept drafts of ``width``: from the residual, or the bonus from the last row."""
+    """The token after ``count`` accepted drafts of ``width``: from the residual, or the bonus from the last row."""
     if count < width:
         return redraw(rule, p[count], q[count], x[count], uniform)
     return inverse_cdf(p[width], uniform)

@@ -11,7 +11,7 @@ from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 
 
 class BlockKernel(SpeculativeKernel):
-    """As :class:`SpeculativeKernel`, with the block verified as a whole."""
+    """As :class:`SpeculativeKernel`, with joint verification of the block."""
 
     def verify(
         self,
@@ -35,7 +35,7 @@ def _verify_blocks(
     noise: np.ndarray,
     end: int,
 ) -> np.ndarray:
-    """Sun et al., Algorithm 2: the longest prefix of each block that its own coin keeps, and the token after it."""
+    """Sun et al., Algorithm 2: the longest prefix of each block whose own coin comes up, and the token after it."""
     gamma = q.shape[1]
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
@@ -43,11 +43,11 @@ def _verify_blocks(
         for i in range(1, gamma + 1):
             x = tokens[b, first + i - 1]
             w = min(1.0, w * (np.float64(p[b, i - 1, x]) / np.float64(q[b, i - 1, x])))
-            kept = w
+            probability = w
             if i < gamma:
                 s = total(_excess(w, p[b, i], q[b, i]))
-                kept = s / (s + 1.0 - w) if s + 1.0 - w > 0 else 1.0
-            if coins[b, i - 1] < kept:
+                probability = s / (s + 1.0 - w) if s + 1.0 - w > 0 else 1.0
+            if coins[b, i - 1] < probability:
                 count, weight = i, w
         tokens[b, first + count] = _after(p[b], q[b], count, gamma, weight, noise[b, count])
         length[b] = min(first + count + 1, end)
@@ -57,7 +57,7 @@ def _verify_blocks(
 
 @njit(nogil=True, cache=True)
 def _after(p: np.ndarray, q: np.ndarray, count: int, gamma: int, weight: float, uniform: float) -> int:
-    """The token after ``count`` kept drafts, whose last has the weight ``weight``."""
+    """The token after ``count`` accepted drafts, the last of which has the weight ``weight``."""
     if count < gamma:
         excess = _excess(weight, p[count], q[count])
         if np.any(excess > 0):

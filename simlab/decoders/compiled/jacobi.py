@@ -1,4 +1,4 @@
-"""Jacobi decoding under sampling compiled: :mod:`simlab.decoders.jacobi`. A tape has no need to learn its noise."""
+"""Jacobi decoding under sampling compiled: :mod:`simlab.decoders.jacobi`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simlab.randomness.tape_compiled import Uniforms
 
 
 class JacobiKernel(Kernel[JacobiState]):
-    """A window drawn again at every call, until its tokens stop changing."""
+    """A window whose tokens are drawn again at every call, until they stop changing."""
 
     @property
     def rows(self) -> int:

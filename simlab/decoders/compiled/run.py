@@ -1,43 +1,26 @@
-"""Run compiled decoders at scale: many sequences, in batches that fit the cache, over as many threads as wanted."""
+"""Run compiled decoders: many sequences, in batches that fit the cache, over several threads.
+
+Numba is loaded with the first sequence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab import decoders
 from simlab.checks import check_at_least
 from simlab.decoders import Decoder
-from simlab.decoders.compiled.autoregressive import AutoregressiveKernel
-from simlab.decoders.compiled.base import Kernel
-from simlab.decoders.compiled.block import BlockKernel
-from simlab.decoders.compiled.jacobi import JacobiKernel
-from simlab.decoders.compiled.sjd import SjdKernel
-from simlab.decoders.compiled.sjd_tree import TreeKernel
-from simlab.decoders.compiled.speculative import SpeculativeKernel
 from simlab.decoders.run import check_draft
-from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import Process
 from simlab.randomness import Tape
-from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules import Rule
-from simlab.rules.compiled import compiled
 
-KERNELS: dict[type, type[Kernel]] = {
-    decoders.Autoregressive: AutoregressiveKernel,
-    decoders.SpeculativeDecoder: SpeculativeKernel,
-    decoders.Block: BlockKernel,
-    decoders.Jacobi: JacobiKernel,
-    decoders.Sjd: SjdKernel,
-    PointMassSjd: SjdKernel,
-    decoders.SjdUnrefined: SjdKernel,
-    decoders.SjdAc: SjdKernel,
-    decoders.SjdPd: TreeKernel,
-    decoders.SjdPac: TreeKernel,
-}
+if TYPE_CHECKING:
+    from simlab.decoders.compiled.base import Kernel
+
 BATCH_BYTES = 1 << 23  # what the rows of a batch may take: more would leave the cache, fewer leave work to Python
 LARGEST_BATCH = 1024  # sequences
 
@@ -45,11 +28,11 @@ Watch = Callable[[np.ndarray, Any, np.ndarray], None]
 
 
 class Simulation(NamedTuple):
-    """Finished sequences and what they took."""
+    """Finished sequences with the counts of their calls."""
 
     tokens: np.ndarray  # int[B, N]
     steps: np.ndarray  # int[B]: calls of the target
-    accepted: np.ndarray  # int[B, S]: drafts kept by each call, 0 after the last
+    accepted: np.ndarray  # int[B, S]: drafts accepted by each call, 0 after the last
     committed: np.ndarray  # int[B, S]: tokens added by each call, 0 after the last
 
 
@@ -70,6 +53,9 @@ def simulate(
     a decoder or a rule that has no compiled form, a process whose rows are not NumPy floats, and as
     :func:`simlab.decoders.run` does.
     """
+    from simlab.decoders.compiled.kernels import KERNELS
+    from simlab.rules.compiled.dispatch import compiled
+
     check_draft(decoder, process, draft)
     check_at_least("threads", threads, 1)
     if type(decoder) not in KERNELS:
@@ -97,6 +83,8 @@ def _batches(kernel: Kernel, count: int, threads: int) -> list[np.ndarray]:
 
 def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray, watch: Watch | None) -> Simulation:
     """The sequences ``batch`` of the tape; those that are over leave the batch."""
+    from simlab.randomness.tape_compiled import Uniforms
+
     tokens = np.empty((len(batch), kernel.end), np.int64)
     accepted: list[np.ndarray] = []
     committed: list[np.ndarray] = []
@@ -104,17 +92,17 @@ def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray, watch: Watch | None)
     state = kernel.start(Uniforms(tape, batch, 0), len(batch))
     while len(rows):
         length, before = state.length.copy(), None if watch is None else _copied(state)
-        kept = kernel.step(state, Uniforms(tape, batch[rows], len(committed) + 1))
+        found = kernel.step(state, Uniforms(tape, batch[rows], len(committed) + 1))
         if watch is not None:
-            watch(batch[rows], before, kept)
+            watch(batch[rows], before, found)
         added = state.length - length
         committed.append(_spread(added, rows, len(batch)))
-        accepted.append(_spread(np.minimum(kept, added), rows, len(batch)))
+        accepted.append(_spread(np.minimum(found, added), rows, len(batch)))
 
         over = state.length >= kernel.end
         if over.any():
             tokens[rows[over]] = state.tokens[over, : kernel.end]
-            rows, state = rows[~over], _kept(state, ~over)
+            rows, state = rows[~over], _subset(state, ~over)
     steps = np.stack(committed, axis=1)
     return Simulation(tokens, (steps > 0).sum(axis=1), np.stack(accepted, axis=1), steps)
 
@@ -131,7 +119,7 @@ def _copied(state: Any) -> Any:
     return type(state)(*(array.copy() for array in state))
 
 
-def _kept(state: Any, rows: np.ndarray) -> Any:
+def _subset(state: Any, rows: np.ndarray) -> Any:
     """The sequences ``rows`` of a state."""
     return type(state)(*(array[rows] for array in state))
 

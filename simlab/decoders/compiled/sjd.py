@@ -1,7 +1,7 @@
 """Speculative Jacobi decoding over a chain compiled: :mod:`simlab.decoders.sjd` and what derives from it.
 
-The members of the family are told apart by data (:class:`Window`): ``sjd`` and ``sjd-reference`` by what is declared
-for a new draft, ``sjd-unrefined`` by where drafts are new, ``sjd-ac`` by where they are verified on. A step is three
+The variants differ in data (:class:`Window`): ``sjd-reference`` in the q declared for a new draft, ``sjd-unrefined`` in
+the positions that are initialised again, ``sjd-ac`` in the positions verified behind a rejection. A step has three
 parts for each sequence: the scan to the first rejection, the coins of adaptive continuation, and the new window.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from simlab.decoders.compiled.base import Kernel, copy, forward, scan, token_after
+from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
 from simlab.decoders.initial import INITIALS
 from simlab.decoders.sjd import Sjd, SjdState
 from simlab.decoders.sjd_ac import SjdAc
@@ -23,24 +23,25 @@ from simlab.processes import Process
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule, accept, redraw, step
+from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import accept, redraw, step
 
 RANDOM, REPEAT_LEFT, REPEAT_ABOVE, SAMPLE_LEFT, SAMPLE_ABOVE = range(5)
-DRAWN = -1  # a token that is not kept but drawn from its row
+DRAWN = -1  # a token that does not stay but is drawn from its row
 
 
 class Window(NamedTuple):
-    """What tells SJD's decoders apart, and the grid."""
+    """The parameters of SJD and its variants, and the grid."""
 
     width: int
     columns: int
     end: int  # N
     initial: int  # one of INITIALS
-    bonus: bool  # a token follows a window that is kept whole
-    refined: bool  # tokens behind the first rejection are drawn from this call's rows, not anew
-    certain: bool  # new drafts are declared as point masses
-    continued: int  # from this many positions behind the committed ones on, tokens are verified on
-    by_law: bool  # ... and declared by the rule's law
+    bonus: bool  # a token follows a window that is accepted whole
+    refined: bool  # drafts behind the first rejection are drawn from this call's rows, not initialised
+    point_mass: bool  # new drafts are declared as point masses
+    continued: int  # drafts are verified behind a rejection from this many positions after the committed ones on
+    by_law: bool  # ... and their declared q is the rule's one-step law
 
 
 def window_of(decoder: Sjd, process: Process) -> Window:
@@ -49,7 +50,7 @@ def window_of(decoder: Sjd, process: Process) -> Window:
     if isinstance(decoder, SjdAc):
         continued, by_law = 0, decoder.relabel == "law"
     if isinstance(decoder, SjdPac) and decoder.kept == "dropped":
-        continued = decoder._tree().depth
+        continued = decoder.draft_tree().depth
     return Window(
         decoder.window,
         process.shape[1],
@@ -69,7 +70,7 @@ class SjdKernel(Kernel[SjdState]):
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
         super().__init__(decoder, process, rule, draft)
         self.window = window_of(decoder, process)
-        self.memory = decoder._memory(process)
+        self.memory = decoder.past_rows(process)
 
     @property
     def rows(self) -> int:
@@ -102,7 +103,7 @@ def _begin(
     stay = np.empty(0, np.int64)
     for b in range(len(tokens)):
         none = past[b, :0]
-        refill(window, tokens[b], q[b], past[b], none, 0, 0, 0, 0, 0, stay, uniform, noise[b])
+        draft_window(window, tokens[b], q[b], past[b], none, 0, 0, 0, 0, 0, stay, uniform, noise[b])
 
 
 @njit(nogil=True, cache=True)
@@ -118,14 +119,14 @@ def _step(
     coins: np.ndarray,
     noise: np.ndarray,
 ) -> np.ndarray:
-    """One call with the rows ``p[B, W+1, V]``; returns the drafts kept ``[B]``."""
+    """One call with the rows ``p[B, W+1, V]``; returns the drafts accepted ``[B]``."""
     width = window.width
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
         x = tokens[b, length[b] : length[b] + width].copy()
         count = scan(rule, p[b], q[b], x, coins[b], 0, width)
-        after = token_after(rule, p[b], q[b], x, count, width, noise[b, count])
-        length[b] = move_on(
+        after = next_token(rule, p[b], q[b], x, count, width, noise[b, count])
+        length[b] = advance_window(
             window,
             rule,
             p[b],
@@ -146,7 +147,7 @@ def _step(
 
 
 @njit(nogil=True, cache=True)
-def move_on(
+def advance_window(
     window: Window,
     rule: CompiledRule,
     p: np.ndarray,
@@ -169,18 +170,18 @@ def move_on(
     width = window.width
     drawn = 1 if window.bonus or not spare else 0
     first, start = length + count, length + count + drawn
-    fresh = length + width + (drawn if count == width else 0) if window.refined else start
+    new = length + width + (drawn if count == width else 0) if window.refined else start
 
-    # adaptive continuation: the tokens of the chain that pass stay, the others are replaced
+    # adaptive continuation: the accepted drafts of the chain stay, the others are replaced
     stay, begin = np.full(width + 1, DRAWN), start + window.continued - length
     laws = np.empty((width if window.by_law else 0, len(uniform)))
     for j in range(begin, width):
-        kept = coins[j] < accept(rule, p[j], q[j], x[j])
-        stay[j] = x[j] if kept else redraw(rule, p[j], q[j], x[j], noise[j])
+        accepted = coins[j] < accept(rule, p[j], q[j], x[j])
+        stay[j] = x[j] if accepted else redraw(rule, p[j], q[j], x[j], noise[j])
         if window.by_law:
             laws[j] = step(rule, p[j], q[j])[1]
 
-    refill(window, tokens, q, past, p, length, first, start, fresh, after, stay, uniform, noise)
+    draft_window(window, tokens, q, past, p, length, first, start, new, after, stay, uniform, noise)
     if window.by_law:
         for j in range(begin, min(width, window.end - length)):
             copy(laws[j], q[length + j - start])
@@ -192,7 +193,7 @@ def move_on(
 
 
 @njit(nogil=True, cache=True)
-def refill(
+def draft_window(
     window: Window,
     tokens: np.ndarray,
     q: np.ndarray,
@@ -201,15 +202,15 @@ def refill(
     length: int,
     first: int,
     start: int,
-    fresh: int,
+    new: int,
     after: int,
     stay: np.ndarray,
     uniform: np.ndarray,
     noise: np.ndarray,
 ) -> None:
-    """The tokens from position ``first`` on and the q declared for them: :meth:`simlab.decoders.sjd.Sjd._fill`.
+    """The tokens from position ``first`` on and the q declared for them: :meth:`simlab.decoders.sjd.Sjd.draft_window`.
 
-    A position before ``start`` is committed and gets ``after``; from ``fresh`` on they are new; one between gets the
+    A position before ``start`` is committed and gets ``after``; from ``new`` on they are new; any other gets the
     token that ``stay`` has for it, or one drawn from its row of ``p``.
     """
     for position in range(first, min(first + window.width + 1, len(tokens))):
@@ -221,12 +222,12 @@ def refill(
                 q[slot, 0] = 1
         elif position < start:
             tokens[position] = after
-        elif position < fresh:
+        elif position < new:
             j = position - length
             tokens[position] = stay[j] if stay[j] != DRAWN else inverse_cdf(p[j], u)
             copy(p[j], q[slot])
         else:
-            _initialise(window, tokens, q[slot], past, p, position, length, fresh, uniform, u)
+            _initialise(window, tokens, q[slot], past, p, position, length, new, uniform, u)
 
 
 @njit(nogil=True, cache=True)
@@ -238,35 +239,35 @@ def _initialise(
     p: np.ndarray,
     position: int,
     length: int,
-    fresh: int,
+    new: int,
     uniform: np.ndarray,
     u: float,
 ) -> None:
     """A new draft at ``position``, as the window's ``initial`` says, and its q."""
-    origin, certain = _source(window, position, fresh), window.certain
-    if window.initial >= SAMPLE_LEFT and origin < fresh:
+    origin, point_mass = _source(window, position, new), window.point_mass
+    if window.initial >= SAMPLE_LEFT and origin < new:
         k, memory = min(max(origin - length + len(past), 0), len(past) + len(p) - 1), len(past)
         row = past[k] if k < memory else p[k - memory]
         copy(row, declared)
         tokens[position] = inverse_cdf(row, u)
     elif REPEAT_LEFT <= window.initial <= REPEAT_ABOVE and origin != position:
-        tokens[position], certain = tokens[origin], True
+        tokens[position], point_mass = tokens[origin], True
     else:
         copy(uniform, declared)
         tokens[position] = inverse_cdf(uniform, u)
-    if certain:
+    if point_mass:
         declared[:] = 0
         declared[tokens[position]] = 1
 
 
 @njit(nogil=True, cache=True)
-def _source(window: Window, position: int, fresh: int) -> int:
+def _source(window: Window, position: int, new: int) -> int:
     """The position a new one copies from: :mod:`simlab.decoders.initial`."""
     if window.initial == REPEAT_LEFT or window.initial == SAMPLE_LEFT:
         line = position - position % window.columns
-        return line if line >= fresh else fresh - 1
+        return line if line >= new else new - 1
     if window.initial == REPEAT_ABOVE or window.initial == SAMPLE_ABOVE:
-        lines = -((fresh - position - 1) // window.columns)
+        lines = -((new - position - 1) // window.columns)
         origin = position - lines * window.columns
         return position % window.columns if origin < 0 else origin
     return position

@@ -8,23 +8,24 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays_compiled import total
-from simlab.decoders.compiled.base import scan, token_after
-from simlab.decoders.compiled.sjd import SjdKernel, Window, move_on
+from simlab.decoders.compiled.base import next_token, scan
+from simlab.decoders.compiled.sjd import SjdKernel, Window, advance_window
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule, accept, residual
+from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import accept, residual
 
 
 class TreeKernel(SjdKernel):
-    """SJD whose window has more candidates at its first positions."""
+    """SJD with several candidates at the first positions of the window."""
 
     def __init__(self, decoder: Any, process: Process, rule: CompiledRule, draft: Process | None) -> None:
         super().__init__(decoder, process, rule, draft)
-        shape = decoder._tree()
+        shape = decoder.draft_tree()
         self.paths, self.children = shape.paths.values, shape.children.values
         self.parents = np.full((shape.depth, max(map(len, shape.parents))), NONE)
         for j, parents in enumerate(shape.parents):
@@ -41,9 +42,9 @@ class TreeKernel(SjdKernel):
         tokens, length, q, past = state
         width, nodes = self.window.width, np.arange(len(self.paths))
 
-        # draw the tree, and see all of it in one call
+        # draw the tree; one call of the target gives the rows after all of its nodes
         drafting = uniforms.of(length, self.level, nodes, Purpose.DRAFT)
-        drawn = _grow(width, self.parents, self.children, self.decoder.shared, tokens, length, q, drafting)
+        drawn = _expand_tree(width, self.parents, self.children, self.decoder.shared, tokens, length, q, drafting)
         rows = np.ascontiguousarray(
             self.process.forward_tree(tokens, length, np.maximum(drawn, 0), self.paths),
             dtype=self.process.uniform.dtype,
@@ -71,7 +72,7 @@ class TreeKernel(SjdKernel):
 
 
 @njit(nogil=True, cache=True)
-def _grow(
+def _expand_tree(
     width: int,
     parents: np.ndarray,
     children: np.ndarray,
@@ -100,18 +101,18 @@ def _grow(
 @njit(nogil=True, cache=True)
 def _siblings(width: int, q: np.ndarray, family: np.ndarray, uniforms: np.ndarray, nodes: np.ndarray) -> None:
     """The tokens of a ``family`` of nodes, drawn from ``q[V]`` without replacement; the chain's is known."""
-    left = q.astype(np.float64)
+    remaining = q.astype(np.float64)
     for k in range(len(family)):
         node = family[k]
         if node >= width:
-            nodes[node] = inverse_cdf(left, uniforms[node]) if np.any(left > 0) else NONE
+            nodes[node] = inverse_cdf(remaining, uniforms[node]) if np.any(remaining > 0) else NONE
         if k + 1 < len(family):
-            _remove(left, nodes[node])
+            _remove_token(remaining, nodes[node])
 
 
 @njit(nogil=True, cache=True)
-def _remove(row: np.ndarray, x: int) -> None:
-    """``row`` without the token x, scaled up: :func:`simlab.arrays.without`."""
+def _remove_token(row: np.ndarray, x: int) -> None:
+    """``row`` without the token x, normalised: :func:`simlab.arrays.without`."""
     if x != NONE:
         row[x] = 0.0
     mass = total(row)
@@ -136,36 +137,36 @@ def _step(
     turns: np.ndarray,
     noise: np.ndarray,
 ) -> np.ndarray:
-    """One call with ``rows[B, M+1, V]``, after the prefix and after every node; returns the drafts kept ``[B]``."""
+    """One call with ``rows[B, M+1, V]``, after the prefix and after every node; returns the drafts accepted ``[B]``."""
     width, candidates = window.width, children.shape[1]
     counts = np.empty(len(rows), np.int64)
     for b in range(len(rows)):
         first = length[b]
         x = tokens[b, first : first + width].copy()
 
-        # down the tree while a candidate is kept
+        # down the tree while a candidate is accepted
         row, count, after, rejected = 0, 0, rows[b, 0].astype(np.float64), False
         while count < depth and children[row, 0] != NONE:
             mine = turns[b, count * candidates : (count + 1) * candidates]
-            picked, after = _pick(rule, rows[b, row], q[b, count], nodes[b, children[row]], mine)
-            rejected = picked == NONE
+            chosen, after = _verify_candidates(rule, rows[b, row], q[b, count], nodes[b, children[row]], mine)
+            rejected = chosen == NONE
             if rejected:
                 break
-            tokens[b, first + count] = nodes[b, children[row, picked]]
-            row, count = children[row, picked] + 1, count + 1
+            tokens[b, first + count] = nodes[b, children[row, chosen]]
+            row, count = children[row, chosen] + 1, count + 1
 
         # the chain goes on below the tree
         if not rejected and row == depth and count == depth < width:
             more = scan(rule, rows[b], q[b], x, coins[b], depth, width)
             tokens[b, first + depth : first + depth + more] = x[depth : depth + more]
             count, rejected = depth + more, more < width - depth
-            token = token_after(rule, rows[b], q[b], x, count, width, noise[b, count])
+            token = next_token(rule, rows[b], q[b], x, count, width, noise[b, count])
         elif rejected:
             token = inverse_cdf(after, noise[b, count])
         else:
             token = inverse_cdf(rows[b, row], noise[b, count])
 
-        length[b] = move_on(
+        length[b] = advance_window(
             window,
             rule,
             rows[b, : width + 1],
@@ -186,17 +187,17 @@ def _step(
 
 
 @njit(nogil=True, cache=True)
-def _pick(
+def _verify_candidates(
     rule: CompiledRule, p: np.ndarray, q: np.ndarray, candidates: np.ndarray, coins: np.ndarray
 ) -> tuple[int, np.ndarray]:
-    """Verify the ``candidates[K]`` of a node in turn: which of them is kept, or NONE, and the row left over."""
-    left, scored = p.astype(np.float64), q.astype(np.float64)
+    """Verify the ``candidates[K]`` of a node in turn: the accepted one, or NONE, and the last residual."""
+    target, declared = p.astype(np.float64), q.astype(np.float64)
     for k in range(len(candidates)):
         x = candidates[k]
         if x == NONE:
             continue
-        if coins[k] < accept(rule, left, scored, x):
-            return k, left
-        left = residual(rule, left, scored, x)
-        _remove(scored, x)
-    return NONE, left
+        if coins[k] < accept(rule, target, declared, x):
+            return k, target
+        target = residual(rule, target, declared, x)
+        _remove_token(declared, x)
+    return NONE, target

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from simlab.decoders.compiled.base import Kernel, copy, forward, scan, token_after
+from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
 from simlab.decoders.speculative import SpeculativeState
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule
+from simlab.rules.compiled.base import CompiledRule
 
 
 class SpeculativeKernel(Kernel[SpeculativeState]):
@@ -35,7 +35,7 @@ class SpeculativeKernel(Kernel[SpeculativeState]):
         for j in range(gamma):
             draw_draft(j, forward(self.draft, tokens, length + j, 1), q, drafting, tokens, length)
 
-        # verify them in one call of the target; commit what was kept and the token after it
+        # verify them in one call of the target; commit the accepted drafts and the token after them
         p = forward(self.process, tokens, length, gamma + 1)
         coins = uniforms.row(length, gamma, Purpose.ACCEPT)
         noise = uniforms.row(length, gamma + 1, Purpose.TARGET)
@@ -50,7 +50,7 @@ class SpeculativeKernel(Kernel[SpeculativeState]):
         coins: np.ndarray,
         noise: np.ndarray,
     ) -> np.ndarray:
-        """Verify the drafts that stand in ``tokens`` behind ``length``, and move on."""
+        """Verify the drafts in ``tokens`` behind ``length`` and commit; returns the drafts accepted ``[B]``."""
         return verify_drafts(self.rule, p, q, tokens, length, coins, noise, self.end)
 
 
@@ -75,14 +75,14 @@ def verify_drafts(
     noise: np.ndarray,
     end: int,
 ) -> np.ndarray:
-    """Leviathan et al., Algorithm 1, for ``p[B, gamma+1, V]``, ``q[B, gamma, V]``; returns the drafts kept ``[B]``."""
+    """Leviathan et al., Algorithm 1, for ``p[B, gamma+1, V]``, ``q[B, gamma, V]``; returns how many are accepted."""
     gamma = q.shape[1]
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
         first = length[b]
         x = tokens[b, first : first + gamma]
         count = scan(rule, p[b], q[b], x, coins[b], 0, gamma)
-        tokens[b, first + count] = token_after(rule, p[b], q[b], x, count, gamma, noise[b, count])
+        tokens[b, first + count] = next_token(rule, p[b], q[b], x, count, gamma, noise[b, count])
         length[b] = min(first + count + 1, end)
         counts[b] = count
     return counts

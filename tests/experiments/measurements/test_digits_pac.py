@@ -67,7 +67,7 @@ def test_windows_and_budgets_are_what_they_say(initial: str) -> None:
         assert case.decoder.initial == initial  # type: ignore[attr-defined]
         assert case.decoder.window == case.window  # type: ignore[attr-defined]
         if case.candidates > 1:
-            assert case.decoder._tree().nodes == case.nodes  # type: ignore[attr-defined]
+            assert case.decoder.draft_tree().nodes == case.nodes  # type: ignore[attr-defined]
         if case.limited == "budget":
             assert case.nodes == digits_pac.BUDGET > case.window
         else:

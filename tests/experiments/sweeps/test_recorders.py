@@ -83,8 +83,8 @@ def drawn_by_the_reference_form(sample: Sample, replicate: int) -> list[tuple[li
         start, committed = int(before.length[0]), int(info.committed[0])
         drafts = before.tokens[0, start : start + decoder.window]
         if isinstance(decoder, SjdPd):
-            shape = decoder._tree()
-            nodes = decoder._grow(shape, before, tape.at(watch.calls))[0]  # type: ignore[attr-defined]
+            shape = decoder.draft_tree()
+            nodes = decoder.expand_tree(shape, before, tape.at(watch.calls))[0]  # type: ignore[attr-defined]
             children, depth = shape.children.values, shape.depth
         else:
             nodes, children, depth = drafts, None, 0

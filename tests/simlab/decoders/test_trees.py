@@ -15,8 +15,7 @@ import pytest
 
 from simlab.decoders import make_decoder
 from simlab.decoders.initial import INITIALS
-from simlab.decoders.tree import NONE, count_nodes
-from simlab.decoders.tree import tree as shape_of
+from simlab.decoders.tree import NONE, count_nodes, make_tree
 from simlab.rules import make_rule
 from tests.support import oracles
 from tests.support.cases import by_decoder, nearest, tree
@@ -38,7 +37,7 @@ SHAPES = list(product(("comb", "full"), (1, 2, 4), (1, 2, 3, 5), (1, 2, 3, 5))) 
 
 @pytest.mark.parametrize(("shape", "candidates", "depth", "window"), SHAPES)
 def test_a_tree_has_as_many_nodes_as_it_says(shape: Any, candidates: int, depth: int, window: int) -> None:
-    made, depth = shape_of(shape, window, candidates, depth), min(depth, window)
+    made, depth = make_tree(shape, window, candidates, depth), min(depth, window)
     wide = (candidates - 1) * depth if shape == "comb" else sum(candidates**j for j in range(1, depth + 1)) - depth
     assert made.nodes == window + wide
     assert made.depth == depth
@@ -47,7 +46,7 @@ def test_a_tree_has_as_many_nodes_as_it_says(shape: Any, candidates: int, depth:
 
 @pytest.mark.parametrize(("shape", "candidates", "depth", "window"), SHAPES)
 def test_paths_children_and_parents_tell_the_same_tree(shape: Any, candidates: int, depth: int, window: int) -> None:
-    made = shape_of(shape, window, candidates, depth)
+    made = make_tree(shape, window, candidates, depth)
     paths = [tuple(node for node in path if node != NONE) for path in made.paths.values.tolist()]
     children = [[node for node in row if node != NONE] for row in made.children.values.tolist()]
     assert paths[:window] == [tuple(range(j + 1)) for j in range(window)], "the chain comes first"
@@ -67,9 +66,9 @@ def test_paths_children_and_parents_tell_the_same_tree(shape: Any, candidates: i
 
 def test_the_papers_tree() -> None:
     """K = 4 and D = 3: 4 + 16 + 64 nodes if full, which is more than the window of 64 that the paper states."""
-    assert shape_of("full", 3, 4, 3).nodes == 84
-    assert shape_of("full", 64, 4, 3).nodes == 84 + 61
-    assert shape_of("comb", 64 - 9, 4, 3).nodes == 64
+    assert make_tree("full", 3, 4, 3).nodes == 84
+    assert make_tree("full", 64, 4, 3).nodes == 84 + 61
+    assert make_tree("comb", 64 - 9, 4, 3).nodes == 64
 
 
 @pytest.mark.parametrize("name", ["sjd-pd", "sjd-pac"])
@@ -86,7 +85,7 @@ def test_a_tree_over_its_budget_is_refused_by_how_much(name: str) -> None:
 @pytest.mark.parametrize("where", WORLDS)
 def test_one_call_sees_every_path(where: str) -> None:
     """``forward_tree`` gives the rows that ``forward`` gives along each path, past the end too."""
-    process, made = world(where), shape_of("full", 3, 2, 2)
+    process, made = world(where), make_tree("full", 3, 2, 2)
     random = np.random.default_rng(0)
     tokens = random.integers(0, process.vocabulary, (process.length + 1, process.length + 4))
     start = np.arange(process.length + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simlab.decoders.tree import tree
+from simlab.decoders.tree import make_tree
 from simlab.processes import Process
 from simlab.processes.digits import (
     HELD_OUT,
@@ -136,7 +136,7 @@ def test_the_networks_rows_are_those_of_its_features(pair: DigitsPair, tokens: n
 
 @pytest.mark.parametrize("shape", ["comb", "full"])
 def test_rows_of_a_tree_are_those_of_its_paths(pair: DigitsPair, tokens: np.ndarray, shape: str) -> None:
-    made = tree(shape, 8, 3, 2)  # type: ignore[arg-type]
+    made = make_tree(shape, 8, 3, 2)  # type: ignore[arg-type]
     rng = np.random.default_rng(5)
     nodes, start = rng.integers(0, VOCABULARY, (len(tokens), made.nodes)), rng.integers(0, LENGTH, len(tokens))
     rows = pair.target.forward_tree(tokens, start, nodes, made.paths.values)

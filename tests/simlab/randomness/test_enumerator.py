@@ -95,8 +95,8 @@ def test_fixed_noise_is_one_uniform_however_often_it_is_used() -> None:
 
     def ask(randomness: Any, rows: Any) -> Any:
         known = np.array([[[F(0), F(1)]]] * len(rows))
-        first, known = randomness.draw_again(np.array([[ROWS[0]]] * len(rows)), HERE, known)
-        second, known = randomness.draw_again(np.array([[ROWS[1]]] * len(rows)), HERE, known)
+        first, known = randomness.draw_fixed(np.array([[ROWS[0]]] * len(rows)), HERE, known)
+        second, known = randomness.draw_fixed(np.array([[ROWS[1]]] * len(rows)), HERE, known)
         return np.concatenate([first, second, known[:, 0]], axis=1)
 
     assert outcomes(ask) == {

@@ -128,13 +128,13 @@ def test_coins_at_the_ends(make: Any, number: float) -> None:
     assert tape.accept_prefix(make([[1.0, 1.0, 0.0, 1.0]]), here).tolist() == [2]
     row = make([[[0.0, 0.5, 0.0, 0.5, 0.0]]])
     assert tape.draw(row, here, Purpose.TARGET).tolist() == [[1 if number == 0 else 3]]
-    assert tape.draw_again(row, here, None)[0].tolist() == [[1 if number == 0 else 3]]
+    assert tape.draw_fixed(row, here, None)[0].tolist() == [[1 if number == 0 else 3]]
 
 
 def test_noise_that_stays_with_its_position() -> None:
     """The same row gives the same token in every iteration; other draws change."""
     rows, here = np.full((64, 1, 8), 0.125), np.zeros(64, dtype=np.int64)
-    again = [Tape(SEED, 64, iteration).draw_again(rows, here, None)[0].tolist() for iteration in (0, 1, 9)]
+    again = [Tape(SEED, 64, iteration).draw_fixed(rows, here, None)[0].tolist() for iteration in (0, 1, 9)]
     fresh = [Tape(SEED, 64, iteration).draw(rows, here, Purpose.TARGET).tolist() for iteration in (0, 1, 9)]
     assert again[0] == again[1] == again[2]
     assert fresh[0] != fresh[1] != fresh[2]

@@ -8,7 +8,7 @@ from typing import Any
 
 from simlab.arrays import Number
 from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac, SjdPd
-from simlab.decoders.tree import tree
+from simlab.decoders.tree import make_tree
 from simlab.mutants import trees
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative, make_rule
@@ -73,8 +73,8 @@ def budget(seed: int) -> Finding:
     verifies, before any chain. A comb has 4 a position: with a chain of L - (K - 1) D = 55 drafts it has exactly 64.
     The shapes are counted by making them.
     """
-    combs = {w: tree("comb", w, WIDTH, DEPTH).nodes for w in (54, 55, 56)}
-    smallest = tree("full", DEPTH, WIDTH, DEPTH).nodes
+    combs = {w: make_tree("comb", w, WIDTH, DEPTH).nodes for w in (54, 55, 56)}
+    smallest = make_tree("full", DEPTH, WIDTH, DEPTH).nodes
     require(combs[54] < BUDGET < combs[56], "the count of nodes does not tell windows apart")
     return holds_if(
         smallest > BUDGET == combs[55],
@@ -145,7 +145,7 @@ def kept(seed: int) -> Finding:
         "no continuation": steps(SjdPd(3, **shape), some),
     }
     lossless = max(deviation(SjdPac(3, kept="dropped", **shape), process) for process in some)
-    last = trees.KeptLast(3, **shape)
+    last = trees.OwnTokenLast(3, **shape)
     both = max(lossless, *(deviation(SjdPac(3, **shape), process) for process in some))
     return holds_if(
         both == 0,
