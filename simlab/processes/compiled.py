@@ -1,12 +1,12 @@
-"""What processes at scale share: compiled rows that are the same, bit for bit, however they are asked for.
+"""Parts that compiled processes share: seeded parameters, the base class, and softmax kernels.
 
 A row depends on its prefix alone, never on the batch, the window or the thread it was computed in: sums over a row
 have one order, there is no product of matrices (whose rounding depends on their sizes), and nothing is shared
 between calls. Kernels run on one thread without the interpreter's lock, so that callers can have many.
 
-What a process is made of comes from Philox 4x64 (:class:`numpy.random.Philox`), because it has to be normal,
-uniform and gamma numbers, which the tape's Philox does not give. It is counter-based too: the key is the seed and what
-the numbers are for, and the counter tells images apart, so nothing depends on the order in which things are made.
+The parameters of a process come from Philox 4x64 (:class:`numpy.random.Philox`), which gives normal, uniform and gamma
+numbers; the tape's Philox does not. It is counter-based too: the key is the seed and the purpose of the numbers, and
+the counter is the image, so nothing depends on the order in which parameters are drawn.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FEWEST = -708.0  # e to the power of it is about the smallest normal float64
 
 
 class Stream(IntEnum):
-    """What random numbers are for: one stream each."""
+    """The purpose of random numbers: one stream each."""
 
     ROWS = 0
     CODEBOOK = 1
@@ -35,9 +35,9 @@ class Stream(IntEnum):
     HARDNESS = 4
     SIGNS = 5
     CALIBRATION = 6
-    DRAFT = 7  # what makes a draft differ: noise on rows
-    DRAFT_MAPS = 8  # or on how tokens are seen
-    DRAFT_CONTENT = 9  # and on what is there without any
+    DRAFT = 7  # of the draft: noise on rows
+    DRAFT_MAPS = 8  # of the draft: rotations
+    DRAFT_CONTENT = 9  # of the draft: content
 
 
 def generator(seed: int, stream: Stream, image: int = 0) -> np.random.Generator:

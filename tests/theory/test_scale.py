@@ -55,13 +55,13 @@ def test_sampled_ratios_hold_the_exact_ones() -> None:
         blocks_of(pair.target, pair.draft, [GAMMA])[GAMMA],
         blocks_sampled(run, GAMMA, 1 - FALSE_ALARMS),
     )
-    formula = float(expected_tokens(exact.by_look, GAMMA))
-    for value, (estimate, least, most) in zip((exact.tokens, exact.by_look, formula), found, strict=True):
+    formula = float(expected_tokens(exact.verified_rate, GAMMA))
+    for value, (estimate, least, most) in zip((exact.tokens, exact.verified_rate, formula), found, strict=True):
         assert least < value < most
         assert least < estimate < most < 1.2 * least
     few = simulate(SpeculativeDecoder(GAMMA), pair.target, Speculative(), Tape(SEED, 2), pair.draft)
     wide = blocks_sampled(few, GAMMA, 1 - FALSE_ALARMS)
-    assert (wide.tokens.most, wide.by_look.most) == (GAMMA + 1, 1), "what is certain without any sequence"
+    assert (wide.tokens.most, wide.verified_rate.most) == (GAMMA + 1, 1), "what is certain without any sequence"
 
 
 def test_blocks_that_the_end_cuts_are_not_counted() -> None:
