@@ -33,7 +33,6 @@ import scipy
 from simlab.arrays import Array, Number, is_exact, without
 from simlab.checks import as_pair, as_pmf, check_at_least, check_number
 from simlab.rules import Rule, Step
-from simlab.rules.compiled import accept, compiled, residual
 
 Sets = dict[frozenset[int], Number]
 LARGEST = 16  # tokens; the minimum runs over all their subsets
@@ -70,6 +69,8 @@ def given_candidates_law(rule: Rule, p: np.ndarray, q: np.ndarray, candidates: S
     Rows ``[V]`` of floats, taken as they are; compiled. The mean over the candidates drawn is :func:`candidates_law`.
     Raises ``ValueError`` for a rule that has no compiled form.
     """
+    from simlab.rules.compiled.dispatch import accept, compiled, residual
+
     verifier = compiled(rule)
     left, scored = p.astype(np.float64), q.astype(np.float64)
     law, reached = np.zeros(len(left)), 1.0

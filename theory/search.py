@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from random import Random
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from hypothesis import HealthCheck, Phase, find, settings
-from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
+if TYPE_CHECKING:
+    from hypothesis import strategies as st
 
 Example = TypeVar("Example")
 Pmf = tuple[Fraction, ...]
@@ -53,6 +52,8 @@ def smallest_violation(
     ``examples(vocabulary, largest)`` generates the examples of a level, of which ``tries`` are tried. What an
     example raises is raised.
     """
+    from hypothesis.errors import NoSuchExample
+
     for level in levels:
         known = (examples, level, seed, tries)
         if known in _TRIED and not any(map(violates, _TRIED[known])):
@@ -78,6 +79,7 @@ def _found(
     tried: dict[Example, None],
 ) -> Example:
     """The smallest violation on one level, which adds to ``tried``. Raises ``NoSuchExample`` if there is none."""
+    from hypothesis import HealthCheck, Phase, find, settings
 
     def noted(example: Example) -> bool:
         tried[example] = None
@@ -113,34 +115,55 @@ def listed(sizes: set[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-@st.composite
-def pmfs(draw: st.DrawFn, vocabulary: int, largest: int) -> Pmf:
+def pmfs(vocabulary: int, largest: int) -> st.SearchStrategy[Pmf]:
     """A rational pmf with weights 0 to ``largest``; smaller weights are simpler."""
-    weights = draw(st.lists(st.integers(0, largest), min_size=vocabulary, max_size=vocabulary).filter(any))
-    return tuple(Fraction(w, sum(weights)) for w in weights)
+    from hypothesis import strategies as st
+
+    @st.composite
+    def pmf(draw: st.DrawFn) -> Pmf:
+        weights = draw(st.lists(st.integers(0, largest), min_size=vocabulary, max_size=vocabulary).filter(any))
+        return tuple(Fraction(w, sum(weights)) for w in weights)
+
+    return pmf()
 
 
 def pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf]]:
     """Two pmfs over one vocabulary."""
-    return st.tuples(pmfs(vocabulary, largest), pmfs(vocabulary, largest))
+    from hypothesis import strategies as st
+
+    pmf = pmfs(vocabulary, largest)
+    return st.tuples(pmf, pmf)
 
 
 def grouped_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf, tuple[int, ...]]]:
     """Two pmfs and a partition of their vocabulary: a label for every token."""
+    from hypothesis import strategies as st
+
+    pmf = pmfs(vocabulary, largest)
     labels = st.tuples(*[st.integers(0, vocabulary - 1)] * vocabulary)
-    return st.tuples(pmfs(vocabulary, largest), pmfs(vocabulary, largest), labels)
+    return st.tuples(pmf, pmf, labels)
 
 
 def sized_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf, int]]:
     """Two pmfs, the first in ascending order, and a group size >= 2: for rules that sort by p."""
-    ascending = pmfs(vocabulary, largest).map(lambda p: tuple(sorted(p)))
-    return st.tuples(ascending, pmfs(vocabulary, largest), st.integers(2, vocabulary + 1))
+    from hypothesis import strategies as st
+
+    pmf = pmfs(vocabulary, largest)
+    ascending = pmf.map(lambda p: tuple(sorted(p)))
+    return st.tuples(ascending, pmf, st.integers(2, vocabulary + 1))
 
 
-@st.composite
-def relaxed_pairs(draw: st.DrawFn, vocabulary: int, largest: int) -> Relaxation:
+def relaxed_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[Relaxation]:
     """Two pmfs, a list of neighbours for every token (all others, in some order, cut somewhere), and 0 < delta <= 1."""
-    others = [[y for y in range(vocabulary) if y != x] for x in range(vocabulary)]
-    lists = tuple(tuple(draw(st.permutations(row)))[: draw(st.integers(0, vocabulary - 1))] for row in others)
-    delta = Fraction(draw(st.integers(1, 10)), 10)
-    return draw(pmfs(vocabulary, largest)), draw(pmfs(vocabulary, largest)), lists, delta
+    from hypothesis import strategies as st
+
+    pmf = pmfs(vocabulary, largest)
+
+    @st.composite
+    def relaxation(draw: st.DrawFn) -> Relaxation:
+        others = [[y for y in range(vocabulary) if y != x] for x in range(vocabulary)]
+        lists = tuple(tuple(draw(st.permutations(row)))[: draw(st.integers(0, vocabulary - 1))] for row in others)
+        delta = Fraction(draw(st.integers(1, 10)), 10)
+        return draw(pmf), draw(pmf), lists, delta
+
+    return relaxation()

@@ -19,7 +19,7 @@ from experiments.bench.benchmark import Contender, Results, Time, race, ratio
 from experiments.bench.machine import last_level_cache, memory
 from simlab.decoders.compiled.speculative import verify_drafts
 from simlab.rules import Speculative
-from simlab.rules.compiled import compiled
+from simlab.rules.compiled.dispatch import compiled
 
 NAME = "verification"
 GAMMA = 8

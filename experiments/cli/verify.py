@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,6 +61,7 @@ def verify_command(
 
     from experiments.results import write_json
     from experiments.verification.claims import with_parts
+    from experiments.verification.pool import WorkerLost
     from experiments.verification.verify import verify
     from theory.claims import Finding
 
@@ -71,7 +73,11 @@ def verify_command(
                 print_text(progress.console, f"{done.seconds:6.1f} s  {done.name}: {done.result.verdict}")
             progress.update(bar, description=done.name, completed=count, total=total)
 
-        document, seconds = verify(with_parts(ids), seed, out, not (paper or claim), show)
+        try:
+            document, seconds = verify(with_parts(ids), seed, out, not (paper or claim), show)
+        except WorkerLost as error:
+            print(f"simlab: {error}; nothing was written", file=sys.stderr)
+            return 1
     if copy:
         write_json(copy, document)
     console = output()

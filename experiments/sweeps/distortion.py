@@ -35,7 +35,8 @@ from experiments.sweeps.sample import Columns, Sample
 from simlab.arrays import total_variation
 from simlab.decoders import SjdPd
 from simlab.rules import Speculative, Step
-from simlab.rules.compiled import accept, compiled, compiled_step
+from simlab.rules.compiled import compiled_step
+from simlab.rules.compiled.dispatch import accept, compiled
 from theory.candidates import given_candidates_law
 from theory.wasserstein import wasserstein1_nearly
 

@@ -14,11 +14,11 @@ import numpy as np
 from experiments.sweeps.sample import Sample
 from simlab.arrays import Array
 from simlab.decoders import Autoregressive, Block, Decoder, Jacobi, Sjd, SjdPd
-from simlab.decoders.compiled.run import KERNELS
+from simlab.decoders.compiled.kernels import KERNELS
 from simlab.decoders.tree import NONE, Tree
 from simlab.processes import Process
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import compiled
+from simlab.rules.compiled.dispatch import compiled
 
 
 class Call(NamedTuple):

@@ -6,6 +6,7 @@ import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -32,6 +33,10 @@ class Done(NamedTuple):
     seconds: float
 
 
+class WorkerLost(RuntimeError):
+    """A process that did tasks was ended from outside, or crashed."""
+
+
 class Failure(str):
     """Why a job failed, for people: the last line says what, the rest where."""
 
@@ -41,6 +46,8 @@ def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iter
 
     No more tasks are handed out than there are processes, so that one that follows can go before one that waits. An
     interrupt ends the processes at once.
+
+    Raises :class:`WorkerLost`, which names the jobs in progress, where a process ends before its task.
     """
     waiting = list(tasks)
     workers = min(_cores(), max(1, len(waiting)))
@@ -48,16 +55,21 @@ def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iter
         TemporaryDirectory() as scratch,
         ProcessPoolExecutor(workers, get_context("spawn"), initializer=_settle, initargs=(scratch,)) as pool,
     ):
-        running: set[Future[list[Done]]] = set()
+        running: dict[Future[list[Done]], Task] = {}
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
+                    task = _next(waiting)
                     with held_interrupts():
-                        running.add(pool.submit(_in_turn, _next(waiting).jobs))
-                ended, running = wait(running, return_when=FIRST_COMPLETED)
-                for done in (done for future in ended for done in future.result()):
-                    waiting += follow(done)
-                    yield done
+                        running[pool.submit(_in_turn, task.jobs)] = task
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    for done in future.result():
+                        waiting += follow(done)
+                        yield done
+                    del running[future]
+        except BrokenProcessPool as error:
+            names = ", ".join(name for task in running.values() for name in task.jobs)
+            raise WorkerLost(f"a worker process was killed or crashed while it did one of: {names}") from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in active_children():

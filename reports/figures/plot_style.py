@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib
 import pandas as pd
+import seaborn
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -18,44 +19,18 @@ from theory.published.ledger import Row
 
 matplotlib.use("Agg")  # files only: no window, wherever this runs
 
-INK = ".15"
-SETTINGS: dict[Any, Any] = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.labelsize": 10.2,
-    "axes.linewidth": 1.25,
+SETTINGS: dict[Any, Any] = {  # beside seaborn's ticks
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
     "axes.titlesize": 11,
     "axes.titleweight": "bold",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif"],
-    "font.size": 10.2,
-    "grid.color": ".8",
-    "grid.linewidth": 1.0,
-    "legend.fontsize": 9.35,
     "legend.frameon": False,
-    "legend.title_fontsize": 10.2,
-    "lines.solid_capstyle": "round",
-    "patch.edgecolor": "w",
-    "patch.force_edgecolor": True,
     "pdf.fonttype": 42,  # letters stay letters
     "svg.fonttype": "none",
     "svg.hashsalt": "simlab",
-    "text.color": INK,
-    "xtick.color": INK,
-    "xtick.labelsize": 9.35,
-    "xtick.major.size": 6.0,
-    "xtick.major.width": 1.25,
-    "xtick.minor.size": 4.0,
-    "ytick.color": INK,
-    "ytick.labelsize": 9.35,
-    "ytick.major.size": 6.0,
-    "ytick.major.width": 1.25,
-    "ytick.minor.size": 4.0,
 }
+FONT_SCALE = 0.85
 
 Style = tuple[str, str]  # colour and marker
 
@@ -121,8 +96,8 @@ ERRORS = 2  # standard errors that a bar reaches either way
 
 
 def use_style() -> None:
-    """Make :data:`SETTINGS` those of all figures that follow."""
-    matplotlib.rcParams.update(SETTINGS)
+    """Make seaborn's ticks and :data:`SETTINGS` those of all figures that follow."""
+    seaborn.set_theme(context="notebook", style="ticks", font_scale=FONT_SCALE, rc=SETTINGS)
 
 
 def rule_style(rule: str) -> Style:

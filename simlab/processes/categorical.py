@@ -7,8 +7,9 @@ import numpy as np
 from simlab.arrays import Array, grid
 from simlab.checks import check_at_least, check_choice, line_or_grid
 from simlab.processes import rows
-from simlab.processes.compiled import Compiled, Stream, generator
+from simlab.processes.compiled import Compiled
 from simlab.processes.pair import Pair
+from simlab.processes.streams import Stream, generator
 
 FAMILIES = ("zipf", "dirichlet")
 

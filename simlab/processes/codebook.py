@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.checks import check_at_least, check_number, line_or_grid
-from simlab.processes.compiled import Stream, generator
 from simlab.processes.embedded import Embedded, Past, directions, rotations
 from simlab.processes.pair import Pair
+from simlab.processes.streams import Stream, generator
 
 
 def codebook_pair(

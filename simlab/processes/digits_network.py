@@ -13,11 +13,10 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from simlab.arrays import Array, grid, one_hot
 from simlab.processes.base import places
-from simlab.processes.compiled import FEWEST, Compiled, exponential, integers
+from simlab.processes.compiled import Compiled, integers
 
 SHAPE = (8, 8)
 LENGTH = 64
@@ -35,6 +34,19 @@ FLOOR = 1e-3  # the share of the uniform row in a row of the target
 Layer = tuple[np.ndarray, np.ndarray]  # weights[in, out], bias[out]
 
 
+class Network(NamedTuple):
+    """The weights; those of the first layer by what they are for, H being its size."""
+
+    around: np.ndarray  # [24, H]: a grey level
+    nearest: np.ndarray  # [2, V, H]: by grey level
+    image: np.ndarray  # [64, H]: a grey level
+    where: np.ndarray  # [64, H]: with the bias
+    weights: np.ndarray  # [H, K]
+    bias: np.ndarray  # [K]
+    last_weights: np.ndarray  # [K, V]
+    last_bias: np.ndarray  # [V]
+
+
 class DigitsTarget(Compiled):
     """The network: three ``layers`` of ``(weights[in, out], bias[out])``, rectified between, softmax at the end.
 
@@ -47,7 +59,7 @@ class DigitsTarget(Compiled):
         (first, bias), *later = self.layers
         around, nearest, image, where = np.split(first, np.cumsum(PARTS)[:-1])
         nearest = nearest.reshape(len(NEAREST), VOCABULARY, len(bias))
-        self._network = _Network(around / INK, nearest, image / INK, where + bias, *chain.from_iterable(later))
+        self._network = Network(around / INK, nearest, image / INK, where + bias, *chain.from_iterable(later))
 
     @property
     def multiply_adds(self) -> int:
@@ -55,14 +67,18 @@ class DigitsTarget(Compiled):
         return sum(weights.size for weights, _ in self.layers)
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
+        from simlab.processes.digits_network_compiled import window
+
         rows = np.empty((len(tokens), count, VOCABULARY))
-        _window(self._network, _canvas(tokens), integers(start), rows)
+        window(self._network, _canvas(tokens), integers(start), rows)
         return rows
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        from simlab.processes.digits_network_compiled import tree
+
         rows = np.empty((len(tokens), len(paths) + 1, VOCABULARY))
         place = places(start, paths)
-        _tree(self._network, _canvas(tokens), integers(start), integers(nodes), integers(paths), integers(place), rows)
+        tree(self._network, _canvas(tokens), integers(start), integers(nodes), integers(paths), integers(place), rows)
         return self._ended(rows, place)
 
 
@@ -103,109 +119,3 @@ def _canvas(tokens: Array) -> np.ndarray:
     canvas[:, : tokens.shape[1]][:, :LENGTH] = tokens[:, :LENGTH]
     canvas[:, LENGTH] = -1
     return canvas
-
-
-# Compiled ----------------------------------------------------------------------------------------------------------
-
-_AROUND, _NEAREST = np.array(AROUND), np.array(NEAREST)
-
-
-class _Network(NamedTuple):
-    """The weights; those of the first layer by what they are for, H being its size."""
-
-    around: np.ndarray  # [24, H]: a grey level
-    nearest: np.ndarray  # [2, V, H]: by grey level
-    image: np.ndarray  # [64, H]: a grey level
-    where: np.ndarray  # [64, H]: with the bias
-    weights: np.ndarray  # [H, K]
-    bias: np.ndarray  # [K]
-    last_weights: np.ndarray  # [K, V]
-    last_bias: np.ndarray  # [V]
-
-
-@njit(nogil=True, cache=True)
-def _window(network: _Network, tokens: np.ndarray, start: np.ndarray, rows: np.ndarray) -> None:
-    """Write the pmfs ``rows[B, M, V]`` from ``start[B]`` on, given ``tokens[B, 65]``; none past the end."""
-    seen = np.empty(network.where.shape[1])
-    for b in range(len(tokens)):
-        seen[:] = 0
-        _see(network, tokens[b], 0, min(start[b], LENGTH), seen)
-        for m in range(min(rows.shape[1], LENGTH - start[b])):
-            _row(network, tokens[b], start[b] + m, seen, rows[b, m])
-            _see(network, tokens[b], start[b] + m, start[b] + m + 1, seen)
-
-
-@njit(nogil=True, cache=True)
-def _tree(
-    network: _Network,
-    tokens: np.ndarray,
-    start: np.ndarray,
-    nodes: np.ndarray,
-    paths: np.ndarray,
-    place: np.ndarray,
-    rows: np.ndarray,
-) -> None:
-    """Write the pmfs ``rows[B, M + 1, V]`` of a tree at ``place[B, M + 1]``; none past the end."""
-    before, seen = np.empty((2, network.where.shape[1]))
-    for b in range(len(tokens)):
-        before[:] = 0
-        _see(network, tokens[b], 0, min(start[b], LENGTH), before)
-        for m in range(rows.shape[1]):
-            position = place[b, m]
-            if position >= LENGTH:
-                continue
-            for k in range(position - start[b]):
-                tokens[b, start[b] + k] = nodes[b, paths[m - 1, k]]
-            seen[:] = before
-            _see(network, tokens[b], start[b], position, seen)
-            _row(network, tokens[b], position, seen, rows[b, m])
-
-
-@njit(inline="always")
-def _see(network: _Network, tokens: np.ndarray, start: int, stop: int, seen: np.ndarray) -> None:
-    """Add the pixels from ``start`` to ``stop`` to what is seen of the image."""
-    for position in range(start, stop):
-        _add(tokens[position], network.image[position], seen)
-
-
-@njit(nogil=True, cache=True)
-def _row(network: _Network, tokens: np.ndarray, position: int, seen: np.ndarray, row: np.ndarray) -> None:
-    """Write the pmf at ``position``; ``seen[H]`` is what the image before it adds to the first layer."""
-    first = seen + network.where[position]
-    for k in range(len(_AROUND)):
-        _add(max(_level(tokens, position, _AROUND[k]), 0), network.around[k], first)
-    for k in range(len(_NEAREST)):
-        level = _level(tokens, position, _NEAREST[k])
-        _add(level >= 0, network.nearest[k, level], first)
-    second, scores = network.bias.copy(), network.last_bias.copy()
-    _layer(first, network.weights, second)
-    _layer(second, network.last_weights, scores)
-    total, top = 0.0, scores.max()
-    for v in range(len(row)):
-        row[v] = exponential(max(scores[v] - top, FEWEST))
-        total += row[v]
-    for v in range(len(row)):
-        row[v] = (1 - FLOOR) * row[v] / total + FLOOR / len(row)
-
-
-@njit(inline="always")
-def _level(tokens: np.ndarray, position: int, offset: np.ndarray) -> int:
-    """The grey level at a (row, column) ``offset`` from ``position``, -1 outside the image."""
-    row, column = position // SHAPE[1] + offset[0], position % SHAPE[1] + offset[1]
-    inside = row >= 0 and 0 <= column < SHAPE[1]
-    return tokens[row * SHAPE[1] + column] if inside else -1
-
-
-@njit(inline="always")
-def _add(factor: float, row: np.ndarray, to: np.ndarray) -> None:
-    """``to += factor * row``, and nothing for 0."""
-    if factor != 0:
-        for i in range(len(to)):
-            to[i] += factor * row[i]
-
-
-@njit(inline="always")
-def _layer(values: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
-    """``out += max(values, 0) @ weights``."""
-    for i in range(len(values)):
-        _add(max(values[i], 0.0), weights[i], out)

@@ -15,11 +15,10 @@ from math import hypot
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from simlab.arrays import Array, grid
 from simlab.processes.base import places
-from simlab.processes.compiled import Compiled, integers, softmax
+from simlab.processes.compiled import Compiled, integers
 
 
 class Past(NamedTuple):
@@ -61,22 +60,28 @@ class Embedded(Compiled):
         return self._pmfs(self.vectors(tokens, start, count), grid(start, count))
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
+        from simlab.processes.embedded_compiled import look_back_from_nodes
+
         position = places(start, paths)
         vectors = np.zeros((*position.shape, self.codebook.shape[1]))
         known = integers(tokens), integers(start), integers(nodes), integers(paths)
-        _look_back_from_nodes(*known, self.codebook, self.past, vectors)
+        look_back_from_nodes(*known, self.codebook, self.past, vectors)
         return self._ended(self._pmfs(vectors, position), position)
 
     def vectors(self, tokens: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
         """h, ``float64[B, count, d]``, of the positions from ``start[B]`` on; 0 past the end."""
+        from simlab.processes.embedded_compiled import look_back
+
         vectors = np.zeros((len(tokens), count, self.codebook.shape[1]))
-        _look_back(integers(tokens), integers(start), self.codebook, self.past, vectors)
+        look_back(integers(tokens), integers(start), self.codebook, self.past, vectors)
         return vectors
 
     def _pmfs(self, vectors: np.ndarray, position: np.ndarray) -> np.ndarray:
         """The rows ``[B, M, V]`` of ``vectors[B, M, d]`` at ``position[B, M]``; those past the end hold anything."""
+        from simlab.processes.embedded_compiled import score
+
         rows = np.empty((*position.shape, self.vocabulary), dtype=self.uniform.dtype)
-        _score(vectors.astype(rows.dtype), integers(position), self.length, self._columns, self._bias, rows)
+        score(vectors.astype(rows.dtype), integers(position), self.length, self._columns, self._bias, rows)
         return rows
 
 
@@ -93,92 +98,3 @@ def rotations(random: np.random.Generator, count: int, dimension: int) -> np.nda
 def directions(vectors: np.ndarray) -> np.ndarray:
     """``vectors[..., d]`` at length 1."""
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-
-
-@njit(nogil=True, cache=True)
-def _score(
-    vectors: np.ndarray, position: np.ndarray, length: int, columns: np.ndarray, bias: np.ndarray, rows: np.ndarray
-) -> None:
-    """Write the pmfs ``rows[B, M, V]``; those past the end are left as they are."""
-    for b in range(rows.shape[0]):
-        for m in range(rows.shape[1]):
-            if position[b, m] < length:
-                softmax(vectors[b, m], columns, bias, rows[b, m])
-
-
-@njit(nogil=True, cache=True)
-def _look_back(tokens: np.ndarray, start: np.ndarray, codebook: np.ndarray, past: Past, vectors: np.ndarray) -> None:
-    """Write h to ``vectors[B, count, d]``; the sum over all tokens is taken from the first on, whatever the window."""
-    length, dimension = past.content.shape
-    for b in range(len(vectors)):
-        total, seen = np.zeros(dimension), 0
-        for j in range(min(vectors.shape[1], length - start[b])):
-            i = start[b] + j
-            _add_signed(tokens[b, seen:i], past.signs[seen:i], codebook, total)
-            _write_vector(tokens[b], i, total, codebook, past, vectors[b, j])
-            seen = i
-
-
-@njit(nogil=True, cache=True)
-def _look_back_from_nodes(
-    tokens: np.ndarray,
-    start: np.ndarray,
-    nodes: np.ndarray,
-    paths: np.ndarray,
-    codebook: np.ndarray,
-    past: Past,
-    vectors: np.ndarray,
-) -> None:
-    """Write h to ``vectors[B, M + 1, d]``, after the prefix and after every node: as if each path were a sequence."""
-    length, dimension = past.content.shape
-    for b in range(len(vectors)):
-        first = min(start[b], length)
-        sequence = np.zeros(length, np.int64)
-        sequence[:first] = tokens[b, :first]
-        before = np.zeros(dimension)
-        _add_signed(sequence[:first], past.signs, codebook, before)
-        for m in range(vectors.shape[1]):
-            i = first
-            while m > 0 and i < length and i - first < paths.shape[1] and paths[m - 1, i - first] >= 0:
-                sequence[i] = nodes[b, paths[m - 1, i - first]]
-                i += 1
-            if i < length:
-                total = before.copy()
-                _add_signed(sequence[first:i], past.signs[first:i], codebook, total)
-                _write_vector(sequence, i, total, codebook, past, vectors[b, m])
-
-
-@njit(nogil=True, cache=True)
-def _write_vector(
-    sequence: np.ndarray, i: int, total: np.ndarray, codebook: np.ndarray, past: Past, h: np.ndarray
-) -> None:
-    """Write the vector of position i to ``h[d]``; ``total[d]`` is the signed sum of the tokens before it."""
-    for o in range(past.places.shape[1]):
-        if past.places[i, o] >= 0:
-            _add_mapped(codebook[sequence[past.places[i, o]]], past.maps[o], h)
-    h *= past.near[i]
-    if past.far[i] != 0:
-        _add_mapped(past.far[i] * total, past.far_map, h)
-    h += past.content[i]
-
-
-@njit(nogil=True, cache=True)
-def _add_signed(tokens: np.ndarray, signs: np.ndarray, codebook: np.ndarray, total: np.ndarray) -> None:
-    """``total += sum_j signs[j] codebook[tokens[j]]``, token by token from the first on."""
-    for j in range(len(tokens)):
-        for m in range(len(total)):
-            total[m] += signs[j] * codebook[tokens[j], m]
-
-
-@njit(nogil=True, cache=True)
-def _add_mapped(vector: np.ndarray, matrix: np.ndarray, to: np.ndarray) -> None:
-    """``to += vector @ matrix``, summed over the rows of ``matrix[d, d]`` from the first on."""
-    four = len(vector) // 4 * 4
-    for k in range(0, four, 4):  # four at a time, so that the sums are read and written a quarter as often
-        a, b, c, d = vector[k], vector[k + 1], vector[k + 2], vector[k + 3]
-        e, f, g, h = matrix[k], matrix[k + 1], matrix[k + 2], matrix[k + 3]
-        for m in range(len(to)):
-            to[m] = (((to[m] + a * e[m]) + b * f[m]) + c * g[m]) + d * h[m]
-    for k in range(four, len(vector)):
-        for m in range(len(to)):
-            to[m] += vector[k] * matrix[k, m]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from simlab.arrays import Array
 from simlab.checks import check_at_least, check_flag, check_number, line_or_grid
 from simlab.processes import rows
-from simlab.processes.compiled import Compiled, Stream, generator, integers
+from simlab.processes.compiled import Compiled, integers
 from simlab.processes.pair import Pair
+from simlab.processes.streams import Stream, generator
 from simlab.randomness.philox import MASK
-from simlab.randomness.philox_compiled import philox4x32
 
 
 class Markov(Compiled):
@@ -36,8 +35,10 @@ class Markov(Compiled):
         self._seen = order, by_position, exact, seed & MASK, seed >> 32
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
+        from simlab.processes.markov_compiled import look_up
+
         found = np.empty((len(tokens), count, self.vocabulary), dtype=self.table.dtype)
-        _look_up(self.table, integers(tokens), integers(start), self.length, *self._seen, found)
+        look_up(self.table, integers(tokens), integers(start), self.length, *self._seen, found)
         return found
 
 
@@ -91,29 +92,3 @@ def markov_pair(
 def cases(vocabulary: int, order: int, positions: int) -> int:
     """The number of contexts: ``order`` tokens at each of these positions."""
     return positions * vocabulary**order
-
-
-@njit(nogil=True, cache=True)
-def _look_up(
-    table: np.ndarray,
-    tokens: np.ndarray,
-    start: np.ndarray,
-    length: int,
-    order: int,
-    by_position: bool,
-    exact: bool,
-    low_key: int,
-    high_key: int,
-    found: np.ndarray,
-) -> None:
-    """Write the rows ``[B, count, V]``; those past the end are left as they are."""
-    contexts, vocabulary = table.shape
-    for b in range(len(found)):
-        for j in range(min(found.shape[1], length - start[b])):
-            i = start[b] + j
-            place = i if by_position else 0
-            for k in range(1, order + 1):
-                token = tokens[b, i - k] if i >= k else 0
-                hashed = philox4x32(place, token, k, 0, low_key, high_key)[0]
-                place = place * vocabulary + token if exact else hashed
-            found[b, j] = table[place % contexts]

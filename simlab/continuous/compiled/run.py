@@ -1,4 +1,7 @@
-"""Run compiled decoders of continuous tokens: many sequences, in groups, over as many threads as wanted."""
+"""Run compiled decoders of continuous tokens: many sequences, in groups, over as many threads as wanted.
+
+Numba is loaded with the first sequence.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ import numpy as np
 
 from simlab.checks import check_at_least
 from simlab.continuous.compiled.constants import MARGINAL
-from simlab.continuous.compiled.decoders import Problem, Sequences, in_place, make_workspace, truncating
 from simlab.continuous.compiled.models import compiled_model
 from simlab.continuous.compiled.rules import compiled
 from simlab.continuous.decoders import Decoded, InPlace, Outcome, Truncating
@@ -34,6 +36,8 @@ def simulate(
 
     Raises ``ValueError`` for a decoder or a rule that has no compiled form, and as ``decoder.run`` does.
     """
+    from simlab.continuous.compiled.decoders import Problem, Sequences, in_place, make_workspace, truncating
+
     check_at_least("threads", threads, 1)
     if type(decoder) not in (Truncating, InPlace):
         known = f"{Truncating.__name__}, {InPlace.__name__}"

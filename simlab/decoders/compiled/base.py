@@ -17,7 +17,8 @@ from simlab.decoders.base import State
 from simlab.processes import Process
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule, accept, redraw
+from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import accept, redraw
 
 
 class Kernel(ABC, Generic[State]):

@@ -1,43 +1,26 @@
-"""Run compiled decoders: many sequences, in batches that fit the cache, over several threads."""
+"""Run compiled decoders: many sequences, in batches that fit the cache, over several threads.
+
+Numba is loaded with the first sequence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab import decoders
 from simlab.checks import check_at_least
 from simlab.decoders import Decoder
-from simlab.decoders.compiled.autoregressive import AutoregressiveKernel
-from simlab.decoders.compiled.base import Kernel
-from simlab.decoders.compiled.block import BlockKernel
-from simlab.decoders.compiled.jacobi import JacobiKernel
-from simlab.decoders.compiled.sjd import SjdKernel
-from simlab.decoders.compiled.sjd_tree import TreeKernel
-from simlab.decoders.compiled.speculative import SpeculativeKernel
 from simlab.decoders.run import check_draft
-from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.processes import Process
 from simlab.randomness import Tape
-from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules import Rule
-from simlab.rules.compiled import compiled
 
-KERNELS: dict[type, type[Kernel]] = {
-    decoders.Autoregressive: AutoregressiveKernel,
-    decoders.SpeculativeDecoder: SpeculativeKernel,
-    decoders.Block: BlockKernel,
-    decoders.Jacobi: JacobiKernel,
-    decoders.Sjd: SjdKernel,
-    PointMassSjd: SjdKernel,
-    decoders.SjdUnrefined: SjdKernel,
-    decoders.SjdAc: SjdKernel,
-    decoders.SjdPd: TreeKernel,
-    decoders.SjdPac: TreeKernel,
-}
+if TYPE_CHECKING:
+    from simlab.decoders.compiled.base import Kernel
+
 BATCH_BYTES = 1 << 23  # what the rows of a batch may take: more would leave the cache, fewer leave work to Python
 LARGEST_BATCH = 1024  # sequences
 
@@ -70,6 +53,9 @@ def simulate(
     a decoder or a rule that has no compiled form, a process whose rows are not NumPy floats, and as
     :func:`simlab.decoders.run` does.
     """
+    from simlab.decoders.compiled.kernels import KERNELS
+    from simlab.rules.compiled.dispatch import compiled
+
     check_draft(decoder, process, draft)
     check_at_least("threads", threads, 1)
     if type(decoder) not in KERNELS:
@@ -97,6 +83,8 @@ def _batches(kernel: Kernel, count: int, threads: int) -> list[np.ndarray]:
 
 def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray, watch: Watch | None) -> Simulation:
     """The sequences ``batch`` of the tape; those that are over leave the batch."""
+    from simlab.randomness.tape_compiled import Uniforms
+
     tokens = np.empty((len(batch), kernel.end), np.int64)
     accepted: list[np.ndarray] = []
     committed: list[np.ndarray] = []

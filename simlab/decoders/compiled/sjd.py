@@ -23,7 +23,8 @@ from simlab.processes import Process
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule, accept, redraw, step
+from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import accept, redraw, step
 
 RANDOM, REPEAT_LEFT, REPEAT_ABOVE, SAMPLE_LEFT, SAMPLE_ABOVE = range(5)
 DRAWN = -1  # a token that does not stay but is drawn from its row

@@ -16,7 +16,8 @@ from simlab.processes import Process
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule, accept, residual
+from simlab.rules.compiled.base import CompiledRule
+from simlab.rules.compiled.dispatch import accept, residual
 
 
 class TreeKernel(SjdKernel):

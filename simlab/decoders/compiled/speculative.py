@@ -10,7 +10,7 @@ from simlab.decoders.speculative import SpeculativeState
 from simlab.randomness import Purpose
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled import CompiledRule
+from simlab.rules.compiled.base import CompiledRule
 
 
 class SpeculativeKernel(Kernel[SpeculativeState]):

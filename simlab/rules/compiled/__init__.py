@@ -11,7 +11,6 @@ definition. ``typical`` and ``lantern`` with a Jensen-Shannon bound take logarit
 the definition where a threshold is met to the last bit, since libraries round logarithms differently.
 """
 
-from simlab.rules.compiled.base import CompiledRule
-from simlab.rules.compiled.dispatch import accept, compiled, compiled_step, redraw, residual, step, weights
+from simlab.rules.compiled.run import compiled_step
 
-__all__ = ["CompiledRule", "accept", "compiled", "compiled_step", "redraw", "residual", "step", "weights"]
+__all__ = ["compiled_step"]

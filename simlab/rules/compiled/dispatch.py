@@ -82,15 +82,6 @@ def compiled(rule: rules.Rule) -> CompiledRule:
     return COMPILERS[type(rule)](rule)
 
 
-def compiled_step(rule: rules.Rule, p: np.ndarray, q: np.ndarray) -> rules.Step:
-    """:meth:`simlab.rules.Rule.step_rows` of one pair of rows ``[V]``, compiled: for vocabularies of thousands.
-
-    Rows are float32 or float64 and taken as they are, unchecked. Raises ``ValueError`` for a rule that has no compiled
-    form.
-    """
-    return rules.Step(*step(compiled(rule), np.ascontiguousarray(p), np.ascontiguousarray(q)))
-
-
 # The first two are written out where they are called, and what needs p(x) and q(x) alone is decided there: a call that
 # hands arrays on counts the references to each, which takes longer than to accept a token does.
 @njit(inline="always")

@@ -23,7 +23,7 @@ from simlab.continuous.tape import normals
 from simlab.decoders.compiled.speculative import verify_drafts
 from simlab.randomness import Purpose, Tape
 from simlab.rules import Speculative
-from simlab.rules.compiled import compiled
+from simlab.rules.compiled.dispatch import compiled
 from tests.support.cli import simlab, usage_error
 
 pytestmark = pytest.mark.cli

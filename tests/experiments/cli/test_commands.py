@@ -192,20 +192,37 @@ def test_reports_explains_what_is_missing(tmp_path: Path) -> None:
 
 # Loading -----------------------------------------------------------------------------------------------------------
 
-HEAVY = ("numpy", "scipy", "numba", "pandas", "sklearn", "matplotlib", "torch", "ot", "pyarrow", "rich")
+HEAVY = ("numba", "hypothesis", "pandas", "sklearn", "matplotlib", "torch", "ot", "pyarrow", "statsmodels")
+NUMERICAL = ("numpy", "scipy", "rich", *HEAVY)
+
+
+def loaded(arguments: list[str], names: tuple[str, ...]) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """A command run in a fresh interpreter, and which modules of these ``names`` it has loaded."""
+    code = f"""
+import json
+import sys
+from experiments.cli.main import main
+status = main({arguments})
+print(json.dumps([name for name in {names} if name in sys.modules]))
+sys.exit(status)
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done, json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"]])
 def test_help_loads_no_numerical_library(arguments: list[str]) -> None:
-    code = f"""
-import sys
-from experiments.cli.main import main
-status = main({arguments})
-sys.exit(status or ", ".join(name for name in {HEAVY} if name in sys.modules) or None)
-"""
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    done, found = loaded(arguments, NUMERICAL)
     assert done.stdout.startswith("Usage: simlab" if "--help" in arguments else "simlab ")
+    assert found == []
+
+
+@pytest.mark.parametrize("arguments", [["claims"], ["claims", "sjd.window"]])
+def test_claims_are_listed_without_what_decides_them(arguments: list[str]) -> None:
+    done, found = loaded(arguments, HEAVY)
+    assert "sjd.window" in done.stdout
+    assert found == []
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

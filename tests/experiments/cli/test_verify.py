@@ -6,6 +6,8 @@ The tasks run in this process, so that a claim can be replaced by one whose chec
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -64,3 +66,17 @@ def test_a_claim_with_parts_brings_them() -> None:
     assert with_parts(["gsd.dynamic"]) == ["gsd.dynamic", *CLAIMS["gsd.dynamic"].parts]
     nested = with_parts(["gsd.naive-lossy"])
     assert "gsd.naive-lossy.explode.addition" in nested
+
+
+def ended(jobs: object) -> None:
+    """What a worker does that the system kills."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_lost_is_told_and_nothing_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pool, "_in_turn", ended)
+    assert cli.main(["verify", "--claim", "gsd.accumulation", "--out", str(tmp_path)]) == 1
+    assert "a worker process was killed or crashed while it did one of: gsd.accumulation" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -22,7 +22,7 @@ from simlab.arrays import indices
 from simlab.decoders import DECODERS, Decoder, Sjd, SjdAc, make_decoder, run
 from simlab.decoders import compiled as kernels
 from simlab.decoders.compiled import simulate
-from simlab.decoders.compiled.run import KERNELS
+from simlab.decoders.compiled.kernels import KERNELS
 from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.initial import INITIALS
 from simlab.processes import Process

@@ -17,9 +17,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import entr
 
 from simlab.processes import Process, Processed, digits, make_process
-from simlab.processes.compiled import exponential
 from simlab.processes.embedded import Embedded
 from simlab.processes.processors import tempered
+from simlab.processes.rows_compiled import exponential
 
 pytestmark = pytest.mark.exact
 

@@ -34,7 +34,7 @@ from tests.support.cases import every_rule, sized
 from theory.contexts import likeliest, visited
 from theory.distances import tv
 from theory.example_processes import random_row
-from theory.judge.user_rule import Brought, Functions
+from theory.judge.user_rule import Functions, UserRule
 
 pytestmark = pytest.mark.parity
 
@@ -52,7 +52,7 @@ def by_definition(rule: Rule, p: Array, q: Array) -> Step:
 
 def as_functions(rule: Rule) -> Rule:
     """The rule as somebody brings it: two functions of one position."""
-    return Brought(lambda size: Functions(rule.accept, rule.residual))
+    return UserRule(lambda size: Functions(rule.accept, rule.residual))
 
 
 def pairs(size: int, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
