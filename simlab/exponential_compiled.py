@@ -35,4 +35,4 @@ def make_exponential(terms: int) -> Callable[[float], float]:
         power = (np.float64(shifted).view(np.int64) + 1023) << 52  # the bits above those of n are shifted out
         return value * np.int64(power).view(np.float64)
 
-    return exponential  # type: ignore[no-any-return]
+    return exponential
