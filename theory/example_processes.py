@@ -1,4 +1,4 @@
-"""Small examples to enumerate: rational rows, context-dependent processes, every rule at a small vocabulary."""
+"""Small examples to enumerate: rational rows, context-dependent processes, and every rule at a small vocabulary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rul
 def random_process(
     seed: int, vocabulary: int, length: int, shape: tuple[int, int] | None = None, zeros: float = 0.25
 ) -> TableProcess:
-    """A table with an own random row for every prefix; a share ``zeros`` of its entries is 0."""
+    """A table with an independent random row for every prefix; a share ``zeros`` of its entries is 0."""
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:
         random = Random(f"{seed}/{vocabulary}/{prefix}")
@@ -36,12 +36,12 @@ def random_row(random: Random, size: int, least: int = 0) -> tuple[Fraction, ...
 
 
 def point_mass(token: int, size: int) -> tuple[Fraction, ...]:
-    """The rational pmf that is sure of ``token``."""
+    """The rational point mass on ``token``."""
     return tuple(Fraction(int(other == token)) for other in range(size))
 
 
 def sticky_process(stay: Fraction, vocabulary: int, length: int) -> TableProcess:
-    """An image-like Markov chain: the next token repeats the last one with probability ``stay``."""
+    """A Markov chain: the next token repeats the last one with probability ``stay``."""
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:
         if not prefix:
@@ -66,12 +66,12 @@ def copying_process(stay: Fraction, vocabulary: int, shape: tuple[int, int]) -> 
 
 
 def greedy_process(choices: dict[tuple[int, ...], int], vocabulary: int, length: int) -> TableProcess:
-    """A top-1 process: after each prefix one token, surely."""
+    """A deterministic process: after each prefix the token ``choices[prefix]``."""
     return TableProcess(vocabulary, length, lambda prefix: [int(t == choices[prefix]) for t in range(vocabulary)])
 
 
 def small_rules(vocabulary: int) -> dict[str, Rule]:
-    """Every rule GSD compares, with parameters that make sense at a small vocabulary."""
+    """Every rule GSD compares, with parameters for a small vocabulary."""
     labels = [token // 2 for token in range(vocabulary)]
     dynamic = {
         f"dynamic, {w}": make_rule("dynamic-grouped", size=3, window=w) for w in ("printed", "clamped", "centred")
@@ -87,7 +87,7 @@ def small_rules(vocabulary: int) -> dict[str, Rule]:
 
 
 class CodebookPairs(NamedTuple):
-    """Pairs of rows over one codebook, in which tokens that are near are likely together."""
+    """Pairs of rows over one codebook, in which near tokens have similar probabilities."""
 
     codebook: np.ndarray  # [V, dimensions]
     p: np.ndarray  # [n, V]
@@ -106,8 +106,8 @@ def codebook_pairs(
     """``count`` target and draft rows imitating an image model's over a random codebook.
 
     Logits are ``sharpness`` times the inner product of a token's vector with a content vector, plus ``roughness``
-    times noise of the token's own: which of several like tokens is likely is a matter of chance, as LANTERN finds in
-    image models (section 2.2). The draft sees the content with an ``error`` and has noise of its own.
+    times independent noise: which of several near tokens is likely is random, as LANTERN finds in image models
+    (section 2.2). The draft's content vector has an ``error``, and its noise is independent.
     """
     random = np.random.default_rng(seed)
     codebook = random.normal(size=(vocabulary, dimensions))

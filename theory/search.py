@@ -1,4 +1,4 @@
-"""Adversarial search: look for a violation of a universal statement, and return the smallest one found.
+"""Adversarial search: the smallest violation of a universal statement that Hypothesis finds.
 
 Hypothesis generates the inputs, from the simplest level of size up, and shrinks what it finds: a
 counterexample comes back in few tokens and small rationals. Finding nothing proves nothing:
@@ -66,8 +66,8 @@ def smallest_violation(
     return None
 
 
-# What a search of a level tries where it finds nothing, which does not depend on what it looks for. Generating these
-# examples takes longer than most checks of them, so that searches share them.
+# The examples a search without a violation tries on a level, which do not depend on the statement. Generating them
+# takes longer than most checks of them, so searches share them.
 _TRIED: dict[Any, tuple[Any, ...]] = {}
 
 
@@ -78,7 +78,7 @@ def _found(
     tries: int,
     tried: dict[Example, None],
 ) -> Example:
-    """The smallest violation on one level; notes what it has ``tried``. Raises ``NoSuchExample`` if there is none."""
+    """The smallest violation on one level, which adds to ``tried``. Raises ``NoSuchExample`` if there is none."""
     from hypothesis import HealthCheck, Phase, find, settings
 
     def noted(example: Example) -> bool:
@@ -96,7 +96,7 @@ def _found(
 
 
 def searched(levels: Sequence[tuple[int, int]] = LEVELS, tries: int = TRIES) -> str:
-    """What a search that found nothing has looked at, for people."""
+    """A sentence on the examples that a search without a violation has tried."""
     sizes = listed({vocabulary for vocabulary, _ in levels})
     return (
         f"up to {tries} examples at each of {len(levels)} levels of size (V = {sizes}, weights "
@@ -105,7 +105,7 @@ def searched(levels: Sequence[tuple[int, int]] = LEVELS, tries: int = TRIES) -> 
 
 
 def listed(sizes: set[int]) -> str:
-    """Whole numbers for people: 2 to 5, 8."""
+    """Whole numbers as text: "2 to 5, 8"."""
     runs: list[list[int]] = []
     for size in sorted(sizes):
         if runs and size == runs[-1][-1] + 1:
@@ -145,7 +145,7 @@ def grouped_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf,
 
 
 def sized_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf, int]]:
-    """Two pmfs, the first in ascending order, and a group size >= 2: what a rule that sorts by p looks at."""
+    """Two pmfs, the first in ascending order, and a group size >= 2: for rules that sort by p."""
     from hypothesis import strategies as st
 
     pmf = pmfs(vocabulary, largest)

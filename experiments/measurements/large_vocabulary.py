@@ -255,7 +255,7 @@ def blocks(vocabulary: int = 1024, length: int = 128, gammas: Sequence[int] = GA
         assert pair.draft is not None, "these processes have one"
         for gamma, found in blocks_of(pair.target, pair.draft, gammas).items():
             row: Row = {"vocabulary": vocabulary, "process": process, "heterogeneity": heterogeneity, "gamma": gamma}
-            rates = {"by_look": found.by_look, "by_position": found.by_position}
+            rates = {"by_look": found.verified_rate, "by_position": found.by_position}
             formulas = {f"formula_{name}": float(expected_tokens(rate, gamma)) for name, rate in rates.items()}
             table.append({**row, "tokens": found.tokens, **rates, **formulas, "steps": found.steps})
     return pd.DataFrame(table)
@@ -281,7 +281,7 @@ def simulated_blocks(
         found = blocks_sampled(run, gamma, confidence)
         row: Row = {"vocabulary": vocabulary, "heterogeneity": heterogeneity, "gamma": gamma}
         row |= {"sequences": sequences, "confidence": confidence}
-        values = {"tokens": found.tokens, "by_look": found.by_look, "formula_by_look": found.formula}
+        values = {"tokens": found.tokens, "by_look": found.verified_rate, "formula_by_look": found.formula}
         for name, value in values.items():
             row |= {name: value.estimate, f"{name}_least": value.least, f"{name}_most": value.most}
         table.append(row)

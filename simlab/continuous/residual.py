@@ -35,7 +35,7 @@ def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray,
     for trial in range(1, limit + 1):
         if not len(waiting):
             break
-        here, own = only(pair, waiting), tape.among(waiting)
+        here, own = only(pair, waiting), tape.subset(waiting)
         candidate = rule.propose(here, own, position[waiting], trial)
         taken = coins(own, position[waiting], Purpose.TRIAL, trial) < proposal_acceptance(
             rule.log_ratio(here, candidate)

@@ -1,4 +1,7 @@
-"""Processes: where p and q come from. ``make_process(name, **parameters)`` makes a target and its draft by name."""
+"""Processes: models of token sequences, which give the rows p and q.
+
+``make_process(name, **parameters)`` makes a target and its draft by name.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from simlab.registry import make
 
 
 def digits_pair(seed: int = 0) -> Pair:
-    """The network and the table fitted to handwritten digits (:mod:`simlab.processes.digits`); grey levels are near.
+    """The network and the table fitted to handwritten digits (:mod:`simlab.processes.digits`); the codebook is
+    the grey levels.
 
     It takes scikit-learn, and seconds for any seed but 0.
     """
@@ -41,7 +45,7 @@ PROCESSES: dict[str, Callable[..., Pair]] = {
 
 
 def make_process(name: str, processors: Mapping[str, Any] | None = None, **parameters: Any) -> Pair:
-    """The target and draft called ``name``, behind ``processors`` (temperature, top_k, top_p) if there are any.
+    """The target and draft called ``name``, with ``processors`` (temperature, top_k, top_p) if given.
 
     Raises ``ValueError`` for an unknown name, parameter or processor, or a bad value.
     """

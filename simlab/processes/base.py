@@ -1,4 +1,4 @@
-"""The contract of a process: where the pmfs come from."""
+"""The interface of a process: a model that gives the pmf of each token given those before it."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class Process(ABC):
         """One call of the model: the pmfs of ``count`` positions from ``start[B]`` on.
 
         Row j is the pmf of token ``start + j`` given ``tokens[b, :start + j]``; ``tokens`` is ``int[B, T]``
-        with T >= max(start) + count - 1. A sequence that is over goes on with token 0, surely: so a decoder
-        needs no special case for the end.
+        with T >= max(start) + count - 1. Past the end every row is a point mass on token 0, so a decoder
+        needs no special case there.
         """
         return self._ended(self._rows(tokens, start, count), grid(start, count))
 
     def over(self, tokens: Array, length: Array) -> Array:
-        """``bool[B]``: whether all of each sequence ``tokens[b, :length[b]]`` is there."""
+        """``bool[B]``: whether each sequence ``tokens[b, :length[b]]`` is complete."""
         return length >= self.length
 
     def closed(self, tokens: Array) -> Array:
-        """Finished sequences ``int[B, N]`` as they are to be read."""
+        """Finished sequences ``int[B, N]`` in their final form."""
         return tokens
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        """One call of the model for a tree of drafts that hangs on ``tokens[b, :start]``.
+        """One call of the model for a tree of drafts after the prefix ``tokens[b, :start]``.
 
         ``nodes[B, M]`` holds the token of every node and ``paths[M, D]`` the nodes from the root down to each
         node, itself last, then -1. Returns ``[B, M + 1, V]``: first the row after the prefix itself, then after the
@@ -70,7 +70,7 @@ class Process(ABC):
         return namespace(rows).where(over[..., None], one_hot(indices(1, position)[0], self.uniform), rows)
 
     def buffer(self, batch: int, width: int) -> Array:
-        """Token 0, ``int64[batch, width]``, beside the rows of this process."""
+        """Zeros, ``int64[batch, width]``, on the device of this process's rows."""
         ints = indices(1, self.uniform)
         return namespace(ints).zeros((batch, width), dtype=ints.dtype, device=ints.device)
 

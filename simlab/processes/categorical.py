@@ -1,4 +1,4 @@
-"""Independent tokens: a pair of rows for every position, as far apart and as flat as asked."""
+"""Independent tokens: a target and a draft row for every position, with a given mean entropy and TV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAMILIES = ("zipf", "dirichlet")
 
 
 class Categorical(Compiled):
-    """Position i has row i mod C of ``table[C, V]``, whatever the tokens before."""
+    """Independent tokens: position i has row i mod C of ``table[C, V]``."""
 
     def __init__(self, table: np.ndarray, shape: tuple[int, int], precision: str = "float64") -> None:
         super().__init__(table.shape[1], shape, precision)

@@ -1,8 +1,8 @@
 """Tokens that are points of a codebook in clusters: near tokens are nearly interchangeable, in every context.
 
-The last few tokens, each through a rotation of its own, and a vector of the position make a query, and a token's logit
-is -|e(v) - query|^2 / temperature. So what a relaxed rule hopes for is true here: mass that goes to a neighbour goes
-to a token that is about as likely.
+The query is a mean of a vector of the position and the embeddings of the last few tokens, each under its own rotation;
+a token's logit is -|e(v) - query|^2 / temperature. So the assumption of relaxed rules holds: neighbours in the codebook
+have about the same probability.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The base of processes at scale: rows from a compiled kernel, the same bit for bit however they are asked for.
+"""The base class of compiled processes, whose rows do not depend on how they are asked for, to the last bit.
 
 A row depends on its prefix alone, never on the batch, the window or the thread it was computed in: sums over a row
 have one order, there is no product of matrices (whose rounding depends on their sizes), and nothing is shared

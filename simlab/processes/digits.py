@@ -1,9 +1,8 @@
 """A small image model and a cheaper draft of it, fitted to scikit-learn's handwritten digits.
 
 The images are 8x8 with pixels 0 to 16: sequences of N = 64 tokens, V = 17, in raster order. The target is a neural
-network (:mod:`simlab.processes.digits_network`), the draft a table of counts given the pixels to the left and above. So
-the target looks at the whole prefix and pays for it with some thirty thousand multiply-adds a row, and the draft is one
-lookup.
+network (:mod:`simlab.processes.digits_network`), the draft a table of counts given the pixels to the left and above.
+The target depends on the whole prefix, at some thirty thousand multiply-adds a row; the draft is one lookup.
 
 Every pmf has a floor: no pixel value is ever impossible, under the target by a small share of the uniform row, under
 the draft by its pseudo-counts. The weights of the network fitted with seed 0 are shipped, as float32;
@@ -44,7 +43,7 @@ SCHEDULE = ((4e-3, 6), (2e-3, 4), (1e-3, 4), (3e-4, 3))  # (learning rate, epoch
 BATCH = 512
 WEIGHT_DECAY = 0.12
 EDGES = (1, 8, 16)  # the draft tells apart pixels that are 0, 1-7, 8-15 and 16
-PSEUDO = 8.0  # what the histogram of a position weighs in the draft's cells, in pixels
+PSEUDO = 8.0  # weight of the histogram of a position in the draft's cells, in pixels
 
 
 class DigitsDraft(Process):
@@ -65,7 +64,7 @@ class DigitsDraft(Process):
 
 @dataclass(frozen=True)
 class Quality:
-    """How good the two are, and what a row costs. Bits per pixel are over the held-out images, lower is better."""
+    """Quality and cost of target and draft. Bits per pixel are over the held-out images, lower is better."""
 
     target_bits: float
     draft_bits: float
@@ -80,7 +79,7 @@ class Quality:
 
 
 class DigitsPair(NamedTuple):
-    """The fitted processes, the images that neither has seen, and how well they do on them."""
+    """The fitted processes, the held-out images, and the quality of both on them."""
 
     target: DigitsTarget
     draft: DigitsDraft
@@ -201,7 +200,7 @@ def _cell(tokens: Array, position: Array) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _everywhere(rows: np.ndarray) -> np.ndarray:
-    """``rows`` (``[V]`` or ``[64, V]``) as a table ``[N, L, L, V]`` that looks at no pixel."""
+    """``rows`` (``[V]`` or ``[64, V]``) as a table ``[N, L, L, V]`` that depends on no pixel."""
     levels = len(EDGES) + 1
     return np.broadcast_to(rows[..., None, None, :], (LENGTH, levels, levels, VOCABULARY))
 

@@ -1,8 +1,8 @@
 """The network of the digits pair: p of a pixel given all pixels before it.
 
-One network is shared by all positions. It sees the pixels so far twice: relative to the position, so that strokes are
-learnt once and not 64 times, and as the image so far, which tells one digit from another. :func:`features` states what
-it sees, which is what it is fitted to. Most features are 0, so rows are computed by a kernel that adds up the weights
+One network is shared by all positions. Its input has the pixels so far twice: relative to the position, so that strokes
+are learnt once and not 64 times, and as the image so far, which tells one digit from another. :func:`features` makes
+this input. Most features are 0, so rows are computed by a kernel that adds up the weights
 of the others in a fixed order: a row is the same, bit for bit, whatever else is asked for in the same call.
 """
 
@@ -23,7 +23,7 @@ LENGTH = 64
 VOCABULARY = 17
 INK = VOCABULARY - 1  # the darkest grey level
 
-# What the network sees around a pixel: (row, column) offsets, all before it in raster order.
+# The pixels around the one to predict: (row, column) offsets, all before it in raster order.
 LEFT, ABOVE = (0, -1), (-1, 0)
 AROUND = [(0, -3), (0, -2), LEFT, *((row, column) for row in (-3, -2, -1) for column in range(-3, 4))]
 NEAREST = [LEFT, ABOVE]
@@ -83,7 +83,7 @@ class DigitsTarget(Compiled):
 
 
 def features(tokens: Array, position: Array) -> np.ndarray:
-    """What the network sees at ``position[B, M]`` of ``tokens[B, T]``: ``float64[B, M, FEATURES]``.
+    """The network's input at ``position[B, M]`` of ``tokens[B, T]``: ``float64[B, M, FEATURES]``.
 
     In this order: the pixels ``AROUND``; a point mass on the pixel to the left and on the one above, because what
     follows paper (0) or full ink (16) is not in line with what follows the greys between; the image so far; and a point

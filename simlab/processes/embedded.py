@@ -1,11 +1,11 @@
-"""Processes over a codebook: a token's score is the inner product of its embedding with one vector of the past.
+"""Processes over a codebook: a token's logit is the inner product of its embedding with a vector of the prefix.
 
 The vector of position i is
 
     h_i = content_i + near_i sum_o e(x_{i,o}) maps_o + far_i (sum_{j<i} sign_j e(x_j)) far_map,
 
-where e(v) is the embedding of token v and the tokens x_{i,o} stand a few places before i; the last term, where there
-is one, sees near and far tokens alike. The pmf is softmax over v of bias_v + <h_i, e(v)>, so a row costs V d
+where e(v) is the embedding of token v and the tokens x_{i,o} are a few positions before i; the last term, if any,
+weighs near and far tokens alike. The pmf is softmax over v of bias_v + <h_i, e(v)>, so a row costs V d
 multiply-adds and V exponentials.
 """
 
@@ -22,7 +22,7 @@ from simlab.processes.compiled import Compiled, integers
 
 
 class Past(NamedTuple):
-    """What makes h of the tokens before a position: N positions, O places, d dimensions, all float64."""
+    """The coefficients of h: N positions, O neighbours, d dimensions, all float64."""
 
     content: np.ndarray  # [N, d]
     places: np.ndarray  # int64[N, O]: the positions of the tokens x_{i,o}, -1 where there is none
@@ -37,7 +37,7 @@ class Past(NamedTuple):
         return self._replace(content=self.content * factor[:, None], near=self.near * factor, far=self.far * factor)
 
     def mixed(self, other: Past, size: float) -> Past:
-        """What sees as this one does, with ``size`` of how another sees; both to the same extent, and so does this."""
+        """These coefficients plus ``size`` times the ``other``'s, scaled back so that h has the same size."""
         mine, yours = 1 / hypot(1, size), size / hypot(1, size)
         return self._replace(
             content=mine * self.content + yours * other.content,
@@ -47,7 +47,7 @@ class Past(NamedTuple):
 
 
 class Embedded(Compiled):
-    """The process of ``codebook[V, d]`` and ``bias[V]`` that sees its ``past``."""
+    """The process of ``codebook[V, d]``, ``bias[V]`` and the coefficients ``past``."""
 
     def __init__(
         self, codebook: np.ndarray, bias: np.ndarray, past: Past, shape: tuple[int, int], precision: str = "float64"

@@ -1,8 +1,7 @@
-"""Sequences that may be over early: a token that ends them.
+"""Processes with an end-of-sequence token.
 
-Behind the end there is nothing but the end, surely. So a block of drafts may run across it: whoever keeps a draft
-behind the end keeps the only token there is, and no decoder needs a special case. Where the end stands in a window is
-looked up for every row of it.
+Behind the end every row is a point mass on the end token. So a block of drafts may run across it: a draft accepted
+there is the only token possible, and no decoder needs a special case.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ class Ending(Process):
         self.uniform = process.uniform
 
     def over(self, tokens: Array, length: Array) -> Array:
-        """Also those whose end is committed."""
+        """Whether all tokens are there, or the end is committed."""
         return super().over(tokens, length) | (self._first(tokens) < length)
 
     def closed(self, tokens: Array) -> Array:
-        """Behind the end, the end again, whatever was drafted there."""
+        """With the end token behind the end, whatever was drafted there."""
         behind = indices(tokens.shape[1], tokens) > self._first(tokens)[:, None]
         return namespace(tokens).where(behind, self.end, tokens)
 
@@ -40,7 +39,7 @@ class Ending(Process):
         return self._sure(self.process.forward(tokens, start, count), after)
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        """One call of the model too, as it sees trees."""
+        """One call of the model, for the same tree."""
         xp = namespace(tokens)
         path = nodes[:, xp.clip(paths, 0, None)]
         within = xp.any((path == self.end) & (paths >= 0), axis=2)

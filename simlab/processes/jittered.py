@@ -1,9 +1,9 @@
 """Numerical noise: the rows of a process, slightly different in every call.
 
 The logits of a real model depend in their last bits on the sizes and the order in which they are computed, so that two
-calls do not give the same row for one prefix. Here every logit has noise of its own for every place that a window
-can start from. With it there is no longer one law of a sequence: what a row is depends on the call that asks. The same
-call always gives the same rows.
+calls do not give the same row for one prefix. Here every logit has independent noise for every position that a
+window can start from. So a row depends on the call, and sequences have no single law. The same call
+always gives the same rows.
 """
 
 from __future__ import annotations

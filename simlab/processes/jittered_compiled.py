@@ -31,7 +31,7 @@ def add_noise(
             if position[b, m] >= length:
                 continue
             row = rows[b, m]
-            for k in range(len(first)):  # in loops of their own, so that several tokens are computed at a time
+            for k in range(len(first)):  # separate loops, so that several tokens are computed at a time
                 first[k], second[k], third[k], fourth[k] = philox4x32(
                     4 * k, start[b], position[b, m], kind, key[0], key[1]
                 )

@@ -10,7 +10,7 @@ A token is a point of a codebook on the unit sphere, and its logit at position i
 
 Content and neighbours have variances 1 - ``coupling`` and ``coupling``, whatever the locality; the floor has
 ``floor`` squared on top. Hardness is e to the power of ``heterogeneity`` times a smooth field of mean 0 and
-variance 1, times one number of the model, by which rows have the mean entropy that is asked for.
+variance 1, times one number of the model, by which rows have the mean entropy ``entropy``.
 
 The defaults are close to what is printed of Lumina-mGPT: log token probabilities of mean -4.90 and standard
 deviation 2.35 (SJD, Table 11); steps that commit one token make up nearly half, with a long tail of others (SJD-PAC,

@@ -1,4 +1,4 @@
-"""Tokens that depend on the last few: a table of rows, looked up. A row costs no more than to copy it."""
+"""Markov chains: the row of a token is looked up in a table by the last few tokens."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from simlab.randomness.philox import MASK
 
 
 class Markov(Compiled):
-    """The row of a position stands in ``table[C, V]``, at a place that its last ``order`` tokens decide.
+    """A Markov chain: the last ``order`` tokens, with ``by_position`` also the position, index ``table[C, V]``.
 
-    With ``by_position`` the position decides too. Before the first token there stand tokens 0. Where the table has
-    a row for every case, the place is the number that is written with these tokens as digits; otherwise it is a
-    hash of them, keyed with ``seed``, and some cases share a row.
+    Token 0 stands before the first token. Where the table has a row for every context, the index is the number with
+    these tokens as digits; otherwise it is a hash of them, keyed with ``seed``, and some contexts share a row.
     """
 
     def __init__(
@@ -91,5 +90,5 @@ def markov_pair(
 
 
 def cases(vocabulary: int, order: int, positions: int) -> int:
-    """What there is to tell apart: ``order`` tokens at each of these positions."""
+    """The number of contexts: ``order`` tokens at each of these positions."""
     return positions * vocabulary**order

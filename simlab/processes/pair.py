@@ -1,4 +1,4 @@
-"""A target with its draft, and what samplers do to both."""
+"""A target with its draft, and sampling processors on both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROCESSORS = ("temperature", "top_k", "top_p")
 
 
 class Pair(NamedTuple):
-    """Two processes over the same sequences; ``codebook[V, d]`` where nearness of tokens means something."""
+    """Two processes over the same sequences; ``codebook[V, d]`` where distances between tokens have a meaning."""
 
     target: Process
     draft: Process | None
@@ -22,7 +22,7 @@ class Pair(NamedTuple):
 
 
 def sampled(pair: Pair, processors: Mapping[str, Any]) -> Pair:
-    """``pair`` with both its processes behind ``processors``: any of temperature, top_k and top_p.
+    """``pair`` with ``processors`` on both its processes: any of temperature, top_k and top_p.
 
     Raises ``ValueError`` for any other name, and as :class:`simlab.processes.Processed` does for values.
     """

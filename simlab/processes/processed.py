@@ -1,8 +1,7 @@
-"""A process behind a sampler's processors: the target that is really sampled from.
+"""A process with a sampler's processors: the target that is really sampled from.
 
-What a decoder has to be lossless to is not the model's row but the row after guidance, masks, temperature and the
-filters. So these are part of the process, and every row of it has passed through all of them, in the order real
-samplers apply them:
+A decoder has to be lossless to the row after guidance, masks, temperature and the filters, not to the model's own row.
+So the processors are part of the process, in the order in which samplers apply them:
 
     guidance on raw logits, grammar mask, temperature, top-k, top-p, softmax.
 """
@@ -73,21 +72,21 @@ class Processed(Process):
             _same_sequences(process, unconditional)
         self.temperature, self.top_k, self.top_p, self.guidance = temperature, top_k, top_p, guidance
         self._allowed = None if grammar is None else _grammar(grammar, process)
-        # an exact process says at once what it cannot do
+        # an exact process raises at once for what it cannot compute
         self.processed(processors.guided(process.uniform, process.uniform, guidance))
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
         return self._sampled(lambda model: model.forward(tokens, start, count), grid(start, count))
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
-        """One call of the model too, as it sees trees."""
+        """One call of the model, for the same tree."""
         position = places(start, paths)
         return self._ended(
             self._sampled(lambda model: model.forward_tree(tokens, start, nodes, paths), position), position
         )
 
     def _sampled(self, call: Callable[[Process], Array], position: Array) -> Array:
-        """The rows of a ``call`` of the model at ``position[B, M]``, after all that a sampler does."""
+        """The rows of a ``call`` of the model at ``position[B, M]``, after all processors."""
         rows = call(self.process)
         if self.unconditional is not None:
             rows = processors.guided(rows, call(self.unconditional), self.guidance)

@@ -1,7 +1,7 @@
-"""What samplers do to a row before they draw from it, each a function of rows ``[..., V]``.
+"""Sampling processors (guidance, mask, temperature, top-k, top-p), each a function of rows ``[..., V]``.
 
-On pmfs instead of logits: log p is a logit row up to a constant, which none of these look at. Exact rows stay exact
-where the operation is rational: whole guidance scales, and temperatures 1/n.
+They take pmfs instead of logits: log p is a logit row up to a constant, which none of them depend on. Exact rows stay
+exact where the operation is rational: whole guidance scales, and temperatures 1/n.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
 
     Ho and Salimans, "Classifier-free diffusion guidance", 2022, on the logits of tokens. A token that the
     conditional row excludes stays excluded; one that only the unconditional row excludes counts as having its
-    conditional mass there, because a ratio to nothing says nothing. Raises ``ValueError`` for exact rows and a
+    conditional mass there, because a ratio to 0 is undefined. Raises ``ValueError`` for exact rows and a
     scale that is not whole.
     """
     xp = namespace(conditional)
@@ -38,7 +38,7 @@ def masked(rows: Array, allowed: Array) -> Array:
 
 
 def tempered(rows: Array, temperature: Number) -> Array:
-    """Rows in proportion to p^(1/temperature); at 0 a point mass on the likeliest token, the first of equals.
+    """Rows in proportion to p^(1/temperature); at 0 a point mass on the likeliest token, the first of ties.
 
     Raises ``ValueError`` for exact rows and a temperature that is not 0 or 1/n.
     """
@@ -56,12 +56,12 @@ def top_k(rows: Array, k: int) -> Array:
 
 
 def top_p(rows: Array, mass: Number) -> Array:
-    """The fewest likeliest tokens that have at least ``mass`` together, scaled up; of equals the first."""
+    """The fewest likeliest tokens that have at least ``mass`` together, scaled up; of ties the first."""
     xp = namespace(rows)
     order = xp.argsort(-rows, axis=-1, stable=True)
     falling = xp.take_along_axis(rows, order, axis=-1)
-    upto = xp.cumulative_sum(falling, axis=-1)
-    needed = upto - falling < number(mass, rows)
+    cumulative = xp.cumulative_sum(falling, axis=-1)
+    needed = cumulative - falling < number(mass, rows)
     needed = needed | (indices(rows.shape[-1], order) == 0)
     back = xp.argsort(order, axis=-1, stable=True)
     return normalised(xp.where(xp.take_along_axis(needed, back, axis=-1), rows, number(0, rows)), rows)

@@ -1,7 +1,7 @@
-"""Random rows that have the entropy, and the TV to a draft, that are asked for.
+"""Random rows with a given mean entropy, and drafts of them with a given mean TV.
 
-Rows are made as scores ``[C, V]``, logits up to a constant: to sharpen them is to multiply them, and a draft adds
-noise to them. Both have one number that is searched for, so what is asked for is attained to rounding.
+Rows are made as scores ``[C, V]``, logits up to a constant. A factor on them sets the entropy, the size of noise on
+them the TV; both are found by root search, so the given values are attained to rounding.
 """
 
 from __future__ import annotations

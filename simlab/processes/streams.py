@@ -15,7 +15,7 @@ from simlab.checks import check_at_least
 
 
 class Stream(IntEnum):
-    """What random numbers are for: one stream each."""
+    """The purpose of random numbers: one stream each."""
 
     ROWS = 0
     CODEBOOK = 1
@@ -24,9 +24,9 @@ class Stream(IntEnum):
     HARDNESS = 4
     SIGNS = 5
     CALIBRATION = 6
-    DRAFT = 7  # what makes a draft differ: noise on rows
-    DRAFT_MAPS = 8  # or on how tokens are seen
-    DRAFT_CONTENT = 9  # and on what is there without any
+    DRAFT = 7  # of the draft: noise on rows
+    DRAFT_MAPS = 8  # of the draft: rotations
+    DRAFT_CONTENT = 9  # of the draft: content
 
 
 def generator(seed: int, stream: Stream, image: int = 0) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""A process given by a function from prefixes to pmfs, small enough to be enumerated exactly."""
+"""A process given by a function from prefixes to pmfs, for exact enumeration."""
 
 from __future__ import annotations
 

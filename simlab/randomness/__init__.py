@@ -1,4 +1,4 @@
-"""Randomness: sampled from a tape, or enumerated with exact probabilities."""
+"""Random choices: sampled from a tape of uniforms, or enumerated with exact probabilities."""
 
 from simlab.randomness.base import Purpose, Randomness
 from simlab.randomness.enumerator import Enumerator, Path, explore

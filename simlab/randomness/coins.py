@@ -1,8 +1,8 @@
-"""Coins: single uniforms for verifiers written down as plain code, sampled or enumerated.
+"""Coins: scalar uniforms for verifiers written as plain code, sampled or enumerated.
 
-A verifier asks for a uniform and does two things with it: compares it, or inverts a CDF with it. It may use the same
-uniform several times, which is what some bugs are. :class:`SampledCoins` answers from a generator;
-:class:`EnumeratedCoins` knows only the interval each uniform lies in and follows every branch, as an
+A verifier draws a uniform and compares it with a threshold or inverts a CDF with it. It may use one uniform several
+times, as some bugs do. :class:`SampledCoins` draws from a generator; :class:`EnumeratedCoins` holds the interval that
+each uniform lies in and follows every branch, as an
 :class:`~simlab.randomness.enumerator.Enumerator` of one path does, so that :func:`outcomes` is an exact law.
 """
 
@@ -78,7 +78,7 @@ class EnumeratedCoins(Coins):
 
     def invert(self, uniform: list[float], weights: Array) -> int:
         cumulative = np.concatenate([[0.0], weights.cumsum()])
-        # rounding leaves nothing beyond the last token with mass
+        # no mass is lost to rounding beyond the last token with mass
         cumulative[cumulative == cumulative[-1]] = cumulative[-1] or 1.0
         return self._piece(uniform, (cumulative / cumulative[-1]).tolist())
 

@@ -1,12 +1,12 @@
-"""An enumerator: chance that follows every branch with its exact probability.
+"""An enumerator: random choices that follow every outcome with its exact probability.
 
-A decoder step is run on a batch of *paths*. A path knows the answers it was given so far; where it has none
-it takes the first possible outcome, and all others are put down as new paths, to be run in the next round.
-So a step is run once for every leaf of its tree, but all leaves of all states side by side in a few batches,
-and the decoder is the very same code that runs on a tape.
+A decoder step is run on a batch of *paths*, each with the outcomes of its choices so far. At a choice beyond those a
+path takes the first possible outcome, and every other becomes a new path for the next round. So a step is run once for
+every leaf of its probability tree, but the leaves of all states together in a few batches, by the code that also runs
+on a tape.
 
-What can be merged is merged before it branches: a scan to the first rejection has W + 1 outcomes, not 2^W,
-and outcomes of probability zero do not exist.
+Outcomes that lead to the same are merged: a scan to the first rejection has W + 1 outcomes, not 2^W. Outcomes of
+probability zero are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Outcome = tuple[Any, Number]  # an answer and its probability
 
 
 class Path(NamedTuple):
-    """The row a path started from, the answers it has been given, and its probability so far."""
+    """The row a path started from, the outcomes of its choices so far, and their probability."""
 
     row: int
     answers: tuple[Any, ...]
@@ -34,7 +34,7 @@ class Path(NamedTuple):
 
 
 class Enumerator(Randomness):
-    """Chance for one round: one batch row a path. After the run, ``done`` and ``untried`` hold the outcome."""
+    """Choices of one round, a batch row for each path. Afterwards ``done`` holds its paths, ``untried`` new ones."""
 
     def __init__(self, paths: list[Path]) -> None:
         self.done = paths
@@ -42,7 +42,7 @@ class Enumerator(Randomness):
         self._asked = 0
 
     def choose(self, outcomes: Callable[[int], Iterable[Outcome]]) -> list[Any]:
-        """One answer a row; ``outcomes(k)`` lists what can happen in row k."""
+        """One outcome for each row; ``outcomes(k)`` lists those of row k with their probabilities."""
         for k, path in enumerate(self.done):
             if self._asked < len(path.answers):
                 continue
@@ -71,8 +71,8 @@ class Enumerator(Randomness):
             for combination in product(*rows):
                 yield tuple(c[:3] for c in combination), prod(c[3] for c in combination)
 
-        learnt = np.array(self.choose(outcomes), dtype=object).reshape(*pmf.shape[:2], 3)
-        return learnt[..., 0].astype(np.int64), learnt[..., 1:].astype(interval.dtype)
+        outcome = np.array(self.choose(outcomes), dtype=object).reshape(*pmf.shape[:2], 3)
+        return outcome[..., 0].astype(np.int64), outcome[..., 1:].astype(interval.dtype)
 
 
 def _coins(probability: list[Number]) -> Iterator[Outcome]:
@@ -81,7 +81,7 @@ def _coins(probability: list[Number]) -> Iterator[Outcome]:
 
 
 def _combined(parts: Iterable[list[Outcome]]) -> Iterator[Outcome]:
-    """Every combination of an outcome of each part. Sure outcomes, which are many, are not multiplied."""
+    """Every combination of an outcome of each part. Factors of 1, which are many, are left out."""
     for combination in product(*parts):
         yield tuple(answer for answer, _ in combination), prod(mass for _, mass in combination if mass != 1)
 
@@ -108,7 +108,7 @@ def _tokens(row: Array) -> list[Outcome]:
 
 
 def _overlaps(row: Array, low: Number, high: Number) -> list[tuple[int, Number, Number, Number]]:
-    """Tokens that inverse CDF can give for a uniform in [low, high): token, new interval, probability."""
+    """Tokens that inverse CDF gives for a uniform in [low, high): token, its interval, probability."""
     found, reached = [], row[0] * 0
     for token, mass in enumerate(row):
         start, reached = max(low, reached), reached + mass
@@ -121,10 +121,10 @@ def _overlaps(row: Array, low: Number, high: Number) -> list[tuple[int, Number, 
 def explore(
     run: Callable[[np.ndarray, Enumerator], Result], weights: list[Number]
 ) -> Iterator[tuple[Result, list[Path]]]:
-    """Every outcome of ``run(rows, chance)``, a batch at a time.
+    """Every outcome of ``run(rows, enumerator)``, a batch at a time.
 
-    ``run`` gets the row numbers of the batch and the chance to use; rows start with the given weights. Yields
-    what ``run`` returned with the path of each of its rows.
+    ``run`` gets the row numbers of the batch and its source of random choices; rows start with the given ``weights``.
+    Yields what ``run`` returned with the path of each of its rows.
     """
     waiting = [Path(row, (), weight) for row, weight in enumerate(weights)]
     while waiting:

@@ -1,9 +1,9 @@
-"""Inverse-CDF sampling, defined once.
+"""Sampling from a pmf by inverting its CDF.
 
 Sums are float64 and in a fixed order, also where rows are float32: blocks of 256 tokens
-(:func:`simlab.arrays.block_sums`), from the left over blocks, and from the left within the one block that is looked
-into. Whoever follows that order gets the same token from the same uniform; an accelerator whose cumulative sums go
-another way agrees in law only.
+(:func:`simlab.arrays.block_sums`), from the left over blocks, and from the left within the block of the
+token. In that order the same uniform gives the same token; an accelerator that sums in another order agrees in law
+only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Inverse-CDF sampling compiled: :mod:`simlab.randomness.inverse_cdf`, and the same of [p - q]+ in one pass."""
+"""Inverse-CDF sampling compiled: :mod:`simlab.randomness.inverse_cdf`, also from [p - q]+ in one pass."""
 
 from __future__ import annotations
 

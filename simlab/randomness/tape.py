@@ -1,6 +1,6 @@
-"""A tape: chance from a counter-based generator.
+"""A tape: random choices sampled with a counter-based generator.
 
-Key = the 64-bit seed; counter = (replicate, iteration, position, purpose and lane). Every decision has its own
+Key = the 64-bit seed; counter = (replicate, iteration, position, purpose and lane). Every choice has its own
 uniform, whatever the batch, the order, the number of threads or the library: same seed, same tokens.
 """
 
@@ -20,7 +20,7 @@ from simlab.randomness.philox import MASK, philox4x32, unit
 
 
 class Tape(Randomness):
-    """The random numbers of one iteration of a batch.
+    """The random choices of one iteration for a batch of sequences.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class Tape(Randomness):
         moved.iteration = iteration
         return moved
 
-    def among(self, rows: np.ndarray) -> Tape:
-        """The tape of the sequences ``rows`` alone, same seed and iteration."""
+    def subset(self, rows: np.ndarray) -> Tape:
+        """The tape of the sequences ``rows``, same seed and iteration."""
         fewer = copy(self)
         fewer.replicates = self.replicates[rows]
         fewer._words = Constant(fewer.replicates)
@@ -68,8 +68,8 @@ class Tape(Randomness):
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         xp = namespace(probability)
         coins = self.uniform(grid(position, probability.shape[1]), Purpose.ACCEPT)
-        kept = xp.astype(coins < probability, xp.int64)
-        return xp.sum(xp.cumulative_prod(kept, axis=1), axis=1)
+        accepted = xp.astype(coins < probability, xp.int64)
+        return xp.sum(xp.cumulative_prod(accepted, axis=1), axis=1)
 
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
         places = position if position.ndim == 2 else grid(position, pmf.shape[1])

@@ -1,4 +1,4 @@
-"""The tape compiled: the uniforms a step needs, worked out before its kernel is called."""
+"""The tape compiled: the uniforms of a step, computed before its kernel is called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Uniforms:
         return self.of(start, np.arange(count), np.zeros(count, np.int64), purpose, lane)
 
     def fixed(self, start: np.ndarray, count: int) -> np.ndarray:
-        """``float64[B, count]``: the noise that stays with each position through all iterations."""
+        """``float64[B, count]``: the uniform that is fixed for each position in all iterations."""
         return _uniforms(
             self.replicates, 0, start, np.arange(count), np.zeros(count, np.int64), int(Purpose.NOISE), *self._key
         )
@@ -31,11 +31,11 @@ class Uniforms:
     def of(
         self, start: np.ndarray, offsets: np.ndarray, lanes: np.ndarray, purpose: Purpose, lane: int = 0
     ) -> np.ndarray:
-        """``float64[B, M]`` for M decisions at ``start + offsets[M]``, told apart by ``lanes[M] + lane``."""
+        """``float64[B, M]`` for M choices at ``start + offsets[M]`` with lanes ``lanes[M] + lane``."""
         return _uniforms(self.replicates, self.iteration, start, offsets, lanes + lane, int(purpose), *self._key)
 
 
-@njit(cache=True)  # not without the interpreter's lock: to hand it over takes longer than this does
+@njit(cache=True)  # holds the interpreter's lock: releasing it takes longer than this does
 def _uniforms(
     replicates: np.ndarray,
     iteration: int,

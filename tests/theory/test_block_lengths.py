@@ -43,9 +43,9 @@ def by_hand(target: TableProcess, draft: TableProcess, gamma: int) -> list[F]:
         totals[0] += weight
         look(prefix, weight, 0)
 
-    def look(prefix: tuple[int, ...], weight: F, kept: int) -> None:
+    def look(prefix: tuple[int, ...], weight: F, accepted: int) -> None:
         p = target.row(prefix)
-        if kept == gamma:
+        if accepted == gamma:
             for y, mass in enumerate(p):
                 begin((*prefix, y), weight * mass)
             return
@@ -53,7 +53,7 @@ def by_hand(target: TableProcess, draft: TableProcess, gamma: int) -> list[F]:
         for y, (x, z) in enumerate(zip(p, draft.row(prefix), strict=True)):
             totals[1] += weight * min(x, z)
             if min(x, z) > 0:
-                look((*prefix, y), weight * min(x, z), kept + 1)
+                look((*prefix, y), weight * min(x, z), accepted + 1)
             begin((*prefix, y), weight * max(x - z, F(0)))
 
     begin((), F(1))
@@ -106,8 +106,8 @@ def test_the_mean_rate_is_over_positions_where_a_block_fits() -> None:
     draft = TableProcess(2, 4, lambda prefix: [1.0, 0.0] if not prefix else [0.5, 0.5])
     found = blocks_of(target, draft, [2])[2]
     assert found.by_position == 0.75
-    assert found == Blocks(steps=found.steps, blocks=1.0, kept=1.5, looked=2.0, by_position=0.75)
-    assert (found.tokens, found.by_look) == (2.5, 0.75)
+    assert found == Blocks(steps=found.steps, blocks=1.0, accepted=1.5, verified=2.0, by_position=0.75)
+    assert (found.tokens, found.verified_rate) == (2.5, 0.75)
     assert found.off(2, 0.5) == pytest.approx(2.5 / 1.75)
 
 
@@ -120,7 +120,7 @@ def test_with_one_rate_everywhere_the_formula_is_exact() -> None:
     row = pair.draft.forward(np.zeros((1, 24), int), np.zeros(1, int), 1)[0, 0]
     found = blocks_of(same, TableProcess(16, 24, lambda prefix: row), (4, 8, 16))
     for gamma, means in found.items():
-        assert means.off(gamma, means.by_look) == pytest.approx(1, abs=1e-12)
+        assert means.off(gamma, means.verified_rate) == pytest.approx(1, abs=1e-12)
         assert means.off(gamma, means.by_position) == pytest.approx(1, abs=1e-12)
 
 
@@ -150,7 +150,7 @@ def test_mixed_blocks_are_blocks_of_context_free_pairs(gamma: int) -> None:
     found = mixed_blocks(rates, weights, gamma)
     assert found.tokens == tokens
     assert found.rate == F(1, 8) + F(2, 9) + F(1, 6)
-    assert expected_tokens(found.rate, gamma) <= tokens <= expected_tokens(found.by_look, gamma)
+    assert expected_tokens(found.rate, gamma) <= tokens <= expected_tokens(found.verified_rate, gamma)
 
 
 def regions_process(easy: float, hard: float, stay: float, length: int) -> tuple[TableProcess, TableProcess]:
@@ -175,7 +175,7 @@ def test_two_regions_are_a_process_in_the_long_run(monkeypatch: pytest.MonkeyPat
     found = blocks_of(target, draft, [gamma])[gamma]
     expected = two_regions(0.9, 0.3, stay, gamma)
     assert found.tokens == pytest.approx(expected.tokens, abs=2e-3)
-    assert found.by_look == pytest.approx(expected.by_look, abs=2e-3)
+    assert found.verified_rate == pytest.approx(expected.verified_rate, abs=2e-3)
     assert found.by_position == pytest.approx(expected.rate, abs=2e-3)
 
 

@@ -1,12 +1,13 @@
 """Tokens per block of speculative decoding where acceptance is not i.i.d., exactly.
 
 Over processes whose rows depend on the position and the last token alone, whole sequences are followed at once: the
-state of a position is the last token and how many drafts of the running block have been kept. A draft is kept and is y
+state of a position is the last token and how many drafts of the running block are accepted. A draft is y and accepted
 with probability min(p, q)(y), rejected and replaced by y with [p - q]+(y), and the bonus token is y with p(y). So a
 position costs one product of ``[gamma + 1, V]`` and ``[V, V]``, and nothing is sampled.
 
-How far the formula (1 - alpha^(gamma+1))/(1 - alpha) is off depends on what is called alpha, since drafts behind a
-rejection are never looked at. Two rates are measured: of the drafts looked at, and over all positions of the output.
+The error of the formula (1 - alpha^(gamma+1))/(1 - alpha) (Leviathan et al., equation 1) depends on what is called
+alpha, since drafts behind a rejection are never verified. Two rates are measured: of the verified drafts, and over all
+positions of the output.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ from theory.acceptance import expected_tokens
 
 
 class Blocks(NamedTuple):
-    """What the blocks of a sequence come to in the mean: those that fit in whole, but for ``steps``."""
+    """Mean counts for the blocks of a sequence: of those that fit in whole, but for ``steps``."""
 
     steps: float  # all blocks, also those that the end of the sequence cuts: calls of the target
     blocks: float
-    kept: float  # drafts
-    looked: float  # drafts verified: those kept, and the first that is rejected
+    accepted: float  # drafts
+    verified: float  # drafts: those accepted, and the first that is rejected
     by_position: float  # the mean of sum min(p, q) over the positions where a whole block may begin
 
     @property
     def tokens(self) -> float:
-        """Mean tokens a block: the drafts kept and one more."""
-        return 1 + self.kept / self.blocks
+        """Mean tokens a block: the accepted drafts and one more."""
+        return 1 + self.accepted / self.blocks
 
     @property
-    def by_look(self) -> float:
-        """The acceptance rate of the drafts looked at."""
-        return self.kept / self.looked
+    def verified_rate(self) -> float:
+        """The acceptance rate of the verified drafts."""
+        return self.accepted / self.verified
 
     def off(self, gamma: int, rate: float) -> float:
-        """Mean tokens over what the formula says at ``rate``."""
+        """Mean tokens over the formula's value at ``rate``."""
         return self.tokens / float(expected_tokens(rate, gamma))
 
 
@@ -67,27 +68,27 @@ def blocks_of(target: Process, draft: Process, gammas: Sequence[int]) -> Mapping
 
 
 class _Run:
-    """All sequences of one draft length, as masses ``[gamma + 1, states]`` by drafts kept and last token."""
+    """All sequences of one draft length, as masses ``[gamma + 1, states]`` by drafts accepted and last token."""
 
     def __init__(self, gamma: int) -> None:
         self.gamma = gamma
         self.masses = np.zeros((gamma + 1, 1))
         self.masses[0] = 1
-        self.steps = self.blocks = self.kept = self.looked = 0.0
+        self.steps = self.blocks = self.accepted = self.verified = 0.0
 
     def move(self, p: np.ndarray, both: np.ndarray, fits: int) -> None:
         """Over one position; ``fits`` more positions may begin a block that fits in whole, this one if it is 0."""
         whole = np.arange(self.gamma + 1) >= -fits  # by when the running block began
-        kept = self.masses @ both
+        accepted = self.masses @ both
         self.steps += self.masses[0].sum()
         self.blocks += self.masses[0].sum() * whole[0]
-        self.looked += self.masses[:-1].sum(axis=1) @ whole[:-1]
-        self.kept += kept[:-1].sum(axis=1) @ whole[:-1]
+        self.verified += self.masses[:-1].sum(axis=1) @ whole[:-1]
+        self.accepted += accepted[:-1].sum(axis=1) @ whole[:-1]
         begun = self.masses[:-1].sum(axis=0) @ (p - both) + self.masses[-1] @ p
-        self.masses = np.concatenate([begun[None], kept[:-1]])
+        self.masses = np.concatenate([begun[None], accepted[:-1]])
 
     def means(self, by_position: float) -> Blocks:
-        return Blocks(float(self.steps), float(self.blocks), float(self.kept), float(self.looked), by_position)
+        return Blocks(float(self.steps), float(self.blocks), float(self.accepted), float(self.verified), by_position)
 
 
 def _rows(target: Process, draft: Process) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -102,17 +103,17 @@ def _rows(target: Process, draft: Process) -> Iterator[tuple[np.ndarray, np.ndar
 
 
 def blocks_seen(found: Simulation, gamma: int) -> np.ndarray:
-    """``float64[B, 3]``: blocks that fit in whole, drafts kept in them and looked at, of each simulated sequence."""
+    """``float64[B, 3]``: blocks that fit in whole, their accepted and verified drafts, of each simulated sequence."""
     committed, length = found.committed, found.tokens.shape[1]
     first = np.cumsum(committed, axis=1) - committed
     whole = (committed > 0) & (first < length - gamma)
-    kept = np.where(whole, committed - 1, 0)
-    looked = np.where(whole, np.minimum(committed, gamma), 0)
-    return np.stack([whole.sum(axis=1), kept.sum(axis=1), looked.sum(axis=1)], axis=1).astype(np.float64)
+    accepted = np.where(whole, committed - 1, 0)
+    verified = np.where(whole, np.minimum(committed, gamma), 0)
+    return np.stack([whole.sum(axis=1), accepted.sum(axis=1), verified.sum(axis=1)], axis=1).astype(np.float64)
 
 
 class Between(NamedTuple):
-    """An estimate and what it lies between."""
+    """An estimate and its confidence bounds."""
 
     estimate: float
     least: float
@@ -120,23 +121,23 @@ class Between(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """What simulated blocks say; all of it holds together with the confidence asked for."""
+    """Estimates from simulated blocks; all bounds hold together with the confidence asked for."""
 
     tokens: Between
-    by_look: Between
-    formula: Between  # at the rate of the drafts looked at
+    verified_rate: Between
+    formula: Between  # at the rate of the verified drafts
 
 
 def blocks_sampled(found: Simulation, gamma: int, confidence: float) -> Sampled:
     """Mean tokens a block, and the formula at the acceptance rate, from the means over simulated sequences.
 
     Ratios of means lie between the ratios of their bounds (:func:`simlab.statistics.mean_interval`); no more drafts are
-    kept than are looked at, nor more than gamma a block.
+    accepted than are verified, nor more than gamma a block.
     """
     each, length = 1 - (1 - confidence) / 3, found.tokens.shape[1]
     seen = blocks_seen(found, gamma).T
-    blocks, kept, looked = (Between(float(x.mean()), *mean_interval(x, each, 0, length)) for x in seen)
-    per_block, rate = _ratio(kept, blocks, gamma), _ratio(kept, looked, 1)
+    blocks, accepted, verified = (Between(float(x.mean()), *mean_interval(x, each, 0, length)) for x in seen)
+    per_block, rate = _ratio(accepted, blocks, gamma), _ratio(accepted, verified, 1)
     formula = (float(expected_tokens(value, gamma)) for value in rate)
     return Sampled(Between(*(1 + value for value in per_block)), rate, Between(*formula))
 
@@ -146,43 +147,43 @@ def _ratio(one: Between, other: Between, most: float) -> Between:
     return Between(one.estimate / other.estimate, one.least / other.most, min(most, high))
 
 
-# Two processes with few parameters, exact in any arithmetic -------------------------------------------------------
+# Two models with few parameters, exact in any arithmetic -----------------------------------------------------------
 
 
 class Rated(NamedTuple):
-    """Mean tokens a block, and two acceptance rates: over blocks or positions, and of the drafts looked at."""
+    """Mean tokens a block, and two acceptance rates: over blocks or positions, and of the verified drafts."""
 
     tokens: Any
     rate: Any
-    by_look: Any
+    verified_rate: Any
 
 
 def mixed_blocks(rates: Sequence[Any], weights: Sequence[Any], gamma: int) -> Rated:
     """Blocks that have one rate each: r with probability w, where ``weights`` sum to one. Floats or ``Fraction``."""
     both = list(zip(rates, weights, strict=True))
-    kept = sum(w * (expected_tokens(r, gamma) - 1) for r, w in both)
-    looked = sum(w * expected_tokens(r, gamma - 1) for r, w in both)
-    return Rated(1 + kept, sum(w * r for r, w in both), kept / looked)
+    accepted = sum(w * (expected_tokens(r, gamma) - 1) for r, w in both)
+    verified = sum(w * expected_tokens(r, gamma - 1) for r, w in both)
+    return Rated(1 + accepted, sum(w * r for r, w in both), accepted / verified)
 
 
 def two_regions(easy: Any, hard: Any, stay: Any, gamma: int) -> Rated:
     """Positions of two kinds that follow each other as a chain: the next is of the same kind with probability ``stay``.
 
-    A draft is kept at the rate of its position. Blocks are taken in the long run: the kind of the position at which
+    A draft is accepted at the rate of its position. Blocks are taken in the long run: the kind of the position at which
     they begin follows the stationary law of that chain. Raises ``ValueError`` where there is none, or several.
     """
     same, other = np.eye(2, dtype=int), np.eye(2, dtype=int)[::-1]
     turn = stay * same + (1 - stay) * other
-    keep = same * np.array([easy, hard])[:, None]
-    reached, begun, kept, looked = same, 0 * turn, 0 * turn[0], 0 * turn[0]
+    accept = same * np.array([easy, hard])[:, None]
+    reached, begun, accepted, verified = same, 0 * turn, 0 * turn[0], 0 * turn[0]
     for _ in range(gamma):
-        looked = looked + reached.sum(axis=1)
-        kept = kept + (reached @ keep).sum(axis=1)
-        begun = begun + reached @ (same - keep) @ turn
-        reached = reached @ keep @ turn
+        verified = verified + reached.sum(axis=1)
+        accepted = accepted + (reached @ accept).sum(axis=1)
+        begun = begun + reached @ (same - accept) @ turn
+        reached = reached @ accept @ turn
     begun = begun + reached @ turn
     leaving = begun[1, 0] + begun[0, 1]
     if leaving == 0:
         raise ValueError(f"stay is {stay}; expected regions that blocks move between")
     first = np.array([begun[1, 0], begun[0, 1]]) / leaving
-    return Rated(1 + first @ kept, (easy + hard) / 2, (first @ kept) / (first @ looked))
+    return Rated(1 + first @ accepted, (easy + hard) / 2, (first @ accepted) / (first @ verified))

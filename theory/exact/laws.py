@@ -1,9 +1,9 @@
-"""Exact laws, by enumeration.
+"""Exact laws of rules and decoders, by enumeration.
 
 ``step_law`` and ``acceptance``
-    what a rule emits for one target row and one draft row.
+    the law of the token a rule emits for one target row and one draft row, and its acceptance rate.
 ``block_law``
-    what one step of a decoder emits, as a joint law of tokens.
+    the joint law of the tokens that one step of a decoder emits.
 ``sequence_law``
     the joint law of finished sequences and the law of the number of steps.
 
@@ -48,9 +48,16 @@ __all__ = [
 
 
 def acceptance(rule: Rule, p: Any, q: Any) -> Any:
-    """The probability that a draft from q is accepted, ``sum_x q(x) a(x)``; ``[...]`` for rows ``[..., V]``.
+    """The probability that a draft from q is accepted, ``sum_x q(x) a(x)``.
 
-    Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    Parameters
+    ----------
+    rule
+        The verification rule, with acceptance probabilities a.
+    p, q
+        Target and draft rows ``[..., V]``, floats or ``Fraction``.
+
+    Returns ``[...]``, a number for single rows. Raises ``ValueError`` where p or q is no pmf or their shapes differ.
     """
     p, q = as_pair(p, q)
     accepted = rule.step_rows(p, q).acceptance
@@ -58,9 +65,16 @@ def acceptance(rule: Rule, p: Any, q: Any) -> Any:
 
 
 def step_law(rule: Rule, p: Any, q: Any) -> Array:
-    """The law of the token emitted: ``law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y)``, ``[..., V]``.
+    """The law of the token emitted: ``law(y) = q(y) a(y) + sum_x q(x) (1 - a(x)) r_x(y)``, with residuals r_x.
 
-    Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    Parameters
+    ----------
+    rule
+        The verification rule.
+    p, q
+        Target and draft rows ``[..., V]``, floats or ``Fraction``.
+
+    Returns ``[..., V]``, exact for exact rows. Raises ``ValueError`` where p or q is no pmf or their shapes differ.
     """
     p, q = as_pair(p, q)
     law = rule.law_rows(p, q)
@@ -109,9 +123,9 @@ def mean(law: Mapping[int, Number]) -> Number:
 def transitions(
     decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None
 ) -> Iterator[list[Outcomes]]:
-    """Everything that can happen, first at the start and then step by step.
+    """All outcomes of the start, then of each step.
 
-    Each time a list of batches of states, with the path that led to each of their rows: its ``row`` numbers the
+    Yields lists of batches of states, with the path that led to each of their rows: its ``row`` numbers the
     merged states before the step, its ``weight`` is the probability of the whole history. Raises
     ``ArithmeticError`` if the decoder does not get to the end.
     """
@@ -131,12 +145,12 @@ def transitions(
 
 
 def merged_unfinished(outcomes: Iterable[Outcomes], length: int) -> Any:
-    """The distinct states of ``outcomes`` that are not over: those whose numbers the next step's paths bear."""
+    """The distinct unfinished states of ``outcomes``, in the order in which the next step's paths number them."""
     return _merged(_unfinished(batch, length) for batch in outcomes)[0]
 
 
 def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Law:
-    """The joint law of what the first step emits: tuples of one or more tokens, cut at the end."""
+    """The joint law of the tokens that the first step emits: tuples of one or more, cut at the end."""
     check_draft(decoder, process, draft)
     law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
     states, weights = _merged(_at_start(decoder, process))
@@ -147,7 +161,7 @@ def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | N
 
 
 def complete(law: Law, process: Process, length: int) -> Law:
-    """``law`` of tuples of at most ``length`` tokens, each drawn out to ``length`` tokens by the process."""
+    """``law`` of tuples of at most ``length`` tokens, each continued to ``length`` tokens by the process."""
     full: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
     waiting = list(law.items())
     while waiting:
@@ -182,15 +196,15 @@ def _after_step(
 def _unfinished(batch: Outcomes, length: int) -> Outcomes:
     states, paths = batch
     going = states.length < length
-    kept = [path for path, goes in zip(paths, going, strict=True) if goes]
-    return type(states)(*(field[going] for field in states)), kept
+    unfinished = [path for path, goes in zip(paths, going, strict=True) if goes]
+    return type(states)(*(field[going] for field in states)), unfinished
 
 
 def _merged(outcomes: Iterable[Outcomes]) -> tuple[Any, list[Number]]:
     """The distinct states among ``outcomes``, with the total weight of each."""
     place: dict[Any, int] = {}
     weights: list[Number] = []
-    kept = []
+    distinct = []
     for states, paths in outcomes:
         first = []
         for row, (key, path) in enumerate(zip(_keys(states), paths, strict=True)):
@@ -200,8 +214,8 @@ def _merged(outcomes: Iterable[Outcomes]) -> tuple[Any, list[Number]]:
                 place[key] = len(weights)
                 weights.append(path.weight)
                 first.append(row)
-        kept.append(type(states)(*(field[first] for field in states)))
-    return type(kept[0])(*(np.concatenate(fields) for fields in zip(*kept, strict=True))), weights
+        distinct.append(type(states)(*(field[first] for field in states)))
+    return type(distinct[0])(*(np.concatenate(fields) for fields in zip(*distinct, strict=True))), weights
 
 
 def _keys(states: Any) -> Iterable[tuple]:
@@ -211,7 +225,7 @@ def _keys(states: Any) -> Iterable[tuple]:
 
 
 def _hashable(rows: np.ndarray) -> list[Any]:
-    """Each row ``[B, M]`` by its bytes, which takes a fraction of the time of its numbers; fractions as they are."""
+    """Each row ``[B, M]`` by its bytes, which is faster than by its numbers; fractions as they are."""
     return list(map(tuple, rows.tolist())) if is_exact(rows) else [row.tobytes() for row in rows]
 
 

@@ -1,16 +1,16 @@
-"""Total variation of whole sequences that a lossy rule emits, from its one-step laws.
+"""Total variation between whole sequences of a lossy rule and of the target, from one-step laws.
 
 Let every token of a sequence be a verified draft: it follows the rule's one-step law l given those before it, where the
 target has p. With a bonus token after each block, which follows p, there would be fewer such tokens. Both laws of
-sequences are products, so along a sequence that the rule emits everything is known:
+sequences are products, so the likelihood ratio along a sequence that the rule emits is known:
 
     TV of the first n tokens = 1 - E min(1, R_n),    R_n = prod_{t <= n} p_t/l_t,
 
 the mean being over the rule's own sequences. The numbers averaged lie between 0 and 1, so the mean has an interval of
-guaranteed coverage, and nothing is assumed. Beside it stand two bounds from above that take less to compute: the
-survival of a coupling that draws both tokens as alike as it can step by step, 1 - E prod_t min(1, p_t/l_t), and the
-sum of the steps' own TV. From below: any event bounds TV by the difference of its probabilities, and one that needs no
-knowledge of the rule is that the target finds the sequence unlikely.
+guaranteed coverage without assumptions. Two upper bounds are cheaper: a coupling that is maximal at
+every step fails with probability 1 - E prod_t min(1, p_t/l_t); and the sum of the TV of the steps. Lower bounds are
+differences of the probabilities of an event; one that needs no knowledge of the rule is a low likelihood under the
+target.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def laws_of(rule: Rule) -> Laws:
 
 
 def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> EmittedSequences:
-    """Draw a sequence a replicate of ``tape`` by ``laws``, and keep its statistics."""
+    """Draw one sequence for each replicate of ``tape`` from the one-step ``laws``; returns its statistics."""
     batch = len(tape.replicates)
     tokens = np.zeros((batch, target.length), np.int64)
     seen = []
@@ -86,10 +86,10 @@ def distance(followed: EmittedSequences, n: int, confidence: float) -> Distance:
 
 
 def directed(honest: EmittedSequences, lossy: EmittedSequences, n: int, confidence: float) -> float:
-    """A lower bound for TV over ``n`` tokens from how likely the target finds them.
+    """A lower confidence bound for the TV of ``n`` tokens from their likelihood under the target.
 
-    Sequences are told apart by the median of the first half of ``honest``, those of the target itself; the second half
-    and all of ``lossy`` are counted. Two proportions, each with half of what ``confidence`` leaves.
+    The event is a likelihood below the median of the first half of ``honest``, sequences of the target itself; its
+    frequency is counted in the second half and in all of ``lossy``. Two proportions share 1 - ``confidence`` equally.
     """
     pilot, rest = np.split(honest.log_target[:, n - 1], [len(honest.log_target) // 2])
     edge, each = np.median(pilot), (1 + confidence) / 2

@@ -8,31 +8,20 @@ standard deviations are fixed.
 
 from __future__ import annotations
 
-from math import factorial
-
 import numpy as np
 from numba import njit
 
 from simlab.continuous.compiled.models import CompiledModel
+from simlab.exponential_compiled import make_exponential
 
-_LOG2_E = 1.4426950408889634
-_LOG_TWO_HIGH, _LOG_TWO_LOW = 0.6931471803691238, 1.9082149292705877e-10  # whole numbers times the first are exact
-_EXP = tuple(1 / factorial(k) for k in range(14))
 _LARGEST = 700.0
-_ROUND = 1.5 * 2.0**52  # added to a number, leaves the nearest whole one in its last bits
+_exponential = make_exponential(14)
 
 
 @njit(inline="always", error_model="numpy")
 def exponential(x: float) -> float:
-    """exp(x), \\|x\\| cut at 700: without a branch and without a library, as :mod:`simlab.continuous.normals`."""
-    x = min(max(x, -_LARGEST), _LARGEST)
-    shifted = x * _LOG2_E + _ROUND
-    whole = shifted - _ROUND
-    left = x - whole * _LOG_TWO_HIGH - whole * _LOG_TWO_LOW
-    series = left * 0.0
-    for k in range(len(_EXP) - 1, -1, -1):
-        series = series * left + _EXP[k]
-    return series * np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
+    """exp(x), \\|x\\| cut at 700."""
+    return _exponential(min(max(x, -_LARGEST), _LARGEST))
 
 
 @njit(inline="always", error_model="numpy")

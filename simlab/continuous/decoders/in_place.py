@@ -53,7 +53,7 @@ class InPlace(Decoder):
         start = iteration = 0
         while start < end and len(rows):
             iteration += 1
-            own, at = tape.among(rows).at(iteration), np.full(len(rows), start)
+            own, at = tape.subset(rows).at(iteration), np.full(len(rows), start)
             calls[rows] += 1
             known = target.before(tokens[rows], at)
             if start < self.prefill:
@@ -77,7 +77,7 @@ class InPlace(Decoder):
                 rejected = np.flatnonzero(~accepted)
                 where = rows[rejected], start + j
                 tokens[where], outcome[where], trials[where] = replace_rejected(
-                    rule, only(pair, rejected), own.among(rejected), at[rejected] + j, self.limit
+                    rule, only(pair, rejected), own.subset(rejected), at[rejected] + j, self.limit
                 )
             start += width
 

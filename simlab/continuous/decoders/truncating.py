@@ -43,7 +43,7 @@ class Truncating(Decoder):
         iteration = 0
         while (rows := np.flatnonzero(length < end)).size:
             iteration += 1
-            own, at = tape.among(rows).at(iteration), length[rows]
+            own, at = tape.subset(rows).at(iteration), length[rows]
             calls[rows] += 1
             if iteration <= self.prefill:
                 condition = target.condition(target.before(tokens[rows], at))
@@ -76,7 +76,7 @@ class Truncating(Decoder):
                 rejected = np.flatnonzero(among & ~accepted)
                 where = rows[rejected], at[rejected] + j
                 tokens[where], outcome[where], trials[where] = replace_rejected(
-                    rule, only(pair, rejected), own.among(rejected), at[rejected] + j, self.limit
+                    rule, only(pair, rejected), own.subset(rejected), at[rejected] + j, self.limit
                 )
                 among &= accepted
                 length[rows[rejected]] += j + 1

@@ -207,7 +207,7 @@ def speculate(
     for trial in range(1, limit + 1):
         if not len(waiting):
             break
-        own, at, here = tape.among(waiting), position[waiting], Chosen(*(part[waiting] for part in chosen))
+        own, at, here = tape.subset(waiting), position[waiting], Chosen(*(part[waiting] for part in chosen))
         candidate = ratio.propose(target, here, own, at, trial)
         odds = proposal_acceptance(ratio.log_ratio(target, draft, here, candidate))
         taken = coins(own, at, Purpose.TRIAL, trial) < odds

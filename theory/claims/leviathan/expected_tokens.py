@@ -68,7 +68,7 @@ def constant_within_blocks(seed: int) -> Finding:
             worst = max(worst, low - found.tokens, found.tokens - high)
         return worst
 
-    worst = broken(lambda found: (found.rate, found.by_look))
+    worst = broken(lambda found: (found.rate, found.verified_rate))
     half = mixed_blocks([Fraction(0), Fraction(1)], [Fraction(1, 2)] * 2, 3)
     least, at = min(
         (_over_formula(mixed_blocks([0.0, 1.0], [1 - w, w], gamma), gamma), gamma)
@@ -87,8 +87,8 @@ def constant_within_blocks(seed: int) -> Finding:
                 "example",
                 f"gamma = 3, half of the blocks accepted whole and half rejected at once: {fmt(half.tokens)} tokens; "
                 f"the formula says {fmt(expected_tokens(half.rate, 3))} at the mean rate {fmt(half.rate)} and "
-                f"{fmt(expected_tokens(half.by_look, 3))} at the rate of verified drafts, "
-                f"{fmt(half.by_look)}",
+                f"{fmt(expected_tokens(half.verified_rate, 3))} at the rate of verified drafts, "
+                f"{fmt(half.verified_rate)}",
                 numbers(gamma=3, rates=[0, 1], weights=[Fraction(1, 2)] * 2, **half._asdict()),
             ),
             Evidence(
@@ -98,9 +98,9 @@ def constant_within_blocks(seed: int) -> Finding:
             ),
             rejects_mutants(
                 {
-                    "bounds exchanged": lambda found: (found.by_look, found.rate),
+                    "bounds exchanged": lambda found: (found.verified_rate, found.rate),
                     "the mean rate for both": lambda found: (found.rate, found.rate),
-                    "the rate of verified drafts for both": lambda found: (found.by_look, found.by_look),
+                    "the rate of verified drafts for both": lambda found: (found.verified_rate, found.verified_rate),
                 },
                 broken,
                 "the bounds",
@@ -111,7 +111,7 @@ def constant_within_blocks(seed: int) -> Finding:
 
 def _over_formula(found: Rated, gamma: int) -> float:
     """Tokens over the formula at the rate of verified drafts."""
-    return float(found.tokens / expected_tokens(found.by_look, gamma))
+    return float(found.tokens / expected_tokens(found.verified_rate, gamma))
 
 
 # Positions that are easy or hard ---------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def regions(seed: int) -> Finding:
         count = 0
         for easy, hard, stay, gamma in cases:
             found = two_regions(easy, hard, stay, gamma)
-            excess = found.tokens - expected_tokens(found.by_look, gamma)
+            excess = found.tokens - expected_tokens(found.verified_rate, gamma)
             count += _sign(excess) != _sign(edge - stay)
         return count
 
@@ -162,9 +162,9 @@ def regions(seed: int) -> Finding:
             Evidence(
                 "example",
                 "easy (always accepted) and hard (never accepted) in turn, gamma = 2: every block accepts one draft "
-                f"and rejects the next, {fmt(turns.tokens)} tokens; rate {fmt(turns.by_look)}, formula "
-                f"{fmt(expected_tokens(turns.by_look, 2))}",
-                numbers(gamma=2, rates=[1, 0], stay=0, tokens=turns.tokens, by_look=turns.by_look),
+                f"and rejects the next, {fmt(turns.tokens)} tokens; rate {fmt(turns.verified_rate)}, formula "
+                f"{fmt(expected_tokens(turns.verified_rate, 2))}",
+                numbers(gamma=2, rates=[1, 0], stay=0, tokens=turns.tokens, by_look=turns.verified_rate),
             ),
             Evidence(
                 "example",
@@ -226,7 +226,9 @@ def expected_tokens_empirical(seed: int) -> Finding:
     """
     found = {name: blocks_of(pair.target, pair.draft, GAMMAS) for name, pair in processes().items() if pair.draft}
     off = {
-        (name, gamma): means.off(gamma, means.by_look) - 1 for name, f in found.items() for gamma, means in f.items()
+        (name, gamma): means.off(gamma, means.verified_rate) - 1
+        for name, f in found.items()
+        for gamma, means in f.items()
     }
     name, gamma = max(off, key=lambda case: abs(off[case]))
     worst = found[name][gamma]
@@ -234,7 +236,7 @@ def expected_tokens_empirical(seed: int) -> Finding:
 
     def misses(bonus: int) -> float:
         """How much more than that the formula is off there, with so many bonus tokens."""
-        return max(abs(m.tokens / _formula(m.by_look, g + bonus - 1) - 1) for g, m in alike.items()) - CLOSE
+        return max(abs(m.tokens / _formula(m.verified_rate, g + bonus - 1) - 1) for g, m in alike.items()) - CLOSE
 
     require(misses(1) < 0, "the formula is off where acceptance is alike everywhere")
     return Finding(
@@ -243,15 +245,15 @@ def expected_tokens_empirical(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 f"{name}, gamma = {gamma}, exactly: {worst.tokens:.4f} tokens a block; the formula says "
-                f"{_formula(worst.by_look, gamma):.4f} at {worst.by_look:.4f}, the rate of verified drafts, and "
+                f"{_formula(worst.verified_rate, gamma):.4f} at {worst.verified_rate:.4f}, the rate of verified drafts, and "
                 f"{_formula(worst.by_position, gamma):.4f} at {worst.by_position:.4f}, the mean over positions",
                 numbers(
                     "speculative",
                     {"gamma": gamma, **IMAGE_LIKE, **LINE},
                     process=name,
                     tokens=worst.tokens,
-                    by_look=worst.by_look,
-                    formula=_formula(worst.by_look, gamma),
+                    by_look=worst.verified_rate,
+                    formula=_formula(worst.verified_rate, gamma),
                 ),
             ),
             Evidence(
@@ -271,7 +273,7 @@ def _formula(rate: float, gamma: int) -> float:
 
 def _summary(found: Any) -> str:
     return ", ".join(
-        f"{means.off(gamma, means.by_look):.4f} ({means.off(gamma, means.by_position):.4f}) at gamma = {gamma}"
+        f"{means.off(gamma, means.verified_rate):.4f} ({means.off(gamma, means.by_position):.4f}) at gamma = {gamma}"
         for gamma, means in found.items()
     )
 
