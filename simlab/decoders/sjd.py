@@ -175,7 +175,7 @@ class Sjd(Decoder[SjdState]):
 
         copied = initialised & (origin != position) & self.initial.startswith("repeat")
         sampled = initialised & (origin < new) & self.initial.startswith("sample")
-        nothing = one_hot(indices(1, position), next_pmf)  # a point mass on token 0, which is drawn without chance
+        nothing = one_hot(indices(1, position), next_pmf)  # a point mass on token 0, drawn with probability 1
 
         def pmfs(drafts: PositionRows) -> Array:
             rows = xp.where(committed[..., None], next_pmf[:, None], drafts.at(position))

@@ -47,7 +47,7 @@ class Process(ABC):
 
         ``nodes[B, M]`` holds the token of every node and ``paths[M, D]`` the nodes from the root down to each
         node, itself last, then -1. Returns ``[B, M + 1, V]``: first the row after the prefix itself, then after the
-        prefix and the path to each node. Here every path is a sequence of its own; a model with tree attention
+        prefix and the path to each node. Here every path is a separate sequence; a model with tree attention
         computes all of them at once.
         """
         xp = namespace(tokens)

@@ -63,7 +63,7 @@ class DigitsTarget(Compiled):
 
     @property
     def multiply_adds(self) -> int:
-        """Multiply-adds a row; each reads a weight of its own. The kernel leaves out those with 0."""
+        """Multiply-adds a row; each reads one weight. The kernel leaves out those with 0."""
         return sum(weights.size for weights, _ in self.layers)
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:

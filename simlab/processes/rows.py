@@ -31,7 +31,7 @@ def mean_entropy(scores: np.ndarray) -> float:
 
 
 def zipf(random: np.random.Generator, contexts: int, vocabulary: int) -> np.ndarray:
-    """Zipf rows: the token of rank r has r^-s. Each row has ranks of its own, and s from 1/2 to 3/2."""
+    """Zipf rows: the token of rank r has r^-s. Each row has independent ranks, and s from 1/2 to 3/2."""
     falling = -np.log(np.arange(1, vocabulary + 1))
     exponents = random.uniform(0.5, 1.5, (contexts, 1))
     return exponents * random.permuted(np.tile(falling, (contexts, 1)), axis=1)

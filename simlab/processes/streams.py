@@ -1,8 +1,8 @@
-"""The random numbers that processes are made of, one stream for each purpose.
+"""Random parameters of processes: one stream of random numbers for each purpose.
 
-They come from Philox 4x64 (:class:`numpy.random.Philox`), because they have to be normal, uniform and gamma numbers,
-which the tape's Philox does not give. It is counter-based too: the key is the seed and the purpose, and the counter
-tells images apart, so nothing depends on the order in which things are made.
+They come from Philox 4x64 (:class:`numpy.random.Philox`), which gives normal, uniform and gamma numbers; the tape's
+Philox does not. It is counter-based too: the key is the seed and the purpose, the counter is the image, so nothing
+depends on the order in which parameters are drawn.
 """
 
 from __future__ import annotations

@@ -34,14 +34,14 @@ def coins(p: F, q: F, length: int = 3) -> tuple[TableProcess, TableProcess]:
 
 
 def test_the_motivating_example() -> None:
-    """Section 1 of the paper: p = (1/3, 2/3), q = (2/3, 1/3), two drafts: 10/9 kept one by one, and 11/9 as a block."""
+    """Section 1: p = (1/3, 2/3), q = (2/3, 1/3), 10/9 of 2 drafts accepted one by one, 11/9 as a block."""
     target, draft = coins(F(1, 3), F(2, 3))
     assert accepted("speculative", 2, target, draft) == F(10, 9)
     assert accepted("block", 2, target, draft) == F(11, 9)
 
 
 def test_one_step_by_hand() -> None:
-    """One draft leaves nothing to pay for: it is kept with min(1, p/q), token 0 half of the time."""
+    """A single draft is accepted with min(1, p/q), token 0 half of the time."""
     target, draft = coins(F(1, 4), F(1, 2), length=2)
     law = block_law(make_decoder("block", gamma=1), target, LOSSLESS, draft)
     assert law == {(0, 0): F(1, 16), (0, 1): F(3, 16), (1,): F(1, 4), (1, 0): F(1, 8), (1, 1): F(3, 8)}
@@ -49,20 +49,20 @@ def test_one_step_by_hand() -> None:
 
 @pytest.mark.parametrize("zeros", [0, 0.3])
 @pytest.mark.parametrize("gamma", [1, 2, 3])
-def test_as_many_drafts_are_kept_as_any_verification_can(gamma: int, zeros: float) -> None:
-    """A prefix is kept with w_i = min(1, w_(i-1) p/q), and no verification that sees its rows alone keeps it more."""
+def test_as_many_drafts_are_accepted_as_by_any_verification(gamma: int, zeros: float) -> None:
+    """A prefix is accepted with w_i = min(1, w_(i-1) p/q), and none that sees its rows alone accepts it more."""
     for seed in range(5):
         target, draft = (random_process(seed + shift, 3, gamma + 1, zeros=zeros) for shift in (0, 500))
-        kept = F(0)
+        expected = F(0)
         for length in range(1, gamma + 1):
             for tokens in product(range(3), repeat=length):
                 p, q = ([world.row(tokens[:i])[x] for i, x in enumerate(tokens)] for world in (target, draft))
                 weight = F(1)
                 for own, other in zip(p, q, strict=True):
                     weight = min(F(1), weight * own / other) if other else F(0)
-                kept += prod(q) * weight
-        assert accepted("block", gamma, target, draft) == kept
-        assert accepted("speculative", gamma, target, draft) <= kept
+                expected += prod(q) * weight
+        assert accepted("block", gamma, target, draft) == expected
+        assert accepted("speculative", gamma, target, draft) <= expected
 
 
 @pytest.mark.parametrize(("vocabulary", "length", "gamma"), [(2, 4, 2), (2, 5, 3), (3, 3, 2)])

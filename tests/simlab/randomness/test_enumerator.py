@@ -1,4 +1,4 @@
-"""The enumerator: every answer of chance, once, with its probability.
+"""The enumerator: every outcome of random choices, once, with its probability.
 
 What it lists is compared with the product spaces it merges: 2^W coin tosses for a scan, V^M draws for a call, and,
 for noise that stays with its position, intervals of the unit interval.
@@ -26,7 +26,7 @@ HERE = np.array([0])
 
 
 def outcomes(ask: Callable[[Any], Any], weights: list[F] | None = None) -> Counter:
-    """The law of what ``ask(chance)`` answers in a batch of one, or of (row, answer) with several weights."""
+    """The law of what ``ask(randomness)`` answers in a batch of one, or of (row, answer) with several weights."""
     law: Counter = Counter()
     for answers, paths in explore(lambda rows, randomness: (rows, ask(randomness, rows)), weights or [F(1)]):
         for row, answer, path in zip(*answers, paths, strict=True):

@@ -93,7 +93,7 @@ def test_coins_and_draws_are_their_uniforms(make: Any) -> None:
 
 @by_library
 def test_places_and_lanes_of_draws(make: Any) -> None:
-    """Draws for one place in several lanes: each has the number of its own place and lane, in any company."""
+    """Draws at one position in several lanes: each has the uniform of its position and lane, whatever the others."""
     tape, places, lanes = Tape(SEED, 64, 3), make([[5, 5, 9]] * 64), make([0, 7, 7])
     rows = make([[[0.125] * 8] * 3] * 64)
     drawn = tape.draw(rows, places, Purpose.DRAFT, lanes)
@@ -120,7 +120,7 @@ class Forced(Tape):
 @by_library
 @pytest.mark.parametrize("number", [0.0, LAST])
 def test_coins_at_the_ends(make: Any, number: float) -> None:
-    """MUTANT 19: at a coin of 0, a token of no mass is neither kept nor drawn; at the last, a sure one still is."""
+    """MUTANT 19: at a coin of 0, a token of no mass is neither accepted nor drawn; at the last, a sure one still is."""
     tape, here = Forced(0, 1), make([0])
     tape.number = number
     assert tape.accept(make([[0.0]]), here).tolist() == [[False]]
