@@ -246,7 +246,8 @@ def expected_tokens_empirical(seed: int) -> Finding:
                 "counterexample",
                 f"{name}, gamma = {gamma}, exactly: {worst.tokens:.4f} tokens a block; the formula says "
                 f"{_formula(worst.verified_rate, gamma):.4f} at {worst.verified_rate:.4f}, the rate of verified "
-                f"drafts, and {_formula(worst.by_position, gamma):.4f} at {worst.by_position:.4f}, the mean over positions",
+                f"drafts, and {_formula(worst.by_position, gamma):.4f} at {worst.by_position:.4f}, the mean over "
+                "positions",
                 numbers(
                     "speculative",
                     {"gamma": gamma, **IMAGE_LIKE, **LINE},
