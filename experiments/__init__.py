@@ -1,1 +1,1 @@
-"""What a person runs: the command line, verification, measurements on real input."""
+"""The experiments floor: the command line, verification of claims, measurements, sweeps, training."""

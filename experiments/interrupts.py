@@ -1,8 +1,8 @@
-"""Ctrl-C in commands: an interrupt is never lost, and worker processes leave it to the command that started them.
+"""Handling of Ctrl-C: an interrupt is never lost, and worker processes leave it to the parent.
 
 Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. In a callback that nobody can catch from, a
 finaliser or what runs around a fork (``logging`` takes its lock there), it is printed as "Exception ignored in" and
-gone. :func:`lasting_interrupts` has it raised again; :func:`held_interrupts` keeps it away from processes that start.
+gone. :func:`lasting_interrupts` has it raised again; :func:`held_interrupts` withholds it from processes that start.
 """
 
 from __future__ import annotations

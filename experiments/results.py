@@ -1,4 +1,4 @@
-"""Results on disk: text, tables and arrays, each written as a whole or not at all."""
+"""Atomic writing of results: text, tables and arrays."""
 
 from __future__ import annotations
 

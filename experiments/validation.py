@@ -1,4 +1,4 @@
-"""What pydantic expected, in words for people."""
+"""Pydantic's validation errors as messages for people."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ times.round(2)
 #   32; `jitter`, noise on the logits that every call has anew, to the 4.51 of the full method with 64 nodes (SJD-PAC,
 #   Table 2).
 #
-# The vocabulary of 1,024 and the 12 rows of an image are a compromise with time. Everything else keeps its default. So
+# The vocabulary of 1,024 and the 12 rows of an image are a compromise with time. Everything else has its default. So
 # two numbers of Table 2 are used up; all others are predictions.
 
 # %%
@@ -246,7 +246,7 @@ figure.suptitle("Image 0: 12 rows of 48 tokens")
 figure.tight_layout()
 
 # %% [markdown]
-# **How far a token is felt** · `pac.locality`. Replace one token, and look at the row a few places further on: TV falls
+# **How far a token is felt** · `pac.locality`. Replace one token, and compare the row a few places further on: TV falls
 # from 0.40 beside it to less than 0.02 at 4 and beyond. In raster order the token above is 48 places before, and there
 # TV is 0.42: the claim "falls with the offset" holds within a row and not in raster order. For comparison: the same
 # prefix in two calls has two rows, 0.065 apart. That is the noise that was fitted; from three tokens on it outweighs
@@ -359,8 +359,8 @@ assert ProportionTest(0.5).p_value(FEW, FEW) == 1 / 2048
 table2.round(2)
 
 # %%
-told = [(*pair, f"{c.gain.mean:+.2f} ± {c.gain.error:.2f}", c.better, c.worse) for pair, c in gains.items()]
-pd.DataFrame(told, columns=["of", "against", "tokens a call", "images faster", "slower"])
+rows = [(*pair, f"{c.gain.mean:+.2f} ± {c.gain.error:.2f}", c.better, c.worse) for pair, c in gains.items()]
+pd.DataFrame(rows, columns=["of", "against", "tokens a call", "images faster", "slower"])
 
 # %% [markdown]
 # **The window** (`sjd.window`): from one window to the next, twice as long, the gain is 0.26, 0.33, 0.19, 0.08, and

@@ -49,7 +49,7 @@ from theory.acceptance import alpha, expected_tokens, frontier, speedup, trials_
 from theory.claims import find
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
-from theory.example_processes import random_row, random_world
+from theory.example_processes import random_process, random_row
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
@@ -74,7 +74,7 @@ pd.DataFrame(
 # Three tokens, $p = (\frac12, \frac13, \frac16)$ and $q = (\frac14, \frac14, \frac12)$.
 #
 # * Tokens 0 and 1 have $p \ge q$ and are always accepted. Token 2 is accepted with $\frac16 / \frac12 = \frac13$.
-# * Kept mass: $\frac14 + \frac14 + \frac12 \cdot \frac13 = \frac23$. Rejected mass: $\frac13$.
+# * Accepted mass: $\frac14 + \frac14 + \frac12 \cdot \frac13 = \frac23$. Rejected mass: $\frac13$.
 # * Residual: $p - q = (\frac14, \frac1{12}, -\frac13)$, positive part normalised: $(\frac34, \frac14, 0)$.
 # * Law: $(\frac14 + \frac13 \cdot \frac34,\; \frac14 + \frac13 \cdot \frac14,\; \frac16) = (\frac12, \frac13, \frac16)
 #   = p$.
@@ -90,12 +90,11 @@ assert tuple(step_law(speculative, p, q)) == p
 
 # %% [markdown]
 # ## 1. The acceptance rate is $1 - \mathrm{TV}$ · `leviathan.acceptance`
-#
-# **Holds.** A draft $x$ has probability $q(x)$ and is accepted with $\min(1, p(x)/q(x))$, so it is drafted and accepted
-# with probability $\min(p(x), q(x))$. Since $\min(a, b) = \frac12 (a + b - |a - b|)$,
-#
-# $$\alpha = \sum_x \min(p(x), q(x)) = \tfrac12 \Big(1 + 1 - \sum_x |p(x) - q(x)|\Big) = 1 - \mathrm{TV}(p, q).$$
-#
+
+# %%
+find("leviathan.acceptance")
+
+# %% [markdown]
 # The cell checks the identity on 300 pairs of rational pmfs over two to six tokens, about a third of whose entries
 # are zero. Two wrong variants, the ratio upside down and a ratio that is 1 % too large, fail the same check.
 
@@ -130,7 +129,7 @@ assert all(tv(step_law(speculative, p, q), p) == 0 for p, q in pairs)
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), sharey=True)
 low = [float(min(a, b)) for a, b in zip(p, q, strict=True)]
 for axis, mass, name, colour in ((axes[0], q, "draft $q$", "C1"), (axes[1], p, "target $p$", "C0")):
-    axis.bar(tokens, low, color="0.55", label=r"$\min(p, q)$: drafted and kept, $\alpha = 2/3$")
+    axis.bar(tokens, low, color="0.55", label=r"$\min(p, q)$: drafted and accepted, $\alpha = 2/3$")
     rest = [float(m) - at for m, at in zip(mass, low, strict=True)]
     what = "rejected, 1/3" if name.startswith("draft") else r"$\max(p - q, 0)$: filled by the residual, 1/3"
     axis.bar(tokens, rest, bottom=low, color=colour, label=what)
@@ -146,54 +145,48 @@ figure.tight_layout()
 # **Holds.** $\gamma$ tokens are drafted one after the other, verified from the left until one is rejected, and one
 # more token is drawn from the target: from the residual after a rejection, from the next row of $p$ (the *bonus*) if
 # all were accepted.
-#
-# *Proof.* Given the tokens before it, a draft follows $q$. It is emitted as $x$ if it is $x$ and accepted, or if it is
-# rejected, which has probability $1 - \sum \min(p, q) = \sum \max(p - q, 0)$, and replaced by $x$:
-#
-# $$\min(p(x), q(x)) + \sum_y \max(p(y) - q(y), 0) \cdot \frac{\max(p(x) - q(x), 0)}{\sum_y \max(p(y) - q(y), 0)}
-#   = p(x).$$
-#
-# Drafts after a rejection are dropped unseen and the bonus follows $p$ by construction. By induction every token
-# emitted follows $p$ given those before it; completing a block with tokens drawn from $p$ gives the joint law of the
-# target, and so does a chain of blocks. $\square$
-#
+
+# %%
+find("leviathan.lossless")
+
+# %% [markdown]
 # **By hand.** Two tokens, the same rows at every position, $p = (\frac34, \frac14)$, $q = (\frac14, \frac34)$,
 # $\gamma = 1$. Draft 0 (probability $\frac14$) is accepted; draft 1 (probability $\frac34$) is accepted with $\frac13$
 # and otherwise replaced by 0. So the block is a single 0 with probability $\frac34 \cdot \frac23 = \frac12$, and after
-# a accepted draft the bonus follows: blocks 00, 01, 10, 11 have $\frac3{16}, \frac1{16}, \frac3{16}, \frac1{16}$.
+# an accepted draft the bonus follows: blocks 00, 01, 10, 11 have $\frac3{16}, \frac1{16}, \frac3{16}, \frac1{16}$.
 # Completed by the target, 00 has $\frac3{16} + \frac12 \cdot \frac34 = \frac9{16} = p(0)\,p(0)$.
 
 # %%
-world, draft = (TableProcess(2, 2, lambda prefix, r=r: r) for r in (row("3/4 1/4"), row("1/4 3/4")))
-block = block_law(make_decoder("speculative", gamma=1), world, speculative, draft)
+process, draft = (TableProcess(2, 2, lambda prefix, r=r: r) for r in (row("3/4 1/4"), row("1/4 3/4")))
+block = block_law(make_decoder("speculative", gamma=1), process, speculative, draft)
 
 assert block == {(0,): F(1, 2), (0, 0): F(3, 16), (0, 1): F(1, 16), (1, 0): F(3, 16), (1, 1): F(1, 16)}
-assert complete(block, world, 2) == target_law(world)
-assert target_law(world)[0, 0] == F(9, 16)
+assert complete(block, process, 2) == target_law(process)
+assert target_law(process)[0, 0] == F(9, 16)
 
 # %% [markdown]
-# **Enumerated.** Worlds in which every prefix has its own random rows for target and draft, with and without zeros;
+# **Enumerated.** Processes in which every prefix has its own random rows for target and draft, with and without zeros;
 # blocks completed by the target, and whole sequences. All 24 cases agree with the target exactly, in both.
 
 # %%
 cases = [
-    (random_world(k, v, 3, zeros=zeros), random_world(k + 100, v, 3, zeros=zeros), gamma)
+    (random_process(k, v, 3, zeros=zeros), random_process(k + 100, v, 3, zeros=zeros), gamma)
     for k in range(2)
     for v in (2, 3)
     for zeros in (0.0, 0.3)
     for gamma in (1, 2, 3)
 ]
 assert len(cases) == 24
-for world, draft, gamma in cases:
-    decoder, target = make_decoder("speculative", gamma=gamma), target_law(world)
-    assert tv(*aligned(complete(block_law(decoder, world, speculative, draft), world, 3), target)) == 0
-    assert tv(*aligned(sequence_law(decoder, world, speculative, draft)[0], target)) == 0
+for process, draft, gamma in cases:
+    decoder, target = make_decoder("speculative", gamma=gamma), target_law(process)
+    assert tv(*aligned(complete(block_law(decoder, process, speculative, draft), process, 3), target)) == 0
+    assert tv(*aligned(sequence_law(decoder, process, speculative, draft)[0], target)) == 0
 
 # %% [markdown]
 # ### Wrong variants
 #
-# Eleven bugs seen in real implementations, each in the same decoder on the same three worlds ($V = 3$, four tokens,
-# $\gamma = 2$). The table gives the largest TV over the worlds between the law of the first $n$ tokens and the
+# Eleven bugs seen in real implementations, each in the same decoder on the same three processes ($V = 3$, four tokens,
+# $\gamma = 2$). The table gives the largest TV over the processes between the law of the first $n$ tokens and the
 # target's.
 #
 # All eleven are caught by the law of the whole sequence. The law of the first token is exact for three of them: one
@@ -210,7 +203,7 @@ def first(law, n):
     return shorter
 
 
-worlds = [(random_world(k, 3, 4), random_world(k + 100, 3, 4)) for k in range(3)]
+processes = [(random_process(k, 3, 4), random_process(k + 100, 3, 4)) for k in range(3)]
 right = make_decoder("speculative", gamma=2)
 variants = {"correct": (right, speculative)}
 variants |= {name: (right, rule) for name, rule in mutants.RULES.items()}
@@ -218,8 +211,8 @@ variants |= {name: (decoder, speculative) for name, decoder in mutants.speculati
 
 deviation = pd.DataFrame(0.0, index=list(variants), columns=pd.Index([1, 2, 3, 4], name="first n tokens"))
 for name, (decoder, rule) in variants.items():
-    for world, draft in worlds:
-        law, target = sequence_law(decoder, world, rule, draft)[0], target_law(world)
+    for process, draft in processes:
+        law, target = sequence_law(decoder, process, rule, draft)[0], target_law(process)
         for n in deviation.columns:
             distance = float(tv(*aligned(first(law, n), first(target, n))))
             deviation.loc[name, n] = max(deviation.loc[name, n], distance)
@@ -242,17 +235,13 @@ figure.tight_layout()
 
 # %% [markdown]
 # ## 3. Expected tokens of a block · `leviathan.expected-tokens`
-#
-# **Holds for i.i.d. acceptance** (`leviathan.expected-tokens.iid`). If every draft is accepted with probability
-# $\alpha$, independently of the others, a block emits at least $k + 1$ tokens with probability $\alpha^k$,
-# $k = 0, \dots, \gamma$, and its mean length is
-#
-# $$\sum_{k=0}^{\gamma} \alpha^k = \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha}.$$
-#
-# A block costs one call of the target and $\gamma$ of the draft, of relative cost $c$ each; so the speedup is this
-# divided by $\gamma c + 1$, provided that verifying $\gamma + 1$ rows costs one call. At $\alpha = \frac12$ and
-# $\gamma = 2$ a block has $1 + \frac12 + \frac14 = \frac74$ tokens; at $\alpha = 0.9$, $\gamma = 5$, $c = 0.05$ the
-# speedup is 3.748.
+
+# %%
+find("leviathan.expected-tokens.iid")
+
+# %% [markdown]
+# At $\alpha = \frac12$ and $\gamma = 2$ a block has $1 + \frac12 + \frac14 = \frac74$ tokens; at $\alpha = 0.9$,
+# $\gamma = 5$, $c = 0.05$ the speedup is 3.748.
 #
 # The cell compares the formula with the exact mean length of blocks over rows that do not depend on the prefix, for
 # which acceptance is i.i.d.
@@ -269,10 +258,10 @@ assert round(float(speedup(F(9, 10), 5, F(1, 20))), 3) == 3.748
 exact = []
 for p, q in [("1 0", "1/2 1/2"), ("1 0", "7/10 3/10"), ("1 0", "9/10 1/10"), ("3/4 1/4 0", "1/3 1/3 1/3")]:
     for gamma in range(1, 6):
-        world, draft = (TableProcess(len(r), gamma + 1, lambda prefix, r=r: r) for r in (row(p), row(q)))
-        mean = mean_length(block_law(make_decoder("speculative", gamma=gamma), world, speculative, draft))
+        process, draft = (TableProcess(len(r), gamma + 1, lambda prefix, r=r: r) for r in (row(p), row(q)))
+        mean = mean_length(block_law(make_decoder("speculative", gamma=gamma), process, speculative, draft))
         assert mean == expected_tokens(alpha(row(p), row(q)), gamma)
-        assert mean != expected_tokens(alpha(row(p), row(q)), gamma - 1)  # a formula one draft short is told apart
+        assert mean != expected_tokens(alpha(row(p), row(q)), gamma - 1)  # a formula one draft short is distinguished
         exact.append((float(alpha(row(p), row(q))), gamma, float(mean)))
 
 # %%
@@ -327,17 +316,23 @@ examples = {
 }
 table = {}
 for name, tables in examples.items():
-    world, draft = (TableProcess(2, 5, rows) for rows in tables)
-    law = block_law(make_decoder("speculative", gamma=3), world, speculative, draft)
-    # over positions: alpha at each prefix the draft can reach; over looks: drafts kept by drafts verified
+    process, draft = (TableProcess(2, 5, rows) for rows in tables)
+    law = block_law(make_decoder("speculative", gamma=3), process, speculative, draft)
+    # over positions: alpha at each prefix the draft can reach; over verified drafts: accepted by verified
     by_position = sum(
-        mass * alpha(world.row(tokens[:j]), draft.row(tokens[:j])) / 3
+        mass * alpha(process.row(tokens[:j]), draft.row(tokens[:j])) / 3
         for tokens, mass in target_law(draft, 3).items()
         for j in range(3)
     )
-    looked = sum(min(len(tokens), 3) * mass for tokens, mass in law.items())
-    by_look = (mean_length(law) - 1) / looked
-    table[name] = [mean_length(law), by_position, expected_tokens(by_position, 3), by_look, expected_tokens(by_look, 3)]
+    verified = sum(min(len(tokens), 3) * mass for tokens, mass in law.items())
+    by_verified = (mean_length(law) - 1) / verified
+    table[name] = [
+        mean_length(law),
+        by_position,
+        expected_tokens(by_position, 3),
+        by_verified,
+        expected_tokens(by_verified, 3),
+    ]
 
 assert [v[0] for v in table.values()] == [3, 1, F(5, 2)]
 assert [v[1] for v in table.values()] == [F(2, 3), F(2, 3), F(5, 6)]
@@ -346,7 +341,7 @@ assert round(float(F(65, 27)), 2) == 2.41
 assert round(float(table["first harder"][2]), 3) == 3.106
 assert [v[3] for v in table.values()] == [F(4, 5), 0, F(3, 4)]
 assert [round(float(v[4]), 3) for v in table.values()] == [2.952, 1, 2.734]
-columns = ["exact tokens", "rate by position", "formula", "rate by looks", "formula "]
+columns = ["exact tokens", "rate by position", "formula", "rate of verified drafts", "formula "]
 pd.DataFrame(table, index=columns).T
 
 # %% [markdown]
@@ -356,15 +351,13 @@ pd.DataFrame(table, index=columns).T
 # %% [markdown]
 # ## 4. The cost of the residual · `leviathan.residual-cost`
 #
-# **Holds.** When the residual cannot be tabulated it is sampled by accept-reject: draw $y$ from $p$ and accept it with
-# probability $\max(p(y) - q(y), 0)/p(y)$. One trial succeeds with
-#
-# $$\sum_y p(y)\,\frac{\max(p(y) - q(y), 0)}{p(y)} = \mathrm{TV}(p, q),$$
-#
-# so trials are geometric with mean $1/\mathrm{TV}$ *per rejection*. A draft is rejected with probability
-# $\mathrm{TV}$, so *per verified token* the mean is $\mathrm{TV} \cdot 1/\mathrm{TV} = 1$ trial, however close $p$
-# and $q$ are, and 0 only if $p = q$. What does depend on closeness is the spread. The second moment of a geometric
-# variable is $(2 - \mathrm{TV})/\mathrm{TV}^2$; so per token
+# When the residual cannot be tabulated it is sampled by accept-reject, with proposals from $p$.
+
+# %%
+find("leviathan.residual-cost")
+
+# %% [markdown]
+# The second moment of a geometric variable is $(2 - \mathrm{TV})/\mathrm{TV}^2$; so per verified token
 #
 # $$\mathrm{Var} = \mathrm{TV} \cdot \frac{2 - \mathrm{TV}}{\mathrm{TV}^2} - 1
 #   = \frac{2\,(1 - \mathrm{TV})}{\mathrm{TV}}.$$
@@ -375,7 +368,7 @@ pd.DataFrame(table, index=columns).T
 
 # %%
 def success(proposal, p, q):
-    """The probability that one trial, with the given proposal, is kept."""
+    """The probability that one trial, with the given proposal, is accepted."""
     return sum(m * max(a - b, 0) / a for m, a, b in zip(proposal, p, q, strict=True) if a)
 
 
@@ -410,20 +403,13 @@ figure.tight_layout()
 
 # %% [markdown]
 # ## 5. The frontier of lossy rules · `leviathan.frontier`
-#
-# **Holds** for every rule that verifies one candidate, whatever it draws after a rejection. Let it accept a draft $x$
-# with probability $a(x)$, and let $\ell$ be the law of what it emits. What is accepted is part of what is emitted and
-# part of what is drafted: $q\,a \le \ell$ and $q\,a \le q$. Token by token
-# $\min(q, \ell) \le \min(q, p) + \max(\ell - p, 0)$, so
-#
-# $$\text{acceptance} = \sum q\,a \;\le\; \sum \min(q, \ell) \;\le\; \sum \min(q, p) + \sum \max(\ell - p, 0)
-#   = \alpha + \mathrm{TV}(\ell, p).$$
-#
+
+# %%
+find("leviathan.frontier")
+
+# %% [markdown]
 # **Acceptance gained is at most the TV spent.** With TV 0 nothing can be gained: speculative sampling is the best of
-# the lossless rules. The bound is reached by every rule with $a \ge \min(1, p/q)$ and residual $[p - q]_+$, such as
-# *amplify*, $\min(1, k\,p/q)$ with $k \ge 1$, and *addition*, $\min(1, (p + \varepsilon)/q)$: tokens with $q \le p$
-# are all accepted and the residual adds at most $p - q$ to them, so $\ell$ exceeds $p$ only where $q > p$, by exactly
-# $q\,a - p$.
+# the lossless rules.
 #
 # **By hand.** $p = (\frac34, \frac14)$, $q = (\frac14, \frac34)$, $\alpha = \frac12$. Amplify with $k = 2$ accepts
 # token 1 with $2 \cdot \frac14 / \frac34 = \frac23$: acceptance $\frac14 + \frac12 = \frac34$, and the law is

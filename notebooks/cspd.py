@@ -86,7 +86,7 @@ pd.DataFrame(
 # %% [markdown]
 # ## 1. One token by hand · `cspd.output-law.algorithm-1`
 #
-# Two steps, one dimension. The last step looks at no state: it draws from $p = N(1, 1)$ in the target and from
+# Two steps, one dimension. The last step depends on no state: it draws from $p = N(1, 1)$ in the target and from
 # $q = N(0, 1)$ in the draft. The step before it has twice the standard deviation in the draft, and this is all that
 # $\Sigma$ knows: $\Sigma = 2$. A token of the target is a draw from $N(1, 1)$, whatever happened before.
 #
@@ -193,25 +193,15 @@ plt.show()
 # %% [markdown]
 # ## 3. Without $\Sigma$ it is exact · `cspd.output-law.last-step`
 #
-# **Holds under assumptions**: the two models share noise step by step at most, the last step of both adds noise with
-# the density that is used, and proposals go on until one is taken. Take $\rho(x) = p(x \mid x_1^p) / q(x \mid x_1^q)$.
-#
-# *Proof.* Fix both trajectories down to $x_1$. Neither knows the draft's last noise $e_1$, as $e_t$ is shared at step
-# $t$ alone. So the draft is a draw from $q(\cdot \mid x_1^q)$, and what is done with it is speculative sampling for the
-# densities $q(\cdot \mid x_1^q)$ and $p(\cdot \mid x_1^p)$. It emits $\min(q, p) + \max(p - q, 0) = p(\cdot \mid
-# x_1^p)$, for the share $1 - \alpha$ of rejected drafts is just the mass $Z = \int \max(p - q, 0)$ of what is missing.
-# And $x_1^p$ is distributed as if there were no draft: noise that somebody else uses too is standard normal all the
-# same. So the token follows $\int p(x \mid x_1)\, p(x_1)\, dx_1$, the target's own law. $\square$
-#
-# *What noise may not be shared.* Let the target make its $x_1$ of the draft's **last** noise $e$, with $q = N(0, 1)$
-# and $p = N(x_1, 1)$ at the last step. Then $x_0 = x_1 = e$ and $\rho = e^{e^2 / 2} \ge 1$: every draft is accepted,
-# and tokens have variance 1 where the target's have 2. The mean of $\rho$, which is 1 under the assumptions
-# (`cspd.path-ratio.last-step`), is the integral of a constant. Alignment, noise $e_t$ for both at step $t$, is not of
-# this kind.
-#
+# Take $\rho(x) = p(x \mid x_1^p) / q(x \mid x_1^q)$.
+
+# %%
+find("cspd.output-law.last-step")
+
+# %% [markdown]
 # $\Sigma$ is what breaks it: it asks for $\min(q, \Sigma p)$ first and puts back $\max(\Sigma p - q, 0)$, scaled, which
 # together is $p$ only for $\Sigma = 1$. The whole repair is to leave a factor out. It makes the algorithm shorter: the
-# variances of the other steps need not be kept.
+# variances of the other steps need not be stored.
 #
 # Below, $\alpha + Z = 1$ for normal kernels of all sorts; with $\Sigma$ what is accepted and what the residual weighs
 # add up to $\Sigma$, which is not the mass of a law. Then 12 of the mismatches that the claim is decided on, aligned
@@ -315,8 +305,9 @@ plt.show()
 #   that stays: the rare close encounters count. With $x_1 = x_2 + 3e$ in both models and last means 8 apart, shared
 #   noise accepts $2\Phi(-4) = 0.00006$. Independent noise makes the gap $N(8, 20)$, and accepts 0.065: a thousand times
 #   as much.
-# * **Opposite slopes.** If the target goes to $x_1$ and the draft to $-x_1$, shared noise makes the gap $2e$, noise of
-#   their own $N(0, 2)$. A gap $N(0, v)$ is accepted with $\frac2\pi \arctan(2s/\sqrt v)$: $\frac12$ against 0.608.
+# * **Opposite slopes.** If the target goes to $x_1$ and the draft to $-x_1$, shared noise makes the gap $2e$,
+#   independent noise $N(0, 2)$. A gap $N(0, v)$ is accepted with $\frac2\pi \arctan(2s/\sqrt v)$: $\frac12$ against
+# 0.608.
 #
 # Where the means agree and sharing makes the gap less spread it does help (`cspd.alignment-helps.centred`, by
 # Anderson's theorem).

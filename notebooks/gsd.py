@@ -29,7 +29,7 @@
 # 4. tokens that the target excludes do come out;
 # 5. measured in TV, the naive lossy rules spend the least possible for what they gain, and GSD more; measured by how
 #    far the mass moves, the order can be reversed;
-# 6. how the distortion of every rule grows with the length of a sequence, exactly, on a small image-like world;
+# 6. how the distortion of every rule grows with the length of a sequence, exactly, on a small image-like process;
 # 7. a higher acceptance rate does not always mean fewer steps.
 #
 # Every number in the text is asserted in the cell below it. Statements and ids are those of `simlab claims`; the
@@ -92,18 +92,12 @@ pd.DataFrame(
 
 # %% [markdown]
 # ## 1. Theorem 1 over a partition · `gsd.theorem-1.partition`
-#
-# **Holds.** Let the groups be a partition that was fixed before the draft is looked at.
-#
-# *Proof.* The tokens of a group $C$ share one acceptance probability, so together they are drafted and accepted with
-# $\sum_{x \in C} q(x) \min(1, P(C)/Q(C)) = \min(P(C), Q(C))$, and
-#
-# $$\alpha_{\mathrm{GSD}} = \sum_C \min(P(C), Q(C)) = 1 - \mathrm{TV}(P, Q) \ge 1 - \mathrm{TV}(p, q)
-#   = \alpha_{\mathrm{SD}},$$
-#
-# because $|P(C) - Q(C)| \le \sum_{x \in C} |p(x) - q(x)|$. $\square$
-#
-# The sums close because every token of $C$ sees the same $C$. Keep that in mind for part 2.
+
+# %%
+find("gsd.theorem-1.partition")
+
+# %% [markdown]
+# The sums close because every token of a group $C$ sees the same $C$. Keep that in mind for part 2.
 #
 # **By hand.** $p = (\frac13, \frac13, \frac13)$, $q = (\frac14, \frac12, \frac14)$, groups $\{0, 1\}$ and $\{2\}$.
 # $P = (\frac23, \frac13)$ and $Q = (\frac34, \frac14)$: tokens 0 and 1 are accepted with $\frac23/\frac34 = \frac89$,
@@ -113,13 +107,13 @@ pd.DataFrame(
 
 # %%
 p, q, labels = row("1/3 1/3 1/3"), row("1/4 1/2 1/4"), (0, 0, 1)
-kept = [grouped(labels).accept(list(p), list(q), x) for x in range(3)]
+accepted = [grouped(labels).accept(list(p), list(q), x) for x in range(3)]
 
 assert (masses(p, labels), masses(q, labels)) == ([F(2, 3), F(1, 3)], [F(3, 4), F(1, 4)])
-assert kept == [F(8, 9), F(8, 9), 1]
+assert accepted == [F(8, 9), F(8, 9), 1]
 assert acceptance(grouped(labels), p, q) == F(11, 12) == 1 - tv(masses(p, labels), masses(q, labels))
 assert alpha(p, q) == F(5, 6)
-assert speculative.accept(list(p), list(q), 0) == 1 > kept[0]
+assert speculative.accept(list(p), list(q), 0) == 1 > accepted[0]
 
 # %% [markdown]
 # The identity $\alpha_{\mathrm{GSD}} = 1 - \mathrm{TV}(P, Q)$ on 200 random pairs and partitions, and an adversarial
@@ -184,8 +178,8 @@ assert [windows(2)["clamped"].accept(list(p), list(q), x) for x in (0, 1)] == [0
 assert acceptance(windows(2)["clamped"], p, q) == F(1, 4) < alpha(p, q) == F(1, 2)
 
 p, q = row("1/6 1/6 1/6 1/6 1/3"), row("1/6 1/3 1/6 1/6 1/6")
-kept = [windows(2)["centred"].accept(list(p), list(q), x) for x in range(5)]
-assert kept == [F(2, 3), F(3, 4), F(3, 4), 1, 1]
+accepted = [windows(2)["centred"].accept(list(p), list(q), x) for x in range(5)]
+assert accepted == [F(2, 3), F(3, 4), F(3, 4), 1, 1]
 assert acceptance(windows(2)["centred"], p, q) == F(59, 72) < alpha(p, q) == F(60, 72)
 
 # %% [markdown]
@@ -268,10 +262,13 @@ figure.tight_layout()
 # share of the rejected mass in proportion to the group sums of $[p - q]_+$, while $P$ would need $[P - Q]_+$: the two
 # differ as soon as a group has tokens on both sides.
 #
-# **The group residual** (`gsd.unbiased.group-residual`, not in the paper, **holds**): draw the group from $[P - Q]_+$,
-# then the token in proportion to $p$ within it. This is speculative sampling of the *group*, so the group follows $P$
-# exactly. The token still does not follow $p$.
-#
+# **The group residual** is not in the paper: draw the group from $[P - Q]_+$, then the token in proportion to $p$
+# within it.
+
+# %%
+find("gsd.unbiased.group-residual")
+
+# %% [markdown]
 # **By hand.** $p = (0, \frac12, \frac12)$, $q = (1, 0, 0)$, groups $A = \{0, 1\}$ and $B = \{2\}$. Token 0 is always
 # drafted and accepted with $P(A)/Q(A) = \frac12$.
 #
@@ -293,9 +290,11 @@ assert masses(laws["group residual"], labels) == masses(p, labels) == list(row("
 random = Random(3)
 for _ in range(50):
     p_, q_, labels_ = random_row(random, 5), random_row(random, 5), [random.randrange(3) for _ in range(5)]
-    kept = np.array([m * grouped(labels_).accept(list(p_), list(q_), x) for x, m in enumerate(q_)])
+    accepted = np.array([m * grouped(labels_).accept(list(p_), list(q_), x) for x, m in enumerate(q_)])
     rejected = tv(masses(p_, labels_), masses(q_, labels_))
-    assert (step_law(grouped(labels_), p_, q_) == kept + rejected * speculative.residual(list(p_), list(q_), 0)).all()
+    assert (
+        step_law(grouped(labels_), p_, q_) == accepted + rejected * speculative.residual(list(p_), list(q_), 0)
+    ).all()
 
 
 def biased(name):
@@ -464,8 +463,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## 6. How distortion compounds
 #
-# A world that looks like a scan line: four grey levels; under the target a level is three times less likely for every
-# grey step from each of the last two levels. The draft looks at the last level only, and is flatter (two times for
+# A process that looks like a scan line: four grey levels; under the target a level is three times less likely for every
+# grey step from each of the last two levels. The draft depends on the last level only, and is flatter (two times for
 # every step). Speculative decoding with $\gamma = 2$ runs over five tokens under every rule, and the cell computes the
 # exact law of the sequence and the exact mean number of steps.
 #
@@ -478,7 +477,7 @@ figure.tight_layout()
 # asserted for every rule.
 #
 # Growth is uneven: in this decoder the third token is a bonus, and exact, whenever both drafts before it were accepted;
-# so for every lossy rule the third token adds least. Also asserted: over this world Algorithm 3's slice, printed or
+# so for every lossy rule the third token adds least. Also asserted: over this process Algorithm 3's slice, printed or
 # clamped, is lossy *and* takes more steps than the lossless rule, and the two residuals of GSD differ in distortion
 # but hardly (by less than 0.01) in steps.
 
@@ -506,7 +505,7 @@ def mean(steps):
     return float(sum(count * mass for count, mass in steps.items()))
 
 
-world, draft = scan_line(2, 3), scan_line(1, 2)
+process, draft = scan_line(2, 3), scan_line(1, 2)
 labels = (0, 0, 1, 1)
 rules = {
     "speculative": speculative,
@@ -516,15 +515,15 @@ rules = {
     "group residual": make_rule("grouped-group-residual", labels=labels),
     **{f"Algorithm 3, G = 3, {name}": rule for name, rule in windows(3).items()},
 }
-target, decoder = target_law(world), make_decoder("speculative", gamma=2)
-contexts = [prefix for n in range(3) for prefix in product(range(4), repeat=n)]  # rows look at two levels
+target, decoder = target_law(process), make_decoder("speculative", gamma=2)
+contexts = [prefix for n in range(3) for prefix in product(range(4), repeat=n)]  # rows depend on two levels
 
 distortion, steps = {}, {}
 for name, rule in rules.items():
-    law, taken = sequence_law(decoder, world, rule, draft)
+    law, taken = sequence_law(decoder, process, rule, draft)
     steps[name] = mean(taken)
     distortion[name] = [tv(*aligned(first(law, n), first(target, n))) for n in range(1, 6)]
-    d = max(tv(step_law(rule, world.row(c), draft.row(c)), world.row(c)) for c in contexts)
+    d = max(tv(step_law(rule, process.row(c), draft.row(c)), process.row(c)) for c in contexts)
     assert all(spent <= 1 - (1 - d) ** n for n, spent in enumerate(distortion[name], start=1))
     assert distortion[name] == sorted(distortion[name])
 
@@ -567,10 +566,10 @@ figure.tight_layout()
 
 # %%
 for length, lossless, lossy in ((4, 2, 3), (10, 4, 9)):
-    world = TableProcess(3, length, lambda prefix: [1, 0, 0])
+    process = TableProcess(3, length, lambda prefix: [1, 0, 0])
     draft = TableProcess(3, length, lambda s: [0, 1, 0] if not s else [1, 0, 0] if s[0] == 0 else [0, 0, 1])
-    assert sequence_law(decoder, world, speculative, draft)[1] == {lossless: 1}
-    assert sequence_law(decoder, world, grouped((0, 0, 1)), draft)[1] == {lossy: 1}
+    assert sequence_law(decoder, process, speculative, draft)[1] == {lossless: 1}
+    assert sequence_law(decoder, process, grouped((0, 0, 1)), draft)[1] == {lossy: 1}
 
 # %% [markdown]
 # ## 8. Accumulated differences, and the reference code

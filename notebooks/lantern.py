@@ -49,6 +49,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from IPython.display import display
 
 from simlab.arrays import without
 from simlab.decoders import make_decoder
@@ -155,17 +156,11 @@ figure.tight_layout()
 
 # %% [markdown]
 # ## 2. What is bounded · `lantern.relaxation`, `lantern.monotone`, `lantern.conditional-bound`
-#
-# **Relaxation holds**: $A$ holds $x$ itself, so $P(A) \ge p(x)$, and no token is accepted less often than by
-# speculative sampling.
-#
-# **Monotony holds** over fixed contexts: with a longer list or a larger $\delta$ what has joined still joins, so
-# $P(A)$ grows or stays for every $x$, and mean acceptance with it. It stays where nothing more can join.
-#
-# **The conditional bound holds**, for $\delta > 0$: $p_A(\cdot \mid x)$ differs from $p$ on $A$ only, where $x$ gains
-# what the others lose. So $\mathrm{TV}(p_A(\cdot \mid x), p) = m(x)$, the mass that moves; it is 0 with $x$ alone, and
-# a neighbour joins only while it stays below $\delta$.
-#
+
+# %%
+display(find("lantern.relaxation"), find("lantern.monotone"), find("lantern.conditional-bound"))
+
+# %% [markdown]
 # All three on 120 pairs of rows with lists in random order, cut anywhere. If the neighbour that reaches $\delta$ may
 # join as well, as a `<=` in place of `<` lets it, the bound is not respected.
 
@@ -268,28 +263,17 @@ for p, q, lists, delta in cases:
 # %% [markdown]
 # ## 4. The theorem: acceptance gained is TV spent · `lantern.frontier`
 #
-# **Holds**, for every pair of rows, every list of neighbours and every bound; not in the paper. No rule with one
-# candidate gains more acceptance than it spends TV (the frontier of the base rule); LANTERN always reaches this
-# frontier. It distorts no more than a rule must that accepts as often.
-#
-# *Proof.* Write $e(x) = [q(x) - P(A(x))]^+$ for the mass of the draft $x$ that is rejected, and $R = \sum_x e(x)$.
-#
-# 1. *A token with $q > p$ is in no residual.* If it is the rejected draft, $p_A(x \mid x) = P(A) < q(x)$; otherwise
-#    $p_A(y \mid x) \le p(y) < q(y)$. So it comes out only by being accepted, with mass $\min(q, P(A)) \ge p$.
-# 2. *The residual's normaliser is at least $R$.* Let $Z_x$ be the mass of $[p_A(\cdot \mid x) - q]^+$ for a rejected
-#    $x$. Both are pmfs, so $Z_x$ is also the mass of $[q - p_A(\cdot \mid x)]^+$: that is $e(x)$ on $x$, $q(z)$ on the
-#    rest of $A$, and $[q(z) - p(z)]^+$ elsewhere. Each of the latter is at least $e(z)$, because
-#    $p(z) \le P(A(z))$. So $Z_x \ge R$.
-# 3. *A token with $p \ge q$ never comes out more often than $p$.* It is accepted whole, since $P(A) \ge p \ge q$. From
-#    rejected drafts it gets at most $\sum_x e(x)\,\frac{p(y) - q(y)}{Z_x} \le \frac{R}{R}\,(p(y) - q(y))$. Together at
-#    most $p(y)$.
-# 4. So the law exceeds $p$ only where $q > p$, and by what was accepted beyond $p$:
-#    $\mathrm{TV} = \sum_{q > p} (\min(q, P(A)) - p) = \text{acceptance} - \alpha$. $\square$
-#
+# Not in the paper: LANTERN always reaches the frontier of the base rule, that no rule with one candidate gains more
+# acceptance than it spends TV. It distorts no more than a rule must that accepts as often.
+
+# %%
+find("lantern.frontier")
+
+# %% [markdown]
 # Nothing was used of $A$ but that it holds $x$. The sum bound of part 3 follows: a term of
 # $\sum_x \min(q, p + m) - \min(q, p)$ is at most $\min(q, m)$.
 #
-# The cell checks every step on the cases of part 2, in TV, in JSD and with a factor.
+# The cell checks every step of the proof on the cases of part 2, in TV, in JSD and with a factor.
 
 # %%
 kinds = {
@@ -305,11 +289,11 @@ for make, (p, q, lists, delta) in product(kinds.values(), cases):
     for x in size:
         if e[x] > 0:
             rest = [max(given[x][y] - q[y], 0) for y in size]
-            assert all(rest[y] == 0 for y in size if q[y] > p[y])  # step 1
-            assert sum(rest) >= sum(e)  # step 2
-    assert all(law[y] == min(q[y], given[y][y]) >= p[y] for y in size if q[y] > p[y])  # step 1
-    assert all(law[y] <= p[y] for y in size if p[y] >= q[y])  # step 3
-    assert tv(law, p) == acceptance(rule, p, q) - alpha(p, q)  # step 4
+            assert all(rest[y] == 0 for y in size if q[y] > p[y])  # never in a residual
+            assert sum(rest) >= sum(e)  # Z >= R
+    assert all(law[y] == min(q[y], given[y][y]) >= p[y] for y in size if q[y] > p[y])  # never in a residual
+    assert all(law[y] <= p[y] for y in size if p[y] >= q[y])  # never more often than p
+    assert tv(law, p) == acceptance(rule, p, q) - alpha(p, q)  # TV is the acceptance gained
 
 
 def off_line(make):
@@ -379,7 +363,7 @@ assert (variant.spent > variant.gained + 0.01).any()
 
 # %%
 table_2 = {0.05: 0.0786, 0.1: 0.1186, 0.2: 0.2000, 0.4: 0.3657}
-gains = {delta: round(kept - 0.0402, 4) for delta, kept in table_2.items()}
+gains = {delta: round(rate - 0.0402, 4) for delta, rate in table_2.items()}
 assert list(gains.values()) == [0.0384, 0.0784, 0.1598, 0.3255]
 assert all(gain < delta for delta, gain in gains.items())
 
@@ -391,10 +375,9 @@ for p, _, lists, delta in cases:
 
 # %% [markdown]
 # ## 5. Where it is lossless · `lantern.zero-delta`
-#
-# **Holds.** With $\delta = 0$ nothing joins. With $\delta$ at most the smallest mass that $p$ has, only tokens of mass
-# 0 join, as top-$k$ leaves them: then $P(A) = p(x)$, and $p_A = p$, zeros replaced by zeros. The same goes for the
-# factor 1 of LANTERN++.
+
+# %%
+find("lantern.zero-delta")
 
 # %%
 zeros = 0
@@ -412,17 +395,12 @@ assert zeros > len(cases) / 2
 #
 # The paper also bounds the Jensen-Shannon divergence, and finds that "JSD with $\delta = 0.2$ results in a performance
 # that achieves between TVD with $\delta = 0.2$ and with $\delta = 0.4$". In bits this is a theorem about the
-# neighbourhoods (`lantern.jsd.bits`, **holds under the assumption** that the divergence is in bits).
-#
-# *Proof.* Only $m$ and $a = p(x)$ matter. Each token that joined loses all it had and contributes half of it:
-# together $\frac m2$. Token $x$ goes from $a$ to $a + m$ and contributes $\frac{2a + m}2 (1 - H(s))$ with
-# $s = \frac a{2a + m} \le \frac12$ and the binary entropy $H$. This is not negative, and since $H(s) \ge 2s$ there it
-# is at most $\frac{2a + m}2 - a = \frac m2$. So
-#
-# $$\frac m2 < \mathrm{JS} \le m \qquad (m > 0), \quad \text{with equality on the right for } p(x) = 0.$$
-#
-# If $m < \delta$ then $\mathrm{JS} < \delta$; if $\mathrm{JS} < \delta$ then $m < 2\delta$. $\square$
-#
+# neighbourhoods.
+
+# %%
+find("lantern.jsd.bits")
+
+# %% [markdown]
 # **In nats** (`lantern.jsd.nats`, **refuted**), as numerical libraries give it, everything is $\log 2$ times that, and
 # a bound $\delta$ admits $m$ up to $2\delta/\log 2 = 2.89\,\delta$. $p = (\frac34, \frac14)$, $x = 0$: $m = \frac14$
 # moves, and JS is 0.0956 nats. A bound of $\frac1{10}$ in nats lets it join; TV $2\delta = \frac15$ does not.
@@ -511,7 +489,7 @@ figure.tight_layout()
 # $q = (1, 0, 0)$, $\delta = 1$: with its nearest token, which has no mass, draft 0 is accepted with $\frac12$; with the
 # farthest it is accepted surely.
 #
-# A better reason to look at near tokens is that they look alike, so that the mass they lend is lent at little cost.
+# A better reason to take near tokens is that they look alike, so that the mass they lend is lent at little cost.
 # TV cannot see this. Wasserstein-1 over the codebook can: mass times the distance it moves. But the rule does not
 # take from the neighbours what it gives to $x$ (part 1), and so nearest neighbours may distort more
 # (`lantern.neighbours.distance`, **refuted**). $p = (\frac12, \frac14, \frac14)$, $q = (0, 0, 1)$,
@@ -619,15 +597,13 @@ figure.tight_layout()
 # %% [markdown]
 # ## 8. The multiplicative bound · `lantern-reference.multiplicative`, `lantern.support`
 #
-# LANTERN++ lets neighbours join while they add at most $(\lambda - 1)\,p(x)$ to $p(x)$. So
-# $P(A) \le \lambda\,p(x)$, and what was impossible with $\delta$ is a theorem (**holds**):
-#
-# *No token comes out more often than $\lambda$ times its target probability, and $\mathrm{TV} \le 1 - 1/\lambda$.*
-#
-# *Proof.* A token with $q > p$ comes out only by being accepted, with $\min(q, P(A)) \le \lambda p$, and any other with
-# at most $p$ (steps 1 and 3 of part 4). So the law $\ell$ has $\ell \le \lambda p$, that is $\ell - p \le (1 -
-# 1/\lambda)\,\ell$, token by token; summed where $\ell > p$ this is at most $1 - 1/\lambda$. $\square$
-#
+# LANTERN++ lets neighbours join while they add at most $(\lambda - 1)\,p(x)$ to $p(x)$. What was impossible with
+# $\delta$ is then a theorem.
+
+# %%
+find("lantern-reference.multiplicative")
+
+# %% [markdown]
 # The bound is reached: $p = (\frac12, \frac12)$, $q = (1, 0)$, $\lambda = 2$; the neighbour's $\frac12$ may join, and
 # the law is $(1, 0)$, at TV $\frac12$.
 #
@@ -687,7 +663,7 @@ figure.tight_layout()
 # and 0 comes out surely, where greedy decoding says 2.
 
 # %%
-kept = 0
+accepted = 0
 for p, _, lists, delta in cases[:40]:
     criterion = make_rule("lantern-greedy", neighbours=lists, delta=delta)
     for x in range(len(p)):
@@ -696,8 +672,8 @@ for p, _, lists, delta in cases[:40]:
         assert criterion.accept(p, point, x) == speculative.accept(changed, point, x)
         if criterion.accept(p, point, x) == 0:
             assert tuple(criterion.residual(p, point, x)) == tuple(speculative.residual(changed, point, x))
-        kept += criterion.accept(p, point, x) == 1 and p[x] < max(p)
-assert kept > 0  # drafts that are not the target's likeliest token
+        accepted += criterion.accept(p, point, x) == 1 and p[x] < max(p)
+assert accepted > 0  # drafts that are not the target's likeliest token
 
 for size in (2, 3, 4):
     lists = [[y for y in range(size) if y != x] for x in range(size)]

@@ -50,7 +50,7 @@ from theory.acceptance import alpha
 from theory.claims import find
 from theory.distances import aligned, tv
 from theory.exact import sequence_law, step_law, target_law, transitions
-from theory.example_processes import greedy_world, random_world
+from theory.example_processes import greedy_process, random_process
 from theory.search import pairs, smallest_violation
 
 sns.set_theme(style="whitegrid", palette="colorblind")
@@ -64,9 +64,9 @@ def sjd(window, **options):
     return make_decoder("sjd", window=window, **options)
 
 
-def deviation(decoder, world, rule=speculative):
+def deviation(decoder, process, rule=speculative):
     """TV between the law of finished sequences and the target's."""
-    return tv(*aligned(sequence_law(decoder, world, rule)[0], target_of(world)))
+    return tv(*aligned(sequence_law(decoder, process, rule)[0], target_of(process)))
 
 
 def mean(steps):
@@ -105,12 +105,12 @@ def image(levels, shape, contrast=4):
     return TableProcess(levels, rows * columns, lambda s: [w / sum(weights(s)) for w in weights(s)], shape)
 
 
-def in_floats(world):
-    """The same world in floating point, to be sampled instead of enumerated."""
-    return TableProcess(world.vocabulary, world.length, lambda s: [float(m) for m in world.row(s)], world.shape)
+def in_floats(process):
+    """The same process in floating point, to be sampled instead of enumerated."""
+    return TableProcess(process.vocabulary, process.length, lambda s: [float(m) for m in process.row(s)], process.shape)
 
 
-world, decoder = image(2, (2, 3)), sjd(3)
+process, decoder = image(2, (2, 3)), sjd(3)
 trace = []
 
 
@@ -122,7 +122,7 @@ def watch(before, after, info):
     )
 
 
-done = run(decoder, in_floats(world), speculative, Tape(seed=4, replicates=1), watch=watch)
+done = run(decoder, in_floats(process), speculative, Tape(seed=4, replicates=1), watch=watch)
 
 assert len(trace) == done.steps[0]
 assert [token for *_, committed in trace for token in committed] == done.tokens[0].tolist()
@@ -137,13 +137,13 @@ pd.DataFrame(
 # mean 2.563. The mean of 2000 runs on the tape agrees with it to three standard errors.
 
 # %%
-law, steps = sequence_law(decoder, world, speculative)
-assert law == target_law(world)
+law, steps = sequence_law(decoder, process, speculative)
+assert law == target_law(process)
 assert len(law) == 64
 assert sorted(steps) == [2, 3, 4]
 assert round(float(mean(steps)), 3) == 2.563
 
-sampled = run(decoder, in_floats(world), speculative, Tape(seed=0, replicates=2000)).steps
+sampled = run(decoder, in_floats(process), speculative, Tape(seed=0, replicates=2000)).steps
 assert abs(sampled.mean() - float(mean(steps))) < 3 * sampled.std() / len(sampled) ** 0.5
 
 # %% [markdown]
@@ -177,21 +177,11 @@ assert alpha(first, two.uniform) == F(5, 6)
 
 # %% [markdown]
 # ## 2. Theorem 1 · `sjd.theorem-1`
-#
-# **Holds**, under the assumption of part 3: "the token sampled in each speculative Jacobi iteration satisfies
-# $p_\theta(x \mid x_{1:i-1}^{(j)})$", and finished sequences have the autoregressive law.
-#
-# *Proof.* Let $\mathcal F$ be everything up to and including the rows of the last call, and let $J$ be the tokens that
-# stand to the left of position $i$ now. The draft $x_i$ was drawn from its declared $q$, on its own. So given
-# $\mathcal F$ and $J$ it still follows $q$:
-#
-# $$\Pr(x_i = x \mid J, \mathcal F) = q(x).$$
-#
-# This call computes $p = p(\cdot \mid J)$. Whether the scan reaches $i$ depends on $J$ and on coins, not on $x_i$. If
-# it does, $J$ is final, and $x_i$ is accepted or replaced by speculative sampling for $(p, q)$, so it comes out with
-# $\min(p, q) + \max(p - q, 0) = p$. A bonus follows its row by construction. By induction over positions the finished
-# sequence has the law of the target, whatever the window and the number of calls. $\square$
-#
+
+# %%
+find("sjd.theorem-1.sequence")
+
+# %% [markdown]
 # The proof asks of a *new* draft only that it follows its declared $q$ given the tokens to its left
 # (`sjd.initialisation`, **holds under the assumption** that each initialisation declares the $q$ that belongs to it):
 #
@@ -201,15 +191,16 @@ assert alpha(first, two.uniform) == F(5, 6)
 # | `repeat-left`, `repeat-above` | copy of the neighbour | a point mass on it |
 # | `sample-left`, `sample-above` | drawn from the neighbour's row | that row |
 #
-# The cell enumerates three worlds with zeros in their tables (one row; a $2 \times 3$ and a $2 \times 2$ grid), windows
-# 1, 2 and 3, five initialisations, with and without bonus: 90 pairs of world and decoder, all exactly the target.
+# The cell enumerates three processes with zeros in their tables (one row; a $2 \times 3$ and a $2 \times 2$ grid),
+# windows 1, 2 and 3, five initialisations, with and without bonus: 90 pairs of process and decoder, all exactly the
+# target.
 
 # %%
-worlds = [random_world(1, 2, 5), random_world(2, 2, 6, (2, 3)), random_world(3, 3, 4, (2, 2))]
-assert any(mass == 0 for w in worlds for mass in w.row(()))
+processes = [random_process(1, 2, 5), random_process(2, 2, 6, (2, 3)), random_process(3, 3, 4, (2, 2))]
+assert any(mass == 0 for w in processes for mass in w.row(()))
 tried = [
     (sjd(window, initial=initial, bonus=bonus), w)
-    for w in worlds
+    for w in processes
     for window in (1, 2, 3)
     for initial in INITIALS
     for bonus in (True, False)
@@ -231,28 +222,28 @@ assert all(deviation(decoder, w) == 0 for decoder, w in tried)
 
 
 # %%
-def draft_error(decoder, world, rule=speculative):
+def draft_error(decoder, process, rule=speculative):
     """Largest difference between a declared q and the law of its draft given all that stands to its left."""
     worst = F(0)
-    start = explore(lambda rows, randomness: decoder.init(world, randomness, len(rows)), [F(1)])
-    for outcomes in (start, *transitions(decoder, world, rule)):
+    start = explore(lambda rows, randomness: decoder.init(process, randomness, len(rows)), [F(1)])
+    for outcomes in (start, *transitions(decoder, process, rule)):
         laws = defaultdict(Counter)
         for states, paths in outcomes:
             for tokens, length, rows, path in zip(states.tokens.tolist(), states.length, states.q, paths, strict=True):
-                for place, q in zip(range(length, world.length), rows, strict=False):
+                for place, q in zip(range(length, process.length), rows, strict=False):
                     laws[path.row, place, tuple(tokens[:place]), tuple(q)][tokens[place]] += path.weight
         for (*_, q), law in laws.items():
             worst = max(worst, *(abs(law[x] / law.total() - mass) for x, mass in enumerate(q)))
     return worst
 
 
-assert all(draft_error(sjd(3, initial=initial), w) == 0 for initial in INITIALS for w in worlds)
+assert all(draft_error(sjd(3, initial=initial), w) == 0 for initial in INITIALS for w in processes)
 
 one_uniform = mutants.WithRandomness(sjd(3), mutants.OneUniform)
-assert all(draft_error(one_uniform, w) > 0 for w in worlds)
+assert all(draft_error(one_uniform, w) > 0 for w in processes)
 
 # %% [markdown]
-# **One uniform for all draws of a call** breaks the equation, and the output law with it. On the two-token world by
+# **One uniform for all draws of a call** breaks the equation, and the output law with it. On the two-token process by
 # hand: both first drafts are uniform, so with one uniform they are equal.
 #
 # * Draft 00 is accepted in first place with mass $\frac13$. Its second 0 has $p = \frac14$ against $q = \frac12$ and is
@@ -293,7 +284,7 @@ assert smallest is not None
 # %% [markdown]
 # ## 4. Drafts that do not follow their declared q
 #
-# The commonest way to lose losslessness is to declare the wrong $q$. On the two-token world only the last $\frac16$
+# The commonest way to lose losslessness is to declare the wrong $q$. On the two-token process only the last $\frac16$
 # (first draft rejected) has a second call; there the drafts must come out as 1 with $\frac14$.
 #
 # * *Tail kept, q relabelled.* The second draft stays as it was, uniform, but is declared with the new row
@@ -318,10 +309,10 @@ for wrong, expected in by_hand.values():
     assert draft_error(wrong, two) > 0
 
 # %% [markdown]
-# All wrong variants of the decoder, on the three worlds of part 2, with window 2 and, in the last rows, a wrong rule.
-# Each is off on at least one world; the largest TV is shown. Only the variants with a misdeclared $q$ or one uniform
-# for all draws show in `draft_error`: the others have honest drafts and a wrong verification. A test suite needs
-# both checks.
+# All wrong variants of the decoder, on the three processes of part 2, with window 2 and, in the last rows, a wrong
+# rule. Each is off on at least one process; the largest TV is shown. Only the variants with a misdeclared $q$ or one
+# uniform for all draws show in `draft_error`: the others have honest drafts and a wrong verification. A test suite
+# needs both checks.
 
 # %%
 variants = {"correct": (sjd(2), speculative)}
@@ -332,8 +323,8 @@ variants |= {
 }
 variants |= {name: (sjd(2), rule) for name, rule in mutants.RULES.items()}
 
-off = {name: max(deviation(wrong, w, rule) for w in worlds) for name, (wrong, rule) in variants.items()}
-dishonest = {n for n, (wrong, rule) in variants.items() if max(draft_error(wrong, w, rule) for w in worlds) > 0}
+off = {name: max(deviation(wrong, w, rule) for w in processes) for name, (wrong, rule) in variants.items()}
+dishonest = {n for n, (wrong, rule) in variants.items() if max(draft_error(wrong, w, rule) for w in processes) > 0}
 assert off.pop("correct") == 0
 assert min(off.values()) > 0
 assert dishonest == {
@@ -351,16 +342,17 @@ figure, axis = plt.subplots(figsize=(8, 5))
 sns.barplot(shown, x="TV", y="variant", hue="drafts", dodge=False, ax=axis)
 axis.bar_label(axis.containers[0], fmt="%.3f", padding=3, fontsize=9)
 axis.bar_label(axis.containers[1], fmt="%.3f", padding=3, fontsize=9)
-axis.set(title="Wrong variants: TV of the sequence to the target", ylabel="", xlabel="largest TV over three worlds")
+axis.set(title="Wrong variants: TV of the sequence to the target", ylabel="", xlabel="largest TV over three processes")
 axis.margins(x=0.12)
 figure.tight_layout()
 
 # %% [markdown]
 # ## 5. How many steps?
-#
-# **At most one a token** (`sjd.worst-case`, **holds**): a step commits its accepted drafts and the token that replaces
-# the first rejected one; without rejection it commits the window.
-#
+
+# %%
+find("sjd.worst-case")
+
+# %% [markdown]
 # The exact distribution of the number of calls of the target for the six pixels of part 1. *Jacobi* decoding
 # iterates the same window without a probabilistic test: a token is final when all before it are final and it did not
 # change. With *fresh* noise every iteration draws anew; with *fixed* noise a position keeps one uniform and applies it
@@ -381,11 +373,11 @@ decoders = {
     "SJD, no refinement": make_decoder("sjd-unrefined", window=3),
     "SJD, reference code": make_decoder("sjd-reference", window=4),
 }
-target, table = target_law(world), {}
+target, table = target_law(process), {}
 for name, decoder in decoders.items():
-    law, table[name] = sequence_law(decoder, world, speculative)
+    law, table[name] = sequence_law(decoder, process, speculative)
     assert law == target
-    assert max(table[name]) <= world.length
+    assert max(table[name]) <= process.length
 
 means = {name: round(float(mean(steps)), 2) for name, steps in table.items()}
 assert table["autoregressive"] == {6: 1}
@@ -425,12 +417,11 @@ assert [round(float(steps), 2) for steps in both] == [2.86, 2.81]
 
 # %% [markdown]
 # ## 6. Top-1 · `sjd.greedy`
-#
-# **Holds.** With one-hot rows a draft is accepted if and only if it is the target's token: then $p(x) = 1 \ge q(x)$,
-# and otherwise $p(x) = 0$. After a rejection $[p - q]_+ = p$ gives the target's token. So every step commits the
-# leading drafts that agree with the target and one token more, which is Jacobi's criterion, and all end in the argmax
-# sequence. Without bonus SJD and Jacobi take the same steps.
-#
+
+# %%
+find("sjd.greedy")
+
+# %% [markdown]
 # Checked on all 128 top-1 processes with two tokens and length 3, with a window of 2. Away from top-1 the same
 # comparison does tell the two apart.
 
@@ -439,7 +430,7 @@ prefixes = [prefix for n in range(3) for prefix in product(range(2), repeat=n)]
 choices = [dict(zip(prefixes, values, strict=True)) for values in product(range(2), repeat=len(prefixes))]
 assert len(choices) == 128
 for choice in choices:
-    argmax = greedy_world(choice, 2, 3)
+    argmax = greedy_process(choice, 2, 3)
     jacobi = sequence_law(make_decoder("jacobi", window=2), argmax, speculative)
     assert jacobi[0] == target_law(argmax)
     assert sequence_law(make_decoder("jacobi", window=2, noise="fixed"), argmax, speculative) == jacobi
@@ -458,7 +449,7 @@ assert soft[0] != soft[1]
 # *Lossless* (`sjd-reference.lossless`, **holds**): once a token is known, a point mass describes it as well as the
 # uniform row did before; the proof of Theorem 1 goes through for either. But it costs speed. A new draft is accepted
 # with $p(x)$ instead of $\min(1, V p(x))$: on average $\frac1V$ instead of $1 - \mathrm{TV}(p, \text{uniform})$. On the
-# two-token world one step suffices with probability $\frac12$ instead of $\frac56$; on the six pixels the mean is
+# two-token process one step suffices with probability $\frac12$ instead of $\frac56$; on the six pixels the mean is
 # 3.29 steps instead of 2.56.
 #
 # *Residual* (`sjd-reference.residual`, **holds** at temperature 1 without top-p): the code passes the residual through
@@ -469,7 +460,7 @@ assert soft[0] != soft[1]
 
 # %%
 reference = make_decoder("sjd-reference", window=3)
-assert all(deviation(make_decoder("sjd-reference", window=window), w) == 0 for window in (2, 3) for w in worlds)
+assert all(deviation(make_decoder("sjd-reference", window=window), w) == 0 for window in (2, 3) for w in processes)
 assert sequence_law(reference, two, speculative)[1] == {1: F(1, 2), 2: F(1, 2)}
 assert means["SJD, reference code"] == 3.29
 
@@ -490,7 +481,7 @@ assert tv(tempered, p) == F(2, 15)
 #
 # GSD runs its grouped rule inside SJD's loop. Nothing of the loop changes: drafts still follow their declared $q$,
 # whatever the rule, since the rule only decides what is accepted. What changes is the law of what comes out. The first
-# token has exactly the one-step law of the rule for $(p, \text{uniform})$. Both are checked on the $2 \times 2$ world
+# token has exactly the one-step law of the rule for $(p, \text{uniform})$. Both are checked on the $2 \times 2$ process
 # of part 2.
 
 # %%
@@ -514,7 +505,7 @@ def leading(law, n):
     return shorter
 
 
-square = worlds[2]
+square = processes[2]
 for name, rule in rules.items():
     assert draft_error(sjd(2), square, rule) == 0
     one = step_law(rule, square.row(()), square.uniform)

@@ -1,1 +1,1 @@
-"""Figures and pages, drawn from saved results and from nothing else."""
+"""Figures and pages, drawn from saved results alone."""

@@ -1,4 +1,4 @@
-"""Draw the pages of saved results, without computing anything anew.
+"""Draw the pages of saved results, without recomputing.
 
 ``python -m reports DIR [verify|judge|certify|selftest]`` draws what one command, or any, has left in DIR.
 ``python -m reports DIR site [RUNS ...]`` draws the whole site, with the sweeps in the folders RUNS.

@@ -1,1 +1,1 @@
-"""What is true: acceptance, exact laws, distances, searches, claims."""
+"""Exact theory: acceptance, laws, distances, searches, claims."""

@@ -1,4 +1,4 @@
-"""Several candidates for one position: what is emitted, and how often any method could accept one of them.
+"""Several candidates for one position: the law emitted, and the highest acceptance any method can reach.
 
 K candidates are drawn from q without replacement. Verified in turn they are kept with a probability that depends
 on the rule (:func:`candidates_law`). No lossless method keeps one more often than the optimal transport between p and

@@ -1,4 +1,4 @@
-"""Rows p and q of contexts that a target visits, and the mean acceptance and distortion of a rule over them.
+"""Rows p and q of the contexts that a target visits, and a rule's mean acceptance and distortion over them.
 
 Means over one fixed set of contexts can be compared: two runs with other rules would visit other contexts.
 """

@@ -12,7 +12,7 @@ from simlab.processes import TableProcess
 from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rule
 
 
-def random_world(
+def random_process(
     seed: int, vocabulary: int, length: int, shape: tuple[int, int] | None = None, zeros: float = 0.25
 ) -> TableProcess:
     """A table with an independent random row for every prefix; a share ``zeros`` of its entries is 0."""
@@ -40,7 +40,7 @@ def point_mass(token: int, size: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(int(other == token)) for other in range(size))
 
 
-def sticky_world(stay: Fraction, vocabulary: int, length: int) -> TableProcess:
+def sticky_process(stay: Fraction, vocabulary: int, length: int) -> TableProcess:
     """A Markov chain: the next token repeats the last one with probability ``stay``."""
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:
@@ -52,7 +52,7 @@ def sticky_world(stay: Fraction, vocabulary: int, length: int) -> TableProcess:
     return TableProcess(vocabulary, length, row)
 
 
-def copying_world(stay: Fraction, vocabulary: int, shape: tuple[int, int]) -> TableProcess:
+def copying_process(stay: Fraction, vocabulary: int, shape: tuple[int, int]) -> TableProcess:
     """A grid whose tokens repeat the one above with probability ``stay``, and are uniform in the first line."""
     columns = shape[1]
 
@@ -65,7 +65,7 @@ def copying_world(stay: Fraction, vocabulary: int, shape: tuple[int, int]) -> Ta
     return TableProcess(vocabulary, shape[0] * columns, row, shape)
 
 
-def greedy_world(choices: dict[tuple[int, ...], int], vocabulary: int, length: int) -> TableProcess:
+def greedy_process(choices: dict[tuple[int, ...], int], vocabulary: int, length: int) -> TableProcess:
     """A deterministic process: after each prefix the token ``choices[prefix]``."""
     return TableProcess(vocabulary, length, lambda prefix: [int(t == choices[prefix]) for t in range(vocabulary)])
 

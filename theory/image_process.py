@@ -1,4 +1,4 @@
-"""The image-like process that claims about speed are judged on, and tokens a call of decoders on it.
+"""The image-like process of the claims about speed, and tokens a call of decoders on it.
 
 A statement such as "step compression saturates at a window of 16" is about a model, and cannot be settled without it.
 What can be settled is whether it holds on a process that has the properties which are printed of the model. That is

@@ -1,4 +1,4 @@
-"""The least mean Wasserstein-1 that a mean acceptance over many contexts can cost.
+"""The least mean Wasserstein-1 distortion of a given mean acceptance over many contexts.
 
 In one context it is :func:`theory.acceptance.nearest_frontier`: a partial transport between what p and q have too much
 of. Over many contexts a rule may also choose *where* to spend, so the least mean is that of the best share-out. Its

@@ -1,4 +1,4 @@
-"""What things cost on this machine, as ratios within one run: see :mod:`experiments.bench.benchmark`."""
+"""Benchmarks of this machine, as ratios within one run: see :mod:`experiments.bench.benchmark`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BUSY = 0.9  # of a core: a single thread that gets less has company
 
 
 def bench(names: Sequence[str], quick: bool, watch: Callable[[str], None]) -> dict[str, Any]:
-    """Run the benchmarks ``names``; the document that ``--json`` writes. ``watch`` is told what is measured.
+    """Run the benchmarks ``names``; the document that ``--json`` writes. ``watch`` is called with what is measured.
 
     Every ratio follows from the ``fastest`` times in the same document.
     """

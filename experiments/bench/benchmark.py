@@ -2,7 +2,7 @@
 
 A machine is shared and changes its clock, so only what was measured together is compared: contenders take turns, in
 another order every round, until nobody gets faster or time is up. What disturbs a turn makes it longer, never shorter;
-so the fastest turn is what a contender takes, and the ratio of two fastest turns is what is told.
+so the fastest turn is what a contender takes, and the ratio of two fastest turns is what is reported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Contender(NamedTuple):
 
 
 class Time(NamedTuple):
-    """What a contender took: seconds of every turn, and the cores it kept busy meanwhile."""
+    """What a contender took: seconds of every turn, and the cores that were busy meanwhile."""
 
     benchmark: str
     what: str

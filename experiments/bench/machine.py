@@ -1,4 +1,4 @@
-"""The machine a benchmark runs on: as much as ratios depend on."""
+"""Description of the machine that a benchmark runs on."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def last_level_cache(folder: Path = CACHES) -> tuple[int, str]:
     if found:
         return found[max(found)], f"level {max(found)}, from {folder}"
     try:
-        told = os.sysconf("SC_LEVEL3_CACHE_SIZE")
+        level_3 = os.sysconf("SC_LEVEL3_CACHE_SIZE")
     except (AttributeError, OSError, ValueError):
-        told = 0
-    return (told, "level 3, from sysconf") if told > 0 else (ASSUMED, "assumed: the system does not say")
+        level_3 = 0
+    return (level_3, "level 3, from sysconf") if level_3 > 0 else (ASSUMED, "assumed: the system does not say")
 
 
 def memory() -> int:

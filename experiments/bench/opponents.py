@@ -1,7 +1,7 @@
-"""What the verification kernel is compared with: NumPy, transformers, and reading memory alone.
+"""The contenders that the verification kernel is compared with: NumPy, transformers, reading memory alone.
 
 All verify blocks ``p[B, gamma+1, V]`` and ``q[B, gamma, V]`` with drafts ``x[B, gamma]`` by Leviathan et al.,
-Algorithm 1, and return ``int[B]`` twice: the drafts kept, and the token after them.
+Algorithm 1, and return ``int[B]`` twice: the drafts accepted, and the token after them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def numpy_batch(
 ) -> tuple[np.ndarray, np.ndarray]:
     """All blocks at once, sums in the type of the rows."""
     b, j, gamma = np.arange(len(x)), np.arange(x.shape[1]), x.shape[1]
-    kept = coins < p[b[:, None], j, x] / q[b[:, None], j, x]
-    count = np.cumprod(kept, axis=1).sum(axis=1)
+    accepted = coins < p[b[:, None], j, x] / q[b[:, None], j, x]
+    count = np.cumprod(accepted, axis=1).sum(axis=1)
     weights = p[b, count]
     rejected = np.flatnonzero(count < gamma)
     if len(rejected) == len(x):
@@ -43,8 +43,8 @@ def numpy_blocks(
     j = np.arange(gamma)
     counts, tokens = np.empty(blocks, np.int64), np.empty(blocks, np.int64)
     for b in range(blocks):
-        kept = coins[b] < p[b, j, x[b]] / q[b, j, x[b]]
-        count = gamma if kept.all() else int(kept.argmin())
+        accepted = coins[b] < p[b, j, x[b]] / q[b, j, x[b]]
+        count = gamma if accepted.all() else int(accepted.argmin())
         upto = (p[b, count] if count == gamma else np.maximum(p[b, count] - q[b, count], 0)).cumsum()
         counts[b], tokens[b] = count, upto.searchsorted(noise[b, count] * upto[-1], side="right")
     return counts, tokens

@@ -1,4 +1,4 @@
-"""Verification of blocks of drafts, the part that every engine has: the kernel, NumPy, transformers, and memory itself.
+"""Benchmarks of verifying blocks of drafts: the kernel, NumPy, transformers, reading memory alone.
 
 Rows are float32 and a block has gamma = 8 drafts. On a *rejecting* block the first draft is rejected: the kernel reads
 the rows p[V] and q[V] once, 8 V bytes, for the sums of blocks of [p - q]+, and then looks into one such block. On an

@@ -1,4 +1,4 @@
-"""What `simlab certify` is asked for, the callable that it certifies, and the files it leaves.
+"""The request of ``simlab certify``: its options, the callable it certifies, the files it writes.
 
 certificate.json  the certificate, "verdict" at its top level, and the command and versions that led to it
 certificate.html  the page, drawn from it
@@ -30,7 +30,7 @@ LEAST = 0.01  # seconds of a budget or a limit
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for, as options of the command line; raises ``ValueError`` for a number out of its range."""
+    """The options of the command line; raises ``ValueError`` for a number out of its range."""
 
     spec: str
     contract: str | None

@@ -1,4 +1,4 @@
-"""``simlab certify --self-test``: the certifier tried on every known bug, and on correct implementations.
+"""``simlab certify --self-test``: run the certifier on every known bug and on correct implementations.
 
 A bug is certified as it is, and again with its chance hidden, so that nothing but sampling can find it; that at
 budgets of 1, 10 and 60 seconds until it is found. Where its law is known, the power of the case that shows it best is

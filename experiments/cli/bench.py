@@ -1,4 +1,4 @@
-"""``simlab bench``: measure how fast this machine is, as ratios."""
+"""``simlab bench``: benchmark this machine, as ratios."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def certify_command(
     """Certify a verifier, drafter or decoder of your own.
 
     Calls it on a battery of cases and compares its output law with the target's: no deviation found (lossless), a
-    deviation brought back to the smallest case and explained (lossy), or a failure (breaks). Writes certificate.json,
+    deviation reduced to the smallest case and explained (lossy), or a failure (breaks). Writes certificate.json,
     certificate.html and, where there is one, a program that reproduces the failure.
 
     Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the budget was too

@@ -1,4 +1,4 @@
-"""``simlab compare``: every method on one model at equal seeds: its cost, its images, and whether it is lossless."""
+"""``simlab compare``: run every method on one model at equal seeds; cost, images, and tests of losslessness."""
 
 from __future__ import annotations
 

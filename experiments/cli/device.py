@@ -1,4 +1,4 @@
-"""``simlab device``: what a step costs on a device, part by part, as JSON and as a table."""
+"""``simlab device``: time the parts of a decoding step on a device, as JSON and as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``simlab generate``: images of a model by any method, as a grid."""
+"""``simlab generate``: sample images from a model by any method, as a grid."""
 
 from __future__ import annotations
 

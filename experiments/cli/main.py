@@ -1,4 +1,4 @@
-"""The command line: all commands, and what every one of them has in common.
+"""The command line: all commands, common options, exit statuses.
 
 Exit status: 0 when every check ran, whatever the verdicts, and every cell of a sweep; 1 when a check or a cell failed,
 a result could not be written, the rule that is judged breaks the contract of a rule, or what is certified is lossy or

@@ -1,4 +1,4 @@
-"""``simlab record``: the rows of a real run, for rules to be put through them."""
+"""``simlab record``: save the rows of a real run, for replay under other rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``simlab replay``: every rule through the rows of a recorded run, as a table, JSON and Parquet. Needs no torch."""
+"""``simlab replay``: apply every rule to a recorded run; a table, JSON and Parquet. Needs no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``simlab report``: every page of the site again, from saved results, in a process that has nothing but them."""
+"""``simlab report``: draw every page of the site from saved results alone."""
 
 from __future__ import annotations
 

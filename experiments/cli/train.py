@@ -1,4 +1,4 @@
-"""``simlab train``: one model at a time, from the data and the models trained before it."""
+"""``simlab train``: train one of the shipped models, from the data and the models trained before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge a rule: its contract, what it emits, what it accepts and what that costs, where it goes wrong.
+"""Judge a rule: its contract, output law, acceptance, distortion, and examples of where it fails.
 
 The rule is judged in rationals if it answers rationals with rationals, else in floats within a stated tolerance.
 
@@ -140,7 +140,7 @@ def _weighed(
 
 
 def _affordable(rule: UserRule, cases: dict[str, list[Pair]]) -> int:
-    """How many examples a level the searches can look at."""
+    """How many examples a level the searches can try."""
     seconds = _seconds(rule, [pair for pair in cases["zeros in p or q"] if len(pair[0]) == 4])
     return int(np.clip(SEARCH_SECONDS / (len(WIDE) * seconds), LEAST_TRIES, TRIES))
 
@@ -243,7 +243,7 @@ def _counterexample(judged: Judged, found: list[Searched], steps: list[Step], wh
     floating = Judged(judged.rule, exact=False)
     step = floating.step((tuple(p), tuple(q)))
     if not step.tv > NEGLIGIBLE:
-        raise Broken("repeatable", "a pair of rows of the map gives p when it is asked about again, and did not", None)
+        raise Broken("repeatable", "a pair of rows of the map gives p when tried again, and did not at first", None)
     return _example(floating, step)
 
 

@@ -1,4 +1,4 @@
-"""Load a rule or function by what a person types: ``module:name``, ``path/to/file.py:name`` or a module alone.
+"""Load a rule or function by name: ``module:name``, ``path/to/file.py:name`` or a module alone.
 
 A rule is an object with ``accept`` and ``residual``, a pair of functions, or a module that has both. A class or a
 function makes one: without arguments, or from a ``codebook`` of the vocabulary, for rules that group tokens.

@@ -1,4 +1,4 @@
-"""A rule beside the built-in rules: on one set of contexts, and with several candidates.
+"""Measurements of a rule beside the built-in rules: on one set of contexts, and with several candidates.
 
 The contexts are rows over a codebook (:func:`theory.example_processes.codebook_pairs`), the same for all rules, and
 nothing is sampled: acceptance, TV and Wasserstein-1 under the distances of the codebook are exact expectations at each
@@ -49,21 +49,21 @@ def codebook(seed: int, vocabulary: int) -> Array:
 
 def placed(rule: UserRule, seed: int, contexts: int) -> Placed:
     """The map of acceptance against distortion: the judged rule, every built-in rule, and the frontiers."""
-    world = codebook_pairs(seed, contexts, VOCABULARY)
-    metric = codebook_distances(world.codebook)
-    envelope = nearest_envelope(world.p, world.q, metric)
-    steps = [rule.step(p, q) for p, q in zip(world.p, world.q, strict=True)]
+    pairs = codebook_pairs(seed, contexts, VOCABULARY)
+    metric = codebook_distances(pairs.codebook)
+    envelope = nearest_envelope(pairs.p, pairs.q, metric)
+    steps = [rule.step(p, q) for p, q in zip(pairs.p, pairs.q, strict=True)]
     law, accepted = np.array([step[0] for step in steps]), np.array([step[1] for step in steps])
-    rows = [{"family": OWN, "parameter": "", "own": True, **_means(world, metric, envelope, law, accepted)}]
-    for family, parameter, known in builtin_rules(world.codebook, metric):
-        known_law, known_kept = step_law(known, world.p, world.q), acceptance(known, world.p, world.q)
-        means = _means(world, metric, envelope, known_law, known_kept)
+    rows = [{"family": OWN, "parameter": "", "own": True, **_means(pairs, metric, envelope, law, accepted)}]
+    for family, parameter, known in builtin_rules(pairs.codebook, metric):
+        known_law, known_accepted = step_law(known, pairs.p, pairs.q), acceptance(known, pairs.p, pairs.q)
+        means = _means(pairs, metric, envelope, known_law, known_accepted)
         rows.append({"family": family, "parameter": parameter, "own": False, **means})
-    off = tv(law, world.p)
+    off = tv(law, pairs.p)
     worst = int(np.argmax(off))
     points = np.linspace(0, envelope.most, 80)
     frontier = pd.DataFrame({"gained": points, "wasserstein": envelope.least(points)})
-    return Placed(contexts, _nearest(pd.DataFrame(rows)), frontier, (world.p[worst], world.q[worst], float(off[worst])))
+    return Placed(contexts, _nearest(pd.DataFrame(rows)), frontier, (pairs.p[worst], pairs.q[worst], float(off[worst])))
 
 
 def _nearest(table: pd.DataFrame) -> pd.DataFrame:
@@ -73,15 +73,15 @@ def _nearest(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(nearest=table.index.isin(away.groupby(table["family"]).idxmin()))
 
 
-def _means(world: CodebookPairs, metric: Array, envelope: Envelope, law: Array, acceptance: Array) -> dict[str, float]:
-    accepted, lossless = float(acceptance.mean()), float(alpha(world.p, world.q).mean())
+def _means(pairs: CodebookPairs, metric: Array, envelope: Envelope, law: Array, acceptance: Array) -> dict[str, float]:
+    accepted, lossless = float(acceptance.mean()), float(alpha(pairs.p, pairs.q).mean())
     gained = accepted - lossless if abs(accepted - lossless) > ROUNDING else 0.0
     return {
         "acceptance": accepted,
         "lossless": lossless,
         "gained": gained,
-        "tv": float(tv(law, world.p).mean()),
-        "wasserstein": float(np.mean(wasserstein1(law, world.p, metric))),
+        "tv": float(tv(law, pairs.p).mean()),
+        "wasserstein": float(np.mean(wasserstein1(law, pairs.p, metric))),
         "least_wasserstein": float(envelope.least(gained)),
     }
 

@@ -1,1 +1,1 @@
-"""Measurements of `simlab verify` and `simlab large`: data frames that the report is drawn from."""
+"""Measurements of ``simlab verify`` and ``simlab large``, as data frames for the report."""

@@ -1,4 +1,4 @@
-"""Several candidates for one position: how often rules accept one, verified in turn, beside the most there is.
+"""Acceptance of several candidates for one position, verified in turn, beside the optimum.
 
 On rows over a small codebook (:func:`theory.example_processes.codebook_pairs`), exactly in each context: how often one
 of K candidates is accepted and how far the emitted token's law is from p; the most a lossless method can accept, an

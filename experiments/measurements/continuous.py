@@ -1,4 +1,4 @@
-"""Continuous tokens: laws that rules emit, acceptance, cost, sequences, and CSpD's eq. 51, as tables.
+"""Continuous tokens: output laws of rules, acceptance, cost, sequences, and CSpD's eq. 51, as tables.
 
 Each function returns a tidy frame. Numbers are exact, in closed form or by quadrature, whose error has a column of its
 own; only :func:`sequences` also samples, with standard errors. What is compared is models on the line, or in d equal
@@ -109,7 +109,7 @@ def _laws(target: Chain, draft: Chain) -> Iterator[tuple[str, Law, Chain, float,
 
 
 class Mismatch(NamedTuple):
-    """A draft whose last kernel also stands ``gap`` standard deviations from the target's, if that is asked for."""
+    """A draft whose last kernel also stands ``gap`` standard deviations from the target's, if there is one."""
 
     label: str
     slope: Any

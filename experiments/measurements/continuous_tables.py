@@ -1,4 +1,4 @@
-"""CSpD's Tables 1 and 4 to 7, Figures 8 and 9, beside what processes give: a row for each printed number.
+"""CSpD's Tables 1 and 4 to 7, Figures 8 and 9, beside predictions of processes: a row for each printed number.
 
 ``meets`` says how far the two agree: ``number`` if they are at most 0.05 apart, ``shape`` if they are not but the
 column falls as it does in print, else ``no``; and ``fitted`` where a free number was chosen for this very row, or, in

@@ -1,4 +1,4 @@
-"""SJD-PAC's decoders on digits: calls, and how many tokens a call commits.
+"""SJD-PAC's decoders on digits: number of calls, and tokens committed a call.
 
 Every decoder runs with the lossless rule from one tape, so all emit the target's law and differ in calls alone. Windows
 are compared in two ways: with a chain of 16 and as many other candidates as the tree has, and with a *budget* of 16

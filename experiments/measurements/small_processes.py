@@ -13,7 +13,7 @@ from simlab.processes import TableProcess
 from simlab.rules import Rule, make_rule
 from theory.distances import aligned, tv
 from theory.exact import deviation, sequence_law, target_law
-from theory.example_processes import random_world, sticky_world
+from theory.example_processes import random_process, sticky_process
 
 LENGTH = 6
 STAY = Fraction(4, 5)
@@ -63,19 +63,19 @@ PAC: list[Case] = [
     ("sjd-pac, K = 2, D = 2, full", "shared", "sjd-pac", {**FULL, "shared": True}),
 ]
 # Full trees have too many outcomes to enumerate where every token is possible, unless candidates are shared.
-PAC_WORLDS: dict[str, tuple[TableProcess, list[Case]]] = {
-    "tokens that repeat with probability 4/5": (sticky_world(STAY, 3, 5), [c for c in PAC if c[3] is not FULL]),
-    "a random world with zeros": (random_world(5, 3, 5, zeros=0.45), PAC),
+PAC_PROCESSES: dict[str, tuple[TableProcess, list[Case]]] = {
+    "tokens that repeat with probability 4/5": (sticky_process(STAY, 3, 5), [c for c in PAC if c[3] is not FULL]),
+    "a random process with zeros": (random_process(5, 3, 5, zeros=0.45), PAC),
 }
 
 
 def step_distributions() -> pd.DataFrame:
     """Exact law of the number of calls for six tokens that repeat with probability 4/5, V = 2: decoder, steps."""
-    world = sticky_world(STAY, 2, LENGTH)
+    process = sticky_process(STAY, 2, LENGTH)
     return pd.DataFrame(
         {"decoder": name, "steps": steps, "probability": float(mass)}
         for name, decoder in DECODERS.items()
-        for steps, mass in sorted(sequence_law(decoder, world, RULES["speculative"])[1].items())
+        for steps, mass in sorted(sequence_law(decoder, process, RULES["speculative"])[1].items())
     )
 
 
@@ -86,8 +86,8 @@ def compounding(seed: int) -> pd.DataFrame:
     """
     rows = []
     for length in range(1, 6):
-        # rows without zeros, of which the shorter worlds see the beginning
-        target, draft = (floating(random_world(seed + k, 3, length, zeros=0)) for k in (0, 1))
+        # rows without zeros, of which the shorter processes see the beginning
+        target, draft = (floating(random_process(seed + k, 3, length, zeros=0)) for k in (0, 1))
         for name, decoder in (
             ("speculative, gamma = 2", make_decoder("speculative", gamma=2)),
             ("sjd, W = 2", make_decoder("sjd", window=2)),
@@ -99,24 +99,24 @@ def compounding(seed: int) -> pd.DataFrame:
 
 
 def pac_steps(name: str) -> pd.DataFrame:
-    """The law of the number of calls of SJD-PAC's decoders in ``PAC_WORLDS[name]``, V = 3, with the lossless rule.
+    """The law of the number of calls of SJD-PAC's decoders in ``PAC_PROCESSES[name]``, V = 3, with the lossless rule.
 
     Everything that can happen is enumerated; its weights are floating point, because trees over rationals take minutes.
     Returns world, decoder, reading, steps, probability, and off: the TV of the law of sequences to the target's.
     """
-    table, cases = PAC_WORLDS[name]
-    world, rows = floating(table), []
+    table, cases = PAC_PROCESSES[name]
+    process, rows = floating(table), []
     for label, reading, kind, parameters in cases:
         decoder = make_decoder(kind, window=PAC_WINDOW, **parameters)
-        law, steps = sequence_law(decoder, world, RULES["speculative"])
-        off = float(tv(*aligned(law, target_law(world))))
+        law, steps = sequence_law(decoder, process, RULES["speculative"])
+        off = float(tv(*aligned(law, target_law(process))))
         named = {"world": name, "decoder": label, "reading": reading, "off": off}
         rows += [{**named, "steps": count, "probability": float(mass)} for count, mass in sorted(steps.items())]
     return pd.DataFrame(rows)
 
 
-def floating(world: TableProcess) -> TableProcess:
-    """``world`` in floating point."""
+def floating(process: TableProcess) -> TableProcess:
+    """``process`` in floating point."""
     return TableProcess(
-        world.vocabulary, world.length, lambda prefix: list(world.row(prefix).astype(np.float64)), world.shape
+        process.vocabulary, process.length, lambda prefix: list(process.row(prefix).astype(np.float64)), process.shape
     )

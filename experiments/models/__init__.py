@@ -1,1 +1,1 @@
-"""Real models: the rules and decoders proven in :mod:`theory` drive trained transformers, and are compared."""
+"""Real models: the rules and decoders of :mod:`simlab` on trained transformers, compared."""

@@ -1,4 +1,4 @@
-"""All methods on equal terms: the same model, labels and random numbers, and what each takes and gives.
+"""Compare all methods on one model with the same labels and random numbers: cost, likelihood and quality.
 
 Image i of every method is replicate i of the tape, i < n. The images they are tested against, drawn by ``ar``, are
 replicates n to 2n - 1. Time is taken in runs of its own (:mod:`experiments.models.timing`).
@@ -48,7 +48,7 @@ MEASURES = {
     "frechet_to_ar": "Frechet distance on features of simlab's classifier to images of ar with other random numbers",
     "frechet_to_held_out": "Frechet distance on features of simlab's classifier to as many held-out images",
     "tv, wasserstein": "of the law of a committed token to the target's row, and in distances of the codebook",
-    "kept": "share of images whose token at a place is a draft that was kept",
+    "kept": "share of images whose token at a place is an accepted draft",
 }
 
 
@@ -89,7 +89,7 @@ def compare(models: Models, request: Request, notify: Notify) -> Outcome:
     for method in methods:
         notify(method.name)
         own = draw(models, method, labels[: request.count], request.seed, request.sampling, request.batch)
-        sample, shown = _assessed(models, labels[: request.count], own, request)
+        sample, displayed = _assessed(models, labels[: request.count], own, request)
         notify(f"{method.name}, quality")
         few = labels[: min(request.count, CONTEXT_IMAGES)]
         rows.append(
@@ -105,7 +105,7 @@ def compare(models: Models, request: Request, notify: Notify) -> Outcome:
             | {"timing": [_timed(models, method, request, batch, notify) for batch in request.timing]}
         )
         samples.append(own)
-        images.append(shown)
+        images.append(displayed)
         bits.append(sample.bits)
     _speed_up(rows)
     notify("locality")

@@ -1,4 +1,4 @@
-"""What a step costs on a device, part by part: the counterpart of SJD-PAC's Table 4, and of what it leaves out.
+"""Time of a decoding step on a device, part by part: the counterpart of SJD-PAC's Table 4.
 
 ``breakdown``
     of one step of ``sjd-pac`` over a model of official size with random weights, which take as long as trained ones:
@@ -256,7 +256,7 @@ def cache_update(cache: Cache, plan: Plan, place: int, beside: int) -> Entry:
     fresh = torch.randn(shape[0], shape[1], plan.window, shape[3], device=plan.device, dtype=cache.keys[0].dtype)
     source = (shape[2] - beside + torch.arange(beside, device=plan.device)).expand(shape[0], -1)
     target = (place + torch.arange(beside, device=plan.device)).expand(shape[0], -1)
-    held = [*cache.keys, *cache.values]  # kept, so that no copy can have their place in memory
+    held = [*cache.keys, *cache.values]  # held, so that no copy can have their place in memory
 
     def write() -> None:
         for layer in range(len(cache.keys)):

@@ -1,4 +1,4 @@
-"""What a lossy rule does to each token it emits, exactly, in the contexts that a real run visits.
+"""Exact distortion of each token that a lossy rule emits, in the contexts that a real run visits.
 
 As in :mod:`experiments.sweeps.distortion`: at every ``STRIDE``-th position the law of the token that was committed
 there is compared with the target's row p, both given the tokens before. A token that followed p without a draft counts
@@ -74,15 +74,15 @@ def distortion(
 
     run(method.decoder, target, recorder, Tape(seed, len(labels)), draft, watch)
     points = [np.array([point[:2] for point in own]) for own in found]
-    kept = np.array([point[2:] for own in found for point in own if any(point)])
+    visited = np.array([point[2:] for own in found for point in own if any(point)])
     far, moved = (estimate([own[:, column].mean() for own in points]) for column in (0, 1))
     return {
         "tv": far.mean,
         "tv_error": far.error,
         "wasserstein": moved.mean,
         "wasserstein_error": moved.error,
-        "acceptance": float(kept[:, 0].mean()) if len(kept) else 0.0,
-        "acceptance_lossless": float(kept[:, 1].mean()) if len(kept) else 0.0,
+        "acceptance": float(visited[:, 0].mean()) if len(visited) else 0.0,
+        "acceptance_lossless": float(visited[:, 1].mean()) if len(visited) else 0.0,
         "contexts": sum(map(len, points)),
     }
 

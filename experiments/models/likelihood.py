@@ -1,4 +1,4 @@
-"""What a target says of finished sequences, and what a classifier says of finished images."""
+"""Likelihood of finished sequences under a target, and classification of finished images."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from experiments.models.session import Models
-from simlab.arrays import at, without
+from simlab.arrays import at, total_variation, without
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Purpose, Tape
@@ -47,8 +47,7 @@ def locality(models: Models, labels: np.ndarray, tokens: np.ndarray, seed: int, 
         replaced = own.clone()
         replaced[:, place] = _another(before[:, place], own[:, place], place, tape)
         after = process.forward(replaced, own[:, 0] * 0 + place + 1, offsets)
-        apart = after - before[:, place + 1 : place + 1 + offsets]
-        found.append(apart.double().abs().sum(-1) / 2)
+        found.append(total_variation(after, before[:, place + 1 : place + 1 + offsets]))
     each = torch.stack(found).mean(dim=0).cpu().numpy()
     error = each.std(axis=0, ddof=1) / np.sqrt(len(each))
     return Locality(np.arange(1, offsets + 1), each.mean(axis=0), error, len(each), len(places))

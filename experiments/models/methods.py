@@ -1,4 +1,4 @@
-"""Methods by the names people use: a decoder, a rule, and what drafts.
+"""Methods by name: a decoder, a rule, and the draft model.
 
 ==================================  =====================================  =============================================
 method                              decoder x rule                         of the paper

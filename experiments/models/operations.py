@@ -1,4 +1,4 @@
-"""What a piece of code asks of torch: how many operations, and how often a value must come back to the host.
+"""Count of torch operations and of synchronisations with the host in a piece of code.
 
 On an accelerator every operation is a kernel that the host has to launch, and every value that is read back makes it
 wait for all of them. Both are the same on a CPU, where they can be counted without an accelerator.

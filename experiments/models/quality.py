@@ -1,4 +1,4 @@
-"""Are the samples of a method those of the target, and how good are they?
+"""Tests of whether a method's samples follow the target, and measures of their quality.
 
 The Frechet distance is that between normal distributions fitted to features of *simlab's own classifier*: no numbers of
 other classifiers' features compare with it.
@@ -49,12 +49,12 @@ def checks(sample: Sample, reference: Sample, level: float, seed: int) -> dict[s
     ranks, two, half = GTest(dict.fromkeys(range(CELLS), 1 / CELLS)), TwoSampleG(cells(n)), TwoSampleG(2)
     right = [np.bincount(side.seen.right, minlength=2) for side in (sample, reference)]
     return {
-        "ranks": _told(ranks.p_value(rank_counts(sample.likelihood, seed)), ranks.stated(tokens, level)),
-        "likelihood": _told(two.p_value(*in_cells(sample.bits, reference.bits)), two.stated(n, level)),
-        "features": _told(
+        "ranks": _summary(ranks.p_value(rank_counts(sample.likelihood, seed)), ranks.stated(tokens, level)),
+        "likelihood": _summary(two.p_value(*in_cells(sample.bits, reference.bits)), two.stated(n, level)),
+        "features": _summary(
             two.p_value(*in_clusters(sample.seen.features, reference.seen.features)), two.stated(n, level)
         ),
-        "accuracy": _told(half.p_value(*right), half.stated(n, level)),
+        "accuracy": _summary(half.p_value(*right), half.stated(n, level)),
     }
 
 
@@ -120,7 +120,7 @@ def in_clusters(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.n
     return one, other
 
 
-def _told(p_value: float, stated: Stated) -> dict[str, Any]:
+def _summary(p_value: float, stated: Stated) -> dict[str, Any]:
     """A test, to be written down; ``detects`` is None where no deviation is surely seen."""
     return {
         "p_value": float(p_value),

@@ -1,4 +1,4 @@
-"""The rows (p, q, x) of a real run, so that every rule can be put through them later, and elsewhere.
+"""Record the rows (p, q, x) of a real run, for replay under other rules.
 
 Recorded is the window of a call of the target, as the decoder has it before it verifies: for every draft x in it the
 row p of the target after the drafts before it, the row q that the decoder *declares* for it, and where it stands:
@@ -13,7 +13,7 @@ look any more but another rule might. Drafts past the end of a sequence are none
 
 Of each image as many calls are recorded as asked for: with N calls, the first that begins in each N-th of the sequence.
 
-How they are kept is said in :mod:`experiments.models.recording`.
+Their format on disk is that of :mod:`experiments.models.recording`.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def _add(
     position = position.cpu().numpy()
     inside = position < length
     place = np.broadcast_to(np.arange(width), position.shape)
-    image, kept = (np.broadcast_to(of[chosen][:, None], position.shape) for of in (images, accepted))
+    image, verified = (np.broadcast_to(of[chosen][:, None], position.shape) for of in (images, accepted))
     called = np.full(position.shape, call)
-    packed.add(Recorded(*(of[inside] for of in (p, q, image, called, place, position, tokens, kept))))
+    packed.add(Recorded(*(of[inside] for of in (p, q, image, called, place, position, tokens, verified))))
 
 
 class ModelCall(NamedTuple):

@@ -1,7 +1,7 @@
-"""Recorded drafts on disk: (p, q, x) and where each stood, for a machine that need not have torch.
+"""File format of recorded drafts: (p, q, x) and their positions; read without torch.
 
-Rows are kept in half precision, scaled so that the largest mass is 2^15: eleven bits of a mass down to 2^-29 of the
-largest, then fewer; no mass becomes 0. What that costs, the TV between a row and what is kept of it, is measured and
+Rows are stored in half precision, scaled so that the largest mass is 2^15: eleven bits of a mass down to 2^-29 of the
+largest, then fewer; no mass becomes 0. What that costs, the TV between a row and its stored form, is measured and
 stands in the file. The file is a compressed ``.npz`` without pickles; rows come in blocks that are read one at a time.
 """
 
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.results import versions, write_arrays
+from simlab.arrays import total_variation
 
 FORMAT = "simlab rows 1"
 LARGEST = 2.0**15  # mass of a row's likeliest token, in half precision
@@ -48,7 +49,7 @@ def halved(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scaled = rows / rows.max(axis=1, keepdims=True) * LARGEST
     half = scaled.astype(np.float16)
     half[(half == 0) & (rows > 0)] = np.finfo(np.float16).smallest_subnormal
-    return half, abs(whole(half) - rows / rows.sum(axis=1, keepdims=True)).sum(axis=1) / 2
+    return half, np.asarray(total_variation(whole(half), rows / rows.sum(axis=1, keepdims=True)))
 
 
 def whole(half: np.ndarray) -> np.ndarray:

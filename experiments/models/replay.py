@@ -1,4 +1,4 @@
-"""Every rule through a recording: what it would accept and emit in the contexts of a real run.
+"""Apply every rule to a recording: acceptance and distortion in the contexts of a real run.
 
 All is computed from the rows, nothing is drawn. For a row p, its draft row q and a rule:
 
@@ -14,9 +14,9 @@ All is computed from the rows, nothing is drawn. For a row p, its draft row q an
 These are means over at most as many rows as asked for, spread evenly over the recording and the same for every rule.
 
 ``kept``
-    How many drafts of a window a scan to the first rejection keeps: the sum over j of a(x_1) ... a(x_j), with the
+    How many drafts of a window a scan to the first rejection accepts: the sum over j of a(x_1) ... a(x_j), with the
     recorded drafts, mean over all windows. It is what the rule would do in the contexts of *this* run; a decoder that
-    uses the rule goes on from what it kept, and sees others.
+    uses the rule goes on from what it accepted, and sees others.
 
 Rules that need a codebook are there if the recording has one.
 """
@@ -85,7 +85,7 @@ def rules_for(vocabulary: int, codebook: np.ndarray | None, only: list[str] | No
         if codebook is None and name in over:
             raise ValueError(f"rule {name} needs a codebook, which the recording has not; expected another rule")
     wanted = {LOSSLESS, *(only or RULES)}
-    found = [Named(name, _told(values), make_rule(name, **values)) for name, values in PLAIN if name in wanted]
+    found = [Named(name, _label(values), make_rule(name, **values)) for name, values in PLAIN if name in wanted]
     if codebook is None or not wanted & over:
         return found
     groups, neighbours = min(max(1, vocabulary // 4), GROUPS), min(max(1, vocabulary // 16), NEIGHBOURS)
@@ -94,11 +94,11 @@ def rules_for(vocabulary: int, codebook: np.ndarray | None, only: list[str] | No
     for name, values in OVER:
         if name in wanted:
             size, table = ({"groups": groups}, labels) if name.startswith("grouped") else ({"k": neighbours}, near)
-            found.append(Named(name, _told(size | values), make_rule(name, **values, **table)))
+            found.append(Named(name, _label(size | values), make_rule(name, **values, **table)))
     return found
 
 
-def _told(values: dict[str, Any]) -> str:
+def _label(values: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items())
 
 
@@ -115,17 +115,17 @@ def replay(
     """
     chosen = np.zeros(len(recording), dtype=bool)
     chosen[np.linspace(0, len(recording) - 1, check_at_least("rows", rows, 1)).round().astype(np.int64)] = True
-    kept = np.zeros((len(rules), len(recording)))
+    accepted = np.zeros((len(rules), len(recording)))
     measured = np.full((len(rules), len(MEASURES), len(recording)), np.nan)
     done, total = 0, len(rules) * int(chosen.sum())
     for where, p, q in recording.blocks():
         for r, named in enumerate(rules):
-            kept[r, where] = named.rule.accept_rows(p, q, recording.token[where])
+            accepted[r, where] = named.rule.accept_rows(p, q, recording.token[where])
             for i in np.flatnonzero(chosen[where]):
                 measured[r, :, where.start + i] = _measures(named.rule, p[i], q[i], recording.codebook)
                 done += 1
                 notify(done, total)
-    return _by_image(recording, rules, kept, measured)
+    return _by_image(recording, rules, accepted, measured)
 
 
 def _measures(rule: Rule, p: np.ndarray, q: np.ndarray, codebook: np.ndarray | None) -> tuple[float, ...]:
@@ -143,10 +143,10 @@ def prefixes(accepted: np.ndarray, windows: np.ndarray, place: np.ndarray) -> np
     return np.asarray(table.cumprod(axis=1).sum(axis=1))
 
 
-def _by_image(recording: Recording, rules: list[Named], kept: np.ndarray, measured: np.ndarray) -> pd.DataFrame:
+def _by_image(recording: Recording, rules: list[Named], accepted: np.ndarray, measured: np.ndarray) -> pd.DataFrame:
     windows, parts = recording.windows, []
     first = np.flatnonzero(np.diff(windows, prepend=-1))
-    for named, probability, values in zip(rules, kept, measured, strict=True):
+    for named, probability, values in zip(rules, accepted, measured, strict=True):
         rows = pd.DataFrame(dict(zip(MEASURES, values, strict=True)) | {"image": recording.image})
         rows = rows[rows["acceptance"].notna()].groupby("image").agg(["mean", "size"])
         whole = pd.Series(prefixes(probability, windows, recording.place)).groupby(recording.image[first])
@@ -164,8 +164,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     for (name, parameters), own in table.groupby(["rule", "parameters"], sort=False):
         measured = own[own["rows"] > 0]
         means = {m: float(np.average(measured[m], weights=measured["rows"])) for m in MEASURES}
-        kept = float(np.average(own["kept"], weights=own["windows"]))
-        found.append({"rule": name, "parameters": parameters, **means, "kept": kept})
+        accepted = float(np.average(own["kept"], weights=own["windows"]))
+        found.append({"rule": name, "parameters": parameters, **means, "kept": accepted})
     lines = pd.DataFrame(found)
     lossless = lines.loc[lines["rule"] == LOSSLESS, "acceptance"].iloc[0]
     lines.insert(3, "gained", lines["acceptance"] - lossless)

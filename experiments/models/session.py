@@ -1,4 +1,4 @@
-"""Models that are loaded as they are needed, and images drawn from them in batches.
+"""Models loaded on demand, and batches of images sampled from them.
 
 The tape numbers its replicates, and image i is replicate i whatever batch it is drawn in; so it has the same tokens,
 unless a row that was rounded otherwise, as it may be in a batch of another size, just tips a decision.

@@ -1,4 +1,4 @@
-"""What a run costs, part by part: a process that times its calls and does nothing else.
+"""Time of a run split by its parts: a process that times its calls.
 
 On a CUDA device calls are queued, so there the time between two events is taken, and nothing waits for it until the run
 is over; on a CPU it is the clock's.

@@ -1,4 +1,4 @@
-"""Sweeps: a grid of process x decoder x rule x seeds, run in pieces that survive being killed."""
+"""Sweeps: a grid of process x decoder x rule x seeds, computed in cells; an interrupted run can be resumed."""
 
 from experiments.sweeps.cells import Cell, cells
 from experiments.sweeps.frames import summary

@@ -1,4 +1,4 @@
-"""The cells of a sweep: units of work that take seconds, can be computed anywhere and in any order.
+"""The cells of a sweep: independent units of work of a few seconds each.
 
 A cell is one process, decoder, rule and seed, and a range of replicates. What it is, is its content; its key is a hash
 of that and of the format, so a result on disk is known for what it is whatever spec it was computed for. A tape numbers
@@ -135,7 +135,7 @@ def _ranges(spec: Spec, process: Entry, size: Size) -> Iterator[tuple[int, int]]
 
 
 # A process may take seconds to make or to fit, a table over a large codebook half a minute. Cells that share one are
-# computed one after the other, so a worker keeps only the last.
+# computed one after the other, so a worker caches only the last.
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Cells on an existing Dask cluster, by the address of its scheduler."""
+"""Compute cells on an existing Dask cluster, given the address of its scheduler."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _check_answers(address: str) -> None:
 
     try:
         asyncio.run(shake_hands())
-    except Exception as error:  # whoever answers there may say anything
+    except Exception as error:  # any server may answer there, with anything
         raise Unreachable(f"no Dask scheduler answers at {address!r}: {_first_line(error)}") from None
 
 

@@ -1,4 +1,4 @@
-"""From finished cells to one tidy table, a row for each configuration and replicate.
+"""Combine finished cells into one tidy table, a row for each configuration and replicate.
 
 The columns are ``process``, ``process.label`` and ``process.PARAMETER`` for every parameter that any process of the
 sweep has, fixed or varying, the same for ``decoder`` and ``rule``, then ``seed``, ``replicate``, and what was recorded.

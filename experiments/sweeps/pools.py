@@ -1,7 +1,7 @@
-"""Where cells are computed: in this process, in processes beside it, or on a Dask cluster.
+"""Pools that compute cells: in this process, in worker processes, or on a Dask cluster.
 
 A pool takes cells and yields an :class:`Outcome` for each as it comes, in any order. It computes and nothing else:
-results are written by whoever asked. What a cell raises is its outcome; :class:`Lost` is raised where no
+results are written by the caller. What a cell raises is its outcome; :class:`Lost` is raised where no
 workers are left.
 """
 

@@ -1,6 +1,6 @@
 """Replay of a simulated sequence, call by call, with the rows and drafts of every verification.
 
-A simulation keeps tokens and counts; rows are far too many. Since all random
+A simulation returns tokens and counts; rows are far too many. Since all random
 numbers are on the tape, a kernel that is run again does the same, and a process that records its calls has the rows.
 """
 

@@ -1,4 +1,4 @@
-"""Recorders of the target's rows: how they change with the tokens before them and from call to call.
+"""Recorders of the target's rows: how they change with the preceding tokens and from call to call.
 
 ``perturbation``
     What a replaced token does to the rows behind it; SJD-PAC, Fig. 4. At 24 places spread over the sequence (fewer in a
@@ -25,7 +25,7 @@ from scipy.special import entr
 
 from experiments.sweeps.replay import calls
 from experiments.sweeps.sample import Columns, Sample
-from simlab.arrays import wide, without
+from simlab.arrays import total_variation, wide, without
 from simlab.decoders import Sjd
 from simlab.processes import Process
 from simlab.randomness import Purpose, Tape
@@ -70,7 +70,8 @@ def _perturbed(sample: Sample, replicate: int) -> np.ndarray:
         replaced[place] = others[k]
         before, after = (_rows(target, own, place + 1, offsets) for own in (tokens, replaced))
         before_there, after_there = (_rows(target, own, place, offsets + 1)[1:] for own in (tokens, replaced))
-        found[:, k] = _tv(before, after), _tv(before, after_there), _tv(before, before_there)
+        moved = after, after_there, before_there
+        found[:, k] = [np.asarray(total_variation(before, rows)) for rows in moved]
     return found
 
 
@@ -99,7 +100,7 @@ def _retention(sample: Sample, replicate: int) -> tuple[list[float], list[float]
             if count > 0:
                 own, old = p[:count], rows[first : first + count]
                 seen[:count] += 1
-                sums[:, :count] += 1 - _tv(old, own), (old * own).sum(axis=1)
+                sums[:, :count] += 1 - total_variation(old, own), (old * own).sum(axis=1)
         before = call.start, p
     with np.errstate(invalid="ignore"):
         mean = sums / seen
@@ -118,15 +119,10 @@ def _apart(sample: Sample, tokens: np.ndarray) -> tuple[float, ...]:
             ratio = np.where((p > 0) & (q > 0), np.log(q / p), np.nan)
         off = ratio - np.nanmean(ratio, axis=1, keepdims=True) if draft is not None else ratio
         relative = np.sqrt(np.nanmean(off**2, axis=1)) if draft is not None else ratio[:, 0]
-        values.append([_tv(p, q), entr(p).sum(axis=1) / np.log(2), relative, abs(p - q).mean(axis=1)])
+        values.append([total_variation(p, q), entr(p).sum(axis=1) / np.log(2), relative, abs(p - q).mean(axis=1)])
     return tuple(np.concatenate(values, axis=1).mean(axis=1))
 
 
 def _rows(process: Process, tokens: np.ndarray, start: int, count: int) -> np.ndarray:
     """``float64[count, V]``: the rows from ``start`` on, given ``tokens[N]``."""
     return np.asarray(wide(process.forward(tokens[None], np.array([start]), count))[0])
-
-
-def _tv(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """TV of rows ``[count, V]``."""
-    return np.asarray(abs(one - other).sum(axis=1) / 2)

@@ -1,4 +1,4 @@
-"""Run a sweep: compute the cells that are not there yet, then put the table together.
+"""Run a sweep: compute the missing cells, then write the table.
 
 =====================  ==================================================================================
 cells/KEY.parquet      the finished cells

@@ -1,4 +1,4 @@
-"""Input and output of recorders."""
+"""Input and output types of recorders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of a sweep: finished cells, a lock, and what is left of a run that was killed.
+"""The folder of a sweep: finished cells, a lock, and partial results of an interrupted run.
 
 Every file is written beside its place and moved there, so whatever is there is whole. A cell that cannot be read, or is
 not what its name says, counts as not computed.

@@ -1,1 +1,1 @@
-"""Training of the models that are shipped: data, loop, and one module a model."""
+"""Training of the shipped models: data, loop, and one module for each model."""

@@ -1,4 +1,4 @@
-"""What ``simlab train`` makes: each model from the data and from those trained before it."""
+"""The models that ``simlab train`` trains, and what each is trained from."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def train_model(request: Request, notify: Notify) -> dict[str, Any]:
 
 
 def state(request: Request) -> Path:
-    """Where an unfinished training keeps its state."""
+    """Where an unfinished training saves its state."""
     return request.out / f"{request.model}.state"
 
 

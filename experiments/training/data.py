@@ -20,7 +20,7 @@ from experiments.results import write
 SIDE = 28
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")
 UPSTREAM = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
-# of what is in the archives, which is the same whoever compressed it
+# of what is in the archives, which is the same however it was compressed
 SHA256 = {
     "train-images-idx3-ubyte": "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
     "train-labels-idx1-ubyte": "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",

@@ -1,4 +1,4 @@
-"""Training the EAGLE-style head: the target's next feature, and the token that would follow from it.
+"""Training the EAGLE-style head: the target's next feature, and the next token given it.
 
 Li et al., "EAGLE: speculative sampling requires rethinking feature uncertainty", ICML 2024: a smooth L1 loss between
 features, and a cross entropy between what the target's output layer makes of them, a tenth of it for the first.

@@ -1,4 +1,4 @@
-"""The loop that trains every model: the same order of the same data whatever was interrupted.
+"""The training loop of every model: deterministic in the order of data, and resumable.
 
 Each step draws its batch and its noise from generators seeded with (seed, step), so a run that was killed goes on
 from its last saved state as if nothing had happened. Only the number of steps may change on the way, where a run takes
@@ -26,7 +26,7 @@ SAVE_EVERY = 100  # steps
 WARM_UP = 0.05  # of all steps
 CLIP = 1.0
 CHUNK = 250  # images at a time where nothing is trained
-MIX = 0.05  # of a step's loss in the running mean that is shown
+MIX = 0.05  # of a step's loss in the running mean that is displayed
 NOTHING: Mapping[str, str] = {}
 
 
@@ -83,7 +83,7 @@ def train(
 ) -> Trained:
     """Train ``task.model`` in place.
 
-    ``notify(step, text)`` hears of every step. The state is kept in ``state`` and removed by the caller; ``built_on``
+    ``notify(step, text)`` hears of every step. The state is saved in ``state`` and removed by the caller; ``built_on``
     says what else the training comes from, by name. Raises ``ValueError`` for a state of another plan or of other
     things, one that cannot be read, and a loss that is not finite.
     """
@@ -96,7 +96,7 @@ def train(
         lr=plan.rate,
         betas=(0.9, 0.95),
     )
-    done, seconds, shown, legs = _resume(task.model, optimiser, plan, state, device, dict(built_on))
+    done, seconds, mean, legs = _resume(task.model, optimiser, plan, state, device, dict(built_on))
     began = perf_counter()
     task.model.train()
     if plan.compiled:
@@ -116,10 +116,10 @@ def train(
         now = float(loss.detach())
         if not np.isfinite(now):
             raise ValueError(f"the loss is {now} at step {step}; expected a finite one: try a lower rate")
-        shown = now if step == 0 else (1 - MIX) * shown + MIX * now
-        notify(step + 1, f"loss {shown:.3f}")
+        mean = now if step == 0 else (1 - MIX) * mean + MIX * now
+        notify(step + 1, f"loss {mean:.3f}")
         if (step + 1) % SAVE_EVERY == 0:
-            progress = Progress(step + 1, seconds + perf_counter() - began, shown, legs)
+            progress = Progress(step + 1, seconds + perf_counter() - began, mean, legs)
             _save(task.model, optimiser, plan, state, progress, dict(built_on))
     task.model.eval()
     return Trained(seconds + perf_counter() - began, legs)

@@ -1,4 +1,4 @@
-"""Training the VQ tokenizer: pixels back, and vectors near their codes."""
+"""Training the VQ tokenizer: reconstruction of pixels, and vectors near their codes."""
 
 from __future__ import annotations
 

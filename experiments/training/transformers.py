@@ -1,4 +1,4 @@
-"""Training the target and its draft: the next token, given the class or not."""
+"""Training the target and its draft: next-token prediction, with or without the class."""
 
 from __future__ import annotations
 

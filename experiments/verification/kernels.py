@@ -1,4 +1,4 @@
-"""Compile kernels once, before the processes that need them begin."""
+"""Compile kernels once, before worker processes need them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DECODERS = (Sjd(2), SjdPac(2, candidates=2, depth=1), Jacobi(2), SpeculativeDeco
 
 
 def compile_kernels() -> None:
-    """Run every kernel on something small; Numba keeps what it compiles on disk, beside the files."""
+    """Run every kernel on something small; Numba caches what it compiles on disk, beside the files."""
     pair = make_process("local", vocabulary=16, shape=(2, 8), entropy=2.0, jitter=0.1)
     for decoder in DECODERS:
         simulate(decoder, pair.target, Speculative(), Tape(0, 1), pair.draft if decoder.needs_draft else None)

@@ -1,4 +1,4 @@
-"""Tasks over a process a core: exact ones first, then the longest first; results as they come."""
+"""Run tasks on one worker process a core: exact ones first, then the longest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide the claims, take the measurements, and save what was found.
+"""``simlab verify``: decide the claims, take the measurements, save the results.
 
 Everything here is independent of everything else, so it runs as tasks over a few processes. Nothing here
 draws: the report is made from the files this leaves (:mod:`reports`).
@@ -6,12 +6,12 @@ draws: the report is made from the files this leaves (:mod:`reports`).
 =====================  ==================================================================================
 verdicts.json          the claims: statement, verdict, assumptions, evidence, counterexamples
 manifest.json          seed, versions, seconds each task took
-steps.parquet          exact step distributions on a small world
-compounding.parquet    exact TV of whole sequences against length, on small worlds
+steps.parquet          exact step distributions on a small process
+compounding.parquet    exact TV of whole sequences against length, on small processes
 pac-steps.parquet      exact step distributions of SJD-PAC's decoders and its readings
 codebook-map           acceptance against distortion of all rules on rows over a codebook
 codebook-frontier      ... and the least distance there is for the acceptance gained
-codebook-candidates    what rules keep of several candidates, beside the most that can be kept
+codebook-candidates    how often rules accept one of several candidates, beside the most possible
 digits.parquet         every decoder x rule pair on digits, with standard errors
 digits-compounding     ... its distortion summed over the tokens up to each position
 digits-map             ... acceptance against distortion of all rules on one set of contexts
@@ -21,7 +21,7 @@ digits-lengths         ... and how many tokens a call commits
 digits-quality         ... how good target and draft are, and what they cost
 digits-samples.npz     ... the images
 continuous-laws        continuous tokens: the density each rule emits, beside the target's
-continuous-acceptance  ... what is kept with shared noise, with noise of its own, and at most
+continuous-acceptance  ... acceptance with shared noise, with independent noise, and at most
 continuous-dimensions  ... the same against the dimension of a token
 continuous-trials      ... proposals, and what they leave unfinished
 continuous-sequences   ... correlation of tokens, cut at a rejection and replaced in place
@@ -42,8 +42,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.measurements import candidates, codebook, continuous, continuous_tables, digits, digits_pac
-from experiments.measurements import small_processes as small_worlds
+from experiments.measurements import (
+    candidates,
+    codebook,
+    continuous,
+    continuous_tables,
+    digits,
+    digits_pac,
+    small_processes,
+)
 from experiments.results import versions, write_arrays, write_json, write_table
 from experiments.verification import pool
 from experiments.verification.claims import entry, finding_of, not_decided, tasks
@@ -113,9 +120,9 @@ SECONDS = {FIT: 100.0, "digits pac: random": 25.0, "codebook": 10.0}  # of long 
 def _measurements(seed: int) -> list[Task]:
     jobs: dict[str, Callable[[], Any]] = {
         FIT: partial(fit_digits, seed),
-        "steps": small_worlds.step_distributions,
-        "compounding": partial(small_worlds.compounding, seed),
-        **{f"pac: {world}": partial(small_worlds.pac_steps, world) for world in small_worlds.PAC_WORLDS},
+        "steps": small_processes.step_distributions,
+        "compounding": partial(small_processes.compounding, seed),
+        **{f"pac: {name}": partial(small_processes.pac_steps, name) for name in small_processes.PAC_PROCESSES},
         "codebook": partial(codebook.measure, seed, codebook.CONTEXTS),
         "candidates": partial(candidates.measure, seed, candidates.CONTEXTS),
         **{f"continuous: {name}": partial(continuous.measure, name, seed) for name in continuous.MEASURED},
@@ -149,7 +156,7 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
     tables = {
         "steps": results["steps"],
         "compounding": results["compounding"],
-        "pac-steps": pd.concat([results[f"pac: {world}"] for world in small_worlds.PAC_WORLDS]),
+        "pac-steps": pd.concat([results[f"pac: {name}"] for name in small_processes.PAC_PROCESSES]),
         "codebook-map": over_codebook.map,
         "codebook-frontier": over_codebook.frontier,
         "codebook-candidates": results["candidates"],

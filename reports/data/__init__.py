@@ -1,1 +1,1 @@
-"""Reading saved results: files, sweeps, tables, documents; averages of what was read. Nothing is computed anew."""
+"""Reading saved results: files, sweeps, tables, documents, and their averages."""

@@ -1,4 +1,4 @@
-"""What ``simlab compare`` has saved, and ``simlab replay`` and ``simlab device`` beside it: read, never computed."""
+"""Read the results of ``simlab compare``, ``simlab replay`` and ``simlab device``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved sweeps: what ``simlab run`` leaves, found and read."""
+"""Find and read saved sweeps (``simlab run``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved tables of measurements on continuous tokens and on vocabularies of thousands: as many of each as there are."""
+"""Saved tables of measurements on continuous tokens and on large vocabularies."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A module a subject: figures, each a pure function of a saved frame."""
+"""Figures by subject, each a pure function of a saved frame."""

@@ -1,4 +1,4 @@
-"""Benchmarks: how many times as fast one contender is as another."""
+"""Figures of benchmarks: speed ratios of contenders."""
 
 from __future__ import annotations
 

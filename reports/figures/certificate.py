@@ -1,4 +1,4 @@
-"""Certificates: the outcomes of the case that fails, and how precisely every case is known."""
+"""Figures of a certificate: the outcomes of the failing case, and the precision of every case."""
 
 from __future__ import annotations
 

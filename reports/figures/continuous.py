@@ -100,9 +100,9 @@ def _acceptance(ax: Axes, table: pd.DataFrame, x: str, marked: bool = False) -> 
 def trials(table: pd.DataFrame) -> Figure:
     """Proposals a token and a rejection, and the share of tokens never finished, over the noise of the draft."""
     figure, axes = panels(3, height=3.9, width=11.5)
-    shown = {"per_token": "proposals a token", "per_rejection": "proposals a rejection", "unfinished": "unfinished"}
+    titles = {"per_token": "proposals a token", "per_rejection": "proposals a rejection", "unfinished": "unfinished"}
     styles = {0: (LOSSLESS, "-"), 100: (PAPER, "-"), 10_000: (PAPER, "--")}
-    for ax, (column, text) in zip(axes, shown.items(), strict=True):
+    for ax, (column, text) in zip(axes, titles.items(), strict=True):
         for _, own in table.groupby(["rule", "limit"], sort=False):
             rule, limit = own["rule"].iloc[0], int(own["limit"].iloc[0])
             colour, dash = styles.get(limit, (SHADES[-1], ":"))

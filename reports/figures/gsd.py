@@ -52,8 +52,8 @@ def _simulated_pareto(ax: Axes, found: list[tuple[str, dict[str, Any], pd.DataFr
             ax.plot([], [], label=label, **{key: style[key] for key in ("color", "marker", "ms")})
         else:
             trade(ax, own, "calls", cost, style, label)
-    shown = max(float(own[cost].max()) for _, _, own in found if own[cost].min() <= FAR * most)
-    ax.set_ylim(1.15 * shown, -0.06 * shown)  # what is better is up
+    drawn = max(float(own[cost].max()) for _, _, own in found if own[cost].min() <= FAR * most)
+    ax.set_ylim(1.15 * drawn, -0.06 * drawn)  # what is better is up
     if beyond:
         ax.text(0.98, 0.02, "\n".join(["below this panel", *beyond]), ha="right", fontsize=8, transform=ax.transAxes)
 

@@ -1,4 +1,4 @@
-"""What the image-like process is like, and what its parameters decide: pure functions of the tables of sweeps."""
+"""Figures of the image-like process and its parameters, pure functions of the tables of sweeps."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def calibration(table: pd.DataFrame, ledger: Ledger) -> Figure:
         raise Unsuitable("the table has no process over localities and noise")
     first, second = printed_pair(ledger)
     figure, axes = panels(3, width=11.5, height=3.9, sharey=True)
-    shown = (
+    drawn = (
         ("mean", "SJD, L = 32", first),
         ("mean_pac", "SJD-PAC, L = 64", second),
         ("share", "one-token calls of SJD: “nearly 50 %”", np.nan),
     )
-    for ax, (value, title, wanted) in zip(axes, shown, strict=True):
+    for ax, (value, title, wanted) in zip(axes, drawn, strict=True):
         _map(ax, found.pivot(index=LOCALITY, columns=JITTER, values=value), wanted)
         ax.set(title=title + (f": printed {wanted:g}" if wanted == wanted else ""), xlabel="noise: jitter, logits")
     axes[0].set_ylabel("locality")

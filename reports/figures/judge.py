@@ -1,4 +1,4 @@
-"""A judged rule among the others: acceptance gained against distortion spent."""
+"""Figure of a judged rule among the others: acceptance gained against distortion."""
 
 from __future__ import annotations
 

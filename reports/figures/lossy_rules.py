@@ -1,4 +1,4 @@
-"""Lossy rules in simulation: what they gain, what that costs, and pairs that no paper tried.
+"""Figures of lossy rules in simulation: gain and distortion, and decoder-rule pairs that no paper tried.
 
 What a rule costs is how far the law of a committed token is from the target's row, on average along its own sequences:
 in TV, and in Wasserstein-1 over the codebook. The papers judge images by FID and CLIP scores, which no simulation has.

@@ -21,7 +21,7 @@ Row = Mapping[str, Any]  # of a method, in the document
 
 LOSSLESS, LOSSY = "#0B5C8A", "#D55E00"
 ACROSS = 5  # small panels side by side
-RARE = 1e-4  # of calls: less often is not shown
+RARE = 1e-4  # of calls: less often is not drawn
 CURVE = "#0B3C5D"
 
 
@@ -92,10 +92,10 @@ def distribution(methods: Sequence[Row]) -> Figure:
     most = max(max((np.flatnonzero(own >= RARE) + 1).max() for own in shares), 4)
     figure, axes = _panels(len(methods), 1.75)
     for ax, row, own in zip(axes, methods, shares, strict=True):
-        shown = own[:most]
+        drawn = own[:most]
         style: dict[str, Any] = {"color": LOSSLESS if row["lossless"] else LOSSY}
         style |= {"hatch": "" if row["lossless"] else "////"}
-        ax.bar(np.arange(1, len(shown) + 1), shown, 0.85, edgecolor="white", lw=0, **style)
+        ax.bar(np.arange(1, len(drawn) + 1), drawn, 0.85, edgecolor="white", lw=0, **style)
         mean = row["committed"]["mean"]
         ax.axvline(mean, color="black", lw=1, ls=":")
         ax.set_title(row["method"], fontsize=8.5)

@@ -1,7 +1,7 @@
 """One style for all figures: colours, markers, fonts, error bars, printed numbers, legends that cover nothing.
 
-Colours are distinct to the colour-blind (after Okabe and Ito), and nothing is told by colour alone. What papers print
-is always an open red diamond; what was simulated is filled.
+Colours are distinct to the colour-blind (after Okabe and Ito), and nothing is encoded by colour alone. What papers
+print is always an open red diamond; what was simulated is filled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The self-test of the certifier: calls until each bug is found by sampling."""
+"""Figure of the certifier's self-test: calls until each bug is found by sampling."""
 
 from __future__ import annotations
 

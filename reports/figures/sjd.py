@@ -25,16 +25,16 @@ def window(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """
     figure, (left, right) = panels(2, width_ratios=(1.35, 1))
     sjd = rows_of(table, "sjd", decoder="sjd")
-    shown = averages(sjd, ["decoder.window"]).sort_values("decoder.window")
-    line(left, shown, "decoder.window", "mean", decoder_style("sjd"), "SJD, mean over images", "error")
-    line(left, shown, "decoder.window", "pooled", decoder_style("sjd"), "SJD, pooled", "pooled_error", **POOLED)
+    means = averages(sjd, ["decoder.window"]).sort_values("decoder.window")
+    line(left, means, "decoder.window", "mean", decoder_style("sjd"), "SJD, mean over images", "error")
+    line(left, means, "decoder.window", "pooled", decoder_style("sjd"), "SJD, pooled", "pooled_error", **POOLED)
     doubled = _doublings(sjd, "decoder.window")
     line(right, doubled, "size", "gain", decoder_style("sjd"), "SJD", "gain_error")
-    ticks = set(shown["decoder.window"])
+    ticks = set(means["decoder.window"])
     if (table["decoder"] == "sjd-pac").any():
         pac = rows_of(table, "sjd-pac", decoder="sjd-pac")
-        shown = averages(pac, ["decoder.budget"]).sort_values("decoder.budget")
-        line(left, shown, "decoder.budget", "mean", decoder_style("sjd-pac"), "SJD-PAC, mean over images", "error")
+        means = averages(pac, ["decoder.budget"]).sort_values("decoder.budget")
+        line(left, means, "decoder.budget", "mean", decoder_style("sjd-pac"), "SJD-PAC, mean over images", "error")
         line(
             right, _doublings(pac, "decoder.budget"), "size", "gain", decoder_style("sjd-pac"), "SJD-PAC", "gain_error"
         )
@@ -73,9 +73,9 @@ def randomness(table: pd.DataFrame, ledger: Ledger) -> Figure:
     ``table`` has ``process.processors.top_k``, ``decoder``, ``decoder.label`` and ``compression``.
     """
     keys = ["decoder", "decoder.label", "process.processors.top_k"]
-    shown = averages(table, keys).sort_values(keys[-1], kind="stable")
+    means = averages(table, keys).sort_values(keys[-1], kind="stable")
     figure, (ax,) = panels(1, width=8.5)
-    for number, (names, own) in enumerate(shown.groupby(keys[:2], sort=False)):
+    for number, (names, own) in enumerate(means.groupby(keys[:2], sort=False)):
         decoder, label = map(str, names)
         style = {"ls": "--", "mfc": "white"} if "fixed" in label else {}
         apart = own.assign(x=own[keys[-1]].astype(float) * 1.03 ** (number - 1))
@@ -84,11 +84,11 @@ def randomness(table: pd.DataFrame, ledger: Ledger) -> Figure:
     points = [(float(AUTHORS_TOP_K), ledger.one(method=method, **coco)) for method in ("sjd", "jacobi")]
     printed(ax, points, f"printed: Lumina-mGPT, top-{AUTHORS_TOP_K}")
     ax.axhline(1, color="0.75", lw=0.8, zorder=0)
-    ticks = sorted({AUTHORS_TOP_K, *shown[keys[-1]].astype(int)})
+    ticks = sorted({AUTHORS_TOP_K, *means[keys[-1]].astype(int)})
     ax.set(xlabel="tokens that may be sampled: top-k", ylabel=TOKENS_PER_CALL, xscale="log", ylim=(0.9, None))
-    if shown["mean"].max() > WIDE:
+    if means["mean"].max() > WIDE:
         ax.set(
-            yscale="log", yticks=[tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500) if tick < shown["mean"].max()]
+            yscale="log", yticks=[tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500) if tick < means["mean"].max()]
         )
         ax.yaxis.set_major_formatter("{x:.0f}")
     ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
@@ -105,9 +105,9 @@ def refinement(table: pd.DataFrame, ledger: Ledger) -> Figure:
     figure, (ax,) = panels(1, height=3.6, width=8.5)
     names = list(dict.fromkeys(table["decoder.initial"]))
     for decoder, label, offset in (("sjd", "refined", -0.13), ("sjd-unrefined", "drawn anew instead", 0.13)):
-        shown = averages(rows_of(table, decoder, decoder=decoder), ["decoder.initial"]).set_index("decoder.initial")
-        shown = shown.reindex(names).assign(place=np.arange(len(names)) + offset)
-        _dots(ax, shown, decoder_style(decoder), label)
+        means = averages(rows_of(table, decoder, decoder=decoder), ["decoder.initial"]).set_index("decoder.initial")
+        means = means.reindex(names).assign(place=np.arange(len(names)) + offset)
+        _dots(ax, means, decoder_style(decoder), label)
     coco = {"paper": "sjd", "table": "1", "target": "Lumina-mGPT", "metric": "step_compression"}
     across(ax, ledger.one(method="sjd", **coco), "printed: Lumina-mGPT, refined")
     ax.axhline(1, color="0.75", lw=0.8, zorder=0)
@@ -116,7 +116,7 @@ def refinement(table: pd.DataFrame, ledger: Ledger) -> Figure:
     return finish(figure, ax, ncols=3)
 
 
-def _dots(ax: Axes, shown: pd.DataFrame, own: tuple[str, str], text: str) -> None:
-    line(ax, shown, "place", "mean", own, f"{text}, mean over images", "error", ls="")
-    pooled = shown.assign(place=shown["place"] + 0.07)
+def _dots(ax: Axes, means: pd.DataFrame, own: tuple[str, str], text: str) -> None:
+    line(ax, means, "place", "mean", own, f"{text}, mean over images", "error", ls="")
+    pooled = means.assign(place=means["place"] + 0.07)
     line(ax, pooled, "place", "pooled", own, f"{text}, pooled", "pooled_error", ls="", mfc="white")

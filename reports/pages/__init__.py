@@ -1,1 +1,1 @@
-"""A module a page: what it shows, put together from saved results."""
+"""One module for each page: its content, assembled from saved results."""

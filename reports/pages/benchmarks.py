@@ -1,4 +1,4 @@
-"""The page on what things cost: made from the file that ``simlab bench --json`` leaves.
+"""The page on benchmarks, made from the file of ``simlab bench --json``.
 
 Times are of one machine; what carries over to another are ratios within one run.
 """

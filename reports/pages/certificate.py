@@ -1,4 +1,4 @@
-"""The page of a certificate: made from the file that ``simlab certify`` leaves."""
+"""The page of a certificate, made from the file of ``simlab certify``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page for each claim, beside the report: small, self-contained, linked both ways."""
+"""The pages of single claims, linked to and from the report."""
 
 from __future__ import annotations
 

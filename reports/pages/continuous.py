@@ -1,4 +1,4 @@
-"""The page on continuous tokens: drawn from what ``simlab verify`` has measured, beside the claims of CSpD."""
+"""The page on continuous tokens: the measurements of ``simlab verify``, beside CSpD's claims."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def page(found: dict[str, pd.DataFrame], claims: Sequence[dict[str, Any]], entri
 
 def tables(found: dict[str, pd.DataFrame]) -> list[Table]:
     """The tables as they are, but for the points of curves, and with words before numbers."""
-    shown = []
+    tables = []
     for name, table in found.items():
         whole = table.drop(columns=list(CURVES), errors="ignore").drop_duplicates()
         words = [column for column in whole if not is_numeric_dtype(whole[column])]
         whole = whole[words + [column for column in whole if column not in words]]
         rows = [[cell_text(value) for value in row] for row in whole.itertuples(index=False)]
-        shown.append(Table(name, list(map(str, whole.columns)), rows, words=len(words)))
-    return shown
+        tables.append(Table(name, list(map(str, whole.columns)), rows, words=len(words)))
+    return tables

@@ -1,4 +1,4 @@
-"""What a step costs on a device, as tables: what ``simlab device`` has measured, beside SJD-PAC's Table 4."""
+"""Tables of the time of a decoding step on a device (``simlab device``), beside SJD-PAC's Table 4."""
 
 from __future__ import annotations
 

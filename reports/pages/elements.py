@@ -1,4 +1,4 @@
-"""What pages are made of: figures with captions, tables, and the texts that stand beside them."""
+"""Elements of pages: figures with captions, tables, texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 TEXTS = Path(__file__).parents[1] / "templates" / "texts.toml"
-LONG = 16  # rows of a table that is shown at once
+LONG = 16  # rows of a table that is open at first
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The index of a site: verdicts counted, studies, what is missing and how to make it, links to everything else."""
+"""The index of a site: counted verdicts, studies, missing results and the commands that make them, links."""
 
 from __future__ import annotations
 

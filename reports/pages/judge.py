@@ -1,4 +1,4 @@
-"""The page on one rule: made from the files that ``simlab judge`` leaves."""
+"""The page on one rule, made from the files of ``simlab judge``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reports.figures.plot_style import use_style
 from reports.site.html import save, svg, template
 
 SOURCE, FILE, COMMAND = "judge.json", "judge.html", "simlab judge RULE"
-SHORT = 8  # tokens an example may have and still be shown at once
+SHORT = 8  # tokens an example may have and still be printed whole
 
 
 def build(out: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The page on vocabularies of thousands: drawn from the tables in ``large/``, as many of them as there are."""
+"""The page on vocabularies of thousands, drawn from the tables in ``large/``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a comparison of methods on a model, and sentences made of its numbers."""
+"""Tables of a comparison of methods on a model, and sentences with its numbers."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def verdict(row: dict[str, Any]) -> str:
         return "lossy" if row["distortion"] else "lossy, distortion not measured"
     failed = [name for name, check in row["checks"].items() if not check["passes"]]
     if failed:
-        return _red(f"told apart from ar by {', '.join(failed)}")
+        return _red(f"distinguished from ar by {', '.join(failed)}")
     found = [f"{name} {c['detects']:.2g}" for name, c in row["checks"].items() if c["detects"] is not None]
     return "indistinguishable" + (f"; detects TV ≥ {', '.join(found)}" if found else "")
 

@@ -1,4 +1,4 @@
-"""The page on published numbers against each other: what was compared, and the numbers themselves, as tables.
+"""The page that compares published numbers with each other, as tables.
 
 A pure function of the verdicts that ``simlab verify`` leaves and of the ledger the claims are about.
 """

@@ -1,4 +1,4 @@
-"""Real models beside the papers: what is printed of methods of the same name, and whether their order is the same.
+"""Real models beside the papers: printed numbers of methods of the same name, and whether their order agrees.
 
 Printed numbers are of other and far larger models, so only orders and ratios compare. A ratio here is that of mean
 tokens a call; its standard error is taken image by image, as both methods draw the same labels with the same random
@@ -61,7 +61,7 @@ ORDERS = (  # the first is faster
     ("lantern", "eagle"),
 )
 SURE = 3  # standard errors of a ratio from 1
-SAME, REVERSED, OPEN = "yes", "no, the reverse", "not told apart"
+SAME, REVERSED, OPEN = "yes", "no, the reverse", "not distinguished"
 
 
 class Found(NamedTuple):
@@ -131,7 +131,7 @@ def table(found: list[Found]) -> Table:
     rows = [
         [
             f"{each.faster} > {each.slower}",
-            *_told(each.printed),
+            *_format(each.printed),
             f"{each.ratio:.3f} ± {each.error:.3f}",
             "{} : {}".format(*each.drafts),
             each.verdict,
@@ -147,7 +147,7 @@ def table(found: list[Found]) -> Table:
     return Table("Orders", columns, rows, note, words=2)
 
 
-def _told(printed: list[tuple[float, str]]) -> tuple[str, str]:
+def _format(printed: list[tuple[float, str]]) -> tuple[str, str]:
     """Where ratios are printed, and what they span."""
     if not printed:
         return "not printed", "–"
@@ -160,7 +160,7 @@ def summary(found: list[Found]) -> str:
     known = [each for each in found if each.printed]
     same = [each for each in known if each.verdict == SAME]
     said = f"Of {len(known)} printed orders {len(same)} are the same here."
-    for verdict, text in ((REVERSED, "Reversed"), (OPEN, "Not told apart")):
+    for verdict, text in ((REVERSED, "Reversed"), (OPEN, "Not distinguished")):
         own = [f"{each.faster} > {each.slower} ({each.ratio:.2f})" for each in known if each.verdict == verdict]
         said += f" {text}: {', '.join(own)}." if own else ""
     return said

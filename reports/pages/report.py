@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page, made from the files that ``simlab verify`` leaves."""
+"""The report: one self-contained HTML page, made from the files of ``simlab verify``."""
 
 from __future__ import annotations
 

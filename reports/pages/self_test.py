@@ -1,4 +1,4 @@
-"""The page of the certifier's self-test: made from the file that ``simlab certify --self-test`` leaves."""
+"""The page of the certifier's self-test, made from the file of ``simlab certify --self-test``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a study: the figures and tables of a sweep, each a function of its table and of the printed numbers.
+"""The page of a study: figures and tables of a sweep beside the printed numbers.
 
 Names of studies are those of the specs that come with simlab. Any other sweep has a page too, with all its settings.
 """

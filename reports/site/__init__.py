@@ -1,1 +1,1 @@
-"""What a site is: all pages drawn together, figures as files, templates and numbers as HTML."""
+"""Assembly of a site: all pages, figures as files, templates, numbers as HTML."""

@@ -1,4 +1,4 @@
-"""Figures on pages, each a PDF too: laid out once, for the screen and for a paper."""
+"""Figures on pages, each also saved as a PDF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all pages share: their templates, figures inline, numbers as a reader wants them."""
+"""HTML helpers that all pages share: templates, inline figures, formatted numbers."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@
    there hidden state?
 2. Where its chance is uniforms that can be given, coins are put at their ends, and small cases are enumerated. A
    fault that only shows at the end of a coin ends nothing: the rest goes on, to tell whether that is all.
-3. All cases are called again and again with the real generator, evenly, and sequential tests look at the counts after
+3. All cases are called again and again with the real generator, evenly, and sequential tests judge the counts after
    every batch, until one of them fails or the time is up.
-4. What failed is explained by the known bugs, and brought back to the smallest case that still fails.
+4. What failed is explained by the known bugs, and reduced to the smallest case that still fails.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from simlab.arrays import total_variation
 from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.registry import Contract, contract_named
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.engine.exact import ROUNDING, Exact
 from simlab.certify.engine.failing import Failing
-from simlab.certify.engine.shrink import tv
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool
 from simlab.checks import check_at_least, check_number
@@ -62,7 +62,7 @@ def certify(
     Parameters
     ----------
     function
-        Any callable that keeps the contract's signature (:data:`simlab.certify.CONTRACTS`).
+        Any callable with the contract's signature (:data:`simlab.certify.CONTRACTS`).
     budget
         Seconds. A fault ends it earlier; a pass uses it. Shrinking a failure may take some seconds more.
     epsilon, confidence
@@ -306,7 +306,7 @@ class _Run:
         return [i for i, case in enumerate((*self.cases, *self.edges)) if case.branches]
 
     def _off(self, found: Exact) -> float:
-        return tv(found.law, (*self.cases, *self.edges)[found.case].events[0].law)
+        return float(total_variation(found.law, (*self.cases, *self.edges)[found.case].events[0].law))
 
     def _batches(self) -> Iterator[Sample]:
         """Batches of the case that has been called least, until the time is up, or all have been called enough.
@@ -326,7 +326,7 @@ class _Run:
             numbers[i] += 1
 
     def _explained(self, pool: WorkerPool) -> None:
-        """More calls of the cases whose law is known under known bugs, so that these can be told apart."""
+        """More calls of the cases whose law is known under known bugs, so that these can be distinguished."""
         distinguishing = [i for i, case in enumerate(self.cases) if case.known_laws]
         end = time.monotonic() + EXPLAINING
         turns = 1 if self.calls else 8  # the same ones on every machine, or as many as there is time for

@@ -84,6 +84,7 @@ def with_noise(scores: np.ndarray, tv: float, random: np.random.Generator) -> np
     noise, rows = random.standard_normal(scores.shape), pmfs(scores)
 
     def distance(size: float) -> float:
+        # another order of additions, as in total_variation, would change the rows of every seed by a rounding
         return float(abs(pmfs(scores + size * noise) - rows).sum(axis=-1).mean() / 2)
 
     size = first_root(lambda size: distance(size) - tv)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from simlab.arrays import total_variation
 from simlab.checks import check_at_least
 from simlab.statistics.laws import Law, as_p_values, observations
 from simlab.statistics.power import Planned, check_share
@@ -36,7 +37,7 @@ class Directed(Planned):
         self.law = Law.of(law)
         self.inside, self.outside = self.law.masses(towards, "towards")
         mass = self.law.mass
-        self.most = float(abs(self.inside - mass).sum() + self.outside) / 2
+        self.most = float(total_variation(self.inside, mass) + self.outside / 2)
         with np.errstate(divide="ignore"):
             self._ratios = np.clip(np.log(self.inside / mass), -CLIP, CLIP)
         if self.most < 1e-12:

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.measurements import candidates, codebook, digits, digits_pac
-from experiments.measurements import small_processes as small_worlds
+from experiments.measurements import candidates, codebook, digits, digits_pac, small_processes
 from experiments.verification import verify
 from reports.data.files import Unreadable
 from reports.figures.plot_style import RULE_STYLES, rule_style
@@ -20,7 +19,7 @@ from simlab.processes.digits import fit_digits
 from simlab.randomness import Tape
 from simlab.rules import make_rule
 from theory.exact import acceptance
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = [pytest.mark.cli, pytest.mark.slow]  # all that `simlab verify` measures, at a small size
 
@@ -46,8 +45,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(verify, "SEQUENCES", SEQUENCES)
         patch.setattr(codebook, "CONTEXTS", 8)
         patch.setattr(candidates, "CONTEXTS", 2)
-        worlds = {"tokens / three": (random_world(0, 3, 3, zeros=0.3), small_worlds.PAC)}
-        patch.setattr(small_worlds, "PAC_WORLDS", worlds)
+        processes = {"tokens / three": (random_process(0, 3, 3, zeros=0.3), small_processes.PAC)}
+        patch.setattr(small_processes, "PAC_PROCESSES", processes)
         verify.verify(["gsd.speed", "leviathan.frontier"], 0, out, True, lambda name, done, total: None)
     return out
 
@@ -87,7 +86,7 @@ def test_trees_and_step_distributions_are_saved(results: Path) -> None:
     assert (runs["sequences"] == SEQUENCES).all()
     assert set(runs["decoder"]) == {"sjd", "sjd-ac", "sjd-pd", "sjd-pac"}
     totals = steps.groupby(["world", "decoder", "reading"])["probability"].sum()
-    assert len(totals) == len(small_worlds.PAC)
+    assert len(totals) == len(small_processes.PAC)
     np.testing.assert_allclose(totals, 1)
 
 

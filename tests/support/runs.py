@@ -13,7 +13,7 @@ from simlab.rules import Rule
 from simlab.statistics import tally
 from tests.support.dense import DenseProcess, batches
 from theory.exact import sequence_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 SEQUENCES, BATCH = 200_000, 10_000
 FALSE_ALARMS = 1e-6  # of a whole family of tests
@@ -21,7 +21,7 @@ SEED = 1
 
 # Three tokens: with two, a residual is always a point mass, and no fault in its random numbers would show. Of a few
 # random tables this one is where the wrong variants of these tests are furthest from the right law, exactly computed.
-TARGET, DRAFT = (random_world(seed, 3, 4, (2, 2), zeros=0) for seed in (7, 8))
+TARGET, DRAFT = (random_process(seed, 3, 4, (2, 2), zeros=0) for seed in (7, 8))
 Laws = dict[str, Mapping[Any, Any]]
 
 

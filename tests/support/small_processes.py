@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simlab.processes import TableProcess
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 # vocabulary, length, grid, share of zeros
 WORLDS = {
@@ -20,7 +20,7 @@ WORLDS = {
 
 def world(name: str, seed: int = 1) -> TableProcess:
     vocabulary, length, shape, zeros = WORLDS[name]
-    return random_world(seed, vocabulary, length, shape, zeros)
+    return random_process(seed, vocabulary, length, shape, zeros)
 
 
 def drafts(name: str, decoder: Any) -> dict[str, TableProcess]:

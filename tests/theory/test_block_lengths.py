@@ -15,14 +15,14 @@ from theory.acceptance import expected_tokens
 from theory.exact import block_law, mean, sequence_law
 from theory.exact import block_lengths as blocks
 from theory.exact.block_lengths import Blocks, blocks_of, mixed_blocks, two_regions
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
 
 def chain(seed: int, vocabulary: int, length: int) -> TableProcess:
     """A random table whose rows depend on the position and the last token."""
-    world = random_world(seed, vocabulary, length)
+    world = random_process(seed, vocabulary, length)
     return TableProcess(vocabulary, length, lambda prefix: world.row((0,) * (len(prefix) - 1) + prefix[-1:]))
 
 
@@ -153,7 +153,7 @@ def test_mixed_blocks_are_blocks_of_context_free_pairs(gamma: int) -> None:
     assert expected_tokens(found.rate, gamma) <= tokens <= expected_tokens(found.verified_rate, gamma)
 
 
-def regions_world(easy: float, hard: float, stay: float, length: int) -> tuple[TableProcess, TableProcess]:
+def regions_process(easy: float, hard: float, stay: float, length: int) -> tuple[TableProcess, TableProcess]:
     """Tokens 2 r + b: r is the kind of the next position, the same as now with ``stay``, and b is what is drafted."""
 
     def row(prefix: tuple[int, ...], bits: Callable[[float], list[float]]) -> list[float]:
@@ -170,7 +170,7 @@ def regions_world(easy: float, hard: float, stay: float, length: int) -> tuple[T
 @pytest.mark.parametrize(("stay", "gamma"), [(0.9, 2), (0.2, 4), (0.5, 3)])
 def test_two_regions_are_a_process_in_the_long_run(monkeypatch: pytest.MonkeyPatch, stay: float, gamma: int) -> None:
     """A sequence of 3000 tokens differs in its beginning alone: what is left is of the order of 1/3000."""
-    target, draft = regions_world(0.9, 0.3, stay, 3000)
+    target, draft = regions_process(0.9, 0.3, stay, 3000)
     monkeypatch.setattr(TableProcess, "_rows", _short_memory)
     found = blocks_of(target, draft, [gamma])[gamma]
     expected = two_regions(0.9, 0.3, stay, gamma)

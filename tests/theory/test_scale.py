@@ -17,7 +17,7 @@ from theory.acceptance import expected_tokens
 from theory.exact import sequence_tv as compounding
 from theory.exact.block_lengths import blocks_of, blocks_sampled, blocks_seen
 from theory.exact.sequence_tv import directed, distance, follow
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.statistical
 
@@ -78,7 +78,7 @@ def test_blocks_that_the_end_cuts_are_not_counted() -> None:
 
 # Sequences ------------------------------------------------------------------------------------------------------
 
-WORLDS = [random_world(seed, 3, 4, zeros=0) for seed in (7, 8)]
+WORLDS = [random_process(seed, 3, 4, zeros=0) for seed in (7, 8)]
 TARGET, DRAFT = (TableProcess(3, 4, lambda prefix, world=w: world.row(prefix).astype(float)) for w in WORLDS)
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from theory.example_processes import greedy_world, random_row, random_world, sticky_world
+from theory.example_processes import greedy_process, random_process, random_row, sticky_process
 from theory.search import LEVELS, grouped_pairs, pairs, searched, sized_pairs, smallest_violation
 
 pytestmark = pytest.mark.exact
@@ -53,7 +53,7 @@ def test_examples_are_what_they_say() -> None:
 
 
 def test_random_worlds_repeat_by_seed_and_differ_by_context() -> None:
-    one, same, other = (random_world(seed, 6, 3) for seed in (1, 1, 2))
+    one, same, other = (random_process(seed, 6, 3) for seed in (1, 1, 2))
     prefixes = [(), (0,), (1,), (0, 0), (0, 1), (1, 0)]
     assert [tuple(one.row(x)) for x in prefixes] == [tuple(same.row(x)) for x in prefixes]
     assert [tuple(one.row(x)) for x in prefixes] != [tuple(other.row(x)) for x in prefixes]
@@ -67,8 +67,8 @@ def test_random_rows_have_zeros_only_where_they_may() -> None:
 
 
 def test_sticky_and_greedy_worlds() -> None:
-    sticky = sticky_world(F(3, 4), 3, 2)
+    sticky = sticky_process(F(3, 4), 3, 2)
     assert sticky.row(()).tolist() == [F(1, 3)] * 3
     assert sticky.row((1,)).tolist() == [F(1, 8), F(3, 4), F(1, 8)]
-    greedy = greedy_world({(): 1, (0,): 0, (1,): 0}, 2, 2)
+    greedy = greedy_process({(): 1, (0,): 0, (1,): 0}, 2, 2)
     assert (greedy.row(()).tolist(), greedy.row((1,)).tolist()) == ([0, 1], [1, 0])

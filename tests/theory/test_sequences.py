@@ -34,7 +34,7 @@ from tests.support.cases import (
 )
 from tests.support.small_processes import WORLDS, drafts, world
 from theory.exact import block_law, complete, sequence_law, target_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
@@ -194,7 +194,7 @@ def test_float_tables_give_the_same_laws_in_floats(name: str, parameters: dict[s
 @pytest.mark.parametrize("initial", ["random", "sample-left"])
 def test_sjd_of_five_tokens_takes_less_than_two_seconds(initial: str) -> None:
     """The promised speed: V = 2, five tokens, window 4, on rows without zeros, which branch the most."""
-    process, decoder = random_world(1, 2, 5, zeros=0), make_decoder("sjd", window=4, initial=initial)
+    process, decoder = random_process(1, 2, 5, zeros=0), make_decoder("sjd", window=4, initial=initial)
     start = perf_counter()
     sequence_law(decoder, process, make_rule("speculative"))
     assert perf_counter() - start < 2

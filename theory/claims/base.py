@@ -77,6 +77,13 @@ class Claim:
     proof: str = field(default="")
     simulates: str = ""
 
+    def _repr_markdown_(self) -> str:
+        """Statement, assumptions and proof, as notebooks display them."""
+        assumptions = "\n".join(f"- {each}" for each in self.assumptions)
+        head = f"**`{self.id}`** ({self.where}). {self.statement}"
+        parts = [head, assumptions and f"Assumptions:\n\n{assumptions}", self.proof and f"*Proof.* {self.proof}"]
+        return "\n\n".join(filter(None, parts))
+
 
 class Claims(dict[str, Claim]):
     """The claims of one module, all of one paper, by id. Filled by the decorator :meth:`claim`."""

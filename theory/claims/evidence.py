@@ -67,7 +67,7 @@ def require_found(found: Found | None, message: str) -> Found:
 
 
 def rejects_mutants(controls: Mapping[str, Any], differs: Callable[[Any], Any], what: str) -> Evidence:
-    """The check run on wrong variants: each must be told apart. ``differs`` gives the deviation found, or 0."""
+    """The check run on wrong variants: each must be distinguished. ``differs`` gives the deviation found, or 0."""
     sizes = {name: differs(control) for name, control in controls.items()}
     missed = [name for name, size in sizes.items() if not size > 0]
     require(not missed, f"the check of {what} does not see: {', '.join(missed)}")

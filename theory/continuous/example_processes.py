@@ -1,4 +1,4 @@
-"""Pairs of chains on the line with every kind of mismatch, for checks that run over many."""
+"""Pairs of chains on the line with every kind of mismatch, for checks over many pairs."""
 
 from __future__ import annotations
 

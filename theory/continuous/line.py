@@ -1,4 +1,4 @@
-"""The law of a token on the line, by quadrature: the density a rule emits, its acceptance and its cost.
+"""The output law of a rule for a token on the line, by quadrature: density, acceptance and cost.
 
 Given both trajectories down to x_1, the last kernels are normal with means mu_p and mu_q, and the rule does with a
 draft from one and proposals from the other what its two functions say: it emits min(q, rho q) + (1 - alpha) p take / Z.

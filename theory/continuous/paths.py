@@ -1,4 +1,4 @@
-"""Two trajectories as functions of one vector of standard normals, and means of what is made of them, in closed form.
+"""Two trajectories as linear functions of one standard normal vector, and their moments in closed form.
 
 With fixed variances every state is affine in the noise, every log density of a trajectory at itself or at the other is
 quadratic in it, and so is the log ratio of every rule that has one. A quadratic f(e) = c + b'e + e'Me/2 is known from

@@ -1,4 +1,4 @@
-"""Acceptance along a sequence of continuous tokens, and what pre-filling its first tokens changes.
+"""Acceptance along a sequence of continuous tokens, and the effect of pre-filling its first tokens.
 
 The rule of the last step accepts a draft as far as the last kernels of target and draft overlap, so that acceptance is
 a function of the gap between their means. That is normal: it depends on the conditions, hence on the token before, and

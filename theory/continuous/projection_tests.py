@@ -1,4 +1,4 @@
-"""Samples of tokens in many dimensions against a law that is known, or against the target's own tokens.
+"""Tests of samples of many-dimensional tokens against a known law or against the target's tokens.
 
 * Along a direction a normal law is normal: Kolmogorov's test on projections, whose p-value is exact, over several
   directions by Bonferroni. By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality a distance of the projected

@@ -1,4 +1,4 @@
-"""What proposals cost: each is taken with probability Z, and there are at most so many. CSpD, A.3."""
+"""The number of proposals a residual draw takes, with acceptance probability Z and a limit. CSpD, A.3."""
 
 from __future__ import annotations
 

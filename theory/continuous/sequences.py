@@ -1,4 +1,4 @@
-"""The law of a whole sequence of continuous tokens, in closed form: as the target makes it, and decoded in place.
+"""The law of a sequence of continuous tokens in closed form: autoregressive, and decoded in place.
 
 Each token is an affine image of one token before it plus independent normal noise, so that a sequence is normal, and
 its law grows token by token. The maps are read off the chain itself

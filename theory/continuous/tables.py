@@ -1,4 +1,4 @@
-"""CSpD's Tables 4 to 7 and Figures 8 and 9, beside processes that have the same shape: predictions, no simulation.
+"""Predictions for CSpD's Tables 4 to 7 and Figures 8 and 9 from processes of the same shape, without simulation.
 
 A gap of last means with mean square D, over many dimensions, is nearly always sqrt(D) long; with last kernels of one sd
 s it is accepted with 2 Phi(-sqrt(D) / (2 s)). The published code judges a draft that is the mean itself, with distances

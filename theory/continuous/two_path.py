@@ -1,4 +1,4 @@
-"""The law of a token under the two-path ratio with noise that is not shared, on the line, by quadrature. CSpD, eq. 4.
+"""The law of a token under the two-path ratio with independent noise, on the line, by quadrature. CSpD, eq. 4.
 
 The weight before the last step is then random: Sigma exp((|e_q|^2 - |e_p|^2) / 2), T standard normals on each side. Of
 each side's noise one direction moves the mean of the last kernel; the rest is half a chi-square of T - 1 degrees of

@@ -1,4 +1,4 @@
-"""Exact laws by enumeration: of one step, of a block, of a whole sequence; nothing here samples."""
+"""Exact laws by enumeration, of one step, of a block, of a whole sequence."""
 
 from theory.exact.laws import (
     Law,

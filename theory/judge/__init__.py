@@ -1,1 +1,1 @@
-"""A rule somebody brings, held against its contract, the lossless rule, and the rules of the house."""
+"""Judging a user's rule against its contract, the lossless rule, and the built-in rules."""

@@ -1,4 +1,4 @@
-"""The contract of a rule, checked on a rule that somebody brings (:mod:`theory.judge.user_rule`).
+"""The contract of a rule, checked on a user's rule (:mod:`theory.judge.user_rule`).
 
 Each check is made at every token that can be drafted, on float rows: those of :func:`families`, which hold what goes
 wrong most often, and those of a search, which brings a failure back with few tokens and small weights. What is only a
@@ -30,7 +30,7 @@ CHECKS = {
     "inputs": "p and q are left unchanged",
     "law": "the law of the emitted token sums to one",
 }
-SMALL = range(2, 7)  # vocabularies of the families; a search looks at more rows of each
+SMALL = range(2, 7)  # vocabularies of the families; a search tries more rows of each
 LARGE = (64, 512)
 ASKED = 24  # tokens of a large vocabulary that are asked about
 
@@ -180,7 +180,7 @@ def _broken(ask: Callable[[], Any]) -> dict[str, str]:
 def _twice(
     function: Any, name: str, reader: Callable[..., Any], p: Array, q: Array, x: int, found: dict[str, str]
 ) -> Any:
-    """What a function answers when it is asked twice, ``None`` if that is no answer; faults are added to ``found``."""
+    """What a function returns when it is called twice, ``None`` if that is no answer; faults are added to ``found``."""
     answers = []
     for _ in range(2):
         mine, yours = p.copy(), q.copy()
@@ -195,8 +195,8 @@ def _twice(
         return None
     first, second = answers
     if np.max(np.abs(first - second)) > NEGLIGIBLE:
-        shown = f": {first:.9g}, then {second:.9g}" if np.ndim(first) == 0 else ""
-        found.setdefault("repeatable", f"{name} answers the same question in two ways{shown}; expected one answer")
+        values = f": {first:.9g}, then {second:.9g}" if np.ndim(first) == 0 else ""
+        found.setdefault("repeatable", f"{name} answers the same question in two ways{values}; expected one answer")
     return first
 
 

@@ -1,6 +1,6 @@
-"""What a rule that is judged does in one step, and the inputs on which it does something it should not.
+"""Search for inputs on which a user's rule breaks a property.
 
-Every question is asked of pairs of rational rows: exactly where the rule answers rationals with rationals, else in
+Every property is checked on pairs of rational rows: exactly where the rule answers rationals with rationals, else in
 float64 within a tolerance.
 """
 
@@ -18,7 +18,7 @@ from theory.judge.contract import Pair, floats
 from theory.judge.user_rule import NEGLIGIBLE, Broken, UserRule, asked
 from theory.search import LEVELS, Pmf, pairs, searched, smallest_violation
 
-WIDE = (*LEVELS, (6, 3), (7, 3), (8, 3), (12, 3), (20, 3))  # some rules look at many ranks, and are lossless below
+WIDE = (*LEVELS, (6, 3), (7, 3), (8, 3), (12, 3), (20, 3))  # some rules depend on many ranks, and are lossless below
 NARROW = 1e-5  # the tolerance for a rule that computes in float32
 
 __all__ = ["NARROW", "QUESTIONS", "WIDE", "Judged", "Question", "Searched", "Step", "step_tolerance"]

@@ -70,7 +70,7 @@ class UserRule(Rule):
         return np.array(drawn, dtype=p.dtype).reshape(p.shape)
 
     def step_rows(self, p: Array, q: Array) -> Step:
-        """As every rule's, row by row; no residual is asked for where x is never rejected."""
+        """As every rule's, row by row; no residual is computed where x is never rejected."""
         size = p.shape[-1]
         steps = [self.step(*row) for row in zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)]
         law, acceptance = (np.array(part, dtype=p.dtype) for part in zip(*steps, strict=True))
@@ -168,7 +168,7 @@ def _probability(answer: Any, name: str, like: Array, expected: str) -> Number:
 def as_row(answer: Any, name: str, like: Array) -> Array:
     """``answer`` as a pmf shaped as ``like``, in its arithmetic; raises :class:`Broken` or :class:`Inexact`.
 
-    A float row may miss 1 by a millionth, and is scaled: whoever draws from it does the same.
+    A float row may miss 1 by a millionth, and is scaled: code that draws from it does the same.
     """
     expected = f"expected a pmf of {len(like)} numbers"
     try:

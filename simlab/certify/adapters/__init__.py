@@ -1,4 +1,4 @@
-"""Verifiers by others that can be certified by name: ``simlab certify transformers``.
+"""Third-party verifiers that can be certified by name: ``simlab certify transformers``.
 
 An adapter turns a published routine into the callable of a contract. It changes nothing about the routine: rows become
 tensors in the precision it is used in, and PyTorch draws as the generator says. Packages are imported when a callable

@@ -22,8 +22,8 @@ def verify() -> Any:
 
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
         with drawing(rng):
-            kept, last = rejection_step(torch.from_numpy(drafts)[None], logs(q), logs(p))[0].tolist()
-        return [*drafts[:kept].tolist(), last]
+            accepted, last = rejection_step(torch.from_numpy(drafts)[None], logs(q), logs(p))[0].tolist()
+        return [*drafts[:accepted].tolist(), last]
 
     return verify
 

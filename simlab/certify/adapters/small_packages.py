@@ -43,7 +43,7 @@ def speculative_decoding() -> Any:
         def forward(out: torch.Tensor, **_: Any) -> Any:
             (tokens,) = out.tolist()
             rows = np.array([model(tuple(tokens[1 : i + 1])) for i in range(len(tokens))])
-            cached = torch.zeros(1, 1, 2, 1, len(tokens), 1)  # nothing is kept; its shape is looked at
+            cached = torch.zeros(1, 1, 2, 1, len(tokens), 1)  # nothing is cached; its shape is read
             return torch.from_numpy(rows).log().float()[None], (cached, None)
 
         return forward

@@ -1,4 +1,4 @@
-"""Models that generation loops can run, whose laws are the pmfs of somebody's function of the prefix.
+"""Causal language models with given next-token pmfs, for generation loops of other packages.
 
 Loops that are certified get the target as ``model(prefix) -> pmf[V]``; the draft is made from it here. Token 0 stands
 before every sequence, as a beginning that no prefix contains.
@@ -89,13 +89,13 @@ def model_class() -> Any:
             keys = self.tokens(input_ids).to(torch.float32)[:, None, :, None]
             cache = DynamicCache(config=self.config) if past_key_values is None else past_key_values
             seen = cache.update(keys, keys, 0)[0][:, 0, :, 0].long().tolist()
-            kept = min(input_ids.shape[1], logits_to_keep or input_ids.shape[1])
-            rows = [[self.row(tokens[1 : len(tokens) - back]) for back in reversed(range(kept))] for tokens in seen]
+            count = min(input_ids.shape[1], logits_to_keep or input_ids.shape[1])
+            rows = [[self.row(tokens[1 : len(tokens) - back]) for back in reversed(range(count))] for tokens in seen]
             pmfs = torch.from_numpy(np.array(rows))
             return CausalLMOutputWithPast(logits=self.head(self.scale * pmfs.log().float()), past_key_values=cache)
 
         def row(self, prefix: list[int]) -> Array:
-            assert self.pmf is not None, "a pmf is set before it is asked for"
+            assert self.pmf is not None, "a pmf is set before it is used"
             return self.pmf(tuple(prefix))
 
     return TableModel

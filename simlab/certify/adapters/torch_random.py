@@ -1,4 +1,4 @@
-"""Randomness of code that draws with PyTorch, made a function of a NumPy generator.
+"""Replace PyTorch's randomness by a NumPy generator.
 
 An ordinary generator seeds PyTorch's own, once, so that what is tried is the real thing. A scripted one
 (:mod:`simlab.certify.engine.scripted`) serves the draws themselves: uniforms are its uniforms, ``multinomial`` is one

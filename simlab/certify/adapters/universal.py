@@ -1,4 +1,4 @@
-"""transformers' ``generate`` with an assistant that has another tokenizer, which it allows.
+"""transformers' ``generate`` with an assistant that has another tokenizer.
 
 The assistant knows every token of the target and one more. Its tokenizer is free in which order ``get_vocab`` lists
 them, and those of today list them in no particular order.

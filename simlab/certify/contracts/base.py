@@ -1,4 +1,4 @@
-"""A case of a contract: what a callable is asked, how its answer is read, and the law it must follow."""
+"""A case of a contract: the arguments of a call, how its result is read, and the law it must follow."""
 
 from __future__ import annotations
 

@@ -208,11 +208,11 @@ def _row(row: Any, b: int, vocabulary: int, width: int, most: int) -> Tokens:
         raise Broken(f"returns {short(row)} for sequence {b}; expected a row of tokens")
     if len(values) > most:
         raise Broken(f"returns a row of {len(values)} for sequence {b}; expected at most {most}")
-    kept = list(values)
-    while kept and kept[-1] == -1:
-        kept.pop()
+    emitted = list(values)
+    while emitted and emitted[-1] == -1:
+        emitted.pop()
     try:
-        return as_emitted(kept, vocabulary, width)
+        return as_emitted(emitted, vocabulary, width)
     except Broken as broken:
         raise Broken(f"{broken}, for sequence {b}") from None
 
@@ -241,10 +241,10 @@ def _small_ones() -> Iterator[BatchCase]:
     yield _small("one sequence of one draft, one of two", (two, _block(third, [[0.1, 0.9], [0.4, 0.6]])))
     yield _small("three sequences, two of them alike", (one, one, two))
     even, certain = [0.5, 0.5], [1.0, 0.0]
-    kept = _block([[0.9, 0.1], even, even], [certain, certain])
-    yield _small("two sequences of two certain drafts", (kept, kept))
+    rejected = _block([[0.9, 0.1], even, even], [certain, certain])
+    yield _small("two sequences of two certain drafts", (rejected, rejected))
     named = {found.name: found.block for found in small_blocks()}
-    for name in ("certain drafts, kept with 0.995", "certain drafts, kept half the time"):
+    for name in ("certain drafts, accepted with 0.995", "certain drafts, accepted half the time"):
         yield _small(f"{name}; one draft", (named[name], two))
     for name in (
         "one token as likely in both",

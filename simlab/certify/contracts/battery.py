@@ -1,4 +1,4 @@
-"""The blocks that verifiers are tried on: small hard ones, long ones, and large vocabularies.
+"""The blocks that verifiers are tested on: small hard ones, long ones, and large vocabularies.
 
 All are fixed, so that two certificates are about the same cases; a seed only says what is drawn in them. Rows differ
 from position to position and from context to context unless a case says otherwise, for a verifier that takes a row
@@ -41,8 +41,8 @@ def small_blocks() -> tuple[Named, ...]:
         Named(name, block, (joint(block),))
         for name, block in (
             ("one draft, two tokens", _rows([[0.7, 0.3], [0.2, 0.8]], [[0.4, 0.6]])),
-            ("certain drafts, kept with 0.995", _rows([[0.995, 0.005], [0.5, 0.5]], [[1.0, 0.0]])),
-            ("certain drafts, kept half the time", Block((half,) * 4, (certain,) * 3, 0)),
+            ("certain drafts, accepted with 0.995", _rows([[0.995, 0.005], [0.5, 0.5]], [[1.0, 0.0]])),
+            ("certain drafts, accepted half the time", Block((half,) * 4, (certain,) * 3, 0)),
             ("certain drafts of three tokens", _rows([[0.4, 0.3, 0.3], [0.1, 0.6, 0.3]], [[1.0, 0.0, 0.0]])),
             ("one token as likely in both", _rows([[0.3, 0.4, 0.3], [0.6, 0.1, 0.3]], [[0.6, 0.4, 0.0]])),
             ("rows differ, three tokens", _random(3, 2, 1)),
@@ -169,5 +169,5 @@ def _one_hot(size: int, gamma: int, number: int, target: bool) -> Block:
 
 
 def _cut_differently() -> tuple[list[list[float]], list[list[float]]]:
-    """Over five tokens p keeps three and q two, one of them shared."""
+    """Over five tokens p has mass on three and q on two, one of them shared."""
     return [[0.5, 0.3, 0.2, 0.0, 0.0], [0.0, 0.1, 0.2, 0.3, 0.4]], [[0.0, 0.0, 0.6, 0.4, 0.0]]

@@ -1,4 +1,4 @@
-"""Blocks of drafts: what a verifier is given, and the exact law of what it must emit.
+"""Blocks of drafts: a verifier's input, and the exact law of its output.
 
 A :class:`Block` holds target and draft rows for gamma drafted positions in every context: the drafts are drawn from q,
 each in the context of those before it, and whatever a lossless verifier emits, completed by p, follows p. That law, of
@@ -159,8 +159,8 @@ class Events:
                 joint = joint[:, None] * (labels == np.arange(classes)[:, None])[:, None]
                 joint = joint.reshape(-1, *joint.shape[2:])
             joint = joint.reshape(len(joint), -1)  # contexts one token longer
-            kept = size ** min(order, i + 1)
-            state = joint.reshape(len(joint), -1, kept).sum(axis=1)
+            states = size ** min(order, i + 1)
+            state = joint.reshape(len(joint), -1, states).sum(axis=1)
         return state.sum(axis=1)
 
     def format(self, code: int, vocabulary: int) -> str:

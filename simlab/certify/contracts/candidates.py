@@ -144,7 +144,7 @@ def _small_ones() -> Iterator[CandidatesCase]:
     for name, p, q, count in (
         ("two candidates of three tokens", [0.2, 0.3, 0.5], [0.5, 0.3, 0.2], 2),
         ("one candidate of two tokens", [0.7, 0.3], [0.4, 0.6], 1),
-        ("a certain candidate, kept with 0.995", [0.995, 0.005], [1.0, 0.0], 1),
+        ("a certain candidate, accepted with 0.995", [0.995, 0.005], [1.0, 0.0], 1),
         ("all tokens are candidates", [0.6, 0.3, 0.1], [0.2, 0.2, 0.6], 3),
         ("two candidates of four tokens", uniform, [0.7, 0.1, 0.1, 0.1], 2),
         ("three candidates of four tokens", rising, falling, 3),

@@ -90,9 +90,9 @@ class Model:
 def _whole(token: Any, size: int) -> int:
     value = token.item() if hasattr(token, "item") else token
     if not isinstance(value, int | float) or value != int(value):
-        raise TypeError(f"model is asked for a prefix with {short(token)}; expected whole numbers")
+        raise TypeError(f"model is called with a prefix with {short(token)}; expected whole numbers")
     if not 0 <= value < size:
-        raise ValueError(f"model is asked for a prefix with token {value}; expected 0 to {size - 1}")
+        raise ValueError(f"model is called with a prefix with token {value}; expected 0 to {size - 1}")
     return int(value)
 
 

@@ -1,4 +1,4 @@
-"""The contracts a callable can be held to."""
+"""The registry of contracts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Contract:
     """What is called how, and on what it is tried.
 
     ``cases`` are those that are sampled, the simplest first; ``both_ends`` are small ones that are not sampled:
-    they are for given coins; ``simplest`` are small ones a failure is brought back to, from the smallest up.
+    they are for given coins; ``simplest`` are small ones a failure is reduced to, from the smallest up.
     """
 
     name: str

@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Case
 from simlab.certify.engine.exact import ROUNDING
 from simlab.certify.engine.tasks import Counts
@@ -124,19 +124,18 @@ def diagnosed(cases: Sequence[Case], counts: Mapping[int, Array]) -> Diagnosis:
 def recognised(cases: Sequence[Case], laws: Mapping[int, Array]) -> Diagnosis:
     """The known bugs under which these cases have exactly these laws; else the one that comes nearest."""
     off = {
-        name: max(_apart(law, cases[i].known_laws.get(name, cases[i].events[0].law)) for i, law in laws.items())
+        name: max(
+            float(total_variation(law, cases[i].known_laws.get(name, cases[i].events[0].law)))
+            for i, law in laws.items()
+        )
         for name in sorted({name for i in laws for name in cases[i].known_laws})
     }
     same = tuple(name for name, most in off.items() if most <= ROUNDING)
     if same or not off:
         return Diagnosis(same, bool(same))
-    whole = max(_apart(law, cases[i].events[0].law) for i, law in laws.items())
+    whole = max(float(total_variation(law, cases[i].events[0].law)) for i, law in laws.items())
     nearest = min(off, key=lambda name: off[name])
     return Diagnosis((nearest,) if off[nearest] < 0.5 * whole else (), False)
-
-
-def _apart(law: Array, other: Array) -> float:
-    return float(np.abs(law - other).sum() / 2)
 
 
 def _gain(case: Case, counts: Array, law: Array | None) -> float:
@@ -160,7 +159,7 @@ def _alternatives(case: Case, k: int) -> list[Array]:
     """The laws of known bugs that differ from the target and from each other; only of the first of the events."""
     found: list[Array] = []
     for law in case.known_laws.values() if k == 0 else ():
-        if all(abs(law - other).sum() / 2 > ALIKE for other in (case.events[0].law, *found)):
+        if all(total_variation(law, other) > ALIKE for other in (case.events[0].law, *found)):
             found.append(law)
     return found
 
@@ -178,7 +177,7 @@ def calls_needed(case: Case, wrong: Array, level: float, power: float) -> int | 
     An alarm by the bet on ``wrong`` alone is counted, so fewer may do. ``None`` where the case cannot see it.
     """
     law = case.events[0].law
-    if abs(law - wrong).sum() / 2 <= ALIKE:
+    if total_variation(law, wrong) <= ALIKE:
         return None
     edge = float(np.log(2 * max(1, len(_alternatives(case, 0))) / level))
     if edge > MOST_CALLS * divergence(wrong, law):  # not even in the mean

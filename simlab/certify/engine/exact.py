@@ -1,4 +1,4 @@
-"""The exact law of a callable by enumeration, and what it does with coins at their ends.
+"""The exact law of a callable by enumeration, and its behaviour at the extreme values of a coin.
 
 Both need its chance to be uniforms that can be given (:mod:`simlab.certify.engine.scripted`).
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.scripted import (
@@ -70,7 +70,7 @@ def enumerate_law(number: int, case: Case, function: Function, rng: np.random.Ge
             tree = exact_law(call, edges())
         calls.append((probability, inputs, call, tree))
         law += probability * case.law_of(law_of(tree))
-    tv = float(np.abs(law - target).sum() / 2)
+    tv = float(total_variation(law, target))
     deviates = tv > ROUNDING
     if deviates and not all(isinstance(tree, Piece) for *_, tree in calls):
         return None  # it asks for nothing: it draws elsewhere, perhaps beforehand, or it is wrong, as sampling shows

@@ -1,4 +1,4 @@
-"""Describe a failure: the smallest case, what comes out of it, and which known bug it looks like."""
+"""Describe a failure: the smallest failing case, its outcomes, and the known bug it resembles."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from simlab.arrays import total_variation
 from simlab.certify.certificate import Failure, listed, plain
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import Contract
 from simlab.certify.engine.evidence import Evidence, Finding, recognised
 from simlab.certify.engine.exact import Exact
-from simlab.certify.engine.shrink import Smallest, smallest_faulty_case, smallest_lossy_case, tv
+from simlab.certify.engine.shrink import Smallest, smallest_faulty_case, smallest_lossy_case
 from simlab.certify.engine.tasks import LOST, Edges, Enumerate, Fault
 
 ENDS = "a coin is 0 or the largest float below 1 (one in 2^24 in single precision, in 2^53 in double)"
@@ -57,8 +58,8 @@ class Failing:
             or first
         )
         target = small.case.events[0].law
-        measured = None if small.counts is None else tv(small.counts / small.counts.sum(), target)
-        exact = None if small.law is None else tv(small.law, target)
+        measured = None if small.counts is None else float(total_variation(small.counts / small.counts.sum(), target))
+        exact = None if small.law is None else float(total_variation(small.law, target))
         size = f"{exact:.4g}" if exact is not None else f"about {measured:.2g}" if measured is not None else "not 0"
         return Failure(
             kind="law",

@@ -1,7 +1,7 @@
-"""The exact law of a callable that is a black box, by giving it the uniforms it draws.
+"""The exact law of a black-box callable, found by supplying the uniforms it draws.
 
 This is another algorithm than :mod:`simlab.randomness.enumerator`, which follows decisions whose probabilities are
-known: a black box compares uniforms with numbers that nobody is told, so where it branches has to be searched for.
+known: a black box compares uniforms with unknown numbers, so where it branches has to be searched for.
 
 :class:`Scripted` is a ``numpy.random.Generator`` that answers ``random``, ``uniform`` and ``choice`` from a list. What
 comes out is then a function of the list, constant between edges: the acceptance ratios, the steps of the CDFs that are
@@ -208,7 +208,7 @@ def law_of(tree: Piece | Tokens) -> dict[Tokens, float]:
 def mispredicted(call: Call, tree: Piece | Tokens, n: int, rng: np.random.Generator) -> int:
     """For how many of n random lists of uniforms the tree and the code disagree.
 
-    They must also ask for equally many: code that keeps uniforms for later calls does not do what the tree says.
+    They must also ask for equally many: code that saves uniforms for later calls does not do what the tree says.
     """
     wrong = 0
     for _ in range(n):

@@ -1,4 +1,4 @@
-"""Search for the smallest case that still fails: simple ones are tried from the smallest up."""
+"""Search for the smallest case that still fails, from the simplest up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from simlab.arrays import Array
+from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.engine.evidence import FALSE_ALARMS, Diagnosis
 from simlab.certify.engine.exact import Exact
@@ -79,7 +79,7 @@ def smallest_faulty_case(
 
 def _seen(case: Case, known: str) -> bool:
     law = case.law_under(known)
-    return law is not None and tv(law, case.events[0].law) > SEEN
+    return law is not None and bool(total_variation(law, case.events[0].law) > SEEN)
 
 
 def _enumerated(pool: WorkerPool, k: int, case: Case) -> Smallest | None:
@@ -104,8 +104,3 @@ def _sampled(pool: WorkerPool, k: int, case: Case, known: str | None, end: float
         if test.rejects(FALSE_ALARMS):
             return Smallest(case, test.n, counts, None)
     return None
-
-
-def tv(law: Array, other: Array) -> float:
-    """Half the sum of absolute differences."""
-    return float(np.abs(law - other).sum() / 2)

@@ -1,4 +1,4 @@
-"""Worker processes that call a user's code, so that hangs and crashes are survived and reported.
+"""Worker processes that call a user's code; hangs and crashes are survived and reported.
 
 They are forks, so that any callable will do, also one that was defined a moment ago. If a call does not end, or ends
 the process, it is known which call that was.

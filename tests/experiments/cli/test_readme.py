@@ -32,8 +32,8 @@ def test_the_rule(tour: dict[str, Any]) -> None:
 
 
 def test_the_sequence(tour: dict[str, Any]) -> None:
-    law, steps = tour["sequence_law"](tour["sjd"], tour["world"], tour["make_rule"]("speculative"))
-    assert law == tour["target_law"](tour["world"])
+    law, steps = tour["sequence_law"](tour["sjd"], tour["process"], tour["make_rule"]("speculative"))
+    assert law == tour["target_law"](tour["process"])
     assert steps == tour["steps"]
 
 
@@ -45,7 +45,7 @@ def test_the_neighbours(tour: dict[str, Any]) -> None:
 
 def test_the_tree_and_the_sampler(tour: dict[str, Any]) -> None:
     rule = tour["make_rule"]("speculative")
-    assert tour["sequence_law"](tour["pac"], tour["world"], rule)[0] == tour["target_law"](tour["world"])
+    assert tour["sequence_law"](tour["pac"], tour["process"], rule)[0] == tour["target_law"](tour["process"])
     assert tour["sequence_law"](tour["sjd"], tour["sharper"], rule)[0] == tour["target_law"](tour["sharper"])
 
 

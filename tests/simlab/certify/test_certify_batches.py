@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from simlab import mutants
+from simlab.arrays import total_variation
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.batches import as_rows, both_ends, cases, simplest
-from simlab.certify.engine.shrink import tv
 from simlab.mutants.base import LOSSLESS
 from simlab.mutants.batches import MUTANTS, OF_BATCHES, each, lossless, padded
 from simlab.mutants.verifiers import verifier
@@ -72,7 +72,7 @@ def test_laws_of_sequences_multiply():
     case = next(case for case in SMALL if case.name == "two sequences of one draft")
     wrong = _law(case, each(WRONG))
     np.testing.assert_allclose(case.law_under("residual drawn from p"), wrong, atol=1e-12)
-    assert tv(wrong, case.events[0].law) > 0.1
+    assert total_variation(wrong, case.events[0].law) > 0.1
 
 
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name != BREAKS])

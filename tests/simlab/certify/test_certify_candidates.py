@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.arrays import total_variation
 from simlab.certify import certify
 from simlab.certify.contracts.candidates import both_ends, cases, simplest
 from simlab.certify.engine.evidence import calls_needed
-from simlab.certify.engine.shrink import tv
 from simlab.mutants.candidates import MUTANTS, lossless, verifier
 from simlab.randomness.coins import SampledCoins
 from simlab.rules import Speculative
@@ -120,7 +120,7 @@ def test_malformed_output_breaks(answer):
 
 
 def test_the_script_runs(tmp_path):
-    case = next(case for case in simplest() if case.count == 2 and tv(case.p, case.q) > 0)
+    case = next(case for case in simplest() if case.count == 2 and total_variation(case.p, case.q) > 0)
     script = case.script("mine", "verify", 200)
     (tmp_path / "mine.py").write_text("def verify(p, q, candidates, rng):\n    return rng.choice(len(p), p=p)\n")
     (tmp_path / "shown.py").write_text(script)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.arrays import total_variation
 from simlab.certify.certificate import plain
 from simlab.certify.contracts.base import Broken
 from simlab.certify.contracts.blocks import Tokens
@@ -20,7 +21,6 @@ from simlab.certify.contracts.decoding import DecodeCase, Model, both_ends, case
 from simlab.certify.contracts.registry import contract_named
 from simlab.certify.engine.evidence import FALSE_ALARMS, calls_needed
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
-from simlab.certify.engine.shrink import tv
 from simlab.mutants.generation import CORRECT, GUMBEL_CORRECT, GUMBEL_MUTANTS, MUTANTS
 from simlab.mutants.loops import Request, as_callable
 from simlab.randomness.coins import outcomes
@@ -159,7 +159,7 @@ def test_correct_decoders_have_exactly_the_law(name: str) -> None:
     for case in KNOWN:
         law = case.law_by(CORRECT[name])
         assert law is not None
-        assert tv(law, case.events[0].law) < 1e-14
+        assert total_variation(law, case.events[0].law) < 1e-14
 
 
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name != BROKEN])
@@ -210,7 +210,7 @@ def test_a_correct_decoder_is_enumerated(name: str) -> None:
     found = enumerate_law(0, case, as_callable(CORRECT[name]), np.random.default_rng(0))
     assert found is not None
     assert not found.deviates
-    assert tv(found.law, case.events[0].law) < 1e-9
+    assert total_variation(found.law, case.events[0].law) < 1e-9
 
 
 @pytest.mark.parametrize("name", ["residual drawn from p", "rejected token kept in the cache"])
@@ -219,7 +219,7 @@ def test_a_wrong_decoder_is_enumerated(name: str) -> None:
     found = enumerate_law(0, case, as_callable(MUTANTS[name].run), np.random.default_rng(0))
     assert found is not None
     assert found.deviates
-    assert tv(found.law, case.known_laws[name]) < 1e-9
+    assert total_variation(found.law, case.known_laws[name]) < 1e-9
 
 
 def test_coins_at_their_ends() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.arrays import total_variation
 from simlab.certify import certify
 from simlab.certify.contracts.drafting import both_ends, cases, simplest
-from simlab.certify.engine.shrink import tv
 from simlab.mutants.drafters import (
     MUTANTS,
     bfloat16,
@@ -70,10 +70,10 @@ def test_a_cdf_in_bfloat16_loses_tokens():
 def test_masses_rounded_one_by_one_are_hardly_off():
     """What the battery cannot see: TV is within 2^-9, here where it is largest."""
     rng = np.random.default_rng(0)
-    off = [tv(of_rounded_masses(q[None])[0], q) for q in rng.dirichlet(np.ones(64), 50)]
+    off = [total_variation(of_rounded_masses(q[None])[0], q) for q in rng.dirichlet(np.ones(64), 50)]
     worst = np.tile([1 + 2.0**-8 * 0.99, 1 + 2.0**-8 * 1.01], 63) / 128
     worst = np.append(worst, 1 - worst.sum())
-    assert max(off) < tv(of_rounded_masses(worst[None])[0], worst) < 2.0**-9
+    assert max(off) < total_variation(of_rounded_masses(worst[None])[0], worst) < 2.0**-9
 
 
 # Certificates --------------------------------------------------------------------------------------------------

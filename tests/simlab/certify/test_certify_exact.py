@@ -266,7 +266,7 @@ def test_enumeration_recognises_every_bug_of_one_law(name: str) -> None:
     assert name in diagnosis.names
 
 
-ONLY_ELSEWHERE = {"one uniform for the coins of all positions"}  # its case is "certain drafts, kept half the time"
+ONLY_ELSEWHERE = {"one uniform for the coins of all positions"}  # its case is "certain drafts, accepted half the time"
 
 
 @pytest.mark.parametrize("name", ["coin <= ratio where the ratio is 0", "log(1 - ratio) in single precision"])

@@ -211,10 +211,10 @@ def test_wrong_usage_is_told(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "case"),
     [
-        ("residual drawn from p", "certain drafts, kept half the time"),
-        ("ratio times 1.01", "certain drafts, kept with 0.995"),
+        ("residual drawn from p", "certain drafts, accepted half the time"),
+        ("ratio times 1.01", "certain drafts, accepted with 0.995"),
         ("residual reuses the uniform of the coin", "certain drafts of three tokens"),
-        ("one uniform for the coins of all positions", "certain drafts, kept half the time"),
+        ("one uniform for the coins of all positions", "certain drafts, accepted half the time"),
         ("top-k applied to the residual again", "disjoint supports"),
     ],
 )

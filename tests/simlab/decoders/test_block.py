@@ -15,7 +15,7 @@ from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from theory.exact import block_law, mean, sequence_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
@@ -52,7 +52,7 @@ def test_one_step_by_hand() -> None:
 def test_as_many_drafts_are_accepted_as_by_any_verification(gamma: int, zeros: float) -> None:
     """A prefix is accepted with w_i = min(1, w_(i-1) p/q), and none that sees its rows alone accepts it more."""
     for seed in range(5):
-        target, draft = (random_world(seed + shift, 3, gamma + 1, zeros=zeros) for shift in (0, 500))
+        target, draft = (random_process(seed + shift, 3, gamma + 1, zeros=zeros) for shift in (0, 500))
         expected = F(0)
         for length in range(1, gamma + 1):
             for tokens in product(range(3), repeat=length):
@@ -70,7 +70,7 @@ def test_a_block_takes_no_more_steps_than_its_drafts_one_by_one(vocabulary: int,
     """Over whole sequences, in the mean; in some worlds fewer."""
     saved = []
     for seed in range(12):
-        worlds = [random_world(seed + shift, vocabulary, length, zeros=0.2) for shift in (0, 500)]
+        worlds = [random_process(seed + shift, vocabulary, length, zeros=0.2) for shift in (0, 500)]
         whole, single = (
             mean(sequence_law(make_decoder(name, gamma=gamma), worlds[0], LOSSLESS, worlds[1])[1])
             for name in ("block", "speculative")
@@ -83,7 +83,7 @@ def test_a_block_takes_no_more_steps_than_its_drafts_one_by_one(vocabulary: int,
 @pytest.mark.parametrize("rule", [LOSSLESS, make_rule("amplify", k=2)])
 def test_it_is_a_rule_of_its_own(rule: object) -> None:
     """One draft is verified as the lossless rule does, and two are not; the rule that is given is not used."""
-    worlds = [random_world(seed, 2, 4, zeros=0) for seed in (1, 2)]
+    worlds = [random_process(seed, 2, 4, zeros=0) for seed in (1, 2)]
     laws = {
         (name, gamma): sequence_law(make_decoder(name, gamma=gamma), worlds[0], given, worlds[1])
         for name, given in (("block", rule), ("speculative", LOSSLESS))

@@ -31,7 +31,7 @@ from tests.support.cases import (
     tree,
 )
 from tests.support.dense import DenseProcess, floats
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.parity
 
@@ -61,7 +61,7 @@ by_some_decoder = by_decoder(some)
 
 @cache
 def process(form: str, seed: int) -> Process:
-    return FORMS[form](random_world(seed, V, N, SHAPE, zeros=0.2))
+    return FORMS[form](random_process(seed, V, N, SHAPE, zeros=0.2))
 
 
 def decoded(decoder: Decoder, rule: Rule, form: str, tape: Tape | None = None) -> Run:

@@ -21,13 +21,13 @@ from tests.support import oracles
 from tests.support.cases import by_decoder, nearest, tree
 from tests.support.small_processes import WORLDS, world
 from theory.exact import Law, mean, sequence_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
 LOSSLESS = make_rule("speculative")
 # Three tokens, so that one can be rejected twice, and four of them, so that a window of three has something to keep.
-THREES = random_world(1, 3, 4, (2, 2), zeros=0.4)
+THREES = random_process(1, 3, 4, (2, 2), zeros=0.4)
 Laws = tuple[Law, dict[int, Any]]
 
 # The shape -----------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_without_a_bonus_a_comb_takes_the_steps_of_no_tree(name: str, chain: str
 @pytest.mark.parametrize("name", ["sjd-pd", "sjd-pac"])
 def test_more_candidates_save_steps(name: str) -> None:
     """With a bonus, and three tokens to choose from. Beyond the support another candidate changes nothing."""
-    process = random_world(2, 3, 3, zeros=0)
+    process = random_process(2, 3, 3, zeros=0)
     found = [sequence_law(make_decoder(name, **tree(2, k, 1)), process, LOSSLESS) for k in (1, 2, 3, 4)]
     assert mean(found[0][1]) > mean(found[1][1]) > mean(found[2][1])
     assert found[2] == found[3]
@@ -153,7 +153,7 @@ def test_more_candidates_save_steps(name: str) -> None:
 @pytest.mark.parametrize(("shape", "candidates", "depth"), [("comb", 2, 2), ("comb", 4, 2), ("full", 2, 2)])
 def test_trees_are_lossless_over_three_tokens_without_zeros(name: str, shape: str, candidates: int, depth: int) -> None:
     """Below and above the support, where every candidate can come."""
-    process = random_world(3, 3, 3, (3, 1), zeros=0)
+    process = random_process(3, 3, 3, (3, 1), zeros=0)
     decoder = make_decoder(name, **tree(2, candidates, depth, shape, initial="sample-above"))
     assert sequence_law(decoder, process, LOSSLESS)[0] == oracles.target(process)
 
@@ -212,7 +212,7 @@ def test_the_comparison_tells_readings_apart() -> None:
 @pytest.mark.parametrize(("shape", "zeros", "limit"), [("comb", 0, 30), ("full", 0.4, 120)])
 def test_trees_of_four_tokens_are_enumerated_in_time(shape: str, zeros: float, limit: float) -> None:
     """The promised speed, in seconds of the processor: V = 3, four tokens, window 4, K = 2, D = 2."""
-    process, decoder = random_world(1, 3, 4, zeros=zeros), make_decoder("sjd-pac", **tree(4, 2, 2, shape))
+    process, decoder = random_process(1, 3, 4, zeros=zeros), make_decoder("sjd-pac", **tree(4, 2, 2, shape))
     start = process_time()
     law, _ = sequence_law(decoder, process, LOSSLESS)
     assert process_time() - start < limit

@@ -31,7 +31,7 @@ from simlab.rules import Rule, Speculative
 from simlab.statistics import GTest, tally
 from tests.support.cases import tree
 from tests.support.dense import DenseProcess
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.statistical
 
@@ -55,7 +55,7 @@ def trained(layers: int, seed: int) -> Transformer:
     """A transformer that has seen sequences of two tables, one a class."""
     model = Transformer(Config(layers, 16, 2, V, SHAPE, classes=2, multiple=8))
     model.initialise(torch.Generator().manual_seed(seed))
-    tables = [DenseProcess(random_world(table, V, N, SHAPE, zeros=0)) for table in (7, 8)]
+    tables = [DenseProcess(random_process(table, V, N, SHAPE, zeros=0)) for table in (7, 8)]
     drawn = [run(make_decoder("autoregressive"), t, Speculative(), Tape(seed, 512)).tokens for t in tables]
     tokens = torch.from_numpy(np.concatenate(drawn))
     labels = torch.arange(2).repeat_interleave(512)

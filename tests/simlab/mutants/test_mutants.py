@@ -20,7 +20,7 @@ from simlab.rules import Rule, Speculative
 from theory.acceptance import alpha
 from theory.distances import aligned, tv
 from theory.exact import acceptance, sequence_law, step_law, target_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
@@ -45,14 +45,14 @@ by_rule = pytest.mark.parametrize("number", WRONG_RULES)
 
 
 def worlds() -> list[Any]:
-    return [random_world(k, v, 4, shape, zeros) for k, v, shape, zeros in ((1, 2, (2, 2), 0.0), (2, 3, None, 0.3))]
+    return [random_process(k, v, 4, shape, zeros) for k, v, shape, zeros in ((1, 2, (2, 2), 0.0), (2, 3, None, 0.3))]
 
 
 def deviation(decoder: Decoder, rule: Rule = LOSSLESS) -> F:
     """Largest TV from the target over the worlds, which are their own reference."""
     found = []
     for k, world in enumerate(worlds()):
-        draft = {"draft": random_world(k + 50, world.vocabulary, 4, zeros=0)} if decoder.needs_draft else {}
+        draft = {"draft": random_process(k + 50, world.vocabulary, 4, zeros=0)} if decoder.needs_draft else {}
         found.append(tv(*aligned(sequence_law(decoder, world, rule, **draft)[0], target_law(world))))
     return max(found)
 
@@ -109,7 +109,7 @@ def test_some_faults_show_in_the_steps_only(wrong: Decoder, right: Decoder) -> N
     """The law is the target's all the same, so it takes the law of the steps to see them."""
     assert deviation(wrong) == 0
     for world in worlds():
-        draft = {"draft": random_world(7, world.vocabulary, 4, zeros=0)} if wrong.needs_draft else {}
+        draft = {"draft": random_process(7, world.vocabulary, 4, zeros=0)} if wrong.needs_draft else {}
         steps = [sequence_law(decoder, world, LOSSLESS, **draft)[1] for decoder in (wrong, right)]
         assert steps[0] != steps[1]
 

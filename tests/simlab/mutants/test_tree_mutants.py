@@ -13,7 +13,7 @@ from simlab.mutants.trees import ac_decoders, tree_decoders
 from simlab.rules import Speculative
 from theory.distances import aligned, tv
 from theory.exact import sequence_law, target_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
@@ -23,7 +23,7 @@ LOSSLESS = Speculative()
 def off(decoder: Decoder, count: int = 6) -> F:
     """TV from the target on the first of a few worlds with zeros over three tokens where there is one."""
     for seed in range(count):
-        world = random_world(seed, 3, 3, zeros=0.35)
+        world = random_process(seed, 3, 3, zeros=0.35)
         found = F(tv(*aligned(sequence_law(decoder, world, LOSSLESS)[0], target_law(world))))
         if found:
             return found
@@ -47,7 +47,7 @@ def test_wrong_continuations(name: str) -> None:
     assert off(make_decoder("sjd-ac", window=3)) == 0
 
 
-WORLDS = [tuple(random_world(9 * k + j, 4, 3, zeros=0) for j in range(3)) for k in range(8)]
+WORLDS = [tuple(random_process(9 * k + j, 4, 3, zeros=0) for j in range(3)) for k in range(8)]
 
 
 def misses(sampler: Sampler, target: object, unconditional: object) -> F:

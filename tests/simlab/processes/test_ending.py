@@ -17,7 +17,7 @@ from tests.support.cases import AC, BLOCK, JACOBI, PAC, PD, REFERENCE, SJD, SPEC
 from tests.support.dense import DenseProcess
 from tests.support.small_processes import drafts, world
 from theory.exact import sequence_law, target_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
@@ -63,7 +63,7 @@ def test_an_end_missed_inside_a_block_is_caught() -> None:
 
 @by_decoder([("autoregressive", {}), ("sjd", {"window": 3}), ("speculative", {"gamma": 3}), *PAC[-2:]])
 def test_a_run_stops_at_the_end(name: str, parameters: dict[str, Any]) -> None:
-    tables = [random_world(seed, 3, 8, None, zeros=0) for seed in (1, 2)]
+    tables = [random_process(seed, 3, 8, None, zeros=0) for seed in (1, 2)]
     target, draft = (Ending(DenseProcess(table), 2) for table in tables)
     decoder = make_decoder(name, **parameters)
     kept: list[Any] = []

@@ -14,7 +14,7 @@ from simlab.decoders import make_decoder
 from simlab.processes import Processed, TableProcess, processors
 from simlab.rules import make_rule
 from theory.exact import sequence_law, target_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
 
@@ -104,7 +104,7 @@ def test_the_order_is_that_of_samplers() -> None:
 
 
 def test_a_grammar_depends_on_the_position() -> None:
-    world = random_world(3, 3, 3, zeros=0)
+    world = random_process(3, 3, 3, zeros=0)
     grammar = np.array([[True, True, True], [False, True, False], [True, False, True]])
     law = target_law(Processed(world, grammar=grammar))
     assert {tokens[1] for tokens in law} == {1}
@@ -117,7 +117,7 @@ def test_a_grammar_depends_on_the_position() -> None:
     [("sjd", {"window": 2}), ("sjd-pac", {"window": 2, "candidates": 3, "depth": 2}), ("speculative", {"gamma": 2})],
 )
 def test_decoders_are_lossless_to_what_is_sampled(name: str, parameters: dict[str, Any]) -> None:
-    conditional, unconditional, draft = (random_world(k, 3, 3, zeros=0) for k in (1, 2, 3))
+    conditional, unconditional, draft = (random_process(k, 3, 3, zeros=0) for k in (1, 2, 3))
     target = Processed(conditional, F(1, 2), 2, F(9, 10), unconditional, 2)
     decoder = make_decoder(name, **parameters)
     more = {"draft": Processed(draft, top_k=2)} if decoder.needs_draft else {}
@@ -126,7 +126,7 @@ def test_decoders_are_lossless_to_what_is_sampled(name: str, parameters: dict[st
     assert law != target_law(conditional)
 
 
-WORLD, OTHER = random_world(1, 3, 2, zeros=0), random_world(2, 3, 3, zeros=0)
+WORLD, OTHER = random_process(1, 3, 2, zeros=0), random_process(2, 3, 3, zeros=0)
 BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"temperature": -1}, ("temperature is -1",)),
     ({"temperature": float("nan")}, ("temperature is nan",)),

@@ -15,12 +15,12 @@ import torch
 
 from simlab.processes import TableProcess
 from tests.support.dense import DenseProcess, floats
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 
 pytestmark = pytest.mark.property
 
 V, N = 3, 4
-WORLD = random_world(1, V, N, (2, 2))
+WORLD = random_process(1, V, N, (2, 2))
 TOKENS = np.random.default_rng(0).integers(0, V, (5, N + 3))
 STARTS = np.array([0, 1, 2, 3, 4])
 OVER = [1, 0, 0]

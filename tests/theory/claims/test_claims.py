@@ -200,3 +200,10 @@ def test_plain_values_are_json() -> None:
     value = {(0, 1): F(1, 2), "rows": np.array([F(1, 4), 1]), "count": np.int64(3), "yes": np.True_, "none": None}
     plain_value = {"0 1": 0.5, "rows": [0.25, 1], "count": 3, "yes": True, "none": None}
     assert json.loads(json.dumps(plain(value))) == plain_value
+
+
+def test_a_notebook_displays_statement_assumptions_and_proof() -> None:
+    claim = find("cspd.output-law.last-step")
+    text = claim._repr_markdown_()
+    assert all(part in text for part in (claim.id, claim.statement, claim.proof, *claim.assumptions))
+    assert "Proof" not in find("pac.theorem-1")._repr_markdown_()

@@ -38,7 +38,7 @@ from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, deviation, mean, sequence_law, step_law, target_law
-from theory.example_processes import random_row, random_world
+from theory.example_processes import random_process, random_row
 from theory.search import pairs, smallest_violation
 
 CLAIMS = Claims("baselines")
@@ -46,10 +46,10 @@ CLAIMS = Claims("baselines")
 # Block verification --------------------------------------------------------------------------------------------
 
 
-def both_worlds(seed: int) -> list[tuple[TableProcess, TableProcess]]:
+def process_pairs(seed: int) -> list[tuple[TableProcess, TableProcess]]:
     """Targets and drafts over three tokens, with and without zeros."""
     return [
-        (random_world(seed + k, v, n, zeros=z), random_world(seed + k + 50, v, n, zeros=z))
+        (random_process(seed + k, v, n, zeros=z), random_process(seed + k + 50, v, n, zeros=z))
         for k, (v, n) in enumerate(((2, 4), (3, 3), (3, 4)))
         for z in (0.0, 0.35)
     ]
@@ -78,7 +78,7 @@ def block_lossless(seed: int) -> Finding:
     draft, q(x_1..x_i) min(q, w_i p)(y); by tau = i and the residual, q(x_1..x_i) [w_i p - q]^+(y); together q(x_1..x_i)
     w_i p(y); and from shorter tau by p(y). So y follows p(y) given x_1..x_i.
     """
-    tried = [(target, draft, gamma) for target, draft in both_worlds(seed) for gamma in (1, 2, 3)]
+    tried = [(target, draft, gamma) for target, draft in process_pairs(seed) for gamma in (1, 2, 3)]
 
     def gap(make: Callable[[int], Decoder]) -> Fraction:
         return max(_off(make(gamma), target, draft) for target, draft, gamma in tried)
@@ -118,7 +118,7 @@ def block_tokens(seed: int) -> Finding:
     given these, averaged over what is drafted after them, where w_i = min(1, w_{i-1} p/q). By induction w_i is at least
     the product, and the expectation is the sum over i. The two are equal where no ratio above 1 comes after one below.
     """
-    tried = [(target, draft, gamma) for target, draft in both_worlds(seed) for gamma in (2, 3)]
+    tried = [(target, draft, gamma) for target, draft in process_pairs(seed) for gamma in (2, 3)]
 
     def lead(make: Callable[[int], Decoder]) -> list[Fraction]:
         """Mean tokens of a block, over those of verification token by token."""
@@ -381,7 +381,7 @@ def processors(seed: int) -> Finding:
 
 
 def _rows(seed: int) -> TableProcess:
-    return random_world(seed, 4, 3, zeros=0)
+    return random_process(seed, 4, 3, zeros=0)
 
 
 def _misses(sampler: Sampler, target: TableProcess, unconditional: TableProcess) -> Fraction:

@@ -90,8 +90,8 @@ def always(seed: int) -> Finding:
 
 def _interval(decoded: Decoded) -> tuple[float, float]:
     """An interval for the acceptance of the first token, of coverage 1 - 1e-6."""
-    kept = decoded.outcome[:, 0] == Outcome.ACCEPTED
-    return proportion_interval(int(kept.sum()), len(kept), 1 - 1e-6)
+    accepted = decoded.outcome[:, 0] == Outcome.ACCEPTED
+    return proportion_interval(int(accepted.sum()), len(accepted), 1 - 1e-6)
 
 
 def _simulated(rule: Rule, pair: Pair, seed: int) -> tuple[float, float]:
@@ -152,12 +152,12 @@ def centred(seed: int) -> Finding:
     ratios, far = [], 0.0
     for slope, other, sd, last in product((0.5, 0.8, 1.0), (0.4, 0.9), (0.3, 0.6), (0.2, 0.5)):
         target, draft = affine_chain(6, slope, [last, *[0.5] * 5]), affine_chain(6, other, [last, *[sd] * 5])
-        kept = []
+        rates = []
         for aligned in (True, False):
-            kept.append(last_step_acceptance(target, draft, UNCONDITIONAL, aligned))
+            rates.append(last_step_acceptance(target, draft, UNCONDITIONAL, aligned))
             spread = float(np.sqrt(last_means(target, draft, UNCONDITIONAL, aligned).gap[1][0, 0]))
-            far = max(far, abs(kept[-1] - 2 / np.pi * np.arctan(2 * last / spread)))
-        ratios.append(kept[0] / kept[1])
+            far = max(far, abs(rates[-1] - 2 / np.pi * np.arctan(2 * last / spread)))
+        ratios.append(rates[0] / rates[1])
     require(far < 1e-9, f"the closed form is off by {far}")
     require(min(ratios) > 1, f"shared noise accepts {min(ratios)} of what independent noise does")
     away = {"means 8 apart": affine_chain(2, 1.0, [1.0, 3.0], [8.0, 0.0])}
@@ -207,7 +207,7 @@ def distance(seed: int) -> Finding:
             Evidence(
                 "example",
                 "gaps N(4, v): mean square and acceptance "
-                + ", ".join(f"{16 + sd**2:g}: {kept:.4f}" for sd, kept in spread),
+                + ", ".join(f"{16 + sd**2:g}: {rate:.4f}" for sd, rate in spread),
             ),
         ],
     )

@@ -153,7 +153,7 @@ def densities(seed: int) -> Finding:
     pairs = mismatched(seed)
     laws = [emitted(p, q, Densities()) for p, q in pairs]
     worst, mass = max(law.tv for law in laws), max(abs(float(law.weight @ law.target) - 1) for law in laws)
-    kept = max(abs(law.acceptance - overlap(p, q)) for law, (p, q) in zip(laws, pairs, strict=True))
+    accepted = max(abs(law.acceptance - overlap(p, q)) for law, (p, q) in zip(laws, pairs, strict=True))
     trials = max(abs(law.trials - 1) for law in laws)
     target, draft = bimodal()
     rates = {
@@ -168,13 +168,13 @@ def densities(seed: int) -> Finding:
         "weights left out": Unweighted(),
     }
     return Finding(
-        "holds" if max(worst, kept) < EXACT and trials < 1e-6 else "refuted",
+        "holds" if max(worst, accepted) < EXACT and trials < 1e-6 else "refuted",
         [
             Evidence(
                 "identity",
                 f"law of the emitted token by quadrature, {len(pairs)} mismatched pairs of one to four components on "
                 f"the line: largest TV from the target {worst:.1g}, masses within {mass:.1g}, acceptance within "
-                f"{kept:.1g} of int min(p, q), one proposal a token within {trials:.1g}",
+                f"{accepted:.1g} of int min(p, q), one proposal a token within {trials:.1g}",
             ),
             simulated_in_the_plane(Densities(), seed),
             Evidence(

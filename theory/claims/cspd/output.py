@@ -58,15 +58,21 @@ def phi(x: float) -> float:
 
 
 def by_hand(sigma: float, gap: float) -> dict[str, float]:
-    """Algorithm 1 where the last kernels are N(gap, 1) and N(0, 1) and look at no state, in terms of Phi alone.
+    """Algorithm 1 where the last kernels are N(gap, 1) and N(0, 1) and depend on no state, in terms of Phi alone.
 
     rho(x) = sigma exp(gap x - gap^2 / 2) passes 1 at x* = gap / 2 - log(sigma) / gap. Proposals are taken without end.
     """
     edge = gap / 2 - log(sigma) / gap
-    kept = sigma * phi(edge - gap) + 1 - phi(edge)
+    accepted = sigma * phi(edge - gap) + 1 - phi(edge)
     taken = 1 - phi(edge - gap) - (1 - phi(edge)) / sigma
     low = sigma * phi(edge - gap)  # emitted below x*: only accepted drafts
-    return {"edge": edge, "acceptance": kept, "taken": taken, "below_edge": low, "target_below_edge": phi(edge - gap)}
+    return {
+        "edge": edge,
+        "acceptance": accepted,
+        "taken": taken,
+        "below_edge": low,
+        "target_below_edge": phi(edge - gap),
+    }
 
 
 def summary(law: Law, far: Distances) -> str:
@@ -93,7 +99,7 @@ def algorithm_1(seed: int) -> Finding:
     """Given both trajectories down to x_1 the emitted density is min(q, Sigma p) + (1 - alpha) [Sigma p - q]+ / Z'.
 
     With Sigma > 1 the first part alone exceeds p where Sigma p <= q; nothing is taken back. In the limit every draft is
-    kept, and the token follows the draft. With Sigma < 1 too little is accepted where Sigma p <= q, and what is
+    accepted, and the token follows the draft. With Sigma < 1 too little is accepted where Sigma p <= q, and what is
     rejected goes where Sigma p > q. Only with Sigma = 1 (or with p = q and Sigma >= 1) is what is left just what is
     missing.
     """
@@ -265,7 +271,7 @@ def last_step(seed: int) -> Finding:
     """Given both trajectories down to x_1 the draft is a draw from q(. | x_1^q), by the first assumption.
 
     So the emitted density is min(q, p) + [p - q]+ = p(. | x_1^p): the factor (1 - alpha) / Z is 1, since alpha + Z = 1.
-    x_1^p is distributed as without a draft, so the token follows the target's marginal. Nothing else is asked of the
+    x_1^p is distributed as without a draft, so the token follows the target's marginal. Nothing else is required of the
     joint law of the two trajectories, so alignment is free to choose. A rejection has probability Z and takes 1 / Z
     proposals: at most one a token in the mean.
 

@@ -96,8 +96,8 @@ def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int) ->
     made = run(target, draft, target.length, 0, seed)
     p_values = []
     for n, rate in enumerate(expected):
-        kept, judged = kept_at(made, n)
-        p_values.append(float(ProportionTest(min(rate, 1.0)).p_value(kept, judged)))
+        accepted, verified = kept_at(made, n)
+        p_values.append(float(ProportionTest(min(rate, 1.0)).p_value(accepted, verified)))
     return max(0.0, float(np.log10(FALSE_ALARMS / (3 * len(p_values)))) - float(np.log10(max(min(p_values), 1e-300))))
 
 

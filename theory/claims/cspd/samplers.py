@@ -163,7 +163,7 @@ def deterministic(seed: int) -> Finding:
     }
     by_density: list[Rule] = [Path(), TwoPath(aligned=True), VarianceProduct(), LastStep()]
     lacking = all(refused(rule, *pair) for rule in by_density for pair in pairs.values())
-    kept = {name: float(acceptance_rates(0.0, 0.0, *map(_deviation, pair)).acceptance) for name, pair in pairs.items()}
+    rates = {name: float(acceptance_rates(0.0, 0.0, *map(_deviation, pair)).acceptance) for name, pair in pairs.items()}
     require(not any(refused(Marginal(), *pair) for pair in pairs.values()), "the marginal rule is refused")
     with_noise = noisy(ddim_chain(np.ones(1), abar, 0.5))
     require(not any(refused(rule, with_noise, with_noise) for rule in by_density), "chains with densities are refused")
@@ -173,15 +173,15 @@ def deterministic(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 "d = 1, T = 1, x_1 from N(0, 1), x_0 = x_1 (target) or 2 x_1 (draft): of trajectories none can be "
-                f"accepted, of tokens {fmt(kept['x_0 = x_1 and 2 x_1'])}, as N(0, 1) and N(0, 4) overlap",
-                numbers(slope_p=1, slope_q=2, acceptance_paths=0, acceptance_tokens=kept["x_0 = x_1 and 2 x_1"]),
+                f"accepted, of tokens {fmt(rates['x_0 = x_1 and 2 x_1'])}, as N(0, 1) and N(0, 4) overlap",
+                numbers(slope_p=1, slope_q=2, acceptance_paths=0, acceptance_tokens=rates["x_0 = x_1 and 2 x_1"]),
             ),
             Evidence(
                 "counterexample",
                 "4 steps for N(0, 1/2) and N(0, 3/2), DDIM with eta = 0 and Euler along a rectified flow: every rule "
                 "of path densities is refused with a ValueError, where tokens could be accepted with probability "
-                f"{fmt(kept['DDIM'])} and {fmt(kept['rectified flow'])}",
-                numbers(steps=4, variance_p=0.5, variance_q=1.5, ddim=kept["DDIM"], flow=kept["rectified flow"]),
+                f"{fmt(rates['DDIM'])} and {fmt(rates['rectified flow'])}",
+                numbers(steps=4, variance_p=0.5, variance_q=1.5, ddim=rates["DDIM"], flow=rates["rectified flow"]),
             ),
         ],
     )
@@ -224,11 +224,11 @@ def marginal(seed: int) -> Finding:
             ]
             log_ratio = Marginal().log_ratio(TrajectoryPair(*models), x[None, :, None]) + shift
             p, q = (_changed(chain, c, x) for chain, c in zip((target, draft), given, strict=True))
-            kept = q * np.exp(log_acceptance(log_ratio))
+            accepted = q * np.exp(log_acceptance(log_ratio))
             proposed = p * proposal_acceptance(log_ratio)
-            rejected = 1 - kept.sum() * (x[1] - x[0])
+            rejected = 1 - accepted.sum() * (x[1] - x[0])
             taken = proposed.sum() * (x[1] - x[0])
-            worst = max(worst, float(np.abs(kept + rejected * proposed / taken - p).max()))
+            worst = max(worst, float(np.abs(accepted + rejected * proposed / taken - p).max()))
         return worst if worst > 1e-6 else 0.0  # of the grid at the two places where the densities cross
 
     return Finding(

@@ -56,7 +56,7 @@ def model(variances: list, length: int, ar_coefficient: Any, level: float = 0.0,
     return Tokens(exact, np.array(variances), length, np.asarray(ar_coefficient), np.asarray(level), np.asarray(first))
 
 
-class World(NamedTuple):
+class Case(NamedTuple):
     """A target, a draft that misses its level and its first token, and gamma."""
 
     target: Tokens
@@ -64,22 +64,22 @@ class World(NamedTuple):
     gamma: int
 
 
-def worlds() -> list[World]:
+def cases() -> list[Case]:
     """One and two dimensions, diagonal and dense, whole blocks and a rest."""
     full, wider = [[1.0, 0.5], [0.5, 0.8]], [[1.2, 0.6], [0.6, 1.0]]
     turned = [[0.5, 0.3], [-0.2, 0.6]]
     return [
-        World(model([1.0], 2, 0.5, 0.2, 0.5), model([1.2], 2, 0.5), 2),
-        World(model([1.0], 4, -0.9, 0.2, 0.5), model([1.2], 4, -0.8), 2),
-        World(model([0.3], 4, 0.8, 0.2, 0.5), model([0.4], 4, 0.8), 3),
-        World(model([1.0, 0.4], 2, 0.7, 0.2, 0.5), model([1.2, 0.5], 2, 0.7), 2),
-        World(model(full, 2, turned, 0.2, 0.5), model(wider, 2, turned), 2),
+        Case(model([1.0], 2, 0.5, 0.2, 0.5), model([1.2], 2, 0.5), 2),
+        Case(model([1.0], 4, -0.9, 0.2, 0.5), model([1.2], 4, -0.8), 2),
+        Case(model([0.3], 4, 0.8, 0.2, 0.5), model([0.4], 4, 0.8), 3),
+        Case(model([1.0, 0.4], 2, 0.7, 0.2, 0.5), model([1.2, 0.5], 2, 0.7), 2),
+        Case(model(full, 2, turned, 0.2, 0.5), model(wider, 2, turned), 2),
     ]
 
 
-def smallest() -> World:
+def smallest() -> Case:
     """Two tokens, one number each: x_0 = e_0, x_1 = x_0 / 2 + e_1, and a draft whose first token is 1/2 off."""
-    return World(model([1.0], 2, 0.5), model([1.0], 2, 0.5, first=1.0), 2)
+    return Case(model([1.0], 2, 0.5), model([1.0], 2, 0.5, first=1.0), 2)
 
 
 # Seen in runs ------------------------------------------------------------------------------------------------------
@@ -117,9 +117,9 @@ def beyond(p_value: float, tests: int) -> float:
     return max(0.0, float(np.log10(FALSE_ALARMS / tests)) - float(np.log10(max(p_value, 1e-300))))
 
 
-def decoded(decoder: InPlace | Truncating, world: World, rule: Rule, seed: int) -> np.ndarray:
+def decoded(decoder: InPlace | Truncating, case: Case, rule: Rule, seed: int) -> np.ndarray:
     """Sequences ``[B, N, d]``, all of them finished."""
-    tokens = simulate(decoder, world.target, world.draft, rule, Tape(seed, SEQUENCES)).tokens
+    tokens = simulate(decoder, case.target, case.draft, rule, Tape(seed, SEQUENCES)).tokens
     require(not np.isnan(tokens).any(), "a sequence was not finished: proposals ran out")
     return tokens
 
@@ -127,19 +127,19 @@ def decoded(decoder: InPlace | Truncating, world: World, rule: Rule, seed: int) 
 Judge = Callable[[SequenceLaw, np.ndarray], float]
 
 
-def alarms(judge: Judge, law: Callable[[World], SequenceLaw], seed: int, rules: tuple[Rule, ...] = LOSSLESS) -> float:
+def alarms(judge: Judge, law: Callable[[Case], SequenceLaw], seed: int, rules: tuple[Rule, ...] = LOSSLESS) -> float:
     """The most any run of ``InPlace`` is beyond the level."""
-    runs = [(world, rule) for world in worlds() for rule in rules]
-    found = (judge(law(world), decoded(InPlace(world.gamma), world, rule, seed)) for world, rule in runs)
-    return max(beyond(p, len(worlds()) * len(LOSSLESS)) for p in found)
+    runs = [(case, rule) for case in cases() for rule in rules]
+    found = (judge(law(case), decoded(InPlace(case.gamma), case, rule, seed)) for case, rule in runs)
+    return max(beyond(p, len(cases()) * len(LOSSLESS)) for p in found)
 
 
-def target_law(world: World) -> SequenceLaw:
-    return autoregressive(world.target)
+def target_law(case: Case) -> SequenceLaw:
+    return autoregressive(case.target)
 
 
-def block_law(world: World) -> SequenceLaw:
-    return in_place(world.target, world.gamma)
+def block_law(case: Case) -> SequenceLaw:
+    return in_place(case.target, case.gamma)
 
 
 # The claims --------------------------------------------------------------------------------------------------------
@@ -165,27 +165,27 @@ def sequence(seed: int) -> Finding:
     1/2 + arcsin(1/sqrt(5))/pi against 1/2: total variation is at least arcsin(1/sqrt(5))/pi. With gamma = 1 a block
     sees the token before it, and nothing is lost.
     """
-    world = smallest()
-    law, right = block_law(world), target_law(world)
+    case = smallest()
+    law, right = block_law(case), target_law(case)
     least, most = tv_bounds(law, right)
     off = asin(1 / sqrt(5)) / pi
     require(abs(kl(right, law) - log(5 / 4) / 2) < 1e-12, "the divergence is not what it is by hand")
     require(least <= most and off <= most, "the bounds of total variation contradict each other")
 
-    long = World(model([0.19], 16, 0.9), model([0.19], 16, 0.9), 4)
+    long = Case(model([0.19], 16, 0.9), model([0.19], 16, 0.9), 4)
     lags = {
         lag: [float(found(long).autocorrelation(lag).mean()) for found in (target_law, block_law)] for lag in (1, 4)
     }
     away = {gamma: kl(autoregressive(long.target), in_place(long.target, gamma)) for gamma in (1, 2, 4, 8, 16)}
     require(away[1] < 1e-9 < away[2] < away[16], "blocks of one lose nothing, and longer ones more")
 
-    tokens = decoded(InPlace(2), world, LastStep(), seed)
+    tokens = decoded(InPlace(2), case, LastStep(), seed)
     together = int((tokens[:, 0, 0] * tokens[:, 1, 0] > 0).sum())
     same, other = ProportionTest(0.5), ProportionTest(0.5 + off)
     fits = alarms(sequence_p, block_law, seed)
     require(same.p_value(together, SEQUENCES) > FALSE_ALARMS and not fits, "runs do not follow the law of the proof")
     refuting = float(other.p_value(together, SEQUENCES))
-    tests = len(worlds()) * len(LOSSLESS)
+    tests = len(cases()) * len(LOSSLESS)
     return Finding(
         "refuted" if off > 0 and refuting < FALSE_ALARMS else "not-refuted",
         [
@@ -248,11 +248,11 @@ def token(seed: int) -> Finding:
     target's conditional law j places on, which is the integral over the tokens in between. Averaged over the token
     before the block, that is the marginal law of its own place.
     """
-    tried = [(world, gamma) for world in worlds() for gamma in (1, 2, 3, 5)]
+    tried = [(case, gamma) for case in cases() for gamma in (1, 2, 3, 5)]
 
     def deviation(made: Callable[[Tokens, int], SequenceLaw]) -> float:
         """The largest difference between a mean or a covariance of a token and the target's."""
-        laws = [(autoregressive(world.target), made(world.target, gamma)) for world, gamma in tried]
+        laws = [(autoregressive(case.target), made(case.target, gamma)) for case, gamma in tried]
         return max(
             float(np.abs(ours - right).max())
             for target, law in laws
@@ -268,14 +268,14 @@ def token(seed: int) -> Finding:
         return sequence_law(links, target.first)
 
     worst, seen = deviation(in_place), alarms(token_p, target_law, seed)
-    tests = len(worlds()) * len(LOSSLESS) * 4
+    tests = len(cases()) * len(LOSSLESS) * 4
 
     def colder(rule: Rule) -> float:
         """A draft of a lower temperature, so that the product of variances is not 1."""
         base = smallest()
-        world = World(base.target, replace(base.draft, build=lambda c: tempered(exact(c), 0.8)), 2)
+        case = Case(base.target, replace(base.draft, build=lambda c: tempered(exact(c), 0.8)), 2)
         law = target_law(base)
-        return beyond(token_p(law, decoded(InPlace(2), world, rule, seed)), 1)
+        return beyond(token_p(law, decoded(InPlace(2), case, rule, seed)), 1)
 
     require(colder(LastStep()) == 0, "the last-step rule does not preserve the law of a token")
     return Finding(
@@ -288,7 +288,7 @@ def token(seed: int) -> Finding:
             ),
             Evidence(
                 "simulation",
-                f"each token of {len(worlds()) * len(LOSSLESS)} runs, last-step rule aligned or not and marginal rule "
+                f"each token of {len(cases()) * len(LOSSLESS)} runs, last-step rule aligned or not and marginal rule "
                 f"({even(2).stated(SEQUENCES, FALSE_ALARMS / tests)}, of cells)",
             ),
             rejects_mutants({"variance of one token": forgetful}, deviation, "marginals in closed form"),
@@ -316,7 +316,7 @@ def mend(seed: int) -> Finding:
     replaced, token 1 starts the next block and follows N(x_0/2, 1). So the mean of x_1 is half of int y [p - q]+,
     which is not 0, and E x_0 x_1 half of int y^2 [p - q]+, less than 1/2.
     """
-    world, shift = smallest(), 0.5  # m: the draft's first token is carried on by one half
+    case, shift = smallest(), 0.5  # m: the draft's first token is carried on by one half
     after = abs(
         scipy.stats.norm.cdf(0, 0, 1) - scipy.stats.norm.cdf(0, shift / 2, sqrt(5) / 2)
     )  # P(x_1 < 0), target and seen but not cut
@@ -327,10 +327,10 @@ def mend(seed: int) -> Finding:
         points=[shift / 2],
     )[0]
     covariance = below / 2
-    tests = len(worlds()) * len(LOSSLESS)
+    tests = len(cases()) * len(LOSSLESS)
     runs = [
         beyond(sequence_p(target_law(w), decoded(Truncating(w.gamma), w, rule, seed)), tests)
-        for w in worlds()
+        for w in cases()
         for rule in LOSSLESS
     ]
     return Finding(
@@ -356,7 +356,7 @@ def mend(seed: int) -> Finding:
             ),
             rejects_mutants(
                 {"in place": InPlace(2)},
-                lambda decoder: beyond(sequence_p(target_law(world), decoded(decoder, world, LastStep(), seed)), 1),
+                lambda decoder: beyond(sequence_p(target_law(case), decoded(decoder, case, LastStep(), seed)), 1),
                 "sequences that are cut",
             ),
         ],

@@ -197,11 +197,11 @@ def _three(pair: Pair, distance: dict[bool, float], seed: int, count: int) -> Th
     for aligned, wanted in distance.items():
         mean, covariance = last_means(pair.target.chain, pair.draft.chain, NOTHING, aligned).gap
         require(abs(mean @ mean + np.trace(covariance) - wanted) < 1e-9, f"the distance is not {wanted}")
-    kept = []
+    rates = []
     for rule in (Path(), TwoPath(), TwoPath(aligned=True)):
         outcome = simulate(Truncating(1, limit=1), *pair, rule, Tape(seed, count)).outcome[:, 0]
-        kept.append(proportion_interval(int((outcome == Outcome.ACCEPTED).sum()), count, 1 - 1e-6))
-    return Three(*kept)
+        rates.append(proportion_interval(int((outcome == Outcome.ACCEPTED).sum()), count, 1 - 1e-6))
+    return Three(*rates)
 
 
 @CLAIMS.claim(
@@ -214,7 +214,7 @@ def _three(pair: Pair, distance: dict[bool, float], seed: int, count: int) -> Th
 def draft_length(seed: int) -> Finding:
     """Algorithm 1 verifies a draft only if all before it were accepted, given the prefix it was drafted from.
 
-    So in a sequence of tokens that do not look at each other every verified draft is accepted with one probability,
+    So in a sequence of tokens that do not depend on each other every verified draft is accepted with one probability,
     whatever gamma is; where they do, only the selection of prefixes is left. What falls is the share of all drafts,
     verified or not: (alpha + ... + alpha^gamma) / gamma, to 0.02 at gamma = 32 for alpha = 0.36, far below what is
     printed. A slow fall needs a target that does not see the drafts, as in the published code.
@@ -225,8 +225,8 @@ def draft_length(seed: int) -> Finding:
     exact = last_step_acceptance(pair.target.chain, pair.draft.chain, UNCONDITIONAL, True)
     spans = {}
     for gamma, decoded in runs.items():
-        kept = int((decoded.outcome == Outcome.ACCEPTED).sum())
-        spans[gamma] = proportion_interval(kept, int(decoded.verified.sum()), 1 - 1e-6)
+        accepted = int((decoded.outcome == Outcome.ACCEPTED).sum())
+        spans[gamma] = proportion_interval(accepted, int(decoded.verified.sum()), 1 - 1e-6)
         low, high = spans[gamma]
         require(low <= exact <= high, f"gamma = {gamma}: {low} to {high} for {exact}")
     alpha = 0.36

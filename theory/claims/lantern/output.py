@@ -49,7 +49,7 @@ def parameters_of(e: Relaxation) -> dict[str, Any]:
 CLAIMS.summary(
     "lantern.output-bound",
     "3.3, abstract",
-    "The deviation of the generated law from the target's is kept within delta.",
+    "The deviation of the generated law from the target's stays within delta.",
     [
         "lantern.output-bound.step",
         "lantern.output-bound.sequence",

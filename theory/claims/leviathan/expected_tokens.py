@@ -43,19 +43,19 @@ def rates_of_blocks(seed: int, count: int = 300) -> list[Rates]:
     "leviathan.expected-tokens.block",
     "CSpD eq. 51",
     "If blocks have different acceptance rates but drafts within one the same, mean tokens lie between the formula at "
-    "the mean rate of blocks and the formula at the rate of the drafts looked at.",
-    assumptions=["within a block drafts are kept independently, each with the block's rate"],
+    "the mean rate of blocks and the formula at the rate of verified drafts.",
+    assumptions=["within a block drafts are accepted independently, each with the block's rate"],
     stated=False,
 )
 def constant_within_blocks(seed: int) -> Finding:
     """A block of rate r has G(r) = 1 + r + ... + r^gamma tokens, and g(r) = 1 + ... + r^(gamma-1) of its drafts are
-    looked at, so G = 1 + r g. From below: G is convex, so by Jensen's inequality E G(r) >= G(E r). From above: the rate
-    of the drafts looked at is a = E[r g]/E[g], tokens are 1 + a E[g], the formula there is 1 + a g(a), so E[g] <= g(a)
-    is to be shown. Write u = g(r) and r = h(u) for the inverse. If u h(u) is convex, then a E[u] = E[u h(u)] >= E[u]
-    h(E[u]), so a >= h(E[u]), which is g(a) >= E[u]. Now (u h)'' = (2 g'^2 - g g'')/g'^3, and the coefficient of r^(s-2)
-    in the numerator is the sum of 3 i j - s (s - 1)/2 over i + j = s, 0 <= i, j < gamma. Over all i from 0 to s it is
-    0; where i or j would be gamma or more, the terms with the smallest i j are missing, and it is positive. For gamma =
-    1 the formula at the rate of the drafts looked at is exact.
+    verified, so G = 1 + r g. From below: G is convex, so by Jensen's inequality E G(r) >= G(E r). From above: the rate
+    of verified drafts is a = E[r g]/E[g], tokens are 1 + a E[g], the formula there is 1 + a g(a), so E[g] <= g(a)
+    remains to be proven. Write u = g(r) and r = h(u) for the inverse. If u h(u) is convex, then a E[u] = E[u h(u)] >=
+    E[u] h(E[u]), so a >= h(E[u]), which is g(a) >= E[u]. Now (u h)'' = (2 g'^2 - g g'')/g'^3, and the coefficient of
+    r^(s-2) in the numerator is the sum of 3 i j - s (s - 1)/2 over i + j = s, 0 <= i, j < gamma. Over all i from 0 to s
+    it is 0; where i or j would be gamma or more, the terms with the smallest i j are missing, and it is positive. For
+    gamma = 1 the formula at the rate of verified drafts is exact.
     """
     tried = rates_of_blocks(seed)
 
@@ -85,22 +85,22 @@ def constant_within_blocks(seed: int) -> Finding:
             ),
             Evidence(
                 "example",
-                f"gamma = 3, half of the blocks kept whole and half lost at once: {fmt(half.tokens)} tokens; the "
-                f"formula says {fmt(expected_tokens(half.rate, 3))} at the mean rate {fmt(half.rate)} and "
-                f"{fmt(expected_tokens(half.verified_rate, 3))} at the rate of the drafts looked at, "
+                f"gamma = 3, half of the blocks accepted whole and half rejected at once: {fmt(half.tokens)} tokens; "
+                f"the formula says {fmt(expected_tokens(half.rate, 3))} at the mean rate {fmt(half.rate)} and "
+                f"{fmt(expected_tokens(half.verified_rate, 3))} at the rate of verified drafts, "
                 f"{fmt(half.verified_rate)}",
                 numbers(gamma=3, rates=[0, 1], weights=[Fraction(1, 2)] * 2, **half._asdict()),
             ),
             Evidence(
                 "example",
-                f"blocks kept whole or lost at once, in any proportion: tokens are as little as {least:.3f} of the "
-                f"formula at the rate of the drafts looked at (gamma = {at}, of 2 to 64)",
+                f"blocks accepted whole or rejected at once, in any proportion: tokens are as little as {least:.3f} of "
+                f"the formula at the rate of verified drafts (gamma = {at}, of 2 to 64)",
             ),
             rejects_mutants(
                 {
                     "bounds exchanged": lambda found: (found.verified_rate, found.rate),
                     "the mean rate for both": lambda found: (found.rate, found.rate),
-                    "the rate of drafts looked at for both": lambda found: (found.verified_rate, found.verified_rate),
+                    "the rate of verified drafts for both": lambda found: (found.verified_rate, found.verified_rate),
                 },
                 broken,
                 "the bounds",
@@ -110,7 +110,7 @@ def constant_within_blocks(seed: int) -> Finding:
 
 
 def _over_formula(found: Rated, gamma: int) -> float:
-    """Tokens over the formula at the rate of the drafts looked at."""
+    """Tokens over the formula at the rate of verified drafts."""
     return float(found.tokens / expected_tokens(found.verified_rate, gamma))
 
 
@@ -120,14 +120,14 @@ def _over_formula(found: Rated, gamma: int) -> float:
 @CLAIMS.claim(
     "leviathan.expected-tokens.regions",
     "CSpD eq. 51",
-    "If easy and hard positions follow each other as a chain, the formula at the rate of the drafts looked at promises "
+    "If easy and hard positions follow each other as a chain, the formula at the rate of verified drafts promises "
     "too much where the next position tends to be like this one, too little where it tends to be unlike, and is exact "
     "where it is either with probability 1/2.",
     stated=False,
 )
 def regions(seed: int) -> Finding:
-    """Where kinds are drawn anew at each position, every draft is kept with the mean rate, whatever was kept before:
-    that is i.i.d. acceptance. Where they persist for long, whole blocks are easy or hard, and
+    """Where kinds are drawn anew at each position, every draft is accepted with the mean rate, whatever was accepted
+    before: that is i.i.d. acceptance. Where they persist for long, whole blocks are easy or hard, and
     leviathan.expected-tokens.block applies. In between the sign is computed, exactly, and not proven. An image has
     smooth regions that are easy and busy ones that are hard.
     """
@@ -161,8 +161,8 @@ def regions(seed: int) -> Finding:
             ),
             Evidence(
                 "example",
-                "easy (always kept) and hard (never kept) in turn, gamma = 2: every block keeps one draft and loses "
-                f"the next, {fmt(turns.tokens)} tokens; rate {fmt(turns.verified_rate)}, formula "
+                "easy (always accepted) and hard (never accepted) in turn, gamma = 2: every block accepts one draft "
+                f"and rejects the next, {fmt(turns.tokens)} tokens; rate {fmt(turns.verified_rate)}, formula "
                 f"{fmt(expected_tokens(turns.verified_rate, 2))}",
                 numbers(gamma=2, rates=[1, 0], stay=0, tokens=turns.tokens, by_look=turns.verified_rate),
             ),
@@ -232,7 +232,7 @@ def expected_tokens_empirical(seed: int) -> Finding:
     }
     name, gamma = max(off, key=lambda case: abs(off[case]))
     worst = found[name][gamma]
-    alike = found["markov"]  # acceptance does not depend on what was kept
+    alike = found["markov"]  # acceptance does not depend on what was accepted
 
     def misses(bonus: int) -> float:
         """How much more than that the formula is off there, with so many bonus tokens."""
@@ -245,9 +245,9 @@ def expected_tokens_empirical(seed: int) -> Finding:
             Evidence(
                 "counterexample",
                 f"{name}, gamma = {gamma}, exactly: {worst.tokens:.4f} tokens a block; the formula says "
-                f"{_formula(worst.verified_rate, gamma):.4f} at {worst.verified_rate:.4f}, the rate of the "
-                f"drafts looked at, and {_formula(worst.by_position, gamma):.4f} at {worst.by_position:.4f}, the "
-                "mean over positions",
+                f"{_formula(worst.verified_rate, gamma):.4f} at {worst.verified_rate:.4f}, the rate of verified "
+                f"drafts, and {_formula(worst.by_position, gamma):.4f} at {worst.by_position:.4f}, the mean over "
+                "positions",
                 numbers(
                     "speculative",
                     {"gamma": gamma, **IMAGE_LIKE, **LINE},
@@ -259,8 +259,8 @@ def expected_tokens_empirical(seed: int) -> Finding:
             ),
             Evidence(
                 "enumeration",
-                f"tokens over the formula at the rate of drafts looked at (mean over positions), exactly, V = 256, 64 "
-                f"tokens: {'; '.join(f'{n}: {_told(f)}' for n, f in found.items())}",
+                f"tokens over the formula at the rate of verified drafts (mean over positions), exactly, V = 256, 64 "
+                f"tokens: {'; '.join(f'{n}: {_summary(f)}' for n, f in found.items())}",
             ),
             _simulated(seed),
             rejects_mutants({"formula without a bonus token": 0, "with two": 2}, misses, "tokens off by 1 %"),
@@ -272,7 +272,7 @@ def _formula(rate: float, gamma: int) -> float:
     return float(expected_tokens(rate, gamma))
 
 
-def _told(found: Any) -> str:
+def _summary(found: Any) -> str:
     return ", ".join(
         f"{means.off(gamma, means.verified_rate):.4f} ({means.off(gamma, means.by_position):.4f}) at gamma = {gamma}"
         for gamma, means in found.items()

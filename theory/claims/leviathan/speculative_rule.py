@@ -33,7 +33,7 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, numbers
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
-from theory.example_processes import random_row, random_world, small_rules
+from theory.example_processes import random_process, random_row, small_rules
 
 CLAIMS = Claims("leviathan")
 Row = tuple[Fraction, ...]
@@ -83,7 +83,7 @@ def lossless(seed: int) -> Finding:
     target's joint law. A sequence is a chain of such blocks.
     """
     cases = [
-        (random_world(seed + k, v, 3, zeros=z), random_world(seed + k + 100, v, 3, zeros=z), gamma)
+        (random_process(seed + k, v, 3, zeros=z), random_process(seed + k + 100, v, 3, zeros=z), gamma)
         for k in range(4)
         for v in (2, 3)
         for z in (0.0, 0.3)
@@ -102,7 +102,7 @@ def lossless(seed: int) -> Finding:
     right = [(SpeculativeDecoder(gamma), p, q, Speculative()) for p, q, gamma in cases]
     worst = max(deviation(*case) for case in right for deviation in checks)
 
-    some = [(random_world(seed + k, 3, 4), random_world(seed + k + 100, 3, 4)) for k in range(3)]
+    some = [(random_process(seed + k, 3, 4), random_process(seed + k + 100, 3, 4)) for k in range(3)]
     target |= {id(p): target_law(p) for p, _ in some}
     wrong: dict[str, tuple[Decoder, Rule]] = {n: (SpeculativeDecoder(2), rule) for n, rule in mutants.RULES.items()}
     wrong |= {n: (decoder, Speculative()) for n, decoder in mutants.speculative_decoders(2).items()}

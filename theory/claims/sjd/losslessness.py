@@ -29,20 +29,20 @@ from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import laws as exact
 from theory.exact import mean, merged_unfinished, sequence_law, target_law, transitions
-from theory.example_processes import copying_world, greedy_world, random_world
+from theory.example_processes import copying_process, greedy_process, random_process
 from theory.search import pairs, smallest_violation
 
 CLAIMS = Claims("sjd")
 LOSSLESS = Speculative()
 
 
-def worlds(seed: int, small: bool = False) -> list[TableProcess]:
+def random_tables(seed: int, small: bool = False) -> list[TableProcess]:
     """Random context-dependent tables, with and without zeros, in one row and on a grid."""
     shapes: list[tuple[int, int, tuple[int, int] | None]] = [(2, 4, None), (2, 4, (2, 2)), (3, 3, None)]
     if not small:
         shapes += [(2, 6, (2, 3)), (2, 5, None), (3, 4, (2, 2))]
     return [
-        random_world(seed + k, v, n, shape, zeros) for k, (v, n, shape) in enumerate(shapes) for zeros in (0.0, 0.35)
+        random_process(seed + k, v, n, shape, zeros) for k, (v, n, shape) in enumerate(shapes) for zeros in (0.0, 0.35)
     ]
 
 
@@ -82,9 +82,14 @@ def theorem_1_sequence(seed: int) -> Finding:
     bonus token follows its row by construction. By induction over positions the finished sequence has the
     autoregressive law, for every window, initialisation and number of calls.
     """
-    tried = [(Sjd(w, bonus=bonus), world) for world in worlds(seed) for w in (1, 2, 3, 5) for bonus in (True, False)]
+    tried = [
+        (Sjd(w, bonus=bonus), process)
+        for process in random_tables(seed)
+        for w in (1, 2, 3, 5)
+        for bonus in (True, False)
+    ]
     worst = max(deviation(*case) for case in tried)
-    some = worlds(seed + 7, small=True)
+    some = random_tables(seed + 7, small=True)
     wrong: dict[str, tuple[Decoder, Rule]] = {n: (Sjd(2), rule) for n, rule in mutants.RULES.items()}
     wrong |= {n: (decoder, LOSSLESS) for n, decoder in mutants.sjd_decoders(2).items()}
     return holds_if(
@@ -94,7 +99,7 @@ def theorem_1_sequence(seed: int) -> Finding:
             f"pairs of process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus "
             f"and zeros); largest TV {fmt(worst)}",
         ),
-        rejects_mutants(wrong, lambda v: max(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
+        rejects_mutants(wrong, lambda v: max(deviation(v[0], process, v[1]) for process in some), "the sequence law"),
     )
 
 
@@ -110,16 +115,16 @@ def theorem_1_token(seed: int) -> Finding:
     its row was computed from, as in the paper's superscripts.
     """
     tried = [
-        (make_decoder("sjd", window=w, initial=initial), world)
-        for world in worlds(seed, small=True)
+        (make_decoder("sjd", window=w, initial=initial), process)
+        for process in random_tables(seed, small=True)
         for w in (2, 3)
         for initial in INITIALS
     ]
-    worst = max(honesty_gap(decoder, world) for decoder, world in tried)
-    small = worlds(seed, small=True)
-    recalled = max(recall_gap(Sjd(w), world) for world in small for w in (2, 3))
+    worst = max(honesty_gap(decoder, process) for decoder, process in tried)
+    small = random_tables(seed, small=True)
+    recalled = max(recall_gap(Sjd(w), process) for process in small for w in (2, 3))
     wrong = {
-        "tail kept, q relabelled": mutants.TailRelabelled(3),
+        "tail reused, q relabelled": mutants.TailRelabelled(3),
         "tail drawn again, q stale": mutants.TailStale(3),
         "neighbour scored with uniform q": mutants.NeighbourScoredUniform(3, "repeat-left"),
     }
@@ -137,12 +142,12 @@ def theorem_1_token(seed: int) -> Finding:
         ),
         rejects_mutants(
             {"tail uniform, and declared so": mutants.FlatTail(3)},
-            lambda d: max(recall_gap(d, world) for world in small),
+            lambda d: max(recall_gap(d, process) for process in small),
             "the rows of the tail",
         ),
         rejects_mutants(
             wrong,
-            lambda d: max(honesty_gap(d, world) for world in small),
+            lambda d: max(honesty_gap(d, process) for process in small),
             "the law of the drafts",
         ),
     )
@@ -205,15 +210,15 @@ def independence(seed: int) -> Finding:
     token they copy, but they are declared as what they are. One uniform for all draws of a call breaks the
     equation, and the output law with it.
     """
-    some = worlds(seed, small=True)
-    gap = max(honesty_gap(Sjd(3, initial), world) for world in some for initial in ("random", "sample-left"))
+    some = random_tables(seed, small=True)
+    gap = max(honesty_gap(Sjd(3, initial), process) for process in some for initial in ("random", "sample-left"))
     broken = mutants.WithRandomness(Sjd(2), mutants.OneUniform)
     first, then = require_found(
         smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4))),
         "one uniform for all draws of a call does not change the law",
     )
-    world = two_tokens(first, then)
-    law = sequence_law(broken, world, LOSSLESS)[0]
+    process = two_tokens(first, then)
+    law = sequence_law(broken, process, LOSSLESS)[0]
     return holds_under_assumptions_if(
         gap == 0,
         enumeration(
@@ -222,18 +227,18 @@ def independence(seed: int) -> Finding:
         ),
         rejects_mutants(
             {"one uniform for all draws": broken},
-            lambda d: max(honesty_gap(d, world) for world in some),
+            lambda d: max(honesty_gap(d, process) for process in some),
             "independence",
         ),
         example(
             f"what follows without it: two tokens, window 2, all draws of a call from one uniform; "
-            f"the law of the sequence is off by TV {fmt(deviation(broken, world))}",
+            f"the law of the sequence is off by TV {fmt(deviation(broken, process))}",
             numbers(
                 p={"": first, "0": then, "1": then[::-1]},
                 q={"new draft": (Fraction(1, 2),) * 2, "0": then, "1": then[::-1]},
                 window=2,
                 law=law,
-                target=target_law(world),
+                target=target_law(process),
             ),
         ),
     )
@@ -255,20 +260,20 @@ def worst_case(seed: int) -> Finding:
     commits the whole window, which holds at least one position.
     """
     tried = [
-        (decoder, world)
-        for world in worlds(seed)
+        (decoder, process)
+        for process in random_tables(seed)
         for decoder in (Sjd(1), Sjd(3), Sjd(3, bonus=False), Sjd(4, "sample-above"), SjdUnrefined(3), Jacobi(3))
     ]
-    longest = [(max(sequence_law(decoder, world, LOSSLESS)[1]), world.length) for decoder, world in tried]
+    longest = [(max(sequence_law(decoder, process, LOSSLESS)[1]), process.length) for decoder, process in tried]
     holds = all(steps <= length for steps, length in longest)
     reached = any(steps == length for steps, length in longest)
     require(reached, "no case takes as many steps as tokens: the bound is never put to the test")
-    small = worlds(seed, small=True)
+    small = random_tables(seed, small=True)
 
     def excess(decoder: Decoder) -> int:
         """By how many steps the longest decoding is longer than the sequence."""
         try:
-            return max(max(sequence_law(decoder, world, LOSSLESS)[1]) - world.length for world in small)
+            return max(max(sequence_law(decoder, process, LOSSLESS)[1]) - process.length for process in small)
         except ArithmeticError:  # it may go on for ever
             return small[0].length
 
@@ -312,15 +317,15 @@ def greedy(seed: int) -> Finding:
     for v, n in cases:
         prefixes = [prefix for k in range(n) for prefix in product(range(v), repeat=k)]
         for values in product(range(v), repeat=len(prefixes)):
-            world = greedy_world(dict(zip(prefixes, values, strict=True)), v, n)
-            only = target_law(world)
+            process = greedy_process(dict(zip(prefixes, values, strict=True)), v, n)
+            only = target_law(process)
             for w in (1, 2, 3):
-                jacobi = sequence_law(Jacobi(w), world, LOSSLESS)
-                same = jacobi[0] == only and sequence_law(Jacobi(w, "fixed"), world, LOSSLESS) == jacobi
-                same = same and sequence_law(Sjd(w, bonus=False), world, LOSSLESS) == jacobi
-                same = same and sequence_law(Sjd(w), world, LOSSLESS)[0] == only
+                jacobi = sequence_law(Jacobi(w), process, LOSSLESS)
+                same = jacobi[0] == only and sequence_law(Jacobi(w, "fixed"), process, LOSSLESS) == jacobi
+                same = same and sequence_law(Sjd(w, bonus=False), process, LOSSLESS) == jacobi
+                same = same and sequence_law(Sjd(w), process, LOSSLESS)[0] == only
                 agree, different = agree + same, different + (not same)
-    soft = random_world(seed, 2, 3, zeros=0)
+    soft = random_process(seed, 2, 3, zeros=0)
     apart = sequence_law(Sjd(2, bonus=False), soft, LOSSLESS)[1] != sequence_law(Jacobi(2), soft, LOSSLESS)[1]
     require(apart, "the comparison does not tell SJD from Jacobi where they differ")
     return holds_if(
@@ -351,18 +356,18 @@ def initialisation(seed: int) -> Finding:
     the neighbour's, declared for it the law changes.
     """
     tried = [
-        (make_decoder("sjd", window=w, initial=initial, bonus=bonus), world)
-        for world in worlds(seed)
+        (make_decoder("sjd", window=w, initial=initial, bonus=bonus), process)
+        for process in random_tables(seed)
         for initial in INITIALS
         for w, bonus in ((2, True), (4, True), (2, False))
     ]
     worst = max(deviation(*case) for case in tried)
-    some = worlds(seed, small=True)
+    some = random_tables(seed, small=True)
     wrong = {
         "neighbour scored with uniform q, " + initial: mutants.NeighbourScoredUniform(2, initial)
         for initial in ("repeat-left", "repeat-above", "sample-left", "sample-above")
     }
-    grid = copying_world(Fraction(9, 10), 2, (3, 2))
+    grid = copying_process(Fraction(9, 10), 2, (3, 2))
     steps = {initial: mean_steps(make_decoder("sjd", window=3, initial=initial), grid) for initial in INITIALS}
     return holds_under_assumptions_if(
         worst == 0,
@@ -370,7 +375,7 @@ def initialisation(seed: int) -> Finding:
             f"the sequence law equals the target's in rationals for {len(tried)} pairs of process and "
             f"decoder, on one row and on grids; largest TV {fmt(worst)}",
         ),
-        rejects_mutants(wrong, lambda d: max(deviation(d, world) for world in some), "initialisation"),
+        rejects_mutants(wrong, lambda d: max(deviation(d, process) for process in some), "initialisation"),
         small_scale(
             "speed differs: mean steps on a 3 x 2 grid that copies the token above with probability 0.9, window 3: "
             + ", ".join(f"{k} {float(v):.3f}" for k, v in steps.items()),

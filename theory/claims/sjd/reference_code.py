@@ -24,11 +24,11 @@ from theory.claims.evidence import (
     small_scale,
 )
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.sjd.losslessness import LOSSLESS, deviation, two_tokens, worlds
+from theory.claims.sjd.losslessness import LOSSLESS, deviation, random_tables, two_tokens
 from theory.claims.sjd.speed import steps_of
 from theory.distances import tv
 from theory.exact import sequence_law, step_law, target_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 from theory.search import Pmf, pairs, searched, smallest_violation
 
 CLAIMS = Claims("sjd")
@@ -45,11 +45,11 @@ def reference_lossless(seed: int) -> Finding:
     given that value, as the uniform row does before it is known. The proof of sjd.theorem-1 goes through for
     either. It costs speed: a new draft is accepted with p(x), not min(1, V p(x)).
     """
-    tried = [(make_decoder("sjd-reference", window=w), world) for world in worlds(seed) for w in (2, 3)]
+    tried = [(make_decoder("sjd-reference", window=w), process) for process in random_tables(seed) for w in (2, 3)]
     worst = max(deviation(*case) for case in tried)
-    processes = [random_world(seed + k, 3, 4, zeros=0) for k in range(3)]
+    processes = [random_process(seed + k, 3, 4, zeros=0) for k in range(3)]
     found = steps_of({"uniform q": Sjd(3), "point mass": make_decoder("sjd-reference", window=4)}, processes)
-    some = worlds(seed, small=True)
+    some = random_tables(seed, small=True)
     return holds_if(
         worst == 0,
         enumeration(
@@ -58,7 +58,7 @@ def reference_lossless(seed: int) -> Finding:
         ),
         rejects_mutants(
             {"tail drawn again, q stale": mutants.ReferenceTailStale(2)},
-            lambda d: max(deviation(d, world) for world in some),
+            lambda d: max(deviation(d, process) for process in some),
             "the reference loop",
         ),
         small_scale(f"exact mean steps for 4 tokens, V = 3, three drafts and a bonus: {found}"),
@@ -145,22 +145,22 @@ def reference_greedy(seed: int) -> Finding:
     found = smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4)))
     if found is None:
         return Finding("not-refuted", [search(searched(((2, 1), (2, 4))))])
-    world = two_tokens(*found)
-    right = deviation(Sjd(2), world)
+    process = two_tokens(*found)
+    right = deviation(Sjd(2), process)
     require(right == 0, "SJD itself deviates on the counterexample")
-    law = sequence_law(broken, world, LOSSLESS)[0]
+    law = sequence_law(broken, process, LOSSLESS)[0]
     return Finding(
         "refuted",
         [
             counterexample(
-                f"two tokens, window 2: the law of the sequence is off by TV {fmt(deviation(broken, world))}; "
+                f"two tokens, window 2: the law of the sequence is off by TV {fmt(deviation(broken, process))}; "
                 f"SJD with drawn drafts is exact there",
                 numbers(
                     p={"": found[0], "0": found[1], "1": found[1][::-1]},
                     q={"new draft": (Fraction(1, 2),) * 2, "0": found[1], "1": found[1][::-1]},
                     window=2,
                     law=law,
-                    target=target_law(world),
+                    target=target_law(process),
                 ),
             )
         ],

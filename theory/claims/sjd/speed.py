@@ -1,4 +1,4 @@
-"""Claims of SJD about speed: what is proven, what small worlds give exactly, and what an image-like process shows.
+"""Claims of SJD about speed: what is proven, what small processes give exactly, and what an image-like process shows.
 
 Statements about a model are judged on :mod:`theory.image_process`: at best they are *not refuted* by it.
 """
@@ -17,7 +17,7 @@ from theory.claims.base import Claims, Evidence, Finding, Verdict
 from theory.claims.evidence import rejects_mutants, require
 from theory.claims.format import fmt, numbers
 from theory.claims.sjd.losslessness import deviation, mean_steps
-from theory.example_processes import random_world, sticky_world
+from theory.example_processes import random_process, sticky_process
 from theory.image_process import FALSE_ALARMS, FEW, MANY, Speed, compare, speed, stated
 
 CLAIMS = Claims("sjd")
@@ -39,13 +39,13 @@ def speeds_of(decoders: Mapping[str, Decoder], seed: int, images: int) -> dict[s
     return {name: speed(decoder, seed, images) for name, decoder in decoders.items()}
 
 
-def told(speeds: Mapping[str, Speed]) -> str:
+def summary(speeds: Mapping[str, Speed]) -> str:
     """Step compressions to read."""
     return ", ".join(f"{name} {found}" for name, found in speeds.items())
 
 
 def _small_processes(seed: int) -> list[TableProcess]:
-    return [sticky_world(Fraction(3, 4), 2, 5), *(random_world(seed + k, 2, 5, zeros=0) for k in range(3))]
+    return [sticky_process(Fraction(3, 4), 2, 5), *(random_process(seed + k, 2, 5, zeros=0) for k in range(3))]
 
 
 # Fig. 8 ---------------------------------------------------------------------------------------------------------
@@ -77,8 +77,9 @@ def window(seed: int) -> Finding:
         [
             Evidence(
                 "simulation",
-                f"image-like process, tokens a call: {told(found)}; W = 16 against 8: {compare(base, found['W = 8'])}; "
-                f"32 adds at most {most:.1%} at 1 - {FALSE_ALARMS:g}; {stated(MANY)}, and n = {FEW} for W < 8",
+                f"image-like process, tokens a call: {summary(found)}; "
+                f"W = 16 against 8: {compare(base, found['W = 8'])}"
+                f"; 32 adds at most {most:.1%} at 1 - {FALSE_ALARMS:g}; {stated(MANY)}, and n = {FEW} for W < 8",
                 numbers(windows=list(WINDOWS), compression=[found[f"W = {w}"].mean.mean for w in WINDOWS]),
             ),
             control,
@@ -120,15 +121,15 @@ class UnrefinedPointMass(SjdUnrefined, PointMassSjd):
     "... where a new draft is uniform and scored as a point mass, as the published code does.",
 )
 def refinement_certain(seed: int) -> Finding:
-    """Without refinement every draft of every call is new. A uniform x that is scored as a point mass is kept with
-    probability p(x), so with probability sum_x p(x)/V = 1/V, whatever p and whatever was kept before. So a call of a
-    long sequence commits 1 + 1/V + ... + 1/V^W < V/(V - 1) tokens in the mean: at V = 8192, 1.0001.
+    """Without refinement every draft of every call is new. A uniform x that is scored as a point mass is accepted with
+    probability p(x), so with probability sum_x p(x)/V = 1/V, whatever p and whatever was accepted before. So a call of
+    a long sequence commits 1 + 1/V + ... + 1/V^W < V/(V - 1) tokens in the mean: at V = 8192, 1.0001.
     """
-    worlds = [random_world(seed + k, V, 3, zeros=zeros) for k, (V, zeros) in enumerate([(2, 0), (3, 0), (4, 0.3)])]
-    for world in worlds:
-        share = Fraction(1, world.vocabulary)
-        require(deviation(UnrefinedPointMass(2), world) == 0, "it is not lossless")
-        found, expected = mean_steps(UnrefinedPointMass(2), world), _steps_of_certain(share, 2, world.length)
+    processes = [random_process(seed + k, V, 3, zeros=zeros) for k, (V, zeros) in enumerate([(2, 0), (3, 0), (4, 0.3)])]
+    for process in processes:
+        share = Fraction(1, process.vocabulary)
+        require(deviation(UnrefinedPointMass(2), process) == 0, "it is not lossless")
+        found, expected = mean_steps(UnrefinedPointMass(2), process), _steps_of_certain(share, 2, process.length)
         require(found == expected, f"mean steps are {found}, the argument says {expected}")
     return Finding(
         "holds",
@@ -136,12 +137,12 @@ def refinement_certain(seed: int) -> Finding:
             Evidence(
                 "enumeration",
                 "mean steps of 3 tokens with a window of 2 are exactly those of coins of probability 1/V, "
-                + ", ".join(f"V = {w.vocabulary}: {fmt(mean_steps(UnrefinedPointMass(2), w))}" for w in worlds)
+                + ", ".join(f"V = {w.vocabulary}: {fmt(mean_steps(UnrefinedPointMass(2), w))}" for w in processes)
                 + " (3 one by one), for rows with and without zeros",
             ),
             rejects_mutants(
                 {"uniform q": SjdUnrefined(2), "refined": PointMassSjd(2)},
-                lambda d: sum(mean_steps(d, w) != mean_steps(UnrefinedPointMass(2), w) for w in worlds),
+                lambda d: sum(mean_steps(d, w) != mean_steps(UnrefinedPointMass(2), w) for w in processes),
                 "mean steps",
             ),
         ],
@@ -149,13 +150,13 @@ def refinement_certain(seed: int) -> Finding:
 
 
 def _steps_of_certain(share: Fraction, width: int, length: int) -> Fraction:
-    """Mean calls for ``length`` tokens where each of ``width`` drafts is kept with probability ``share``."""
+    """Mean calls for ``length`` tokens where each of ``width`` drafts is accepted with probability ``share``."""
     if length <= 0:
         return Fraction(0)
     mean = Fraction(1)
-    for kept in range(width + 1):
-        chance = share**kept * (1 - share if kept < width else 1)
-        mean += chance * _steps_of_certain(share, width, length - kept - 1)
+    for accepted in range(width + 1):
+        chance = share**accepted * (1 - share if accepted < width else 1)
+        mean += chance * _steps_of_certain(share, width, length - accepted - 1)
     return mean
 
 
@@ -167,9 +168,9 @@ def _steps_of_certain(share: Fraction, width: int, length: int) -> Fraction:
     simulates=SIMULATES,
 )
 def refinement_uniform(seed: int) -> Finding:
-    """A uniform draft that is scored with the uniform row is kept with probability sum_x min(p(x), 1/V): by how much p
-    overlaps with the uniform row. Where p is uniform, W + 1 tokens a call are committed without any refinement. For
-    image tokens that overlap is not small, though it falls as the vocabulary grows and p does not.
+    """A uniform draft that is scored with the uniform row is accepted with probability sum_x min(p(x), 1/V): by how
+    much p overlaps with the uniform row. Where p is uniform, W + 1 tokens a call are committed without any refinement.
+    For image tokens that overlap is not small, though it falls as the vocabulary grows and p does not.
     """
     length, width = 6, 2
     flat = TableProcess(2, length, lambda prefix: [Fraction(1, 2)] * 2)
@@ -192,7 +193,7 @@ def refinement_uniform(seed: int) -> Finding:
             ),
             Evidence(
                 "simulation",
-                f"image-like process (V = 1024), window 16, tokens a call: {told(found)}; at V = 4096 and the same "
+                f"image-like process (V = 1024), window 16, tokens a call: {summary(found)}; at V = 4096 and the same "
                 f"entropy, 4 images, without refinement {larger}; {stated(FEW)}",
             ),
         ],
@@ -253,7 +254,7 @@ def _jacobi(noise: Noise, seed: int) -> Finding:
         [
             Evidence(
                 "counterexample",
-                f"image-like process, window 16, tokens a call: {told(found)} (printed for Lumina-mGPT: "
+                f"image-like process, window 16, tokens a call: {summary(found)} (printed for Lumina-mGPT: "
                 f"{PRINTED_JACOBI}); with {noise} noise from {low:.3f} to {high:.3f} at 1 - {FALSE_ALARMS:g}, "
                 f"n = {FEW} images",
                 numbers(window=16, noise=noise, compression=found[noise].mean.mean, error=found[noise].mean.error),

@@ -19,7 +19,7 @@ from theory.claims.evidence import counterexample, enumeration, rejects_mutants,
 from theory.claims.format import fmt, numbers
 from theory.claims.sjd_pac.speed import SIMULATES
 from theory.distances import tv
-from theory.example_processes import sticky_world
+from theory.example_processes import sticky_process
 from theory.image_process import FALSE_ALARMS, IMAGES, image
 
 CLAIMS = Claims("sjd-pac")
@@ -42,7 +42,7 @@ def row(seed: int) -> Finding:
     not.
     """
     stay, length = Fraction(4, 5), 6
-    chain = sticky_world(stay, 2, length)
+    chain = sticky_process(stay, 2, length)
     seen = [averaged(chain, length - 1, j) for j in range(1, 6)]
     copying = TableProcess(2, length, lambda prefix: _copy(prefix, 3))
     other = [averaged(copying, length - 1, j) for j in range(1, 6)]
@@ -53,7 +53,7 @@ def row(seed: int) -> Finding:
         [
             simulation(
                 f"image-like process, TV by offset, exact for each of {short[0].n} contexts: "
-                + _told({o: e for o, e in perturbed(seed).items() if o <= 32})
+                + _summary({o: e for o, e in perturbed(seed).items() if o <= 32})
                 + f"; the same prefix in two calls: {twice(seed)}",
                 numbers(offsets=[o for o in OFFSETS if o <= 32], tv=[e.mean for e in short]),
             ),
@@ -79,7 +79,7 @@ def above(seed: int) -> Finding:
         "refuted" if low > high else "not-decided",
         [
             counterexample(
-                f"image-like process with rows of 48 tokens, TV by offset: {_told(found)}; at offset 48 at least "
+                f"image-like process with rows of 48 tokens, TV by offset: {_summary(found)}; at offset 48 at least "
                 f"{low:.3f}, at 32 at most {high:.3f}, at 1 - {FALSE_ALARMS:g}",
                 numbers(offsets=list(OFFSETS), tv=[e.mean for e in found.values()]),
             ),
@@ -174,5 +174,5 @@ def _falls(values: list[Estimate]) -> bool:
     return ends[0][0] > ends[-1][1] and not rises
 
 
-def _told(found: dict[int, Estimate]) -> str:
+def _summary(found: dict[int, Estimate]) -> str:
     return ", ".join(f"{offset}: {e.mean:.3f} ± {e.error:.3f}" for offset, e in found.items())

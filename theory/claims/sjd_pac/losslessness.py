@@ -20,10 +20,10 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, first, holds_if, holds_under_assumptions_if, identity, rejects_mutants
 from theory.claims.format import fmt
 from theory.claims.leviathan.speculative_rule import random_pairs
-from theory.claims.sjd.losslessness import deviation, worlds
+from theory.claims.sjd.losslessness import deviation, random_tables
 from theory.distances import tv
 from theory.exact import transitions
-from theory.example_processes import random_row, random_world
+from theory.example_processes import random_process, random_row
 
 CLAIMS = Claims("sjd-pac")
 Row = tuple[Fraction, ...]
@@ -93,7 +93,7 @@ CLAIMS.summary(
     "for a token that was verified.",
 )
 def continuation_token(seed: int) -> Finding:
-    """The paper's proof takes for granted that a draft follows its q; this is what has to be shown. Let everything to
+    """The paper's proof takes for granted that a draft follows its q; this is what has to be proven. Let everything to
     the left of position j be known: tokens, coins and rows of all calls (the row at j is computed from tokens to the
     left alone). By induction the old token at j follows its old q given that. It is accepted or replaced with its own
     coin by the rule for (p_j, q_j), so what stands there follows the rule's output law, p_j for a lossless rule. That
@@ -101,9 +101,9 @@ def continuation_token(seed: int) -> Finding:
     drawn after. The argument needs that the token at j had not been looked at, which is so behind the first
     rejection.
     """
-    some = worlds(seed, small=True)
-    tried: list[tuple[Decoder, TableProcess]] = [(SjdAc(w), world) for world in some for w in (2, 3)]
-    tried += [(SjdPac(3, candidates=2, depth=2), world) for world in some]
+    some = random_tables(seed, small=True)
+    tried: list[tuple[Decoder, TableProcess]] = [(SjdAc(w), process) for process in some for w in (2, 3)]
+    tried += [(SjdPac(3, candidates=2, depth=2), process) for process in some]
     worst = max(left_gap(*case) for case in tried)
     return holds_if(
         worst == 0,
@@ -112,7 +112,7 @@ def continuation_token(seed: int) -> Finding:
             f"given the tokens and rows to its left, over all histories (largest difference {fmt(worst)})",
         ),
         rejects_mutants(
-            ac_decoders(3), lambda d: first(left_gap(d, world) for world in some), "the law of continued drafts"
+            ac_decoders(3), lambda d: first(left_gap(d, process) for process in some), "the law of continued drafts"
         ),
     )
 
@@ -150,9 +150,14 @@ def continuation_sequence(seed: int) -> Finding:
     """A verified token that is committed has a final prefix and a draft that follows its declared q given it
     (pac.theorem-1.token), so it follows p given that prefix as in sjd.theorem-1.
     """
-    tried = [(SjdAc(w, bonus=bonus), world) for world in worlds(seed) for w in (1, 2, 3, 5) for bonus in (True, False)]
+    tried = [
+        (SjdAc(w, bonus=bonus), process)
+        for process in random_tables(seed)
+        for w in (1, 2, 3, 5)
+        for bonus in (True, False)
+    ]
     worst = max(deviation(*case) for case in tried)
-    some = worlds(seed + 7, small=True) + worlds(seed + 17, small=True)
+    some = random_tables(seed + 7, small=True) + random_tables(seed + 17, small=True)
     wrong: dict[str, tuple[Decoder, Rule]] = {
         name: (decoder, Speculative()) for name, decoder in ac_decoders(3).items()
     }
@@ -164,7 +169,7 @@ def continuation_sequence(seed: int) -> Finding:
             "process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); "
             f"largest TV {fmt(worst)}",
         ),
-        rejects_mutants(wrong, lambda v: first(deviation(v[0], world, v[1]) for world in some), "the sequence law"),
+        rejects_mutants(wrong, lambda v: first(deviation(v[0], process, v[1]) for process in some), "the sequence law"),
     )
 
 
@@ -273,20 +278,20 @@ def combined(seed: int) -> Finding:
     chain behind the last committed one, which no coin has looked at. So the arguments for both go through together.
     """
     small: list[tuple[int, int, float]] = [(2, 4, 0.0), (2, 4, 0.35), (3, 3, 0.0), (3, 3, 0.35)]
-    processes = [random_world(seed + k, v, n, zeros=z) for k, (v, n, z) in enumerate(small)]
+    processes = [random_process(seed + k, v, n, zeros=z) for k, (v, n, z) in enumerate(small)]
     tried: list[tuple[Decoder, TableProcess]] = [
-        (make(3, candidates=k, depth=d, tree=tree, bonus=bonus), world)
-        for world in processes
+        (make(3, candidates=k, depth=d, tree=tree, bonus=bonus), process)
+        for process in processes
         for tree in ("comb", "full")
         for k, d in ((2, 1), (2, 2), (4, 1))
         for bonus in (True, False)
         for make in (SjdPd, SjdPac)
-        if not (tree == "full" and d == 2 and world.vocabulary == 3)
+        if not (tree == "full" and d == 2 and process.vocabulary == 3)
     ]
-    wide = random_world(seed + 9, 3, 3, zeros=0.35)
+    wide = random_process(seed + 9, 3, 3, zeros=0.35)
     tried += [(SjdPac(2, candidates=2, depth=2, tree="full"), wide), (SjdPac(2, candidates=3, depth=2), wide)]
     worst = max(deviation(*case) for case in tried)
-    some = [random_world(seed + k, 3, 3, zeros=0.35) for k in range(12)]
+    some = [random_process(seed + k, 3, 3, zeros=0.35) for k in range(12)]
     return holds_if(
         worst == 0,
         enumeration(
@@ -296,7 +301,7 @@ def combined(seed: int) -> Finding:
         ),
         rejects_mutants(
             tree_decoders(2, 2, 2, "comb"),
-            lambda d: first(deviation(d, world) for world in some),
+            lambda d: first(deviation(d, process) for process in some),
             "the sequence law of a tree",
         ),
     )

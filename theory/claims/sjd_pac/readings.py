@@ -29,12 +29,12 @@ from theory.claims.evidence import (
     simulation,
 )
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.sjd.losslessness import deviation, mean_steps, worlds
+from theory.claims.sjd.losslessness import deviation, mean_steps, random_tables
 from theory.claims.sjd_pac.losslessness import left_gap
 from theory.claims.sjd_pac.speed import SIMULATES, comb, printed_compression
 from theory.distances import aligned, tv
 from theory.exact import sequence_law
-from theory.example_processes import random_world
+from theory.example_processes import random_process
 from theory.image_process import FALSE_ALARMS, FEW, compare, speed, stated
 from theory.search import pairs, smallest_violation
 
@@ -45,13 +45,13 @@ BUDGET, WIDTH, DEPTH = 64, 4, 3  # the paper's L, K and D
 
 
 def processes(seed: int) -> list[TableProcess]:
-    """Worlds with room for a tree: V = 3, four tokens."""
-    return [random_world(seed + k, 3, 4, zeros=0.35) for k in range(2)]
+    """Processes with room for a tree: V = 3, four tokens."""
+    return [random_process(seed + k, 3, 4, zeros=0.35) for k in range(2)]
 
 
 def steps(decoder: Decoder, some: list[TableProcess]) -> Fraction:
     """Exact mean number of calls, averaged over processes."""
-    return Fraction(sum(mean_steps(decoder, world) for world in some), len(some))
+    return Fraction(sum(mean_steps(decoder, process) for process in some), len(some))
 
 
 CLAIMS.summary(
@@ -95,7 +95,7 @@ def bonus(seed: int) -> Finding:
     """Where the chain's own token at position j is accepted, both go on. Where it is rejected, the chain commits a
     token from the residual there and stops. The comb may accept a sibling or not, but commits one token there and
     stops, since only the chain has children; and given the rejection that token follows the residual too (pac.theorem-2
-    for the candidates that are left). Siblings are drawn from rows that are known and looked at only here, so what
+    for the candidates that are left). Siblings are drawn from rows that are known and verified only here, so what
     stays in the window is the same in law. So are the steps. What a comb gains is the bonus token from the accepted
     sibling's row.
     """
@@ -103,9 +103,9 @@ def bonus(seed: int) -> Finding:
 
     def apart(make: Callable[..., Decoder]) -> Number:
         """TV between the laws of steps with and without trees, on the first process where they differ."""
-        for world in some:
+        for process in some:
             for with_tree, chain in ((make(SjdPd), Sjd(3, bonus=False)), (make(SjdPac), SjdAc(3, bonus=False))):
-                found, plain = (sequence_law(d, world, Speculative())[1] for d in (with_tree, chain))
+                found, plain = (sequence_law(d, process, Speculative())[1] for d in (with_tree, chain))
                 if found != plain:
                     return Fraction(tv(*aligned(found, plain)))
         return Fraction(0)
@@ -144,9 +144,9 @@ def kept(seed: int) -> Finding:
         "dropped": steps(SjdPac(3, kept="dropped", **shape), some),
         "no continuation": steps(SjdPd(3, **shape), some),
     }
-    lossless = max(deviation(SjdPac(3, kept="dropped", **shape), world) for world in some)
+    lossless = max(deviation(SjdPac(3, kept="dropped", **shape), process) for process in some)
     last = trees.OwnTokenLast(3, **shape)
-    both = max(lossless, *(deviation(SjdPac(3, **shape), world) for world in some))
+    both = max(lossless, *(deviation(SjdPac(3, **shape), process) for process in some))
     return holds_if(
         both == 0,
         enumeration(
@@ -155,7 +155,7 @@ def kept(seed: int) -> Finding:
             + ", ".join(f"{name} {float(value):.4f}" for name, value in exact.items()),
         ),
         rejects_mutants(
-            {"kept token last": last}, lambda d: first(deviation(d, world) for world in some), "the sequence law"
+            {"kept token last": last}, lambda d: first(deviation(d, process) for process in some), "the sequence law"
         ),
     )
 
@@ -167,14 +167,14 @@ def kept(seed: int) -> Finding:
     stated=False,
 )
 def shared(seed: int) -> Finding:
-    """One node a position is looked at, and its candidates have the right law whoever else has the same. The shared
-    candidates must not depend on which node above is accepted, and they do not: they are drawn before. Steps differ
-    slightly where the walk leaves the chain: with shared candidates it may come to the very tokens that the chain's
-    rows behind the tree were computed with.
+    """One node a position is verified, and its candidates have the right law, whichever other nodes have the same. The
+    shared candidates must not depend on which node above is accepted, and they do not: they are drawn before. Steps
+    differ slightly where the walk leaves the chain: with shared candidates it may come to the very tokens that the
+    chain's rows behind the tree were computed with.
     """
     some = processes(seed)
     shape: dict[str, Any] = {"candidates": 2, "depth": 2, "tree": "full"}
-    worst = max(deviation(SjdPac(2, shared=True, **shape), world) for world in some)
+    worst = max(deviation(SjdPac(2, shared=True, **shape), process) for process in some)
     own, common = (steps(SjdPac(3, shared=s, **shape), some[:1]) for s in (False, True))
     wrong = trees.WrongBranch(2, shared=True, **shape)
     return holds_if(
@@ -186,7 +186,7 @@ def shared(seed: int) -> Finding:
         ),
         rejects_mutants(
             {"first candidate's branch after another": wrong},
-            lambda d: first(deviation(d, world) for world in some),
+            lambda d: first(deviation(d, process) for process in some),
             "the sequence law",
         ),
     )
@@ -215,7 +215,7 @@ def reading_steps(seed: int) -> Finding:
         "comb, no bonus": SjdPac(55, bonus=False, **tree),
         "full tree of K = 2": SjdPac(53, **small),
     }
-    # the last four are compared with the first; only for a dropped token do their calls differ so much that signs tell
+    # the last four are compared with the first; only for a dropped token are the calls so different that signs suffice
     images = {name: FEW if name in ("comb", "comb, kept token dropped") else FEW // 2 for name in readings}
     found = {name: speed(decoder, seed, images[name]) for name, decoder in readings.items()}
     gains = {
@@ -261,9 +261,11 @@ def continuation_speed(seed: int) -> Finding:
     right; if it is the second after a 0 and the other one after a 1, continuation keeps x and the third draft is
     surely wrong, where drawing x anew makes it right half of the time.
     """
-    worlds_of = {"copy": _four(lambda a, b: b), "compare": _four(lambda a, b: a ^ b)}
-    found = {name: (mean_steps(Sjd(3), world), mean_steps(SjdAc(3), world)) for name, world in worlds_of.items()}
-    require(max(deviation(SjdAc(3), world) for world in worlds_of.values()) == 0, "continuation is not lossless there")
+    by_name = {"copy": _four(lambda a, b: b), "compare": _four(lambda a, b: a ^ b)}
+    found = {name: (mean_steps(Sjd(3), process), mean_steps(SjdAc(3), process)) for name, process in by_name.items()}
+    require(
+        max(deviation(SjdAc(3), process) for process in by_name.values()) == 0, "continuation is not lossless there"
+    )
     return refuted_if(
         found["compare"][1] > found["compare"][0],
         counterexample(
@@ -305,10 +307,10 @@ def relabel(seed: int) -> Finding:
     rows together, and the only distortion is that of the rule.
     """
     rule: Rule = make_rule("grouped", labels=[0, 0, 1])
-    some = [world for world in worlds(seed, small=True) if world.vocabulary == 3]
-    off = max(left_gap(SjdAc(2), world, rule) for world in some)
-    true = max(left_gap(SjdAc(2, relabel="law"), world, rule) for world in some)
-    require(max(left_gap(SjdAc(2), world) for world in some) == 0, "with the lossless rule p is the law")
+    some = [process for process in random_tables(seed, small=True) if process.vocabulary == 3]
+    off = max(left_gap(SjdAc(2), process, rule) for process in some)
+    true = max(left_gap(SjdAc(2, relabel="law"), process, rule) for process in some)
+    require(max(left_gap(SjdAc(2), process) for process in some) == 0, "with the lossless rule p is the law")
     return refuted_if(
         off > 0 and true == 0,
         counterexample(

@@ -45,7 +45,7 @@ def printed_compression(table: str, method: str, **setting: int) -> float:
     return float(rows[0].value)
 
 
-def _told(name: str, found: Speed, printed: float | None) -> str:
+def _summary(name: str, found: Speed, printed: float | None) -> str:
     if printed is None:
         return f"{name}: {found}"
     return f"{name}: {found}, printed {printed}{', fitted' if name in FITTED else ''}"
@@ -97,7 +97,7 @@ def components(seed: int) -> Finding:
                 "simulation",
                 "image-like process, tokens a call: "
                 + "; ".join(
-                    _told(name, speed_, printed_compression("2", method, L=length))
+                    _summary(name, speed_, printed_compression("2", method, L=length))
                     for (name, speed_), (_, (method, length), _) in zip(found.items(), ROWS.values(), strict=True)
                 ),
                 numbers(compression={name: speed_.mean.mean for name, speed_ in found.items()}),
@@ -169,7 +169,7 @@ def optimum(seed: int) -> Finding:
                 + "; ".join(f"K = {k}, D = {d}: {c}" for (k, d), c in against.items())
                 + f"; {stated(FEW)}; on the near sides n = {FEW // 2}. "
                 f"The printed drops past the optimum, at most {size:.2f}, would need some "
-                f"{images:,} images to be told from none; how many the table rests on is not printed",
+                f"{images:,} images to be distinguished from none; how many the table rests on is not printed",
             ),
             rejects_mutants(
                 {"SJD in place of K = 5, D = 4": Sjd(32)},
