@@ -70,7 +70,11 @@ def verify_command(
 
         def show(done: Done, count: int, total: int) -> None:
             if isinstance(done.result, Finding):
-                print_text(progress.console, f"{done.seconds:6.1f} s  {done.name}: {done.result.verdict}")
+                line = f"{done.seconds:6.1f} s  {done.name}: {done.result.verdict}"
+                if progress.console.is_terminal:
+                    print_text(progress.console, line)
+                else:
+                    print(line, flush=True)
             progress.update(bar, description=done.name, completed=count, total=total)
 
         try:

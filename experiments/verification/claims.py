@@ -10,7 +10,12 @@ from experiments.verification.pool import Failure, Job, Task
 from theory.claims import CLAIMS, Evidence, Finding, combined
 from theory.claims.format import plain
 
-SECONDS = {"SJD-PAC on the image-like process": 40.0, "SJD on the image-like process": 20.0}  # of long simulations
+SECONDS = {  # of long simulations
+    "SJD-PAC on the image-like process": 40.0,
+    "SJD on the image-like process": 25.0,
+    "neighbours over a codebook": 20.0,
+    "groups over a codebook": 20.0,
+}
 
 
 def with_parts(ids: Iterable[str]) -> list[str]:

@@ -43,7 +43,10 @@ def two_phi(gap: float) -> float:
 
 
 @CLAIMS.claim(
-    "cspd.alignment-helps.always", "3.2", "Shared noise never lowers acceptance, for models that differ in any way."
+    "cspd.alignment-helps.always",
+    "3.2",
+    "Shared noise never lowers acceptance, for models that differ in any way.",
+    simulates="continuous tokens",
 )
 def always(seed: int) -> Finding:
     """With last kernels of one sd s, the acceptance given the gap d of their means is 2 Phi(-|d| / (2 s)).
@@ -220,7 +223,9 @@ CLAIMS.summary(
 )
 
 
-@CLAIMS.claim("cspd.ratio-table.order", "Table 6", "The order holds for all pairs of models.")
+@CLAIMS.claim(
+    "cspd.ratio-table.order", "Table 6", "The order holds for all pairs of models.", simulates="continuous tokens"
+)
 def order(seed: int) -> Finding:
     """The path ratio weighs a mismatch by the noise of the step it is made in, the last step by its own noise.
 

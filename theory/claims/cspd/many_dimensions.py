@@ -97,6 +97,7 @@ def beside_own(pair: Pair, rule: Rule, seed: int) -> tuple[np.ndarray, np.ndarra
     "4.2",
     "In 2 to 64 dimensions, up to 100 steps, the last step's, marginal and path ratios emit the target's tokens.",
     stated=False,
+    simulates="continuous tokens",
 )
 def many_dimensions(seed: int) -> Finding:
     """The proofs do not depend on the dimension (``cspd.output-law.last-step``); this checks what was built."""

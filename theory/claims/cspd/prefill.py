@@ -112,6 +112,7 @@ def rate_off(target: Tokens, draft: Tokens, expected: list[float], seed: int) ->
         "acceptance does not fall along the sequence, as in the paper's Figure 9",
         "it is the mean over the positions that are drafted",
     ],
+    simulates="continuous tokens",
 )
 def raises(seed: int) -> Finding:
     """A mean grows, or stays, if the least of its terms is left out; and by (mean of the others - the first) times

@@ -28,6 +28,7 @@ CLAIMS = Claims("cspd")
         "a block that starts at a pre-filled token gives no more tokens in the mean than it costs in calls",
         "from the next token on, decoding k tokens costs at most k calls, k <= gamma",
     ],
+    simulates="continuous tokens",
 )
 def no_cost(seed: int) -> Finding:
     """Let V(s) be the mean cost from position s on, C = 1 + gamma c that of a block, and K the tokens of a block from

@@ -150,6 +150,7 @@ def block_law(case: Case) -> SequenceLaw:
     "reference code",
     "With a lossless rule for tokens, verifying a block against the verified prefix only and replacing in place gives "
     "sequences the target's law.",
+    simulates="continuous tokens",
 )
 def sequence(seed: int) -> Finding:
     """Let x be the last verified token before a block. Given x, the target's trajectory at place j of the block is
@@ -240,6 +241,7 @@ def sequence(seed: int) -> Finding:
         "integrated out",
     ],
     stated=False,
+    simulates="continuous tokens",
 )
 def token(seed: int) -> Finding:
     """The token before a block has its marginal law, by induction. Given it, token j of the block follows the
@@ -301,6 +303,7 @@ def token(seed: int) -> Finding:
     "It takes two changes, and no more: the target sees the drafts of the block, and the block is cut at the first "
     "rejection. Either alone leaves the law wrong.",
     stated=False,
+    simulates="continuous tokens",
 )
 def mend(seed: int) -> Finding:
     """Both: every token is verified given the tokens that stay before it, and follows the target's conditional;
@@ -365,6 +368,7 @@ def mend(seed: int) -> Finding:
     "reference code",
     "The number of target calls depends on the length and on gamma alone, not on how many drafts are accepted.",
     stated=False,
+    simulates="continuous tokens",
 )
 def calls(seed: int) -> Finding:
     """Every block moves on by gamma tokens whatever is accepted of it, so N tokens take ceil(N / gamma) calls. That

@@ -137,6 +137,7 @@ def _aligned(row: Rate) -> str:
     "Tables 4 and 6",
     "Some process gives the rates of Table 6 and the distances of Table 4, gamma = 4, together.",
     stated=False,
+    simulates="continuous tokens",
 )
 def ratios(seed: int) -> Finding:
     """Models wrong by the same in each of 100 steps have the path ratio's rate and the aligned one, and not the third.
@@ -208,6 +209,7 @@ def _three(pair: Pair, distance: dict[bool, float], seed: int, count: int) -> Th
     "Figure 8, Tables 1, 4 and 7",
     "Acceptance of a verified draft falls as the draft length grows.",
     stated=False,
+    simulates="continuous tokens",
 )
 def draft_length(seed: int) -> Finding:
     """Algorithm 1 verifies a draft only if all before it were accepted, given the prefix it was drafted from.

@@ -82,6 +82,7 @@ def windows(codebook: np.ndarray, size: int) -> Rule:
     "Over vocabularies of a thousand tokens the centred groups of Table 1's sizes, filtered by d = 0.5 and delta = "
     "0.15, accept more than the lossless rule in the mean.",
     stated=False,
+    simulates="groups over a codebook",
 )
 def dynamic_scale(seed: int) -> Finding:
     """There are rows on which they accept less (gsd.dynamic.centred); here it is seen how it is on others. Exact for
@@ -160,6 +161,7 @@ def _far(codebook: np.ndarray, law: np.ndarray, p: np.ndarray) -> float:
     "5.1, Table 1, Fig. 10",
     "On image-like rows amplify and addition lose more quality than GSD at equal acceptance, quality being the "
     "distance over a codebook by which mass is moved.",
+    simulates="groups over a codebook",
 )
 def naive_lossy_empirical(seed: int) -> Finding:
     """Exact: acceptance, TV and Wasserstein-1 of the one-step law on fixed contexts of a process over a codebook; k and
@@ -231,6 +233,7 @@ FLAT, NEARLY = 6.0, 0.98  # bits, and a share of all drafts
     "In contexts of 6 bits and more over a thousand tokens addition with the paper's epsilon = 0.1 and 0.3 accepts "
     "98 % of all drafts in the mean, so that what comes out is nearly the draft's law.",
     stated=False,
+    simulates="groups over a codebook",
 )
 def explode_scale(seed: int) -> Finding:
     """A draft with q(x) <= epsilon is surely accepted (gsd.naive-lossy.explode.addition), and over a thousand tokens
@@ -292,6 +295,7 @@ def lengthened(process: Pair, rules: Mapping[str, Rule], seed: int, sequences: i
     "Over sequences what a rule does to each token adds up: n tokens are off by the sum of the TV of their steps, up "
     "to 1.",
     stated=False,
+    simulates="groups over a codebook",
 )
 def compounding(seed: int) -> Finding:
     """The sum is an upper bound (couple the sequences step by step). It is met where steps go wrong in ways that never

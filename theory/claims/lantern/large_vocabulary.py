@@ -88,6 +88,7 @@ def candidates(rows: str, seed: int) -> Mapping[str, Contexts]:
     "Table 4",
     "At delta = 0.2 and as many neighbours as Table 4 has for its vocabulary, nearest ones accept more than random "
     "ones, with L2 and cosine alike.",
+    simulates="neighbours over a codebook",
 )
 def neighbours_empirical(seed: int) -> Finding:
     """A neighbourhood is useful if its tokens have mass where the draft token has been offered, which the tokens near a
@@ -151,6 +152,7 @@ def _distances(seed: int, count: int) -> Evidence:
     "Tables 2, 4",
     "Nearest neighbours accept more than random ones at every k and delta of Table 2.",
     stated=False,
+    simulates="neighbours over a codebook",
 )
 def neighbours_settings(seed: int) -> Finding:
     """Joining stops at the first neighbour that would reach delta. The nearest of a likely token are likely themselves,
@@ -187,6 +189,7 @@ def neighbours_settings(seed: int) -> Finding:
     "3.1, Table 4",
     "At equal acceptance LANTERN moves mass less far over the codebook than amplify, which knows of no codebook.",
     stated=False,
+    simulates="neighbours over a codebook",
 )
 def neighbours_naive(seed: int) -> Finding:
     """Both gain the acceptance that their TV buys (lantern.frontier, leviathan.frontier), so at equal acceptance they
@@ -250,6 +253,7 @@ def bounds(contexts: Contexts, rule: Rule, codebook: np.ndarray, within: Cells) 
     "Over thousands of tokens the mean accept probability rises with k and with delta, or stays; and where the "
     "candidate is sure and scored with q = 1, relaxation adds less than delta.",
     stated=False,
+    simulates="neighbours over a codebook",
 )
 def monotone_scale(seed: int) -> Finding:
     """That it never falls is lantern.monotone. A sure candidate x is accepted with P(A), and P(A) - p(x) is the mass

@@ -40,6 +40,7 @@ CLAIMS = Claims("lantern")
     "On rows over thousands of tokens, with candidates sampled from the draft, one emitted token is within TV delta of "
     "the target's row.",
     stated=False,
+    simulates="neighbours over a codebook",
 )
 def output_scale(seed: int) -> Finding:
     """The bound is on the target that one drafted token is compared with. Where rows are flat, q(x) is far below delta
@@ -93,6 +94,7 @@ SEQUENCES, FALSE_ALARMS = 1000, 1e-6
     "3.3, abstract",
     "Where one token is within TV delta, with sure candidates, so are sequences of 256 tokens.",
     stated=False,
+    simulates="neighbours over a codebook",
 )
 def output_long(seed: int) -> Finding:
     """Each step gives its candidate up to delta more than the target does. That is seen in the long run, since the
