@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,14 @@ finally:
 """
 
 
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Ctrl-C is heeded in this process too, also where the tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def ran(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", HEEDED + code], capture_output=True, text=True, check=False)
 
@@ -51,7 +60,7 @@ class Dropping:
 
 def wait_after(things: list[Dropping]) -> None:
     things.clear()
-    time.sleep(600)
+    time.sleep(30)
 
 
 def test_an_interrupt_that_python_drops_is_raised_again() -> None:
