@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main as cli
-from experiments.verification import verify
+from experiments.verification.claims import with_parts
 from reports.pages import claims as claim_pages
 from reports.pages.claims import notebook
 from reports.pages.report import build
@@ -55,7 +55,7 @@ def dead(path: Path) -> list[str]:
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pages of a claim with parts, a lone one, and one of the lossy rules that has parts of parts."""
     folder = tmp_path_factory.mktemp("pages")
-    ids = verify.with_parts(["gsd.naive-lossy", "leviathan.frontier", "sjd.greedy"])
+    ids = with_parts(["gsd.naive-lossy", "leviathan.frontier", "sjd.greedy"])
     document = {
         "simlab": "0",
         "seed": 7,
@@ -154,6 +154,6 @@ def test_notebooks_that_are_named_are_there() -> None:
 @pytest.mark.slow
 def test_verify_writes_the_pages(tmp_path: Path) -> None:
     assert cli.main(["verify", "--claim", "gsd.accumulation", "--out", str(tmp_path)]) == 0
-    ids = verify.with_parts(["gsd.accumulation"])
+    ids = with_parts(["gsd.accumulation"])
     assert {path.stem for path in (tmp_path / "claims").glob("*.html")} == set(ids)
     assert dead(tmp_path / "claims" / "gsd.accumulation.html") == []

@@ -272,11 +272,11 @@ def test_text_is_escaped(whole: Path) -> None:
 
 def test_a_failing_test_is_red_and_a_passing_one_says_what_it_is_worth(alone: Path, whole: Path) -> None:
     text = (whole / FILE).read_text(encoding="utf-8")
-    assert text.count("told apart from ar by ranks</strong>") == 1
+    assert text.count("distinguished from ar by ranks</strong>") == 1
     assert "2 of 3 lossless methods are indistinguishable from ar: all but sjd." in Page(whole / FILE).text
     text = Page(alone / FILE).text
     assert "8 of 8 lossless methods are indistinguishable from ar." in text
-    assert "told apart from ar by" not in text
+    assert "distinguished from ar by" not in text
     for piece in (
         "indistinguishable; detects TV ≥ ",
         "(TV 0.25)",
@@ -328,7 +328,7 @@ def test_the_summary_counts_printed_orders_only() -> None:
     found = _orders(PACE)
     told = models_beside.summary(found)
     assert "Reversed: eagle > sjd (0.91)." in told
-    assert "Not told apart: sjd-repeat-above > sjd" in told
+    assert "Not distinguished: sjd-repeat-above > sjd" in told
     assert "sjd-ac" not in told
     known = [each for each in found if each.printed]
     assert told.startswith(f"Of {len(known)} printed orders {len(known) - 2} are the same here.")

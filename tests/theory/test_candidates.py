@@ -189,5 +189,7 @@ def test_what_is_emitted_for_given_candidates_has_the_right_mean(seed: int, coun
 
 def test_residuals_that_are_not_recursive_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     p, q = float_rows(1, 1)
-    monkeypatch.setattr("theory.candidates.residual", lambda rule, left, scored, x: p.copy())  # not recursive
+    monkeypatch.setattr(
+        "simlab.rules.compiled.dispatch.residual", lambda rule, left, scored, x: p.copy()
+    )  # not recursive
     assert not np.allclose(mean_over_candidates(Speculative(), p, q, 2)[0], p)

@@ -83,7 +83,7 @@ def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(kind: str, tmp
         if step == 5:
             raise Killed
 
-    asked = commands.Asked(kind, parts, commands.plan_for(kind), None, torch.device("cpu"), f"simlab train {kind}")
+    asked = commands.Request(kind, parts, commands.plan_for(kind), None, torch.device("cpu"), f"simlab train {kind}")
     with pytest.raises(Killed):
         commands.train_model(asked, killed)
     assert not (parts / f"{kind}.safetensors").exists()
@@ -102,7 +102,7 @@ def test_only_the_number_of_steps_may_change_on_the_way(tmp_path: Path, capsys: 
         if step == 3:
             raise Killed
 
-    asked = commands.Asked("tokenizer", tmp_path, commands.plan_for("tokenizer"), None, torch.device("cpu"), "")
+    asked = commands.Request("tokenizer", tmp_path, commands.plan_for("tokenizer"), None, torch.device("cpu"), "")
     with pytest.raises(Killed):
         commands.train_model(asked, killed)
     assert "was begun as" in usage_error(["train", "tokenizer", "--out", str(tmp_path), "--rate", "0.5"], capsys)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_every_nesting(condition: str, nested: str | None, tmp_path: Path) -> No
     weights = gpt_weights(condition)
     model = load(saved(weights, tmp_path / "gpt.pt", nested), condition)
     assert equal(model, weights)
-    assert model.config.to_dict() | {"text_tokens": 0, "text_dim": 0, "classes": 0} == {
+    assert asdict(model.config) | {"text_tokens": 0, "text_dim": 0, "classes": 0} == {
         **{"layers": 2, "dim": 16, "heads": 2, "vocabulary": V, "shape": SHAPE, "condition": condition},
         **{"multiple": 256, "text_tokens": 0, "text_dim": 0, "classes": 0},
     }
