@@ -1,8 +1,13 @@
-"""What all tests share: in CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device."""
+"""What all tests share.
+
+In CI (``CI=true``) a skipped test is a failure, unless it waits for a CUDA device. In a module that sets
+``DEFAULT_EVERY = n``, one in n cases of each parametrised test runs by default, and the others are slow.
+"""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Generator
 from typing import Any
 
@@ -27,6 +32,17 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
         report.outcome = "failed"
         report.longrepr = f"a whole module skipped, which CI does not allow: {report.longrepr}"
     return report
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    seen: Counter[str] = Counter()
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            name = f"{item.parent.nodeid if item.parent else ''}::{item.originalname}"
+            if seen[name] % getattr(item.module, "DEFAULT_EVERY", 1):
+                item.add_marker(pytest.mark.slow)
+            seen[name] += 1
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

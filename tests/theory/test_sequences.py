@@ -37,6 +37,7 @@ from theory.exact import block_law, complete, sequence_law, target_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 4
 
 LOSSY = [
     ("amplify", {"k": 2}),

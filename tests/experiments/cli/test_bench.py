@@ -147,6 +147,7 @@ def test_a_missed_mark_is_called_missed() -> None:
 # What is optional ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_transformers_it_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = builtins.__import__
 
@@ -171,6 +172,7 @@ def test_a_machine_with_one_core_measures_no_threads(monkeypatch: pytest.MonkeyP
     assert results.notes == ["threads left out: this process has one core"]
 
 
+@pytest.mark.slow
 def test_continuous_tokens_on_one_core_are_measured_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(continuous, "cores", lambda: 1)
     results = BENCHMARKS["continuous"](True, lambda what: None)

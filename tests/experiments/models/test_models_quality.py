@@ -33,6 +33,7 @@ from tests.support.fashion import SIDE, write_models
 from theory.distances import tv
 
 pytestmark = pytest.mark.statistical
+DEFAULT_EVERY = 3
 
 N, IMAGES = (SIDE // 2) ** 2, 300
 PLAIN = Sampling()

@@ -20,6 +20,7 @@ from experiments.sweeps.spec import Entry, canonical
 from tests.experiments.sweeps.test_sweep_specs import GOOD
 
 pytestmark = pytest.mark.cli
+DEFAULT_EVERY = 2
 
 PATHS = sorted(SHIPPED.glob("*.toml"))
 COLUMNS = {

@@ -25,6 +25,7 @@ from simlab.mutants.generator_verifiers import BUGS, CORRECT, plain
 from simlab.mutants.verifiers import MUTANTS
 
 pytestmark = pytest.mark.statistical
+DEFAULT_EVERY = 2
 
 LOSSLESS = CORRECT["all coins and residuals at once"]
 SAMPLED = Hidden(LOSSLESS)  # nothing is enumerated, which takes seconds
@@ -233,6 +234,7 @@ def test_computed_power_is_reached(name: str, case: str) -> None:
     assert confirmed(bug, number, needed // 10, seed=1, seeds=50) <= 40
 
 
+@pytest.mark.slow
 def test_correct_verifiers_are_not_rejected() -> None:
     """60 short runs of each; the rate is bounded by 1e-6, so that any alarm is one too many."""
     for trap in correct():

@@ -47,6 +47,7 @@ CASES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 LEVEL = FALSE_ALARMS / (2 * len(CASES))  # the strictest that Holm's method asks of any of them
 
 
+@pytest.mark.slow
 def test_every_pair_of_decoder_and_rule_follows_its_exact_law() -> None:
     p_values = {}
     for name, parameters, rule_name, setting in CASES:

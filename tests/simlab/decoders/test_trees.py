@@ -24,6 +24,7 @@ from theory.exact import Law, mean, sequence_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 3
 
 LOSSLESS = make_rule("speculative")
 # Three tokens, so that one can be rejected twice, and four of them, so that a window of three has something to keep.

@@ -92,6 +92,7 @@ def test_the_model_is_worth_it() -> None:
     assert masses.min() > 1e-6
 
 
+@pytest.mark.slow
 def test_every_decoder_follows_the_law() -> None:
     test, level = GTest(law()), FALSE_ALARMS / len(DECODERS)
     stated = test.stated(SEQUENCES, level)

@@ -16,6 +16,7 @@ from theory.exact import sequence_law, target_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 2
 
 LOSSLESS = Speculative()
 

@@ -21,6 +21,7 @@ from theory.claims.evidence import rejects_mutants, require, require_found
 from theory.claims.format import plain
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 2
 
 Example = dict[str, Any]
 

@@ -159,6 +159,7 @@ def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> Non
     assert decided("lantern.neighbours.empirical").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_random_ones_are_ahead_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.neighbours.settings")
     assert finding.verdict == "refuted"
@@ -180,6 +181,7 @@ def test_amplify_is_nearer_than_lantern_at_equal_acceptance(monkeypatch: pytest.
         decided("lantern.neighbours.naive")
 
 
+@pytest.mark.slow
 def test_acceptance_rises_with_k_and_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decided("lantern.monotone.scale").verdict == "not-refuted"
     monkeypatch.setattr(lantern_scale, "shortest", lambda near, k: np.roll(near, k, axis=1)[:, :200])
