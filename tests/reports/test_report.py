@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pandas as pd
 import pytest
 
 from experiments.measurements import candidates, codebook, digits, digits_pac, small_processes
-from experiments.verification import verify
+from experiments.verification import pool, verify
+from experiments.verification.pool import Done, Task
 from reports.data.files import Unreadable
 from reports.figures.plot_style import RULE_STYLES, rule_style
 from reports.pages.report import PAPERS, build, papers
@@ -31,23 +33,23 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Everything `simlab verify` saves, for two claims and a few sequences a pair."""
     out = tmp_path_factory.mktemp("results")
 
-    def few(tasks: dict, seed: int, progress: object) -> object:
-        for name, task in tasks.items():
-            result = task()
-            yield name, result, 0.0
-            if name == verify.FIT:
-                after = verify.after_fit(result, seed)
-                assert len(after) == verify.AFTER_FIT
-                yield from ((later, measure(), 0.0) for later, measure in after.items())
+    def in_this_process(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iterator[Done]:
+        for task in tasks:
+            for name, job in task.jobs.items():
+                done = pool.attempt(name, job)
+                yield done
+                after = follow(done)
+                assert name != verify.FIT or len(after) == verify.AFTER_FIT
+                yield from in_this_process(after, follow)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verify, "_run", few)
+        patch.setattr(pool, "run", in_this_process)
         patch.setattr(verify, "SEQUENCES", SEQUENCES)
         patch.setattr(codebook, "CONTEXTS", 8)
         patch.setattr(candidates, "CONTEXTS", 2)
         processes = {"tokens / three": (random_process(0, 3, 3, zeros=0.3), small_processes.PAC)}
         patch.setattr(small_processes, "PAC_PROCESSES", processes)
-        verify.verify(["gsd.speed", "leviathan.frontier"], 0, out, True, lambda name, done, total: None)
+        verify.verify(["gsd.speed", "leviathan.frontier"], 0, out, True, lambda done, count, total: None)
     return out
 
 
