@@ -48,3 +48,12 @@ def held_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an interrupt is what ``error`` came of: libraries may raise another error in its place."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -28,7 +28,7 @@ from experiments.cli.run import run_command
 from experiments.cli.terminal import UsageError
 from experiments.cli.train import train_command
 from experiments.cli.verify import verify_command
-from experiments.interrupts import lasting_interrupts
+from experiments.interrupts import is_interrupt, lasting_interrupts
 from experiments.validation import expectation
 from simlab import __version__
 
@@ -69,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"simlab: {given[0]} needs {error.name}: make models, or pip install 'simlab[torch]'", file=sys.stderr)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if not is_interrupt(error):
+            raise
         print("simlab: interrupted; nothing was written", file=sys.stderr)
         return 130
 

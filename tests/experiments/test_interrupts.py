@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.interrupts import lasting_interrupts
+from experiments.interrupts import is_interrupt, lasting_interrupts
 
 pytestmark = pytest.mark.cli
 
@@ -73,6 +73,13 @@ def test_an_interrupt_is_raised_once_and_the_hook_put_back() -> None:
     with pytest.raises(KeyboardInterrupt), lasting_interrupts():
         press()
     assert sys.unraisablehook is before
+
+
+def test_an_interrupt_that_a_library_answers_with_another_error_is_one() -> None:
+    for pressed in (KeyboardInterrupt(), None):
+        wrapped = ValueError("no valid format")
+        wrapped.__cause__ = pressed
+        assert is_interrupt(wrapped) == (pressed is not None)
 
 
 def test_workers_are_not_interrupted() -> None:
