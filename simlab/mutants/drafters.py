@@ -133,11 +133,6 @@ def of_accumulated_cdf(rows: Array) -> Array:
     return _scaled(steps)
 
 
-def of_rounded_masses(rows: Array) -> Array:
-    """Masses rounded to bfloat16 one by one: hardly to be seen, see above; no suspect."""
-    return _scaled(bfloat16(rows))
-
-
 # The wrong row -------------------------------------------------------------------------------------------------
 
 
