@@ -39,10 +39,14 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
         raise OSError(error.errno, reason, str(path)) from error
 
 
+def write_text(path: Path, text: str) -> None:
+    """``text`` in UTF-8."""
+    write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
 def write_json(path: Path, value: Any) -> None:
     """``value`` as strict JSON."""
-    text = json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    write(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_text(path, json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:

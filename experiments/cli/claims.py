@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.terminal import UsageError, output, plain_table, print_text
+from experiments.cli.terminal import UsageError, output, plain_math, plain_table, print_text
 
 if TYPE_CHECKING:
     from theory.claims import Claim
+
+SAYS = {
+    "paper": "what the paper states",
+    "code": "what published code does",
+    "derived": "a result of ours, which no paper states",
+}
 
 
 def claims_command(
@@ -20,32 +26,38 @@ def claims_command(
 
     if id is None:
         console = output()
-        rows = [(claim.id, claim.where, claim.statement) for claim in CLAIMS.values()]
+        rows = [(claim.id, claim.source.where, claim.statement) for claim in CLAIMS.values()]
         console.print(plain_table(console, ("claim", "where", "statement"), rows), highlight=False)
         return 0
     try:
         claim = find(id)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    _explain(claim, part=any(id in other.parts for other in CLAIMS.values()))
+    _explain(claim)
     return 0
 
 
-def _explain(claim: Claim, part: bool) -> None:
+def _explain(claim: Claim) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    console = output()
-    console.print(Text(claim.id, style="bold"), f"({claim.paper}, {claim.where})", highlight=False)
-    console.print(f"\n{claim.statement}", highlight=False, markup=False)
-    if not claim.stated:
-        counts = "it does not count towards the claim it is part of." if part else "no paper states it."
-        console.print(f"A reading or an addition of ours: {counts}")
+    console, source = output(), claim.source
+    console.print(Text(claim.id, style="bold"), f"({claim.paper}, {source.where})", highlight=False)
+    if source.quote:
+        quoted = f"“{source.quote}”" if source.origin == "paper" else source.quote
+        console.print(Padding(Text(quoted, style="italic"), (1, 0, 0, 2)))
+    print_text(console, f"\n{plain_math(claim.statement)}")
+    print_text(
+        console, f"\n{SAYS[source.origin]}{'' if source.origin == 'derived' else f': {source.relation}'}.", "dim"
+    )
+    if source.note:
+        print_text(console, plain_math(source.note), "dim")
     for title, lines in (("assumptions", claim.assumptions), ("parts", claim.parts)):
         if lines:
             print_text(console, f"\n{title}", "bold")
-            console.print("\n".join(f"  {line}" for line in lines), highlight=False, markup=False)
+            for line in lines:
+                print_text(console, f"  {plain_math(line)}")
     if claim.proof:
         print_text(console, "\nargument", "bold")
-        console.print(Padding(Text(claim.proof), (0, 0, 0, 2)))
+        console.print(Padding(Text(plain_math(claim.proof)), (0, 0, 0, 2)))
     print_text(console, f"\nsimlab verify --claim {claim.id}    decides it and writes the evidence")

@@ -89,3 +89,14 @@ def plain_table(
 def drawn(folder: Path, command: str) -> bool:
     """Whether the page of what ``command`` left in ``folder`` could be drawn, in a process that has only the files."""
     return subprocess.run([sys.executable, "-P", "-m", "reports", str(folder), command], check=False).returncode == 0
+
+
+def plain_math(text: str) -> str:
+    """``text`` with its LaTeX, between dollar signs, in letters and symbols that a terminal has."""
+    if "$" not in text:
+        return text
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    convert = LatexNodes2Text(math_mode="text", keep_comments=True).latex_to_text
+    pieces = text.split("$")
+    return "".join(convert(piece).strip() if k % 2 else piece for k, piece in enumerate(pieces))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from experiments.verification.pool import Failure, Job, Task
-from theory.claims import CLAIMS, Evidence, Finding, combined
+from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, Evidence, Finding, combined
 from theory.claims.format import plain
+from theory.claims.witnesses import sources
 
 SECONDS = {  # of long simulations
     "SJD-PAC on the image-like process": 40.0,
@@ -64,14 +66,33 @@ def entry(id: str, finding: Finding) -> dict[str, Any]:
     return {
         "id": id,
         "paper": claim.paper,
-        "where": claim.where,
+        "source": claim.source.origin,
+        "where": claim.source.where,
+        "quote": claim.source.quote,
         "statement": claim.statement,
-        "stated": claim.stated,
+        "relation": claim.source.relation,
+        "note": claim.source.note,
         "verdict": finding.verdict,
         "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],
         "parts": list(claim.parts),
         "argument": claim.proof,
         "evidence": [_piece(piece) for piece in finding.evidence],
+        "witness": f"claims/{id}.py" if id in sources() else "",
+    }
+
+
+def headlines(entries: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """What stands on top: headline claims of each paper, and results of ours, of those that are decided here."""
+    found = {entry["id"]: entry for entry in entries}
+    return {
+        "headlines": [
+            asdict(each) | {"paper": found[each.claim]["paper"], "verdict": found[each.claim]["verdict"]}
+            for each in HEADLINES
+            if each.claim in found
+        ],
+        "results": [
+            asdict(each) | {"verdict": found[each.claim]["verdict"]} for each in TAKE_HOME if each.claim in found
+        ],
     }
 
 

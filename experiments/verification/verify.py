@@ -4,7 +4,8 @@ Everything here is independent of everything else, so it runs as tasks over a fe
 draws: the report is made from the files this leaves (:mod:`reports`).
 
 =====================  ==================================================================================
-verdicts.json          the claims: statement, verdict, assumptions, evidence, counterexamples
+verdicts.json          the claims: source, quote, statement, verdict, assumptions, evidence, counterexamples
+claims/<id>.py         a program that recomputes the numbers of the claim without simlab
 manifest.json          seed, versions, seconds each task took
 steps.parquet          exact step distributions on a small process
 compounding.parquet    exact TV of whole sequences against length, on small processes
@@ -51,12 +52,13 @@ from experiments.measurements import (
     digits_pac,
     small_processes,
 )
-from experiments.results import versions, write_arrays, write_json, write_table
+from experiments.results import versions, write_arrays, write_json, write_table, write_text
 from experiments.verification import pool
-from experiments.verification.claims import entry, finding_of, not_decided, tasks
+from experiments.verification.claims import entry, finding_of, headlines, not_decided, tasks
 from experiments.verification.kernels import compile_kernels
 from experiments.verification.pool import Done, Failure, Task
 from simlab.processes.digits import DigitsPair, fit_digits
+from theory.claims.witnesses import programs
 
 SEQUENCES = 128  # digits a decoder x rule pair
 KERNELS = "kernels"
@@ -97,15 +99,19 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     failed = {name: result for name, result in results.items() if isinstance(result, Failure)}
     findings = {id: not_decided(failed[id]) if id in failed else results[id] for id in claims}
     measured = measure and not (failed.keys() - set(claims))
+    entries = [entry(id, finding_of(id, findings)) for id in ids]
     document = {
         "simlab": versions()["simlab"],
         "seed": seed,
-        "claims": [entry(id, finding_of(id, findings)) for id in ids],
+        **headlines(entries),
+        "claims": entries,
         "failed": failed,
     }
     if measured:
         _save_measurements(results, out)
     run = {"seed": seed, "measured": measured, "sequences": SEQUENCES if measured else 0, "versions": versions()}
+    for id, text in programs(entries).items():
+        write_text(out / "claims" / f"{id}.py", text)
     write_json(out / "verdicts.json", document)
     write_json(out / "manifest.json", run | {"seconds": seconds | {"all": round(perf_counter() - started, 2)}})
     return Verified(document, seconds)

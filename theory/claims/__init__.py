@@ -1,6 +1,19 @@
 """Claims of the papers, a package for each: statement, assumptions, proof, checks and verdict."""
 
 from theory.claims.base import VERDICTS, CheckFailed, Claim, Evidence, Finding, Verdict, combined
-from theory.claims.registry import CLAIMS, PAPERS, find
+from theory.claims.registry import CLAIMS, HEADLINES, PAPERS, TAKE_HOME, find
 
-__all__ = ["CLAIMS", "PAPERS", "VERDICTS", "CheckFailed", "Claim", "Evidence", "Finding", "Verdict", "combined", "find"]
+__all__ = [
+    "CLAIMS",
+    "HEADLINES",
+    "PAPERS",
+    "TAKE_HOME",
+    "VERDICTS",
+    "CheckFailed",
+    "Claim",
+    "Evidence",
+    "Finding",
+    "Verdict",
+    "combined",
+    "find",
+]

@@ -1,6 +1,6 @@
 """Claims, findings and evidence: the records that every claim is made of.
 
-A claim is one statement of one paper with the function that decides it. The function's docstring carries the
+A claim is one statement, its source, and the function that decides it. The function's docstring carries the
 proof, where there is one; it returns a :class:`Finding`: a verdict and the evidence for it, computed on the spot. A
 ``holds`` rests on the proof, with enumeration as the check that the implementation is what the proof speaks of; every
 check is itself seen failing on deliberately wrong variants (:mod:`simlab.mutants`).
@@ -14,6 +14,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
+
+from theory.claims.sources import Source, derived
 
 Verdict = Literal["holds", "holds-under-assumptions", "refuted", "not-refuted", "not-decided"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
@@ -59,29 +61,44 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of one paper.
+    """One statement, what it rests on, and how it is decided.
 
-    ``parts`` are the ids of the statements it splits into; ``stated`` is false for a part that is a reading or
-    an addition of ours, which does not count towards its parent's verdict. ``simulates`` names what is simulated to
-    decide it: claims of one name share simulated runs. It is empty where the claim is decided exactly.
+    Attributes
+    ----------
+    id, paper
+        What it is called, and the paper that it belongs to.
+    source
+        The sentence or the code that it is about, and how it stands to it.
+    statement
+        One proposition that stands alone. Mathematics is LaTeX between dollar signs.
+    decide
+        Takes a seed, returns a finding; None where the verdict follows from parts (:func:`combined`).
+    assumptions
+        Each of the form "name: what is assumed"; the proof uses every name.
+    parts
+        The ids of the statements it splits into.
+    proof
+        The argument, in words and LaTeX.
+    simulates
+        What is simulated to decide it: claims of one name share simulated runs. Empty where it is decided exactly.
     """
 
     id: str
     paper: str
-    where: str
+    source: Source
     statement: str
     decide: Callable[[int], Finding] | None
     assumptions: Sequence[str] = ()
     parts: Sequence[str] = ()
-    stated: bool = True
     proof: str = field(default="")
     simulates: str = ""
 
     def _repr_markdown_(self) -> str:
         """Statement, assumptions and proof, as notebooks display them."""
+        quote = f"> {self.source.quote}" if self.source.origin == "paper" else ""
         assumptions = "\n".join(f"- {each}" for each in self.assumptions)
-        head = f"**`{self.id}`** ({self.where}). {self.statement}"
-        parts = [head, assumptions and f"Assumptions:\n\n{assumptions}", self.proof and f"*Proof.* {self.proof}"]
+        head = f"**`{self.id}`** ({self.source.where}). {self.statement}"
+        parts = [head, quote, assumptions and f"Assumptions:\n\n{assumptions}", self.proof and f"*Proof.* {self.proof}"]
         return "\n\n".join(filter(None, parts))
 
 
@@ -95,7 +112,7 @@ class Claims(dict[str, Claim]):
     def claim(
         self,
         id: str,
-        where: str,
+        source: Source | str,
         statement: str,
         assumptions: Sequence[str] = (),
         stated: bool = True,
@@ -105,14 +122,22 @@ class Claims(dict[str, Claim]):
 
         def register(decide: Callable[[int], Finding]) -> Callable[[int], Finding]:
             proof = _unwrapped(inspect.cleandoc(decide.__doc__ or ""))
-            self[id] = Claim(id, self.paper, where, statement, decide, assumptions, (), stated, proof, simulates)
+            found = _source(source, stated)
+            self[id] = Claim(id, self.paper, found, statement, decide, assumptions, (), proof, simulates)
             return decide
 
         return register
 
-    def summary(self, id: str, where: str, statement: str, parts: Sequence[str]) -> None:
+    def summary(self, id: str, source: Source | str, statement: str, parts: Sequence[str]) -> None:
         """Register a claim whose verdict follows from its parts, which may be registered later."""
-        self[id] = Claim(id, self.paper, where, statement, None, (), tuple(parts))
+        self[id] = Claim(id, self.paper, _source(source, True), statement, None, (), tuple(parts))
+
+
+def _source(source: Source | str, stated: bool) -> Source:
+    """TRANSITION: goes once every claim has a source."""
+    if isinstance(source, Source):
+        return source
+    return replace(derived(source), relation="formalised" if stated else "ours")
 
 
 def _unwrapped(text: str) -> str:
@@ -125,15 +150,16 @@ STRENGTH: tuple[Verdict, ...] = ("refuted", "not-decided", "not-refuted", "holds
 
 
 def combined(parts: Mapping[str, tuple[Claim, Finding]]) -> Finding:
-    """The finding of a claim with parts: the weakest verdict among the parts that the paper states.
+    """The finding of a claim with parts: the weakest verdict among the parts in the words of their source.
 
-    The order from weakest to strongest is ``STRENGTH``. Parts that are readings or additions of ours do not count,
-    unless there are no others. A refuted claim has the counterexamples of its first refuted part.
+    The order from weakest to strongest is ``STRENGTH``. Parts that are stronger or weaker than what is quoted, and
+    results of ours, do not count, unless there are no others. A refuted claim has the counterexamples of its first
+    refuted part.
     """
-    stated = {id: part for id, part in parts.items() if part[0].stated} or parts
+    stated = {id: part for id, part in parts.items() if part[0].source.own} or parts
     verdict = min((finding.verdict for _, finding in stated.values()), key=STRENGTH.index)
     summary = "; ".join(
-        f"{id}: {finding.verdict}" + ("" if claim.stated else " (our reading)")
+        f"{id}: {finding.verdict}" + ("" if claim.source.own else f" ({claim.source.relation})")
         for id, (claim, finding) in parts.items()
     )
     evidence = [Evidence("parts", summary)]

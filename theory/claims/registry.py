@@ -15,6 +15,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from theory.claims.base import Claim
+from theory.claims.headlines import Headline, Result
 
 ORDER = ("leviathan", "gsd", "lantern", "sjd", "sjd_pac", "baselines", "cspd", "published")
 
@@ -45,6 +46,8 @@ def collected() -> dict[str, Claim]:
 
 
 CLAIMS: dict[str, Claim] = collected()
+HEADLINES: tuple[Headline, ...] = tuple(each for module in modules() for each in getattr(module, "HEADLINES", ()))
+TAKE_HOME: tuple[Result, ...] = tuple(each for module in modules() for each in getattr(module, "TAKE_HOME", ()))
 PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.values()))
 
 

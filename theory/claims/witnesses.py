@@ -1,0 +1,93 @@
+"""Witnesses: standalone programs that recompute the numbers of an entry of ``verdicts.json`` in a way of their own.
+
+The witness of claim ``gsd.speed`` is ``theory/claims/gsd/witnesses/gsd.speed.py``. Its docstring says how it
+derives the numbers; ``recompute(examples)`` takes the entry's (counter)examples, of which it may use the inputs, and
+returns for each the numbers it found, under the entry's names. It asserts what makes the example one. It imports the
+standard library, NumPy and SciPy, and nothing else. ``TOLERANCE`` in it, a number or numbers by name, is how far the
+two may differ, relative to the larger of 1 and the entry's number; it is 1e-9 where the witness does not say.
+
+:func:`program` puts the entry in front of it and the comparison behind it, so that what is written runs anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+EXAMPLES = ("counterexample", "example")
+
+PROGRAM = '''"""{id}: {verdict}.
+
+{statement}
+
+{how}
+
+Needs Python and NumPy, some of these programs SciPy. Prints what it finds beside the entry; status 1 if they differ.
+"""
+
+import json
+
+ENTRY = json.loads(r"""{examples}""")
+
+{body}
+
+# The comparison ------------------------------------------------------------------------------------------------
+
+
+def compare(name, found, entry, tolerance):
+    """Whether what was found is what the entry says, to the tolerance; prints both."""
+    if isinstance(found, dict):
+        return all([compare(f"{{name}} {{key}}", found[key], entry[key], tolerance) for key in found])
+    if isinstance(found, (list, tuple)):
+        each = [compare(f"{{name}} {{k}}", one, two, tolerance) for k, (one, two) in enumerate(zip(found, entry))]
+        return len(found) == len(entry) and all(each)
+    if isinstance(found, str) or isinstance(entry, (str, bool)) or entry is None:
+        same = found == entry
+    else:
+        same = abs(float(found) - entry) <= tolerance * max(1.0, abs(entry))
+    print(f"{{name}}: {{found if isinstance(found, (str, bool)) or found is None else float(found)}}, the entry: {{entry}}")
+    return bool(same)
+
+
+if __name__ == "__main__":
+    tolerances = globals().get("TOLERANCE", 1e-9)
+    same = True
+    for number, (found, entry) in enumerate(zip(recompute(ENTRY), ENTRY, strict=True), 1):
+        for key, value in found.items():
+            tolerance = tolerances.get(key, 1e-9) if isinstance(tolerances, dict) else tolerances
+            same &= compare(f"{{number}}: {{key}}", value, entry[key], tolerance)
+    print("all as the entry says" if same else "NOT what the entry says")
+    raise SystemExit(not same)
+'''
+
+
+def sources() -> dict[str, Path]:
+    """The witnesses by the id of their claim."""
+    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*/witnesses/*.py"))}
+
+
+def examples(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The numbers of the (counter)examples of an entry of ``verdicts.json``, in their order."""
+    return [piece[kind] for piece in entry["evidence"] for kind in EXAMPLES if kind in piece]
+
+
+def program(entry: Mapping[str, Any], source: str) -> str:
+    """The program that recomputes ``entry`` by the witness whose text is ``source``."""
+    _, how, body = source.split('"""', 2)
+    return PROGRAM.format(
+        id=entry["id"],
+        verdict=entry["verdict"],
+        statement=fill(entry["statement"].replace("\\", "\\\\").replace('"""', "'''"), 110),
+        how=how.strip(),
+        examples=json.dumps(examples(entry), indent=1),
+        body=body.strip(),
+    )
+
+
+def programs(entries: list[dict[str, Any]]) -> dict[str, str]:
+    """The programs of all entries that have a witness and examples, by the id of their claim."""
+    found = sources()
+    return {e["id"]: program(e, found[e["id"]].read_text("utf-8")) for e in entries if e["id"] in found and examples(e)}
