@@ -48,7 +48,8 @@ def compare(name, found, entry, tolerance):
         same = found == entry
     else:
         same = abs(float(found) - entry) <= tolerance * max(1.0, abs(entry))
-    print(f"{{name}}: {{found if isinstance(found, (str, bool)) or found is None else float(found)}}, the entry: {{entry}}")
+    plain = found if isinstance(found, (str, bool)) or found is None else float(found)
+    print(f"{{name}}: {{plain}}, the entry: {{entry}}")
     return bool(same)
 
 

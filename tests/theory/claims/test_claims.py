@@ -19,6 +19,7 @@ from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding, Verdict, combi
 from theory.claims.base import Claim
 from theory.claims.evidence import rejects_mutants, require, require_found
 from theory.claims.format import plain
+from theory.claims.sources import said
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 2
@@ -143,10 +144,13 @@ def test_an_unknown_claim_is_named_with_its_neighbours() -> None:
         find("gsd.suport")
 
 
+SOURCES = {True: said("4.1", "quoted"), False: said("4.1", "quoted", "stronger")}
+
+
 def verdict_of(*parts: tuple[str, bool]) -> str:
     """The verdict of a claim with parts of these verdicts, each stated by the paper or not."""
     found = {
-        str(k): (Claim(str(k), "x", "x", "x", None, stated=stated), Finding(verdict, []))  # type: ignore[arg-type]
+        str(k): (Claim(str(k), "x", SOURCES[stated], "x", None), Finding(verdict, []))  # type: ignore[arg-type]
         for k, (verdict, stated) in enumerate(parts)
     }
     return combined(found).verdict
@@ -166,7 +170,7 @@ def test_a_claim_is_refuted_if_a_part_the_paper_states_is() -> None:
 
 def test_a_refuted_claim_has_the_counterexamples_of_its_first_refuted_part() -> None:
     def part(id: str, verdict: Verdict, stated: bool = True) -> tuple[Claim, Finding]:
-        return Claim(id, "x", "x", "x", None, stated=stated), Finding(
+        return Claim(id, "x", SOURCES[stated], "x", None), Finding(
             verdict, [evidence.counterexample(id), evidence.example(id)]
         )
 

@@ -88,7 +88,8 @@ class _HalfRatio(Grouped):
     "gsd.speed",
     said(
         "4.1",
-        "The key takeaway from Theorem 1 is that GSD improves or at least preserves decoding speed regardless of how clusters are formed.",
+        "The key takeaway from Theorem 1 is that GSD improves or at least preserves decoding speed regardless of how "
+        "clusters are formed.",
         "formalised",
         "speed is read as the expected number of target calls for a whole sequence",
     ),
