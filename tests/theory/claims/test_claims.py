@@ -177,7 +177,7 @@ def test_a_refuted_claim_has_the_counterexamples_of_its_first_refuted_part() -> 
     parts = {"a": part("a", "refuted", False), "b": part("b", "refuted"), "c": part("c", "refuted")}
     kind, summary = zip(*((piece.kind, piece.summary) for piece in combined(parts).evidence), strict=True)
     assert kind == ("parts", "counterexample")
-    assert summary == ("a: refuted (our reading); b: refuted; c: refuted", "b")
+    assert summary == ("a: refuted (stronger); b: refuted; c: refuted", "b")
 
 
 def test_modules_come_in_their_declared_order_and_no_id_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
