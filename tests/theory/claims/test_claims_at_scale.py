@@ -41,10 +41,8 @@ def fewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for module in (gsd_scale, lantern_scale_output):
         monkeypatch.setattr(module, "SEQUENCE", {**module.SEQUENCE, "vocabulary": 64, "length": 64, "clusters": 8})
         monkeypatch.setattr(module, "LENGTHS", (1, 64))
-    monkeypatch.setattr(leviathan_scale, "SEQUENCES", 512)
-    monkeypatch.setattr(leviathan_scale, "GAMMAS", (4, 8))
+    monkeypatch.setattr(leviathan_scale, "GAMMAS", (8,))
     monkeypatch.setattr(leviathan_scale, "LINE", {**leviathan_scale.LINE, "shape": (1, 40)})
-    monkeypatch.setattr(leviathan_scale, "IMAGE_LIKE", {**leviathan_scale.IMAGE_LIKE, "vocabulary": 128})
     yield
     for cache in caches:
         cache.cache_clear()
@@ -76,14 +74,14 @@ def test_regions_and_their_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decided("leviathan.expected-tokens.regions").verdict == "refuted"
 
 
-def test_the_formula_is_refuted_by_uneven_processes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_formula_is_off_on_uneven_processes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("leviathan.expected-tokens.empirical")
-    assert finding.verdict == "refuted"
-    assert "heterogeneity 2" in told(finding, "counterexample")[0]
-    assert "false alarms 3.3e-07" in told(finding, "simulation")[0]
-    even = {name: pair for name, pair in leviathan_scale.processes().items() if name in ("codebook", "markov")}
-    monkeypatch.setattr(leviathan_scale, "processes", lambda: even)
-    assert decided("leviathan.expected-tokens.empirical").verdict == "not-refuted"
+    assert finding.verdict == "not-refuted"
+    assert "heterogeneity 2" in told(finding, "exact-small-scale")[0]
+    found = leviathan_scale.processes()
+    flat = {name: found[leviathan_scale.EVEN] for name in found}
+    monkeypatch.setattr(leviathan_scale, "processes", lambda: flat)
+    assert decided("leviathan.expected-tokens.empirical").verdict == "refuted"
 
 
 # GSD ------------------------------------------------------------------------------------------------------------
