@@ -79,7 +79,7 @@ def test_the_formula_is_off_on_uneven_processes_alone(monkeypatch: pytest.Monkey
     assert finding.verdict == "not-refuted"
     assert "heterogeneity 2" in told(finding, "exact-small-scale")[0]
     found = leviathan_scale.processes()
-    flat = {name: found[leviathan_scale.EVEN] for name in found}
+    flat = dict.fromkeys(found, found[leviathan_scale.EVEN])
     monkeypatch.setattr(leviathan_scale, "processes", lambda: flat)
     assert decided("leviathan.expected-tokens.empirical").verdict == "refuted"
 

@@ -260,8 +260,8 @@ def _most_accepted(target: TableProcess, draft: TableProcess, gamma: int) -> flo
     laws = [_going_on(draft, (), path) for path in paths]
     laws += [_going_on(target, (), sequence) for sequence in product(tokens, repeat=gamma + 1)]
     found = linprog([-count for _, count, _ in unknowns], A_eq=np.concatenate([drafted, emitted]), b_eq=laws)
-    require(found.status == 0, f"the linear program is not solved: {found.message}")
-    return float(-found.fun)
+    best = require_found(found.fun, f"the linear program is not solved: {found.message}")
+    return -float(best)
 
 
 def _going_on(process: TableProcess, prefix: tuple[int, ...], sequence: tuple[int, ...]) -> float:

@@ -117,8 +117,8 @@ def reference_residual(seed: int) -> Finding:
     require(_changed_by_topk(tied, K, K), "a tie changes nothing")
     p, q = (0 * third, third, 2 * third), (1 + 0 * third, 0 * third, 0 * third)
     law = step_law(mutants.ResidualTempered(), p, q)
-    filtered = [_top(np.array(row, dtype=object), K) for row in tied]
-    residual = LOSSLESS.residual(*filtered, np.int64(0))
+    filtered_p, filtered_q = (_top(np.array(row, dtype=object), K) for row in tied)
+    residual = LOSSLESS.residual(filtered_p, filtered_q, np.int64(0))
     return holds_under_assumptions_if(
         changes(K) == 0,
         search(f"top-{K} of the residual of top-{K} filtered rows changes nothing for {len(cases)} random pairs"),
