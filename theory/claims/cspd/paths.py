@@ -346,7 +346,7 @@ def corrected(seed: int) -> Finding:
             least = min(least, *_lowered(p, q)[:-1])
     worst = deviation(predicted)
     slopes, sds = {"p": (0.5, 0.8, 1.0), "q": (-0.4, 0.9, 0.6)}, {"p": (0.5, 1.0, 0.7), "q": (0.8, 0.6, 1.1)}
-    line = _lowered(*(on_the_line(slopes[model], sds[model]) for model in "pq"))[:-1]
+    line = _lowered(on_the_line(slopes["p"], sds["p"]), on_the_line(slopes["q"], sds["q"]))[:-1]
     return holds_under_assumptions_if(
         worst == 0 and least > 0,
         identity(
@@ -489,8 +489,8 @@ def correlation_of_a_step(seed: int) -> Finding:
     def deviation(tried: list[tuple[Chain, Chain, Given]], aligned: bool = True, further: int = 0) -> float:
         """How far correlations are from 1 after the first step from a known x_T, or after some more."""
         worst = 0.0
-        for *pair, given in (case for case in tried if case[0].steps > further):
-            target, draft = (replace(chain, start_factor=0 * chain.start_factor) for chain in pair)
+        for p, q, given in (case for case in tried if case[0].steps > further):
+            target, draft = (replace(chain, start_factor=0 * chain.start_factor) for chain in (p, q))
             law = joint_states(target, draft, given, aligned)[target.steps - 1 - further]
             worst = max(worst, float(np.abs(correlations(law.covariance) - 1).max()))
         return worst if worst > NEAR else 0.0
@@ -524,8 +524,8 @@ def correlation_of_trajectories(seed: int) -> Finding:
     """
 
     def found(slope: float) -> float:
-        pair = (on_the_line((each, 0), (1, 1)) for each in (1.0, slope))
-        return float(correlations(joint_states(*pair, UNCONDITIONAL, aligned=True)[0].covariance)[0])
+        target, draft = (on_the_line((each, 0), (1, 1)) for each in (1.0, slope))
+        return float(correlations(joint_states(target, draft, UNCONDITIONAL, aligned=True)[0].covariance)[0])
 
     same, opposite = found(0.5), found(-2)
     return refuted_if(
