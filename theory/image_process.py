@@ -54,8 +54,8 @@ IMAGE: dict[str, Any] = {
     "jitter": 0.12,
 }
 STAND_IN = (
-    "The process has a long-range term of size 0.3, set by hand, and fresh noise on its logits in every call, of a size "
-    "fitted to Table 2."
+    "The process has a long-range term of size 0.3, set by hand, and fresh noise on its logits in every call, of a "
+    "size fitted to Table 2."
 )
 FEW, IMAGES, MANY = 24, 48, 96
 FALSE_ALARMS = 1e-6
