@@ -231,6 +231,13 @@ def unbiased(seed: int) -> Finding:
     )
 
 
+def emitted(p: np.ndarray, q: np.ndarray, ratio: np.ndarray, dx: float) -> np.ndarray:
+    """The density of what is emitted, on a grid: accepted drafts, and for the rest accepted proposals."""
+    drafts, proposals = q * np.minimum(1, ratio), p * np.maximum(0, 1 - 1 / ratio)
+    lost = 1 - drafts.sum() * dx
+    return drafts + (lost / (proposals.sum() * dx) * proposals if lost > NEAR else 0)
+
+
 @CLAIMS.claim(
     "cspd.unbiased-suffices",
     said(
@@ -253,15 +260,8 @@ def unbiased_suffices(seed: int) -> Finding:
     dx = x[1] - x[0]
     p, q = (np.exp(-((x - m) ** 2) / 2) / sqrt(2 * pi) for m in (shift, 0.0))
 
-    def emitted(ratio: np.ndarray, p: np.ndarray = p) -> np.ndarray:
-        """The density of what is emitted: accepted drafts, and for the rest accepted proposals."""
-        kept = q * np.minimum(1, ratio)
-        taken = p * np.maximum(0, 1 - 1 / ratio)
-        lost = 1 - kept.sum() * dx
-        return kept + (lost / (taken.sum() * dx) * taken if lost > NEAR else 0)
-
     def off(ratio: np.ndarray, p: np.ndarray = p) -> float:
-        return float(np.abs(emitted(ratio, p) - p).sum() * dx / 2)
+        return float(np.abs(emitted(p, q, ratio, dx) - p).sum() * dx / 2)
 
     constant = np.ones_like(x)
     mean, apart = float((q * constant).sum() * dx), off(constant)
