@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     text = template("report.html").render(
         verdicts=found,
         manifest=manifest,
-        counts=_counts(found["claims"]),
+        counts=counts(found["claims"]),
         meaning=VERDICT_NAMES,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
@@ -87,7 +87,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     return Report(found, text)
 
 
-def _counts(claims: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+def counts(claims: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
     """How many verdicts of each kind: on what papers state, on statements about it, on code, and results of ours."""
     kinds = dict.fromkeys(
         ("What the papers state", "Statements stronger or weaker", "Published code", "Results of ours")
