@@ -72,7 +72,7 @@ from theory.published import ledger
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
 speculative = make_rule("speculative")
-SEED, FEW = 1, 12  # of the tape; and images, of which `simlab verify` takes 48 or more
+SEED, FEW = 1, 12  # of the tape; and images, of which `simlab verify` takes 16 or more
 
 
 def about(found, stated):

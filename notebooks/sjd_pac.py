@@ -624,8 +624,8 @@ figure.tight_layout()
 #
 # **By hand**, GSD's rule with groups $\{0, 1\}$ and $\{2\}$, where every row is $p = (0, \frac12, \frac12)$ and first
 # drafts are uniform, $q = (\frac13, \frac13, \frac13)$. The groups have $\frac12, \frac12$ under $p$ and
-# $\frac23, \frac13$ under $q$: 0 and 1 are accepted with $\frac34$, 2 with 1, and the rest, $\frac16$, is 1 or 2. So what
-# stands behind a rejected first draft is $(\frac14, \frac13, \frac5{12})$, at TV $\frac14$ from $p$.
+# $\frac23, \frac13$ under $q$: 0 and 1 are accepted with $\frac34$, 2 with 1, and the rest, $\frac16$, is 1 or 2. So
+# what stands behind a rejected first draft is $(\frac14, \frac13, \frac5{12})$, at TV $\frac14$ from $p$.
 #
 # The cell measures the largest difference between a declared $q$ and the law of its draft, on this process and on a
 # random one of three tokens. With the law declared it is 0. The sequence is off either way, since the rule is lossy.
@@ -687,8 +687,8 @@ for k, zeros in product(range(4), (0.0, 0.35)):
 # * *Locality* (`pac.locality`): how much a row changes when the token $j$ places before it is masked falls with $j$. It
 #   is what AC lives on (part 4), and a property of a model, not of the method. If the token is redrawn, and those
 #   between, the TV of a chain that repeats its last token with probability $s$ is
-#   $\left|\frac{V s - 1}{V - 1}\right|^j$; with $s = \frac45$ and $V = 2$ that is $0.6^j$. A process that copies the token
-#   three back has no TV at $j = 1$ and a large one at $j = 3$.
+#   $\left|\frac{V s - 1}{V - 1}\right|^j$; with $s = \frac45$ and $V = 2$ that is $0.6^j$. A process that copies the
+#   token three back has no TV at $j = 1$ and a large one at $j = 3$.
 # * *Ablation* (`pac.ablation`): the order SJD, + PD, + PD + AC at windows of 32 and 64, and the best $K$ and $D$ at a
 #   fixed budget. How large the steps are is asked of `pac.readings.steps`.
 # * *Matches* (`pac.match-rate`): a typical token is drawn again with probability below 0.01, and retained with
