@@ -154,7 +154,7 @@ def _one_sided(gaps: np.ndarray) -> np.ndarray:
 
 def _every_group(test: Callable[[np.ndarray], np.ndarray], gaps: np.ndarray, labels: tuple[int, ...]) -> np.ndarray:
     groups = [gaps[:, np.array(labels) == label] for label in set(labels)]
-    return np.logical_and.reduce([test(group) for group in groups])
+    return np.stack([test(group) for group in groups]).all(axis=0)
 
 
 FIGURE_7 = (
@@ -240,8 +240,8 @@ def uncapped(seed: int) -> Finding:
         """Most that the mean is from 1, that of p/q."""
         return max(abs(ratio(*positive(e), labels) - 1).max() for e, labels in every_grouping())
 
-    rows = [np.array([side], dtype=object) for side in PAIR]
-    difference = mean_ratio(*rows, LABELS)[0] - 1
+    p, q = (np.array([side], dtype=object) for side in PAIR)
+    difference = mean_ratio(p, q, LABELS)[0] - 1
     gains = acceptance(Grouped(LABELS), *PAIR) > alpha(*PAIR)
     return refuted_if(
         gains and difference <= 0,

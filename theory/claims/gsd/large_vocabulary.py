@@ -136,7 +136,7 @@ def naive_lossy_empirical(seed: int) -> Finding:
     def unequal(other: dict[str, dict[str, Moved]]) -> float:
         """How far acceptances are from each other beyond rounding."""
         each = [[rule.acceptance for rule in rules.values()] for rules in other.values()]
-        return max(max(row) - min(row) for row in each) // 1e-9
+        return max(0.0, *(max(row) - min(row) - 1e-9 for row in each))
 
     require(unequal(found) == 0, "amplify and addition do not accept as much as GSD")
     wrong = {kind: rules | {"amplify": moved(Amplify(1), rows_of(kind, seed))} for kind, rules in found.items()}

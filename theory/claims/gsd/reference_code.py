@@ -29,17 +29,17 @@ RULE = {"below": 7, "above": 6, "max_gap": 0.15}
 @CLAIMS.claim(
     "gsd-reference.acceptance",
     CODE.function(FILE, FUNCTION, COMPUTES),
-    r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ when the group of the token of rank $r$ by $p$ is the ranks "
-    r"$r - 7$ to $r + 6$ less those whose probability differs by 0.15 or more, and drafts of rank below 7 are accepted "
-    r"with $\min(1, p/q)$.",
+    r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ when the group of the token of rank $r$ by $p$ is the "
+    r"ranks $r - 7$ to $r + 6$ less those whose probability differs by 0.15 or more, and drafts of rank below 7 are "
+    r"accepted with $\min(1, p/q)$.",
 )
 def reference_acceptance(seed: int) -> Finding:
-    r"""As in Algorithm 3, windows around the drafted token overlap, and the plain ratio at the low end adds to it: what $q$
-    has too much of on rank 6 is rejected there as by the lossless rule, and charged to ranks 7 and up once more. With
-    $p = 0$ on ranks 0 to 6 and $1/8$ on ranks 7 to 14, $q = 1/2$ on rank 6 and $1/8$ on ranks 7 to 10, the window of rank 7
-    is the ranks 0 to 13, with masses $7/8$ and 1; the other windows have all of $p$. Acceptance is
-    $(7/8 + 1 + 1 + 1)/8 = 31/64$, the lossless rule's $4/8$. The second example has no two equal probabilities, so that
-    nothing depends on the order of equal ones.
+    r"""As in Algorithm 3, windows around the drafted token overlap, and the plain ratio at the low end adds to it: what
+    $q$ has too much of on rank 6 is rejected there as by the lossless rule, and charged to ranks 7 and up once more.
+    With $p = 0$ on ranks 0 to 6 and $1/8$ on ranks 7 to 14, $q = 1/2$ on rank 6 and $1/8$ on ranks 7 to 10, the window
+    of rank 7 is the ranks 0 to 13, with masses $7/8$ and 1; the other windows have all of $p$. Acceptance is $(7/8 + 1
+    + 1 + 1)/8 = 31/64$, the lossless rule's $4/8$. The second example has no two equal probabilities, so that nothing
+    depends on the order of equal ones.
     """
     rule: Rule = make_rule("gsd-reference", **RULE)
     ties = weights(*[0] * 7, *[1] * 8), weights(*[0] * 6, 4, *[1] * 4, *[0] * 4)
@@ -65,9 +65,9 @@ def reference_acceptance(seed: int) -> Finding:
 @CLAIMS.claim(
     "gsd-reference.support",
     CODE.function(FILE, FUNCTION, f"{COMPUTES} Nothing in it excludes tokens of probability 0.", "ours"),
-    r"When the group of the token of rank $r$ by $p$ is the ranks $r - 7$ to $r + 6$ less those whose probability differs "
-    r"by 0.15 or more, and drafts of rank below 7 are accepted with $\min(1, p/q)$, no token $x$ with $p(x) = 0$ is "
-    r"emitted.",
+    r"When the group of the token of rank $r$ by $p$ is the ranks $r - 7$ to $r + 6$ less those whose probability "
+    r"differs by 0.15 or more, and drafts of rank below 7 are accepted with $\min(1, p/q)$, no token $x$ with $p(x) = "
+    r"0$ is emitted.",
 )
 def reference_support(seed: int) -> Finding:
     """Only the seven lowest ranks are accepted with the plain ratio. A top-k filtered row has thousands of tokens of
