@@ -149,12 +149,12 @@ def equality(seed: int) -> Finding:
 
 
 def _one_sided(gaps: np.ndarray) -> np.ndarray:
-    return (gaps >= 0).all(axis=1) | (gaps <= 0).all(axis=1)
+    return np.logical_or((gaps >= 0).all(axis=1), (gaps <= 0).all(axis=1))
 
 
-def _every_group(test: Callable[[np.ndarray], np.ndarray], gaps: np.ndarray, labels: tuple[int, ...]) -> np.ndarray:
+def _every_group(test: Callable[[np.ndarray], np.ndarray], gaps: np.ndarray, labels: tuple[int, ...]) -> Any:
     groups = [gaps[:, np.array(labels) == label] for label in set(labels)]
-    return np.stack([test(group) for group in groups]).all(axis=0)
+    return np.logical_and.reduce(np.array([test(group) for group in groups]))
 
 
 FIGURE_7 = (
@@ -179,7 +179,7 @@ CLAIMS.summary(
 @CLAIMS.claim(
     "gsd.expected-ratio.capped",
     said(*FIGURE_7, "formalised", "The ratios are capped at 1, as acceptance probabilities are."),
-    r"For every $p$, $q$ and every partition fixed before the draft is drawn, $\mathbb{E}_{x \sim q}[\min(1, "
+    r"For every $p$, $q$ and every partition fixed before the draft is drawn, $\mathbb{E}_q[\min(1, "
     r"p'(C(x))/q'(C(x))) - \min(1, p(x)/q(x))] = \mathrm{TV}(p, q) - \mathrm{TV}(p', q') \ge 0$, although the "
     r"difference is negative for some tokens.",
 )
@@ -228,7 +228,7 @@ def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndar
         "sign of the printed quantity for partitions, of which Theorem 1 speaks.",
     ),
     r"For every $p$, every $q$ of full support and every partition fixed before the draft is drawn such that "
-    r"$\alpha_{GSD} > \alpha_{SD}$, $\mathbb{E}_{x \sim q}[p'(C(x))/q'(C(x)) - p(x)/q(x)] > 0$.",
+    r"$\alpha_{GSD} > \alpha_{SD}$, $\mathbb{E}_q[p'(C(x))/q'(C(x)) - p(x)/q(x)] > 0$.",
 )
 def uncapped(seed: int) -> Finding:
     r"""The mean is 0, always: $\sum_{x \in C} q(x)\, p'(C)/q'(C) = p'(C)$, and the groups' masses sum to 1, as do those
@@ -349,8 +349,8 @@ CLAIMS.summary(
     [
         "gsd.dynamic.centred",
         "gsd.dynamic.clamped",
-        "gsd.dynamic.partition",
         "gsd.dynamic.printed",
+        "gsd.dynamic.partition",
         "gsd.dynamic.scale",
     ],
 )

@@ -353,9 +353,10 @@ def drawbacks(seed: int) -> Finding:
     r"""$\sum_x q(x)\, (p(x) + m(x))/q(x) = 1 + \sum_x m(x)$, where amplify has $k$ and addition $1 + \epsilon V$; GSD
     over a partition has 1, since its denominator grows as well. The ratio is at least $m(x)/q(x)$, which passes 1 as
     $q(x)$ falls below $m(x)$, as addition's does below $\epsilon$. For the last: a token with $q > p$ is accepted with
-    mass at least $p$ and is in no residual, so it is emitted too often by what is accepted more; the others are
-    accepted whole, and get from the rejected drafts at most $p - q$, for the residual of each $x$ has the mass of
-    $\max(0, q - p_A)$, which is at least all that is rejected. So TV is what was accepted more.
+    mass at least $p$ and is in no residual, so it is emitted too often by what is accepted more. The others are
+    accepted whole, and a rejected $x$ is replaced by them in proportion to at most $\max(0, p - q)$: its residual has
+    the mass of $\max(0, q - p_A)$, which is at least $\sum_z \max(0, q(z) - p(z) - m(z))$, all that is rejected. So
+    they get at most $p - q$ more, and TV is what was accepted more.
     """
     delta = Fraction(1, 5)
     lists = ((1, 2), (0, 2), (1, 0))

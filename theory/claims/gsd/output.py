@@ -61,8 +61,8 @@ CLAIMS.summary(
 @CLAIMS.claim(
     "gsd.unbiased.ratio",
     said(*UNBIASED, "formalised", "The bias is that of the ratio, before it is capped at 1."),
-    r"For every $p$, every $q$ of full support and every partition fixed before the draft is drawn, $\mathbb{E}_{x "
-    r"\sim q}[p'(C(x))/q'(C(x))] = 1 = \mathbb{E}_{x \sim q}[p(x)/q(x)]$, while amplify's ratio $k p(x)/q(x)$ has the "
+    r"For every $p$, every $q$ of full support and every partition fixed before the draft is drawn, $\mathbb{E}_q["
+    r"p'(C(x))/q'(C(x))] = 1 = \mathbb{E}_q[p(x)/q(x)]$, while amplify's ratio $k p(x)/q(x)$ has the "
     r"mean $k$ and addition's $(p(x) + \epsilon)/q(x)$ over $V$ tokens the mean $1 + \epsilon V$.",
 )
 def unbiased_ratio(seed: int) -> Finding:
@@ -109,7 +109,7 @@ def unbiased_ratio(seed: int) -> Finding:
         "The same reading, with the groups of Algorithm 3 in place of a partition; the sentence compares with rules "
         "whose ratio is off by a factor, and is not about exact equality.",
     ),
-    r"For every $p$ and every $q$ of full support, $\mathbb{E}_{x \sim q}[p'(C_x)/q'(C_x)] = 1$ with the group $C_x$ "
+    r"For every $p$ and every $q$ of full support, $\mathbb{E}_q[p'(C_x)/q'(C_x)] = 1$ with the group $C_x$ "
     r"of the ranks $r - \lfloor G/2 \rfloor$ to $r + \lfloor G/2 \rfloor$ around the rank $r$ of $x$ by $p$.",
 )
 def unbiased_windows(seed: int) -> Finding:
