@@ -54,7 +54,7 @@ def test_an_entry_lacks_no_field(id: str) -> None:
 
 DANGLING = {  # what leans on another text, and words that the field does not have
     r"^(It|This|That|These|They|So|And|Also|Then|Here)\b": "name what it is about",
-    r"^(The same|Where)\b|\bthe same (with|for|holds|claim|statement|bound)\b": "say all of it",
+    r"^The same\b|\bthe same (with|for|holds|claim|statement|bound)\b": "say all of it",
     r"\.\.\.|…": "say all of it",
     r"\bas (above|before|there)\b|\b(see|said) (above|below)\b": "say what",
     r"\bsuch \w+\.$": "say which",
