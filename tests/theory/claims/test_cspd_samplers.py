@@ -108,7 +108,7 @@ def test_steps_without_noise_have_no_density(rule: Any, eta: float) -> None:
     assert chain.factor[0, 0] == 0
     assert missing(chain) == (3 if eta == 0 else 1)
     assert missing(noisy(chain)) == (3 if eta == 0 else 0)
-    with pytest.raises(ValueError, match="density|adds no noise|singular"):
+    with pytest.raises(ValueError, match=r"density|adds no noise|singular"):
         rule.check(chain, chain)
     if eta:
         rule.check(noisy(chain), noisy(chain))
