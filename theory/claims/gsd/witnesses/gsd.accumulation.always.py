@@ -6,7 +6,8 @@ def recompute(examples):
     assert (entry["tokens"], entry["e"], entry["top"]) == (100, 0.001, 0.9)
     flat = [[20 + s, 20 - s] + [20] * 98 for s in (1, -1)]
     peaked = [[178200] + [200 + s * (99 if x % 2 else -99) for x in range(98)] + [200] for s in (1, -1)]
-    assert all(sum(row) == 2000 for row in flat) and all(sum(row) == 198000 for row in peaked)
+    assert all(sum(row) == 2000 for row in flat)
+    assert all(sum(row) == 198000 for row in peaked)
     gaps = [[abs(x - y) / unit for x, y in zip(*pair)] for pair, unit in ((flat, 2000), (peaked, 198000))]
     assert [max(gap) for gap in gaps] == [0.001, 0.001]
     found = [sum(gap) / 2 for gap in gaps]

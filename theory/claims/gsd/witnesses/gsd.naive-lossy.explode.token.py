@@ -5,5 +5,6 @@ def recompute(examples):
     (entry,) = examples
     ratios = [entry["epsilon"] / q for q in entry["drafted"]]
     gained = [q * min(1.0, ratio + 1e-12) for q, ratio in zip(entry["drafted"], ratios)]
-    assert all(g <= q for g, q in zip(gained, entry["drafted"])) and ratios == sorted(ratios)
+    assert all(g <= q for g, q in zip(gained, entry["drafted"]))
+    assert ratios == sorted(ratios)
     return [{"ratios": ratios, "gained": gained}]

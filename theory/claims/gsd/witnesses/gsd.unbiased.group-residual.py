@@ -1,4 +1,4 @@
-"""The draft is always token 0: it is accepted with its group's ratio, or its group is replaced by the only other one."""
+"""The draft is always token 0: it is accepted with its group's ratio, or its group by the only other one."""
 
 from fractions import Fraction
 

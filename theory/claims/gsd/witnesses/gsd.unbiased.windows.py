@@ -1,4 +1,4 @@
-"""The mean is summed the other way round: over the tokens of the target, each with the weights of the windows it is in."""
+"""The mean is summed the other way round: over the tokens of the target, with the weights of the windows it is in."""
 
 from fractions import Fraction
 
