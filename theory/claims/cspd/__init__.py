@@ -14,6 +14,7 @@ MODULES = (
     "sequences",
     "prefill",
     "prefill_cost",
+    "draft_length",
     "mixtures",
     "tables",
 )
