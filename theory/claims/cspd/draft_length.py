@@ -146,8 +146,8 @@ def violation(variant: Variant) -> Fraction:
     derived("Tables 1 and 2, Figure 8", "it takes nothing of CSpD; the bounds are sharp for every rational rate"),
     r"Let $\bar a$ be the probability that a draft is accepted, averaged over the positions of a sequence of the "
     r"target. It does not depend on the draft length $\gamma$, and if $\alpha$ is the share of verified drafts that "
-    r"are accepted at $\gamma$, then $\frac{\alpha}{1 + \alpha / \gamma} \le \bar a \le "
-    r"\frac{\alpha + \alpha / \gamma}{1 + \alpha / \gamma}$.",
+    r"are accepted at $\gamma$, then $\alpha / (1 + \alpha / \gamma) \le \bar a \le "
+    r"(\alpha + \alpha / \gamma) / (1 + \alpha / \gamma)$.",
     assumptions=[LOSSLESS, OWN_PREFIX, TRUNCATION, POOLED],
 )
 def bounds_of_the_mean(seed: int) -> Finding:
@@ -157,10 +157,10 @@ def bounds_of_the_mean(seed: int) -> Finding:
 
     By truncation every position of the sequence holds a verified draft, accepted or replaced, or a token of the
     target's own. Let $v_n$ be 1 in the first case and 0 in the second, $V = \mathbb{E} \sum_n v_n$ and $B = N - V$ the
-    mean numbers of both. Own prefix: a verified draft at $n$ is accepted with probability $a(X_{<n})$ whatever made
-    $v_n = 1$, so that $K = \mathbb{E} \sum_n v_n a(X_{<n})$ drafts are accepted in the mean, and with pooled counts
-    $\alpha = K / V$. Therefore $N \bar a = K + \mathbb{E} \sum_n (1 - v_n) a(X_{<n})$, where the second term is between
-    0 and $B$: $\frac{K}{V + B} \le \bar a \le \frac{K + B}{V + B}$.
+    mean numbers of both. As a draft is judged by its own prefix, a verified one at $n$ is accepted with probability
+    $a(X_{<n})$ whatever made $v_n = 1$, so that $K = \mathbb{E} \sum_n v_n a(X_{<n})$ drafts are accepted in the mean,
+    and with pooled counts $\alpha = K / V$. Therefore $N \bar a = K + \mathbb{E} \sum_n (1 - v_n) a(X_{<n})$, where the
+    second term is between 0 and $B$: $K / (V + B) \le \bar a \le (K + B) / (V + B)$.
 
     By truncation again, $\gamma$ accepted drafts of its own stand before each token of the target's: $\gamma B \le K =
     \alpha V$. The lower bound falls with $B$ and the upper one rises, as $K \le V$; at $B = \alpha V / \gamma$ they are
@@ -183,8 +183,9 @@ def bounds_of_the_mean(seed: int) -> Finding:
             f"of the decoder: the mean is never outside the bounds"
         ),
         example(
-            "two tokens; quarters after the last one: target 3, 1 after 0 and 1, 3 after 1, draft 2, 2 and 4, 0, at first 2, 2 "
-            f"and 1, 3; over {POSITIONS} positions the mean is {fmt(chain[1].mean)} at every gamma, the rates of "
+            "two tokens; quarters after the last one: target 3, 1 after 0 and 1, 3 after 1, draft 2, 2 and 4, 0, at "
+            f"first 2, 2 and 1, 3; over {POSITIONS} positions the mean is {fmt(chain[1].mean)} at every gamma, the "
+            "rates of "
             "verified drafts are " + ", ".join(f"{fmt(found.rate)} at {gamma}" for gamma, found in chain.items()),
             numbers(
                 target=LAZY,
@@ -278,14 +279,14 @@ def _column(column: Column, bounds: Bounds, kind: str) -> Any:
 )
 def printed(seed: int) -> Finding:
     r"""By `cspd.draft-length.bounds` a rate $\alpha$ of verified drafts at $\gamma$ allows only means from
-    $\frac{\alpha}{1 + \alpha / \gamma}$ to $\frac{\alpha + \alpha / \gamma}{1 + \alpha / \gamma}$, for the same mean
+    $\alpha / (1 + \alpha / \gamma)$ to $(\alpha + \alpha / \gamma) / (1 + \alpha / \gamma)$, for the same mean
     $\bar a$ at every $\gamma$. Both bounds rise with $\alpha$, so that a printed rate, with half a unit of its last
     digit to either side, allows an interval. Longer drafts can change the rate by the positions at which a token of the
-    target's own falls, a share of at most $\frac{\alpha}{\gamma + \alpha}$, and by no more. Where two intervals of a
+    target's own falls, a share of at most $\alpha / (\gamma + \alpha)$, and by no more. Where two intervals of a
     column do not meet, no pair has both rates.
 
     Rates that are averaged image by image are bounded too, if less closely: for each image $K + B \le N$ parts as
-    above, and the mean of $\frac{\alpha}{1 + \alpha / \gamma}$ is at least $\frac{\gamma}{\gamma + 1}$ times that of
+    above, and the mean of $\alpha / (1 + \alpha / \gamma)$ is at least $\gamma / (\gamma + 1)$ times that of
     $\alpha$, the mean of the upper bound, which is concave, at most its value at the mean. With these at $\gamma = 4$
     and 32 all four columns of Tables 1 and 2 are apart as well.
     """
@@ -328,16 +329,16 @@ def outside(share: Callable[[Rated, int], Fraction]) -> Fraction:
 )
 def share(seed: int) -> Finding:
     r"""Let $s$ be the share of all drafts that are accepted. In long sequences a block commits $1 + \gamma s$ tokens in
-    the mean, so that there are $C = \frac{N}{1 + \gamma s}$ blocks: $R$ that end with a rejection and $B$ that end with
-    a token of the target's own, by truncation. As decoding is lossless and a draft is judged by its own prefix, there
-    is one mean $\bar a$ for all $\gamma$, and $R = \mathbb{E} \sum_n v_n (1 - a(X_{<n}))$ is at most $N (1 - \bar a)$
-    and at least that less $B$. So $N (1 - \bar a) \le R + B = C$, which is $\bar a \ge \frac{\gamma s}{1 + \gamma s}$.
-    And $N \ge (\gamma + 1) B + R$ gives $C \le \frac{N + \gamma R}{\gamma + 1} \le \frac{N + \gamma N (1 - \bar
-    a)}{\gamma + 1}$, which is $\bar a \le \frac{(\gamma + 1) s}{1 + \gamma s}$.
+    the mean, so that there are $C = N / (1 + \gamma s)$ blocks: $R$ that end with a rejection and $B$ that end with a
+    token of the target's own, by truncation. As decoding is lossless and a draft is judged by its own prefix, there is
+    one mean $\bar a$ for all $\gamma$, and $R = \mathbb{E} \sum_n v_n (1 - a(X_{<n}))$ is at most $N (1 - \bar a)$ and
+    at least that less $B$. So $N (1 - \bar a) \le R + B = C$, which is $\bar a \ge \gamma s / (1 + \gamma s)$. And $N
+    \ge (\gamma + 1) B + R$ gives $C \le (N + \gamma R) / (\gamma + 1) \le (N + \gamma N (1 - \bar a)) / (\gamma + 1)$,
+    which is $\bar a \le (\gamma + 1) s / (1 + \gamma s)$.
 
     Shares fall faster with $\gamma$ than rates of verified drafts: a share of 0.19 at $\gamma = 32$ means 7 tokens a
     block, and so few rejections that at $\gamma = 4$ more than half of all drafts are accepted. With $N$ tokens the end
-    moves these bounds by at most $\frac{\gamma + 1}{\gamma N}$.
+    moves these bounds by at most $(\gamma + 1) / (\gamma N)$.
     """
     worst = outside(lambda blocks, gamma: (blocks.tokens - 1) / gamma)
     require(worst == 0, f"shares in the long run are outside the bounds by {worst}")
@@ -384,7 +385,7 @@ def in_place_enumerated(agree: Fraction, copy: Fraction, vocabulary: int, offset
 )
 def in_place(seed: int) -> Finding:
     r"""Then all $\gamma$ drafts of a block are verified, so that the two readings of the rate agree, and with $a_j$ the
-    acceptance at place $j$ of a block the rate is $\frac{1}{\gamma} \sum_{j < \gamma} a_j$. It falls with $\gamma$
+    acceptance at place $j$ of a block the rate is $(1 / \gamma) \sum_{j < \gamma} a_j$. It falls with $\gamma$
     where $a_j$ falls with $j$, as it does when the target, which does not see the drafts, knows ever less of them.
 
     An example: a token of the target is the one before with probability $\rho$, else uniform; the draft does the same
