@@ -107,7 +107,6 @@ REFUTES: dict[str, Callable[[Example], bool]] = {
     "lantern.support": emits_what_the_target_excludes,
     "lantern.largest": more_would_fit,
     "lantern-reference.dynamic.residual": residual_is_not_the_papers,
-    "pac.relabel": token_law_is_off,
     "gsd-reference.acceptance": accepts_less,
     "gsd-reference.support": emits_what_the_target_excludes,
 }
