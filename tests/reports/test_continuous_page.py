@@ -28,6 +28,7 @@ CLAIM = {
     "source": "derived",
     "quote": "",
     "relation": "ours",
+    "kind": "ours",
     "note": "",
     "assumptions": [],
     "parts": [],
