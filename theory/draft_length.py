@@ -25,6 +25,7 @@ from simlab.rules import Rule
 from theory.exact import acceptance, merged_unfinished, transitions
 from theory.published.ledger import Interval, Ledger, Row
 
+EXACT = Fraction(0)
 Bounds = Callable[[Any, int], tuple[Any, Any]]
 
 
@@ -69,7 +70,8 @@ def counts(decoder: Decoder, gamma: int, target: TableProcess, draft: TableProce
     end = target.length - gamma - 1
     check_at_least("the positions counted", end, 1)
     blocks: Number = Fraction(0)
-    verified, accepted = ([Fraction(0)] * target.length for _ in range(2))
+    verified: list[Number] = [Fraction(0)] * target.length
+    accepted = list(verified)
     steps = transitions(decoder, target, rule, draft)
     before = merged_unfinished(next(steps), target.length)
     for outcomes in steps:
@@ -102,7 +104,9 @@ def _rows(target: TableProcess, draft: TableProcess, end: int) -> Iterator[tuple
 
 def after_prefix(process: TableProcess, prefix: tuple[int, ...]) -> TableProcess:
     """``process`` behind ``prefix``: what is left to decode once these tokens are pre-filled."""
-    return TableProcess(process.vocabulary, process.length - len(prefix), lambda rest: process.row(prefix + rest))
+    return TableProcess(
+        process.vocabulary, process.length - len(prefix), lambda rest: tuple(process.row(prefix + rest))
+    )
 
 
 def prefilled_counts(
@@ -115,7 +119,7 @@ def prefilled_counts(
         for at, token in enumerate(prefix):
             weight *= target.row(prefix[:at])[token]
         if weight > 0:
-            behind = (after_prefix(process, prefix) for process in (target, draft))
+            behind = after_prefix(target, prefix), after_prefix(draft, prefix)
             parts.append((weight, counts(decoder, gamma, *behind, rule)))
 
     def over(name: str) -> Any:
@@ -131,7 +135,7 @@ def prefilled_counts(
 # Blocks replaced in place ------------------------------------------------------------------------------------------
 
 
-def in_place_rates(agree: Number, copy: Number, vocabulary: int, offsets: int) -> list[Number]:
+def in_place_rates(agree: Any, copy: Any, vocabulary: int, offsets: int) -> list[Any]:
     r"""Acceptance at each place of a block if the target sees the tokens before the block alone. Lossless rule.
 
     A token of the target is the one before it with probability ``copy``, else uniform over ``vocabulary`` tokens. The
@@ -153,7 +157,7 @@ def in_place_rates(agree: Number, copy: Number, vocabulary: int, offsets: int) -
     return found
 
 
-def mean_of_first(values: Sequence[Number], gammas: Sequence[int]) -> list[Number]:
+def mean_of_first(values: Sequence[Any], gammas: Sequence[int]) -> list[Any]:
     """The mean of the first gamma values, for each gamma."""
     return [sum(values[:gamma]) / gamma for gamma in gammas]
 
@@ -175,14 +179,14 @@ class Column(NamedTuple):
         """What each rate says of the mean acceptance of a position."""
         return [mean_between(row.interval, gamma, bounds) for row, gamma in zip(self.rows, self.gammas, strict=True)]
 
-    def apart(self, bounds: Bounds, off: Number = 0) -> Number:
+    def apart(self, bounds: Bounds, off: Fraction = EXACT) -> Fraction:
         """How far apart two of these intervals are, or 0; each rate may be ``off`` by more than rounding."""
         wider = [
-            mean_between(Interval(max(rate.low - off, rate.low * 0), rate.high + off), gamma, bounds)
+            mean_between(Interval(max(rate.low - off, EXACT), rate.high + off), gamma, bounds)
             for rate, gamma in zip((row.interval for row in self.rows), self.gammas, strict=True)
         ]
         apart = max(each.low for each in wider) - min(each.high for each in wider)
-        return max(apart, apart * 0)
+        return max(apart, EXACT)
 
     def least_off(self, bounds: Bounds) -> float:
         """By how much more than rounding some rate has to be off for one mean to allow all; error below 1e-6."""

@@ -8,6 +8,8 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from simlab.decoders import SpeculativeDecoder
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
@@ -358,18 +360,16 @@ PAIRS = {  # of the two numbers of the pair, by the column that they come neares
 }
 
 
-def in_place_enumerated(agree: Fraction, copy: Fraction, vocabulary: int, offsets: int) -> list[Fraction]:
+def in_place_enumerated(agree: Fraction, copy: Fraction, vocabulary: int, offsets: int) -> list[Any]:
     """The same as :func:`~theory.draft_length.in_place_rates`, by following all blocks of drafts."""
-    one = [[copy * (x == y) + (1 - copy) / vocabulary for y in range(vocabulary)] for x in range(vocabulary)]
-    alone = one[0]  # the target's row, from token 0 on, the tokens between summed out
-    drafts = {0: Fraction(1)}  # the token that the draft stands on
+    tokens = range(vocabulary)
+    row = np.array([[copy * (x == y) + (1 - copy) / vocabulary for y in tokens] for x in tokens], dtype=object)
+    alone = stands = np.array([Fraction(int(x == 0)) for x in tokens])  # on what target and draft stand, token 0 seen
     found = []
     for _ in range(offsets):
-        found.append(
-            sum(weight * min(alone[y], agree * one[x][y]) for x, weight in drafts.items() for y in range(vocabulary))
-        )
-        drafts = {y: sum(w * one[x][y] for x, w in drafts.items()) for y in range(vocabulary)}
-        alone = [sum(alone[x] * one[x][y] for x in range(vocabulary)) for y in range(vocabulary)]
+        alone = alone @ row  # the tokens between are summed out
+        found.append(sum(stands[x] * min(alone[y], agree * row[x, y]) for x in tokens for y in tokens))
+        stands = stands @ row
     return found
 
 
@@ -395,7 +395,7 @@ def in_place(seed: int) -> Finding:
     """
     small = Fraction(1, 3), Fraction(4, 5), 3, 4
 
-    def differs(agree: Fraction) -> Fraction:
+    def differs(agree: Fraction) -> Any:
         closed = in_place_rates(agree, *small[1:])
         return max(abs(x - y) for x, y in zip(closed, in_place_enumerated(*small), strict=True))
 
