@@ -32,18 +32,20 @@ pytestmark = pytest.mark.exact
 VERDICTS = {
     "cspd.output-law.algorithm-1": "refuted",
     "cspd.output-law.fixed-variances": "holds-under-assumptions",
-    "cspd.output-law.two-path": "refuted",
+    "cspd.output-law.two-path": "holds",
     "cspd.output-law.reference": "refuted",
     "cspd.output-law.last-step": "holds-under-assumptions",
     "cspd.output-law.marginal": "holds-under-assumptions",
     "cspd.output-law.many-dimensions": "not-refuted",
     "cspd.residual": "holds",
+    "cspd.path-rule": "holds-under-assumptions",
+    "cspd.corollary-1.two-path": "holds-under-assumptions",
     "cspd.corollary-1.paths": "refuted",
     "cspd.corollary-1.one-step": "holds-under-assumptions",
     "cspd.corollary-1.given-states": "holds",
     "cspd.termination.printed": "refuted",
     "cspd.termination.large-sigma": "holds-under-assumptions",
-    "cspd.termination.without-sigma": "holds",
+    "cspd.termination.without-sigma": "holds-under-assumptions",
     "cspd.alignment-helps.always": "refuted",
     "cspd.alignment-helps.opposite-slopes": "refuted",
     "cspd.alignment-helps.centred": "holds-under-assumptions",
@@ -165,10 +167,15 @@ def _wider(self: Marginal, seen: TrajectoryPair, candidate: np.ndarray) -> np.nd
         (Marginal, _wider, "cspd.output-law.marginal"),
     ],
 )
-def test_a_broken_rule_is_no_verdict(rule: type, wrong: Callable, id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_rule_does_not_keep_its_verdict(
+    rule: type, wrong: Callable, id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rule, "log_ratio", wrong)
-    with pytest.raises((CheckFailed, ValueError)):  # the second where the law does not even add up
-        decided(id)
+    try:
+        found = decided(id).verdict
+    except (CheckFailed, ValueError):  # the second where the law does not even add up
+        return
+    assert found != VERDICTS[id]
 
 
 def test_an_acceptance_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,13 +195,12 @@ def test_a_threshold_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) 
         decided("cspd.residual")
 
 
-def test_a_target_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_that_is_off_refutes(monkeypatch: pytest.MonkeyPatch) -> None:
     def shifted(target: object, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
         return target_law(target, condition, x - 0.01)  # type: ignore[arg-type]
 
     monkeypatch.setattr(line, "target_law", shifted)
-    with pytest.raises(CheckFailed):
-        decided("cspd.output-law.fixed-variances")
+    assert decided("cspd.output-law.fixed-variances").verdict == "refuted"
 
 
 # Rules and their errors ----------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 MODULES = (
     "output",
     "many_dimensions",
+    "path_rule",
     "residual",
     "termination",
     "alignment",
