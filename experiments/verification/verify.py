@@ -162,7 +162,9 @@ def _after_fit(done: Done, seed: int) -> list[Task]:
     jobs: dict[str, Callable[[], Any]] = {
         **{f"digits: {name}": partial(digits.measure, name, pair, seed, SEQUENCES) for name in digits.DECODERS},
         **{
-            f"digits pac: {initial}": partial(digits_pac.measure, initial, pair, seed, SEQUENCES)
+            f"digits pac: {initial}": partial(
+                digits_pac.measure, initial, pair, seed, min(SEQUENCES, digits_pac.SEQUENCES)
+            )
             for initial in digits_pac.INITIALS
         },
     }

@@ -184,6 +184,7 @@ def _pac(runs: pd.DataFrame, lengths: pd.DataFrame, draw: Draw) -> dict[str, Any
     first = groups[0][0]
     return {
         "initial": first,
+        "sequences": int(runs["sequences"].iloc[0]),
         "initials": [{"name": name, "rows": part.to_dict("records")} for name, part in groups],
         "figure": draw("digits-lengths", digits.lengths(lengths, runs, first), "tokens committed by a call"),
     }
