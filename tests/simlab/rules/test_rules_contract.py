@@ -80,16 +80,17 @@ def test_where_nothing_is_left_to_draw_the_target_is_drawn(name: str, arithmetic
 
 @by_arithmetic
 def test_so_it_is_for_lantern(arithmetic: str) -> None:
-    """Nobody joined and p = q; or a neighbourhood has all the mass and is zeroed."""
+    """Nobody joined and p = q. (The published code draws from the uniform row where nothing is left.)"""
     p = (HALF, QUARTER, QUARTER, Fraction(0))
     near = [[1, 2], [0, 2], [0, 1], []]
-    for name, more in [
-        ("lantern", {"delta": 0}),
-        ("lantern-reference", {"delta": 1}),
-        ("lantern-multiplicative", {"factor": 1}),
+    for name, more, left in [
+        ("lantern", {"delta": 0}, p),
+        ("lantern-multiplicative", {"factor": 1}, p),
+        ("lantern-reference", {"delta": 1}, (QUARTER,) * 4),
+        ("lantern-reference", {"delta": Fraction(1, 8), "tree": "static"}, (QUARTER,) * 4),
     ]:
         _, residual = answers(make_rule(name, neighbours=near, **more), p, p, arithmetic)
-        assert residual[:3].tolist() == ARITHMETICS[arithmetic]([p] * 3).tolist()
+        assert residual[:3].tolist() == ARITHMETICS[arithmetic]([left] * 3).tolist()
 
 
 @by_name
