@@ -38,6 +38,7 @@ PAPERS = {
     "cspd": "Continuous speculative decoding (CSpD)",
     "published": "Published numbers against each other",
 }
+KINDS = ("What the papers state", "Statements stronger or weaker", "Published code", "Results of ours")
 COMPARED = ("speculative", "sjd, repeat-above")
 
 
@@ -72,16 +73,36 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     found, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
     if not isinstance(found.get("claims"), list):
         raise Unreadable(f"{out / SOURCE} cannot be read: it has no claims; run `{COMMAND}` again")
+    if "headlines" not in found:
+        raise Unreadable(f"{out / SOURCE} is of an earlier version of simlab; run `{COMMAND}` again")
     text = template("report.html").render(
         verdicts=found,
         manifest=manifest,
-        counts={v: sum(c["verdict"] == v for c in found["claims"]) for v in VERDICT_NAMES},
+        counts=_counts(found["claims"]),
         meaning=VERDICT_NAMES,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
         home=INDEX if indexed or (out / INDEX).exists() else "",
     )
     return Report(found, text)
+
+
+def _counts(claims: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """How many verdicts of each kind: on what papers state, on statements about it, on code, and results of ours."""
+    kinds = dict.fromkeys(
+        ("What the papers state", "Statements stronger or weaker", "Published code", "Results of ours")
+    )
+    groups = {kind: [claim["verdict"] for claim in claims if _kind(claim) == kind] for kind in kinds}
+    return {kind: {v: found.count(v) for v in VERDICT_NAMES} for kind, found in groups.items() if found}
+
+
+def _kind(claim: dict[str, Any]) -> str:
+    papers, other, code, ours = KINDS
+    if claim["source"] == "code":
+        return code
+    if claim["source"] == "derived" or claim["relation"] == "ours":
+        return ours
+    return papers if claim["relation"] in ("as stated", "formalised") else other
 
 
 def papers(claims: list[dict[str, Any]]) -> dict[str, str]:

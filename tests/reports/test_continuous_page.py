@@ -24,7 +24,16 @@ from tests.support.tiny_runs import continuous
 
 pytestmark = pytest.mark.cli
 
-CLAIM = {"stated": True, "assumptions": [], "parts": [], "argument": "", "evidence": []}
+CLAIM = {
+    "source": "derived",
+    "quote": "",
+    "relation": "ours",
+    "note": "",
+    "assumptions": [],
+    "parts": [],
+    "argument": "",
+    "evidence": [],
+}
 CLAIMS = [
     CLAIM
     | {"id": "cspd.output-law", "paper": "cspd", "where": "4.2", "statement": "It is kept.", "verdict": "refuted"},

@@ -101,7 +101,7 @@ def test_a_page_of_an_earlier_run_goes_away(tmp_path: Path) -> None:
 
 
 def test_the_report_is_drawn_without_the_ledgers_claims_too(tmp_path: Path) -> None:
-    document = {"simlab": "0", "seed": 0, "failed": {}, "claims": []}
+    document = {"simlab": "0", "seed": 0, "failed": {}, "headlines": [], "results": [], "claims": []}
     (tmp_path / "verdicts.json").write_text(json.dumps(document), encoding="utf-8")
     manifest = {"measured": False, "sequences": 0, "versions": {}, "seconds": {"all": 1.0}}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -91,7 +91,7 @@ def studied(results: Path) -> list[str]:
 def empty(folder: Path) -> Path:
     """Results with nothing in them but a verdict."""
     folder.mkdir(parents=True, exist_ok=True)
-    verdicts = {"simlab": "0", "seed": 0, "failed": {}, "claims": []}
+    verdicts = {"simlab": "0", "seed": 0, "failed": {}, "headlines": [], "results": [], "claims": []}
     (folder / "verdicts.json").write_text(json.dumps(verdicts), encoding="utf-8")
     manifest = {"measured": False, "sequences": 0, "versions": {}, "seconds": {"all": 1.0}}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
