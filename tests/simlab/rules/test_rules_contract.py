@@ -149,10 +149,11 @@ def test_names_of_tokens_do_not_matter(name: str, data: st.DataObject) -> None:
     assert renamed_residual.tolist() == residual[order][:, order].tolist()
 
 
-@pytest.mark.parametrize("name", [name for name in RULES if name not in RANKED])
+@pytest.mark.parametrize("name", [name for name in RULES if name not in (*RANKED, "lantern-reference")])
 @given(data=st.data())
 def test_tokens_without_mass_at_the_end_of_the_vocabulary_change_nothing(name: str, data: st.DataObject) -> None:
-    """A vocabulary padded with tokens of zero mass; rules that sort by p see the padding, so they are left out."""
+    """A vocabulary padded with tokens of zero mass. Left out: rules that sort by p, and the published code of LANTERN,
+    which draws from all tokens alike where nothing is left."""
     padding = data.draw(st.integers(1, 3))
     p, q = data.draw(pairs())
     chosen = data.draw(parameters(name, len(p)))
