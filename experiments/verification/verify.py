@@ -55,13 +55,14 @@ from experiments.measurements import (
 from experiments.results import versions, write_arrays, write_json, write_table, write_text
 from experiments.verification import pool
 from experiments.verification.claims import entry, finding_of, headlines, not_decided, tasks
-from experiments.verification.kernels import compile_kernels
+from experiments.verification.kernels import compile_continuous, compile_discrete
 from experiments.verification.pool import Done, Failure, Task
 from simlab.processes.digits import DigitsPair, fit_digits
+from theory.claims import CLAIMS
 from theory.claims.witnesses import programs
 
 SEQUENCES = 128  # digits a decoder x rule pair
-KERNELS = "kernels"
+KERNELS, KERNELS_CONTINUOUS = "kernels", "kernels of continuous tokens"
 
 Progress = Callable[[Done, int, int], None]  # the job that has just ended, how many have, how many there are
 
@@ -83,16 +84,20 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     decisions, measurements = tasks(ids, seed), _measurements(seed) if measure else []
     claims = [id for task in decisions for id in task.jobs]
     exact = [task for task in decisions if task.exact]
-    sampled = [task for task in decisions if not task.exact] + measurements  # with kernels, which are compiled first
-    first = [Task({KERNELS: compile_kernels}, exact=True)] if sampled else []
-    total = sum(len(task.jobs) for task in first + exact + sampled) + AFTER_FIT * measure
+    sampled = [task for task in decisions if not task.exact] + measurements
+    chains = [task for task in sampled if _is_continuous(task)]
+    others = [task for task in sampled if not _is_continuous(task)]
+    kernels = {KERNELS: others, KERNELS_CONTINUOUS: chains}  # each compiled first, then what runs them
+    first = [Task({KERNELS: compile_discrete}, exact=True)] if others else []
+    second = [Task({KERNELS_CONTINUOUS: compile_continuous}, exact=True)] if chains else []
+    total = sum(len(task.jobs) for task in first + exact + second + sampled) + AFTER_FIT * measure
 
     def follow(done: Done) -> list[Task]:
-        return sampled if done.name == KERNELS else _after_fit(done, seed)
+        return kernels.get(done.name) or _after_fit(done, seed)
 
     results: dict[str, Any] = {}
     seconds: dict[str, float] = {}
-    for done in pool.run(first + exact, follow):
+    for done in pool.run(first + exact + second, follow):
         results[done.name], seconds[done.name] = done.result, round(done.seconds, 2)
         progress(done, len(results), total)
 
@@ -115,6 +120,11 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     write_json(out / "verdicts.json", document)
     write_json(out / "manifest.json", run | {"seconds": seconds | {"all": round(perf_counter() - started, 2)}})
     return Verified(document, seconds)
+
+
+def _is_continuous(task: Task) -> bool:
+    """Whether a task runs the kernels of continuous tokens."""
+    return any(CLAIMS[job].paper == "cspd" if job in CLAIMS else job.startswith("continuous: ") for job in task.jobs)
 
 
 # Measurements --------------------------------------------------------------------------------------------------

@@ -46,13 +46,13 @@ def page(
     figures: Sequence[str],
 ) -> str:
     """The page as HTML; ``verdicts`` is None where no claims were decided."""
-    found = [claim["verdict"] for claim in verdicts or ()]
     paths = [path for _, path in entries]
     return template("index.html").render(
         entries=entries,
         here=FILE,
         problems=problems,
-        verdicts={} if verdicts is None else {name: found.count(name) for name in report.VERDICT_NAMES},
+        verdicts=report.counts(verdicts or ()),
+        meaning=report.VERDICT_NAMES,
         printed=published.FILE in paths,
         verify=report.COMMAND,
         studies=[

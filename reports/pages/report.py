@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,12 @@ PAPERS = {
     "cspd": "Continuous speculative decoding (CSpD)",
     "published": "Published numbers against each other",
 }
-KINDS = ("What the papers state", "Statements stronger or weaker", "Published code", "Results of ours")
+KINDS = {
+    "stated": "What the papers state",
+    "stronger or weaker": "Stronger or weaker statements",
+    "published code": "What published code does",
+    "ours": "Results of ours",
+}
 COMPARED = ("speculative", "sjd, repeat-above")
 
 
@@ -78,7 +83,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     text = template("report.html").render(
         verdicts=found,
         manifest=manifest,
-        counts=_counts(found["claims"]),
+        counts=counts(found["claims"]),
         meaning=VERDICT_NAMES,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
@@ -87,22 +92,10 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     return Report(found, text)
 
 
-def _counts(claims: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
-    """How many verdicts of each kind: on what papers state, on statements about it, on code, and results of ours."""
-    kinds = dict.fromkeys(
-        ("What the papers state", "Statements stronger or weaker", "Published code", "Results of ours")
-    )
-    groups = {kind: [claim["verdict"] for claim in claims if _kind(claim) == kind] for kind in kinds}
-    return {kind: {v: found.count(v) for v in VERDICT_NAMES} for kind, found in groups.items() if found}
-
-
-def _kind(claim: dict[str, Any]) -> str:
-    papers, other, code, ours = KINDS
-    if claim["source"] == "code":
-        return code
-    if claim["source"] == "derived" or claim["relation"] == "ours":
-        return ours
-    return papers if claim["relation"] in ("as stated", "formalised") else other
+def counts(claims: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """How many verdicts of each there are: on what papers state, on other statements, on code, and of ours."""
+    groups = {name: [claim["verdict"] for claim in claims if claim["kind"] == kind] for kind, name in KINDS.items()}
+    return {name: {v: found.count(v) for v in VERDICT_NAMES} for name, found in groups.items() if found}
 
 
 def papers(claims: list[dict[str, Any]]) -> dict[str, str]:

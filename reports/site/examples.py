@@ -35,7 +35,9 @@ def laid_out(example: Mapping[str, Any]) -> Laid:
     alike = [(name, masses, texts) for name, masses, texts in found if len(masses) == size]
     rows = [Row(name, texts, masses, SERIES[k % len(SERIES)]) for k, (name, masses, texts) in enumerate(alike)]
     shown = {name.split(" after ")[0] for name, *_ in alike}
-    return Laid(rows, rows[:MOST_BARS], [field for field in fields(example) if field[0] not in shown])
+    return Laid(
+        rows, rows[:MOST_BARS], [field for field in fields(example) if field[0] not in shown and field[1] != "none"]
+    )
 
 
 def _rows(name: str, value: Any, exact: Any) -> Iterator[tuple[str, list[float], list[str]]]:

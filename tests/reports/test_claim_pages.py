@@ -76,6 +76,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "quote": "we find that rows are wide",
                 "statement": "every row has $\\sum_x p(x) \\ge \\frac{1}{2}$",
                 "relation": "formalised",
+                "kind": "stated",
                 "note": "wide is read as at least half",
                 "verdict": "refuted",
                 "assumptions": ["rows without zeros"],
@@ -115,7 +116,7 @@ def test_a_page_says_all_there_is_about_its_claim(out: Path) -> None:
         pieces = (claim["id"], claim["verdict"], claim["where"], claim["quote"], "every row has", claim["note"])
         for piece in (*pieces, f"numbers of {claim['id']}", "3/4", "rows without zeros", f"--claim {claim['id']}"):
             assert piece in page.text
-        assert "The statement is formalised." in page.text
+        assert "The statement is formalised:" in page.text
         assert "$" not in page.text
         assert {"math", "svg", "blockquote"} <= page.tags
         assert [link for link in page.links if link == "../report.html#" + claim["id"].replace(".", "-")]

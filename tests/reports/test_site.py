@@ -25,7 +25,7 @@ from reports.figures.plot_style import use_style
 from reports.figures.small_processes import steps
 from reports.pages import study as study_pages
 from reports.pages.elements import texts
-from reports.pages.report import VERDICT_NAMES
+from reports.pages.report import VERDICT_NAMES, counts
 from reports.pages.study import STUDIES
 from reports.site import build as site
 from reports.site.gallery import Gallery, pdf
@@ -490,9 +490,11 @@ def test_a_real_run_of_ones_own_has_a_page(tmp_path: Path, capfd: pytest.Capture
 def test_the_index_counts_the_verdicts(results: Path, built: site.Site) -> None:
     claims = json.loads((results / "verdicts.json").read_text(encoding="utf-8"))["claims"]
     text = " ".join(Page(results / "index.html").text.split())
-    for verdict in VERDICT_NAMES:
-        count = sum(claim["verdict"] == verdict for claim in claims)
-        assert (f"{count}{verdict}" in text) == (count > 0)
+    counted = counts(claims)
+    assert sum(sum(kind.values()) for kind in counted.values()) == len(claims)
+    for kind, found in counted.items():
+        line = "".join(str(found[verdict] or "–") for verdict in VERDICT_NAMES)
+        assert f"{kind}{line}" in text.replace(" –", "–")
 
 
 def test_the_index_sets_printed_beside_predicted(results: Path, built: site.Site, tmp_path: Path) -> None:

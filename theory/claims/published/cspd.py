@@ -311,7 +311,7 @@ def _full_blocks(ledger: Ledger, target: str) -> list[Comparison]:
                 name,
                 [row for rows in column for row in rows[:2]],
                 {
-                    **{f"gamma {gamma}": f"{ratio} (c {1 / ratio - 1 / gamma:.3f})" for ratio, gamma in measured},
+                    **{f"gamma {g}": f"{row.printed} (c {1 / float(row.value) - 1 / g:.3f})" for row, _, g in column},
                     "one c": f"{cost:.3f}",
                     "within": f"{error:.2%}",
                     "c to 1 % and rounding": str(costs([(row.interval, gamma) for row, _, gamma in column]) or "none"),

@@ -82,9 +82,9 @@ def accepted_length_tree(seed: int) -> Finding:
 
 
 def _trees(ledger: Ledger) -> list[Comparison]:
-    found = []
+    found, shapes = [], _shapes()
     for name, (rate, length) in _printed(ledger).items():
-        reached = [(n, m, d, tree_length(rate.interval.high, m, d)) for n, m, d in _shapes()]
+        reached = [(n, m, d, tree_length(rate.interval.high, m, d)) for n, m, d in shapes]
         enough = [shape for shape in reached if shape[3] >= length.interval.low]
         candidates, children, depth, most = enough[0] if enough else max(reached, key=lambda shape: shape[3])
         found.append(
@@ -111,7 +111,8 @@ def _trees(ledger: Ledger) -> list[Comparison]:
 def _shapes() -> list[tuple[int, int, int]]:
     """Candidates, children and depth of the full trees there are room for, small ones first."""
     numbers = range(1, CANDIDATES + 1)
-    shapes = ((size(children, depth), children, depth) for depth in numbers for children in numbers)
+    near = ((children, depth) for children in numbers for depth in numbers if children == 1 or 2**depth <= CANDIDATES)
+    shapes = ((size(children, depth), children, depth) for children, depth in near)
     return sorted(shape for shape in shapes if shape[0] <= CANDIDATES)
 
 
