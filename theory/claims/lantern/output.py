@@ -246,7 +246,11 @@ def _sequence_tv(rule: Rule, p: Any, q: Any, length: int) -> Fraction:
 # Table 2 of the paper: the mean accept probability by k and delta; without relaxation 0.0402.
 LOSSLESS_2 = Fraction(402, 10000)
 DELTAS_2 = (Fraction(1, 20), Fraction(1, 10), Fraction(1, 5), Fraction(2, 5))
-TABLE_2 = {100: (725, 1096, 1703, 2595), 300: (759, 1166, 1892, 3267), 1000: (786, 1186, 2000, 3657)}
+TABLE_2: dict[int, tuple[int, ...]] = {
+    100: (725, 1096, 1703, 2595),
+    300: (759, 1166, 1892, 3267),
+    1000: (786, 1186, 2000, 3657),
+}
 
 
 @CLAIMS.claim(
