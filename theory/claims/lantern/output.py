@@ -209,8 +209,9 @@ def _gathered(size: int, drafted: int) -> tuple[Any, Any, list[list[int]]]:
 )
 def output_sequence(seed: int) -> Finding:
     r"""Tokens add up: by the chain rule the deviation of $N$ tokens is at most the sum of $N$ one-step deviations, and
-    for independent tokens it grows with $N$ until the laws have nothing in common. In the example the law of a token is
-    $q$, so that of a sequence is a point mass, and the TV is $1 - 2^{-N}$.
+    for independent tokens it grows with $N$ until the laws have nothing in common. In the example the draft is
+    accepted surely, one draft a block, and a bonus token from $p$ follows: every other token is 0, and the TV of $2 n$
+    tokens is $1 - 2^{-n}$.
     """
     p, q, lists = (Fraction(1, 2), Fraction(1, 2)), (Fraction(1), Fraction(0)), [[1], [0]]
     delta = Fraction(3, 5)
