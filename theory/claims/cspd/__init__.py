@@ -17,4 +17,5 @@ MODULES = (
     "prefill_cost",
     "mixtures",
     "tables",
+    "headlines",
 )
