@@ -165,17 +165,9 @@ def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
         "sequences": {"gamma": [2, 4], "lag": [1, 2]},
         "walltime": {"table": ["1", "7"], "batch": [1, 128], "gamma": [4, 8]},
         "tables": {
-            "table": [f"Table {number}" for number in (1, 4, 5, 7)],
+            "table": [f"Table {number}" for number in (4, 5)],
             "setting": [
-                f"gamma = {gamma}, {how}"
-                for gamma in (4, 8)
-                for how in (
-                    "shared noise",
-                    "own noise",
-                    "prefill 5 %",
-                    "cut at the first rejection",
-                    "replaced in place",
-                )
+                f"gamma = {gamma}, {how}" for gamma in (4, 8) for how in ("shared noise", "own noise", "prefill 5 %")
             ],
         },
     }
@@ -196,7 +188,7 @@ def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
     found["laws"] = found["laws"].assign(
         **dict.fromkeys(("sigma", "kept", "trials", "unfinished", "tv", "tv_error"), 0.5)
     )
-    words = {1: "place|cut", 4: "noise", 5: "prefill", 7: "place"}
+    words = {4: "noise", 5: "prefill"}
     kept = [bool(re.search(words[int(row.table[-1])], row.setting)) for row in found["tables"].itertuples()]
     found["tables"] = found["tables"][kept].reset_index(drop=True)
     unpriced = found["walltime"]["batch"] == 1

@@ -54,10 +54,10 @@ def test_an_entry_lacks_no_field(id: str) -> None:
 
 DANGLING = {  # what leans on another text, and words that the field does not have
     r"^(It|This|That|These|They|So|And|Also|Then|Here)\b": "name what it is about",
-    r"^(The same|Where)\b|\bthe same (with|for|holds|claim|statement|bound)\b": "say all of it",
+    r"^The same\b|\bthe same (with|for|holds|claim|statement|bound)\b": "say all of it",
     r"\.\.\.|…": "say all of it",
     r"\bas (above|before|there)\b|\b(see|said) (above|below)\b": "say what",
-    r"\bsuch \w+\.$|\bfor it\.$": "say which",
+    r"\bsuch \w+\.$": "say which",
     r"\bwhat (would change|follows|changes)\b": "one proposition; say what follows",
     r"\bwhoever else\b|\bour (addition|own)\b": "say who",
     r"\b(sure|certain) (candidate|draft)s?\b|\bcandidates? (is|are) sure\b": "deterministic candidate",

@@ -15,6 +15,7 @@ MODULES = (
     "sequences",
     "prefill",
     "prefill_cost",
+    "draft_length",
     "mixtures",
     "tables",
     "headlines",

@@ -35,6 +35,8 @@ from theory.continuous.paths import Coupling, independent_noise, on_the_line, ra
 CLAIMS = Claims("cspd")
 NEAR = 1e-8  # of log ratios that are sums of up to 13,000 squares, and of means that are near 1
 
+SHARED_START = "shared start: $x_T$ is the same for both models and has the same density under both"
+
 # Eqs. 7 to 9 ---------------------------------------------------------------------------------------------------
 
 
@@ -65,7 +67,7 @@ def many_chains(seed: int) -> list[tuple[Chain, Chain, Given]]:
     r"With $\varepsilon_t^p = \varepsilon_t^q$ for $t \ge 2$, $\frac{p(Y_p)}{q(Y_q)} = \Sigma \cdot \frac{p(x_0 | "
     r"x_1^p)}{q(x_0 | x_1^q)}$ with $\Sigma = \prod_{t=2}^T \sqrt{\det \Sigma_t^q} / \sqrt{\det \Sigma_t^p}$.",
     assumptions=[
-        "shared start: $x_T$ is the same for both models and has the same density under both",
+        SHARED_START,
         "own density: each kernel down to $x_1$ has a density, and it is that of what the kernel draws",
     ],
 )
