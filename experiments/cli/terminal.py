@@ -94,6 +94,7 @@ def drawn(folder: Path, command: str) -> bool:
 
 
 RELATIONS = re.compile(r"\s*\\(leq?|geq?|neq|in|notin|to|cdot|times|approx|sim|equiv|pm|mapsto)(?![A-Za-z])\s*")
+EXPONENT = re.compile(r"([\^_])\{(?!\()([^{}]*[^A-Za-z0-9{}][^{}]*)\}")  # of more than one name or number
 THEN_SIGN = re.compile(r"(\\[A-Za-z]+) (?=[=+<>-])")
 
 
@@ -109,5 +110,6 @@ def _in_symbols(latex: str) -> str:
     from pylatexenc.latex2text import LatexNodes2Text
 
     latex = re.sub(r"\\ne(?![A-Za-z])", r"\\neq", latex)
+    latex = EXPONENT.sub(r"\1{(\2)}", latex)
     latex = THEN_SIGN.sub(r"\1{} ", RELATIONS.sub(r" \\\1{} ", latex))
     return LatexNodes2Text(math_mode="text").latex_to_text(latex).strip()

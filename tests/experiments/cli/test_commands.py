@@ -246,6 +246,7 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
         (r"$\alpha_{GSD} \ge \alpha_{SD}$ holds", "α_GSD ≥ α_SD holds"),
         (r"$q(x) \le \eta$", "q(x) ≤ η"),
         (r"$\delta = 0.15$, $x\ne y$", "δ = 0.15, x ≠ y"),
+        (r"$1 - \alpha^{\gamma + 1}$, $p^{(k)}$", "1 - α^(γ + 1), p^(k)"),
         ("no formula", "no formula"),
     ],
 )

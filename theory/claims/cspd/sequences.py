@@ -259,9 +259,9 @@ def sequence(seed: int) -> Finding:
     ],
 )
 def token(seed: int) -> Finding:
-    r"""The token before a block has its marginal law, by induction. Given it, by lossless rule token $j$ of the block
-    has the law that the target predicts $j$ places on, and by exact prediction that is the integral over the tokens in
-    between. Averaged over the token before the block, it is the marginal law of its own place.
+    r"""The token before a block has its marginal law, by induction. Given it, by "lossless rule" token $j$ of the block
+    has the law that the target predicts $j$ places on, and by "exact prediction" that is the integral over the tokens
+    in between. Averaged over the token before the block, it is the marginal law of its own place.
     """
     tried = [(case, gamma) for case in cases() for gamma in (1, 2, 3, 5)]
 
