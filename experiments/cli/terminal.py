@@ -5,9 +5,11 @@ Rich is imported where it is used: ``simlab --help`` does without.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from textwrap import shorten
@@ -91,12 +93,23 @@ def drawn(folder: Path, command: str) -> bool:
     return subprocess.run([sys.executable, "-P", "-m", "reports", str(folder), command], check=False).returncode == 0
 
 
+RELATIONS = re.compile(r"\s*\\(leq?|geq?|neq|in|notin|to|cdot|times|approx|sim|equiv|pm|mapsto)(?![A-Za-z])\s*")
+EXPONENT = re.compile(r"([\^_])\{(?!\()([^{}]*[^A-Za-z0-9{}][^{}]*)\}")  # of more than one name or number
+THEN_SIGN = re.compile(r"(\\[A-Za-z]+) (?=[=+<>-])")
+
+
 def plain_math(text: str) -> str:
     """``text`` with its LaTeX, between dollar signs, in letters and symbols that a terminal has."""
-    if "$" not in text:
-        return text
+    pieces = text.split("$")
+    return "".join(_in_symbols(piece) if k % 2 else piece for k, piece in enumerate(pieces))
+
+
+@cache
+def _in_symbols(latex: str) -> str:
+    """The formula in Unicode; the space around relations, which LaTeX takes for the end of a name, stays."""
     from pylatexenc.latex2text import LatexNodes2Text
 
-    convert = LatexNodes2Text(math_mode="text", keep_comments=True).latex_to_text
-    pieces = text.split("$")
-    return "".join(convert(piece).strip() if k % 2 else piece for k, piece in enumerate(pieces))
+    latex = re.sub(r"\\ne(?![A-Za-z])", r"\\neq", latex)
+    latex = EXPONENT.sub(r"\1{(\2)}", latex)
+    latex = THEN_SIGN.sub(r"\1{} ", RELATIONS.sub(r" \\\1{} ", latex))
+    return LatexNodes2Text(math_mode="text").latex_to_text(latex).strip()

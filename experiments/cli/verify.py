@@ -86,6 +86,7 @@ def verify_command(
         write_json(copy, document)
     console = output()
     console.print(_table(console, document["claims"], seconds))
+    _print_counts(console, document["claims"])
     if old is not None:
         _print_changes(console, old, document)
     for name, reason in document["failed"].items():
@@ -132,13 +133,22 @@ def _table(console: Console, entries: list[dict[str, Any]], seconds: dict[str, f
     def cost(id: str) -> float:
         return sum(map(cost, parts[id])) if parts[id] else seconds[id]
 
-    verdicts = [entry["verdict"] for entry in entries]
-    title = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS if verdict in verdicts)
     rows = [
         (e["id"], Text(e["verdict"], style=COLOURS[e["verdict"]]), f"{cost(e['id']):.1f}", e["evidence"][0]["summary"])
         for e in entries
     ]
-    return plain_table(console, ("claim", "verdict", "seconds", "evidence"), rows, title)
+    return plain_table(console, ("claim", "verdict", "seconds", "evidence"), rows)
+
+
+def _print_counts(console: Console, entries: list[dict[str, Any]]) -> None:
+    """How many verdicts of each there are, a line a kind of statement."""
+    from theory.claims.sources import KINDS
+
+    for kind in KINDS:
+        verdicts = [entry["verdict"] for entry in entries if entry["kind"] == kind]
+        if verdicts:
+            counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS if verdict in verdicts)
+            print_text(console, f"{kind + ':':<20}{counts}")
 
 
 def _print_changes(console: Console, old: dict[str, str], document: dict[str, Any]) -> None:

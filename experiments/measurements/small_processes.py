@@ -62,10 +62,13 @@ PAC: list[Case] = [
     ("sjd-pac, K = 2, D = 2, full", "", "sjd-pac", FULL),
     ("sjd-pac, K = 2, D = 2, full", "shared", "sjd-pac", {**FULL, "shared": True}),
 ]
-# Full trees have too many outcomes to enumerate where every token is possible, unless candidates are shared.
+# Full trees have too many outcomes to enumerate where every token is possible.
 PAC_PROCESSES: dict[str, tuple[TableProcess, list[Case]]] = {
-    "tokens that repeat with probability 4/5": (sticky_process(STAY, 3, 5), [c for c in PAC if c[3] is not FULL]),
-    "a random process with zeros": (random_process(5, 3, 5, zeros=0.45), PAC),
+    "tokens that repeat with probability 4/5": (
+        sticky_process(STAY, 3, 5),
+        [c for c in PAC if c[3].get("tree") != "full"],
+    ),
+    "a random process with zeros": (random_process(6, 3, 5, zeros=0.6), PAC),
 }
 
 

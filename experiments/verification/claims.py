@@ -71,6 +71,7 @@ def entry(id: str, finding: Finding) -> dict[str, Any]:
         "quote": claim.source.quote,
         "statement": claim.statement,
         "relation": claim.source.relation,
+        "kind": claim.source.kind,
         "note": claim.source.note,
         "verdict": finding.verdict,
         "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],

@@ -28,6 +28,8 @@ continuous-trials      ... proposals, and what they leave unfinished
 continuous-sequences   ... correlation of tokens, cut at a rejection and replaced in place
 continuous-walltime    ... printed speedups beside eq. 51 of CSpD
 continuous-tables      ... printed rates and ratios of CSpD beside what processes give
+draft-length-printed   CSpD's rates by draft length: the mean acceptance of a position that each asks for
+draft-length-rates     ... and rates of pairs of models, for each decoder and reading
 =====================  ==================================================================================
 """
 
@@ -50,18 +52,20 @@ from experiments.measurements import (
     continuous_tables,
     digits,
     digits_pac,
+    draft_length,
     small_processes,
 )
 from experiments.results import versions, write_arrays, write_json, write_table, write_text
 from experiments.verification import pool
 from experiments.verification.claims import entry, finding_of, headlines, not_decided, tasks
-from experiments.verification.kernels import compile_kernels
+from experiments.verification.kernels import compile_continuous, compile_discrete
 from experiments.verification.pool import Done, Failure, Task
 from simlab.processes.digits import DigitsPair, fit_digits
+from theory.claims import CLAIMS
 from theory.claims.witnesses import programs
 
 SEQUENCES = 128  # digits a decoder x rule pair
-KERNELS = "kernels"
+KERNELS, KERNELS_CONTINUOUS = "kernels", "kernels of continuous tokens"
 
 Progress = Callable[[Done, int, int], None]  # the job that has just ended, how many have, how many there are
 
@@ -83,16 +87,20 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     decisions, measurements = tasks(ids, seed), _measurements(seed) if measure else []
     claims = [id for task in decisions for id in task.jobs]
     exact = [task for task in decisions if task.exact]
-    sampled = [task for task in decisions if not task.exact] + measurements  # with kernels, which are compiled first
-    first = [Task({KERNELS: compile_kernels}, exact=True)] if sampled else []
-    total = sum(len(task.jobs) for task in first + exact + sampled) + AFTER_FIT * measure
+    sampled = [task for task in decisions if not task.exact] + measurements
+    chains = [task for task in sampled if _is_continuous(task)]
+    others = [task for task in sampled if not _is_continuous(task)]
+    kernels = {KERNELS: others, KERNELS_CONTINUOUS: chains}  # each compiled first, then what runs them
+    first = [Task({KERNELS: compile_discrete}, exact=True)] if others else []
+    second = [Task({KERNELS_CONTINUOUS: compile_continuous}, exact=True)] if chains else []
+    total = sum(len(task.jobs) for task in first + exact + second + sampled) + AFTER_FIT * measure
 
     def follow(done: Done) -> list[Task]:
-        return sampled if done.name == KERNELS else _after_fit(done, seed)
+        return kernels.get(done.name) or _after_fit(done, seed)
 
     results: dict[str, Any] = {}
     seconds: dict[str, float] = {}
-    for done in pool.run(first + exact, follow):
+    for done in pool.run(first + exact + second, follow):
         results[done.name], seconds[done.name] = done.result, round(done.seconds, 2)
         progress(done, len(results), total)
 
@@ -117,6 +125,11 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     return Verified(document, seconds)
 
 
+def _is_continuous(task: Task) -> bool:
+    """Whether a task runs the kernels of continuous tokens."""
+    return any(CLAIMS[job].paper == "cspd" if job in CLAIMS else job.startswith("continuous: ") for job in task.jobs)
+
+
 # Measurements --------------------------------------------------------------------------------------------------
 
 FIT = "digits: fit"
@@ -133,6 +146,7 @@ def _measurements(seed: int) -> list[Task]:
         "candidates": partial(candidates.measure, seed, candidates.CONTEXTS),
         **{f"continuous: {name}": partial(continuous.measure, name, seed) for name in continuous.MEASURED},
         "continuous: tables": partial(continuous_tables.tables, seed),
+        **{f"draft length: {name}": partial(draft_length.measure, name, seed) for name in draft_length.MEASURED},
     }
     return [Task({name: job}, seconds=SECONDS.get(name, 1.0)) for name, job in jobs.items()]
 
@@ -148,7 +162,9 @@ def _after_fit(done: Done, seed: int) -> list[Task]:
     jobs: dict[str, Callable[[], Any]] = {
         **{f"digits: {name}": partial(digits.measure, name, pair, seed, SEQUENCES) for name in digits.DECODERS},
         **{
-            f"digits pac: {initial}": partial(digits_pac.measure, initial, pair, seed, SEQUENCES)
+            f"digits pac: {initial}": partial(
+                digits_pac.measure, initial, pair, seed, min(SEQUENCES, digits_pac.SEQUENCES)
+            )
             for initial in digits_pac.INITIALS
         },
     }
@@ -174,6 +190,7 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
         "digits-lengths": pd.concat([m.lengths for m in pac]),
         "digits-quality": pd.DataFrame([asdict(pair.quality)]),
         **{f"continuous-{name}": results[f"continuous: {name}"] for name in (*continuous.MEASURED, "tables")},
+        **{f"draft-length-{name}": results[f"draft length: {name}"] for name in draft_length.MEASURED},
     }
     for name, table in tables.items():
         write_table(out / f"{name}.parquet", table)

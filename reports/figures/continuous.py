@@ -181,8 +181,8 @@ def _finished(figure: Figure, ax: Axes, wanted: list[str]) -> Figure:
 
 
 def tables(table: pd.DataFrame) -> Figure:
-    """Printed acceptance rates beside those of processes: Table 4, Table 5, and by draft length."""
-    figure, (rates, prefill, lengths) = panels(3, width=11.5, height=4.0)
+    """Printed acceptance rates beside those of processes: Table 4 and Table 5."""
+    figure, (rates, prefill) = panels(2, width=8.5, height=4.0)
     alphas = table[table["quantity"] == "alpha"]
     own = alphas[alphas["table"] == "Table 4"]
     for noise, name, colour in (("shared", "shared noise", SHARED), ("own", "independent noise", INDEPENDENT)):
@@ -208,18 +208,4 @@ def tables(table: pd.DataFrame) -> Figure:
         prefill.plot(percent[part.index], part["printed"], ls="", marker=shape, ms=8, mfc="none", mec=PRINTED["mec"])
     prefill.set(title="Table 5: a gap that fades", xlabel="tokens pre-filled, %", xticks=sorted(set(percent)))
     prefill.legend(loc="lower right", ncols=2)
-
-    own = alphas[alphas["table"].isin(["Table 1", "Table 7"])]
-    gamma = own["setting"].str.extract(r"gamma = (\d+)")[0].astype(float)
-    for how, colour in (("cut at the first rejection", SHARED), ("replaced in place", CODE)):
-        part = own[own["setting"].str.contains(how) & (own["table"] == "Table 1")]
-        lengths.errorbar(gamma[part.index], part["found"], 2 * part["error"], color=colour, marker="o", ms=4, label=how)
-    for name, shape in (("Table 1", "D"), ("Table 7", "s")):
-        part = own[(own["table"] == name) & own["setting"].str.contains("in place")]
-        look = PRINTED | {"marker": shape, "label": f"printed, {name}"}
-        lengths.plot(gamma[part.index], part["printed"], **look)
-    lengths.set(title="by draft length", xlabel="drafts a block γ", xscale="log", ylim=(0, 0.4))
-    lengths.set_xticks(sorted(set(gamma)), [f"{g:g}" for g in sorted(set(gamma))])
-    lengths.minorticks_off()
-    lengths.legend(loc="lower left")
     return finish(figure)

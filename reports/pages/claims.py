@@ -34,11 +34,17 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
             parents=[other for other in entries.values() if id in other["parts"]],
             parts=[entries[part] for part in claim["parts"] if part in entries],
             notebook=notebook(claim["paper"], folder),
+            program=_program(folder / f"{id}.py"),
         )
         save(folder / f"{id}.html", page)
     for path in folder.glob("*.html"):
         if path.stem not in entries:
             remove(path)
+
+
+def _program(path: Path) -> str:
+    """The text of a claim's witness, which `simlab verify` wrote beside its page; empty where it has none."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def notebook(paper: str, folder: Path, root: Path = ROOT) -> dict[str, str | None] | None:

@@ -11,6 +11,7 @@ from reports.pages import (
     benchmarks,
     certificate,
     continuous,
+    draft_length,
     judge,
     large_vocabulary,
     models,
@@ -24,7 +25,13 @@ from reports.site.html import Entries, template
 FILE = report.INDEX
 HEADLINE = "ablation"  # the study that sets most printed numbers beside predictions
 CERTIFIED, JUDGED = "certify", "judge"  # folders that simlab certify and simlab judge write to
-OWN = (large_vocabulary.FILE, continuous.FILE, models.FILE, benchmarks.FILE)  # pages beside the report
+OWN = (
+    large_vocabulary.FILE,
+    continuous.FILE,
+    draft_length.FILE,
+    models.FILE,
+    benchmarks.FILE,
+)  # pages beside the report
 
 
 class Missing(NamedTuple):
@@ -46,13 +53,13 @@ def page(
     figures: Sequence[str],
 ) -> str:
     """The page as HTML; ``verdicts`` is None where no claims were decided."""
-    found = [claim["verdict"] for claim in verdicts or ()]
     paths = [path for _, path in entries]
     return template("index.html").render(
         entries=entries,
         here=FILE,
         problems=problems,
-        verdicts={} if verdicts is None else {name: found.count(name) for name in report.VERDICT_NAMES},
+        verdicts=report.counts(verdicts or ()),
+        meaning=report.VERDICT_NAMES,
         printed=published.FILE in paths,
         verify=report.COMMAND,
         studies=[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from reports.figures import acceptance_maps, digits, small_processes
 from reports.figures.plot_style import use_style
 from reports.pages import claims as claim_pages
 from reports.pages import continuous as continuous_page
+from reports.pages import draft_length as draft_length_page
 from reports.pages import published as published_page
 from reports.site.gallery import Draw, inline
 from reports.site.html import save, template
@@ -38,6 +39,12 @@ PAPERS = {
     "cspd": "Continuous speculative decoding (CSpD)",
     "published": "Published numbers against each other",
 }
+KINDS = {
+    "stated": "What the papers state",
+    "stronger or weaker": "Stronger or weaker statements",
+    "published code": "What published code does",
+    "ours": "Results of ours",
+}
 COMPARED = ("speculative", "sjd, repeat-above")
 
 
@@ -59,7 +66,9 @@ def build(out: Path) -> Path:
     """Write the report and the pages that belong to it beside the results in ``out``; raises as :func:`report`."""
     drawn = report(out)
     path = drawn.save(out)
-    continuous_page.build(out, drawn.verdicts["claims"], [("Claims", FILE), ("Printed numbers", published_page.FILE)])
+    entries = [("Claims", FILE), ("Printed numbers", published_page.FILE)]
+    for beside in (continuous_page, draft_length_page):
+        beside.build(out, drawn.verdicts["claims"], entries)
     return path
 
 
@@ -72,16 +81,24 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
     found, manifest = (read_json(out / name, COMMAND) for name in (SOURCE, "manifest.json"))
     if not isinstance(found.get("claims"), list):
         raise Unreadable(f"{out / SOURCE} cannot be read: it has no claims; run `{COMMAND}` again")
+    if "headlines" not in found:
+        raise Unreadable(f"{out / SOURCE} is of an earlier version of simlab; run `{COMMAND}` again")
     text = template("report.html").render(
         verdicts=found,
         manifest=manifest,
-        counts={v: sum(c["verdict"] == v for c in found["claims"]) for v in VERDICT_NAMES},
+        counts=counts(found["claims"]),
         meaning=VERDICT_NAMES,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
         home=INDEX if indexed or (out / INDEX).exists() else "",
     )
     return Report(found, text)
+
+
+def counts(claims: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """How many verdicts of each there are: on what papers state, on other statements, on code, and of ours."""
+    groups = {name: [claim["verdict"] for claim in claims if claim["kind"] == kind] for kind, name in KINDS.items()}
+    return {name: {v: found.count(v) for v in VERDICT_NAMES} for name, found in groups.items() if found}
 
 
 def papers(claims: list[dict[str, Any]]) -> dict[str, str]:
@@ -167,6 +184,7 @@ def _pac(runs: pd.DataFrame, lengths: pd.DataFrame, draw: Draw) -> dict[str, Any
     first = groups[0][0]
     return {
         "initial": first,
+        "sequences": int(runs["sequences"].iloc[0]),
         "initials": [{"name": name, "rows": part.to_dict("records")} for name, part in groups],
         "figure": draw("digits-lengths", digits.lengths(lengths, runs, first), "tokens committed by a call"),
     }

@@ -8,14 +8,15 @@ import re
 from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
+from latex2mathml.converter import convert
+from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from experiments.results import write
+from reports.site.examples import fields, laid_out
 
 Entries = Sequence[tuple[str, str]]  # of the navigation: what pages are called, and their paths in the site's folder
 
@@ -32,7 +33,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"number": number, "fields": fields, "anchor": lambda id: id.replace(".", "-")}
+    found.filters |= {
+        "number": number,
+        "math": mathematics,
+        "fields": fields,
+        "laid_out": laid_out,
+        "anchor": lambda id: id.replace(".", "-"),
+    }
     found.globals["mark"] = Markup(f'{GENERATOR}">')
     return found
 
@@ -90,15 +97,16 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None or np.isnan(value) else f"{value:.{digits}f}"
 
 
-def fields(example: dict[str, Any]) -> list[tuple[str, str]]:
-    """The numbers of a counterexample, rationals where they are known."""
-    exact = example.get("exact", {})
-    return [(name, _text(exact.get(name, value))) for name, value in example.items() if name != "exact"]
+def mathematics(text: str) -> Markup:
+    """``text`` for a page, with the LaTeX between its dollar signs as MathML, and its paragraphs apart."""
+    pieces = text.split("$")
+    return Markup("").join(_mathml(piece) if k % 2 else escape(piece) for k, piece in enumerate(pieces))
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{key or 'start'}: {_text(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return "(" + ", ".join(map(_text, value)) + ")"
-    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+@cache
+def _mathml(latex: str) -> Markup:
+    """The formula as MathML, which browsers set without help; raises ``ValueError`` where it cannot be read."""
+    try:
+        return Markup(convert(latex))
+    except Exception as error:
+        raise ValueError(f"the formula {latex!r} cannot be set: {error!r}") from error

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main as cli
+from experiments.cli.terminal import plain_math
 from experiments.verification.claims import with_parts
 from reports.pages import claims as claim_pages
 from reports.pages.claims import notebook
 from reports.pages.report import build
-from reports.site.html import GENERATOR
+from reports.site.html import GENERATOR, mathematics
 from theory.claims import CLAIMS
 
 pytestmark = pytest.mark.cli
@@ -26,11 +27,13 @@ class Page(HTMLParser):
         super().__init__()
         self.links: list[str] = []
         self.anchors: set[str] = set()
+        self.tags: set[str] = set()
         self.text = ""
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = dict(attrs)
+        self.tags.add(tag)
         if tag == "a" and told.get("href"):
             self.links.append(str(told["href"]))
         if told.get("id"):
@@ -60,22 +63,36 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "simlab": "0",
         "seed": 7,
         "failed": {"sjd.greedy": "Traceback\nCheckFailed: it does not see <wrong> rules"},
+        "headlines": [
+            {"paper": "sjd", "claim": "sjd.greedy", "says": "$x$ is exact", "verdict": "holds", "why": "so", "mend": ""}
+        ],
+        "results": [{"claim": "leviathan.frontier", "title": "a line", "text": "none above", "verdict": "holds"}],
         "claims": [
             {
                 "id": id,
                 "paper": CLAIMS[id].paper,
-                "where": CLAIMS[id].where,
-                "statement": CLAIMS[id].statement,
-                "stated": CLAIMS[id].stated,
+                "source": "paper",
+                "where": CLAIMS[id].source.where,
+                "quote": "we find that rows are wide",
+                "statement": "every row has $\\sum_x p(x) \\ge \\frac{1}{2}$",
+                "relation": "formalised",
+                "kind": "stated",
+                "note": "wide is read as at least half",
                 "verdict": "refuted",
                 "assumptions": ["rows without zeros"],
                 "parts": list(CLAIMS[id].parts),
                 "argument": CLAIMS[id].proof,
+                "witness": "",
                 "evidence": [
                     {
                         "kind": "counterexample",
                         "summary": f"numbers of {id}",
-                        "counterexample": {"p": [0.5], "exact": {"p": ["1/2"]}},
+                        "counterexample": {
+                            "p": [0.5, 0.5],
+                            "q": [0.25, 0.75],
+                            "labels": [0, 1],
+                            "exact": {"p": ["1/2", "1/2"], "q": ["1/4", "3/4"]},
+                        },
                     }
                 ],
             }
@@ -96,15 +113,31 @@ def claims(out: Path) -> list[dict]:
 def test_a_page_says_all_there_is_about_its_claim(out: Path) -> None:
     for claim in claims(out):
         page = Page(out / "claims" / f"{claim['id']}.html")
-        pieces = (claim["id"], claim["verdict"], claim["where"], claim["statement"], claim["argument"])
-        for piece in (*pieces, f"numbers of {claim['id']}", "(1/2)", "rows without zeros", f"--claim {claim['id']}"):
+        pieces = (claim["id"], claim["verdict"], claim["where"], claim["quote"], "every row has", claim["note"])
+        for piece in (*pieces, f"numbers of {claim['id']}", "3/4", "rows without zeros", f"--claim {claim['id']}"):
             assert piece in page.text
-        assert ("addition of ours" in page.text) == (not claim["stated"])
+        assert "The statement is formalised:" in page.text
+        assert "$" not in page.text
+        assert {"math", "svg", "blockquote"} <= page.tags
         assert [link for link in page.links if link == "../report.html#" + claim["id"].replace(".", "-")]
         for part in claim["parts"]:
             assert f"{part}.html" in page.links
             assert f"{claim['id']}.html" in Page(out / "claims" / f"{part}.html").links
     assert "it does not see <wrong> rules" in Page(out / "claims" / "sjd.greedy.html").text
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_the_mathematics_of_a_claim_can_be_set_on_pages_and_in_terminals(id: str) -> None:
+    claim = CLAIMS[id]
+    for text in (claim.statement, claim.source.note, claim.proof, *claim.assumptions):
+        assert text.count("$") % 2 == 0
+        assert "$" not in mathematics(text)
+        assert not {"$", "\\"} & set(plain_math(text))
+
+
+def test_a_formula_that_cannot_be_set_is_named() -> None:
+    with pytest.raises(ValueError, match=r"frac"):
+        mathematics(r"half is $\frac{1}{$")
 
 
 def test_every_link_leads_somewhere(out: Path, tmp_path: Path) -> None:
@@ -114,7 +147,7 @@ def test_every_link_leads_somewhere(out: Path, tmp_path: Path) -> None:
         assert dead(page) == []
     report = Page(out / "report.html")
     for claim in claims(out):
-        assert report.links.count(f"claims/{claim['id']}.html") == 2  # in the table, and where it is told in detail
+        assert report.links.count(f"claims/{claim['id']}.html") >= 2  # in the table, and where it is told in detail
     lost = tmp_path / "lost.html"
     lost.write_text('<a href="nowhere.html">x</a><a id="here" href="#here">y</a><a href="#there">z</a>')
     assert dead(lost) == ["nowhere.html", "#there"]

@@ -25,13 +25,13 @@ from reports.figures.plot_style import use_style
 from reports.figures.small_processes import steps
 from reports.pages import study as study_pages
 from reports.pages.elements import texts
-from reports.pages.report import VERDICT_NAMES
+from reports.pages.report import VERDICT_NAMES, counts
 from reports.pages.study import STUDIES
 from reports.site import build as site
 from reports.site.gallery import Gallery, pdf
 from tests.reports.test_claim_pages import Page, dead
 from tests.reports.test_self_test_page import document
-from tests.support.tiny_runs import continuous, faked, large, save, shrunken
+from tests.support.tiny_runs import continuous, draft_length, faked, large, save, shrunken
 
 pytestmark = pytest.mark.cli
 
@@ -74,6 +74,8 @@ def results(
             write_table(out / "large" / f"{name}.parquet", frame)
         for name, frame in continuous().items():
             write_table(out / f"continuous-{name}.parquet", frame)
+        for name, frame in draft_length().items():
+            write_table(out / f"draft-length-{name}.parquet", frame)
     (out / "bench.json").write_text(json.dumps(BENCH), encoding="utf-8")
     return out
 
@@ -91,7 +93,7 @@ def studied(results: Path) -> list[str]:
 def empty(folder: Path) -> Path:
     """Results with nothing in them but a verdict."""
     folder.mkdir(parents=True, exist_ok=True)
-    verdicts = {"simlab": "0", "seed": 0, "failed": {}, "claims": []}
+    verdicts = {"simlab": "0", "seed": 0, "failed": {}, "headlines": [], "results": [], "claims": []}
     (folder / "verdicts.json").write_text(json.dumps(verdicts), encoding="utf-8")
     manifest = {"measured": False, "sequences": 0, "versions": {}, "seconds": {"all": 1.0}}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
@@ -143,6 +145,7 @@ def test_every_figure_is_a_pdf_too(results: Path, built: site.Site) -> None:
     if (results / "large").exists():
         told += ["large-naive-16384", *(f"{each['name']}-1024" for each in texts()["large"]["pictures"])]
         told += [f"continuous-{each['table']}" for each in texts()["continuous"]["pictures"]]
+        told += [f"draft-length-{each['table']}" for each in texts()["draft-length"]["pictures"]]
     files = {path.stem: path.read_bytes() for path in (results / "figures").glob("*.pdf")}
     assert set(files) == set(told)
     for name, data in files.items():
@@ -198,7 +201,7 @@ def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 def test_every_text_has_a_figure_and_every_figure_a_text() -> None:
-    assert set(texts()) == {*STUDIES, "large", "continuous", "models"}
+    assert set(texts()) == {*STUDIES, "large", "continuous", "draft-length", "models"}
     for name, study in STUDIES.items():
         assert len(texts()[name].get("pictures", [])) == len(study.figures)
         assert texts()[name]["lead"].strip()
@@ -490,9 +493,11 @@ def test_a_real_run_of_ones_own_has_a_page(tmp_path: Path, capfd: pytest.Capture
 def test_the_index_counts_the_verdicts(results: Path, built: site.Site) -> None:
     claims = json.loads((results / "verdicts.json").read_text(encoding="utf-8"))["claims"]
     text = " ".join(Page(results / "index.html").text.split())
-    for verdict in VERDICT_NAMES:
-        count = sum(claim["verdict"] == verdict for claim in claims)
-        assert (f"{count}{verdict}" in text) == (count > 0)
+    counted = counts(claims)
+    assert sum(sum(kind.values()) for kind in counted.values()) == len(claims)
+    for kind, found in counted.items():
+        line = "".join(str(found[verdict] or "–") for verdict in VERDICT_NAMES)
+        assert f"{kind}{line}" in text.replace(" –", "–")
 
 
 def test_the_index_sets_printed_beside_predicted(results: Path, built: site.Site, tmp_path: Path) -> None:

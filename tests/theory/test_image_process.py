@@ -22,6 +22,7 @@ from theory.claims import CLAIMS, CheckFailed
 from theory.claims.sjd import speed as sjd_scale
 from theory.claims.sjd_pac import readings as pac_readings
 from theory.claims.sjd_pac import speed as pac_scale
+from theory.claims.sjd_pac.locality import masked
 from theory.claims.sjd_pac.speed import comb, printed_compression
 from theory.image_process import FALSE_ALARMS, Speed, compare, image, speed
 
@@ -139,8 +140,8 @@ def test_whether_the_initialisation_matters(left: float, verdict: str, monkeypat
 
 def printed_order(decoder: Any, **_: Any) -> float:
     if isinstance(decoder, SjdPac):
-        return 4.5 if decoder.budget == 64 else 3.5
-    return 2.7 if isinstance(decoder, SjdPd) else 2.3
+        return 4.51 if decoder.budget == 64 else 3.52
+    return 2.71 if isinstance(decoder, SjdPd) else 2.31
 
 
 @pytest.mark.parametrize(("swap", "verdict"), [(False, "not-refuted"), (True, "refuted")])
@@ -172,20 +173,37 @@ def test_continuation_alone(alone: float, verdict: str, monkeypatch: pytest.Monk
     assert decided(monkeypatch, pac_scale, "pac.ablation.continuation", of) == verdict
 
 
-@pytest.mark.parametrize(("local", "verdict"), [(7.0, "refuted"), (4.0, "not-decided"), (4.5, "not-refuted")])
+@pytest.mark.parametrize(("local", "verdict"), [(7.0, "not-refuted"), (4.0, "refuted"), (4.5, "not-decided")])
 def test_whether_a_strictly_local_process_predicts(local: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = lambda decoder, **changes: local if changes.get("floor") == 0 else 4.4  # noqa: E731
+    def of(decoder: Any, **changes: Any) -> float:
+        if isinstance(decoder, SjdPac):
+            return local if changes.get("floor") == 0 else 4.4
+        return 2.2
+
     assert decided(monkeypatch, pac_scale, "pac.ablation.strictly-local", of) == verdict
 
 
-@pytest.mark.parametrize(("pd", "verdict"), [(2.7, "not-refuted"), (3.2, "refuted")])
-def test_whether_a_reading_predicts(pd: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("pd", "half", "verdict"), [(2.71, 3.52, "not-refuted"), (3.2, 3.52, "refuted"), (2.71, 3.9, "refuted")]
+)
+def test_whether_a_reading_predicts(pd: float, half: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def of(decoder: Any, **_: Any) -> float:
         if isinstance(decoder, SjdPac):
-            return 4.5
-        return pd if decoder.bonus else 2.3
+            return half if decoder.budget == 32 else 4.51
+        return pd if isinstance(decoder, SjdPd) else 2.31
 
     assert decided(monkeypatch, pac_readings, "pac.readings.steps", of) == verdict
+
+
+def test_a_masked_token_is_not_looked_at() -> None:
+    target = image(0, **SMALL).target
+    blind, start = masked(target, 20), np.array([21])
+    tokens = np.random.default_rng(0).integers(64, size=(1, 48))
+    other = tokens.copy()
+    other[0, 20] = (tokens[0, 20] + 1) % 64
+    assert np.array_equal(blind.forward(tokens, start, 4), blind.forward(other, start, 4))
+    assert not np.allclose(target.forward(tokens, start, 1), target.forward(other, start, 1))
+    assert np.array_equal(*(p.forward(tokens, np.array([20]), 1) for p in (blind, target)))  # its own row, same noise
 
 
 def test_the_process_is_what_it_says() -> None:

@@ -15,6 +15,7 @@ Origin = Literal["paper", "code", "derived"]
 Relation = Literal["as stated", "formalised", "stronger", "weaker", "ours"]
 ORIGINS: tuple[str, ...] = get_args(Origin)
 RELATIONS: tuple[str, ...] = get_args(Relation)
+KINDS = ("stated", "stronger or weaker", "published code", "ours")  # what a verdict is counted as
 OWN_WORDS: tuple[Relation, ...] = ("as stated", "formalised")  # what a verdict on the statement says of the source
 
 
@@ -48,6 +49,14 @@ class Source:
     def own(self) -> bool:
         """Whether a verdict on the statement is one on what the source says."""
         return self.relation in OWN_WORDS
+
+    @property
+    def kind(self) -> str:
+        """Which of ``KINDS`` a verdict on the statement is counted as."""
+        stated, other, code, ours = KINDS
+        if self.origin == "code":
+            return code
+        return ours if self.origin == "derived" or self.relation == "ours" else stated if self.own else other
 
 
 def said(where: str, quote: str, relation: Relation = "as stated", note: str = "") -> Source:

@@ -99,6 +99,19 @@ class Quadratic(NamedTuple):
         with np.errstate(over="ignore"):
             return float(np.exp(self.constant + 0.5 * np.sum(along**2 / sizes) - 0.5 * np.sum(np.log(sizes))))
 
+    @property
+    def log_moment(self) -> Callable[[np.ndarray], np.ndarray]:
+        """s -> log E exp(s f), both ``[n]`` and complex, wherever that is finite."""
+        sizes, turns = np.linalg.eigh(self.curvature)
+        along = (turns.T @ self.linear) ** 2
+
+        def at(s: np.ndarray) -> np.ndarray:
+            left = 1 - s[:, None] * sizes
+            value: np.ndarray = s * self.constant + s * s * (along / left).sum(1) / 2 - np.log(left).sum(1) / 2
+            return value
+
+        return at
+
 
 def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic:
     """The quadratic that ``value`` is, from its values at 0, at +- e_i and at e_i + e_j."""

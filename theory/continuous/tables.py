@@ -1,13 +1,14 @@
 """Predictions for CSpD's Tables 4 to 7 and Figures 8 and 9 from processes of the same shape, without simulation.
 
-A gap of last means with mean square D, over many dimensions, is nearly always sqrt(D) long; with last kernels of one sd
-s it is accepted with 2 Phi(-sqrt(D) / (2 s)). The published code judges a draft that is the mean itself, with distances
-divided by 42^2: exp(-D / (2 (42 s)^2)) if volumes agree. So a table of distances and rates says what s was.
+Last means that are g apart, with last kernels of one sd s, are accepted with 2 Phi(-g / (2 s)). Table 4 prints the mean
+square distance D of *tokens*. With shared noise that is the mean square of the gap; with independent noise the two last
+kernels add 2 d s^2 to it (eq. 37). If gaps had one length, D and s would decide the rate. They need not have: a mean
+square says little of a law, and rates from next to nothing to 1 go with the same D and s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -17,13 +18,12 @@ import scipy
 
 from simlab.continuous import Pair, affine
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
+from theory.continuous.gaussian_overlap import acceptance_over_gap
 from theory.continuous.joint_gaussian import last_sd
 from theory.published.ledger import Ledger, Row
 
 GAMMAS = ("4", "8", "16", "32")
 TRAINED, STEPS, DIMENSION = 1000, 100, 16  # of the models the paper runs: a token is 16 numbers, denoised in 100 steps
-NEEDED = 0.45  # the sd of the last kernel that Table 4 needs at gamma = 4
-WIDENED = 42  # the published code divides distances by its square
 
 
 class Rate(NamedTuple):
@@ -50,12 +50,7 @@ def rates(ledger: Ledger) -> list[Rate]:
 
 def overlap(distance: Any, sd: float) -> np.ndarray:
     """The acceptance of the last step's ratio for a gap that is always sqrt(distance) long."""
-    return 2 * scipy.stats.norm.cdf(-np.sqrt(distance) / (2 * sd))
-
-
-def code_acceptance(distance: Any, sd: float) -> np.ndarray:
-    """The acceptance of the published code there: the draft is a mean, and ``sd`` is 42 times that of the last step."""
-    return np.exp(-np.asarray(distance) / (2 * sd**2))
+    return 2 * scipy.special.ndtr(-np.sqrt(distance) / (2 * sd))
 
 
 class Fit(NamedTuple):
@@ -66,24 +61,39 @@ class Fit(NamedTuple):
     left: float
 
 
-def fitted(acceptance: Callable[[Any, float], np.ndarray], table: Sequence[Rate]) -> Fit:
-    """The sd that predicts the rates from the distances best."""
-    distance = np.array([float(row.distance.value) for row in table])
+def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> np.ndarray:
+    """The rates if gaps have one length and tokens of ``dimension`` numbers the distances printed.
+
+    Distances of the last means themselves are those of ``dimension`` 0.
+    """
+    tokens = np.array([float(row.distance.value) for row in table])
+    added = np.array([0.0 if row.aligned else 2 * dimension * sd**2 for row in table])
+    return overlap(np.maximum(tokens - added, 0), sd)
+
+
+def fitted(table: Sequence[Rate], dimension: int = DIMENSION) -> Fit:
+    """The sd that predicts the rates best, among those that leave no distance below 0."""
     alpha = np.array([float(row.alpha.value) for row in table])
+    least = min(float(row.distance.value) for row in table if not row.aligned)
+    most = float(np.sqrt(least / (2 * dimension))) if dimension else 5.0
     best = scipy.optimize.minimize_scalar(
-        lambda s: float(((acceptance(distance, s) - alpha) ** 2).sum()), bounds=(0.05, 5), method="bounded"
+        lambda sd: float(((predicted(table, sd, dimension) - alpha) ** 2).sum()),
+        bounds=(0.02, most),
+        method="bounded",
+        options={"xatol": 1e-9},
     )
-    predicted = acceptance(distance, float(best.x))
-    return Fit(float(best.x), predicted, float(np.sqrt(((predicted - alpha) ** 2).mean())))
+    found = predicted(table, float(best.x), dimension)
+    return Fit(float(best.x), found, float(np.sqrt(((found - alpha) ** 2).mean())))
 
 
-def needed_sd(acceptance: Callable[[Any, float], np.ndarray], row: Rate) -> float:
-    """The sd that predicts one row exactly."""
-    return float(
-        scipy.optimize.brentq(
-            lambda s: float(acceptance(float(row.distance.value), s)) - float(row.alpha.value), 0.05, 5
-        )
-    )
+def two_gaps(row: Rate, sd: float) -> tuple[float, float, float]:
+    """A law of gaps of two lengths that has the distance and the rate of an aligned ``row``: share of 0, length, rate.
+
+    A share of the gaps is 0, and the others have one length; the rate is taken from the two together.
+    """
+    share, distance = float(row.alpha.value), float(row.distance.value)
+    length = float(np.sqrt(distance / (1 - share)))
+    return share, length, share + (1 - share) * float(overlap(length**2, sd))
 
 
 def last_sds() -> dict[str, float]:
@@ -98,32 +108,50 @@ def last_sds() -> dict[str, float]:
 
 # One process for Tables 4 and 6 -------------------------------------------------------------------------------------
 
+SIGMA = 1.86  # the mean of the aligned ratio, as Table 6 prints it
+ALIGNED_RATE = 0.321  # printed as 0.32; with it the rate without shared noise is 0.14
+TOGETHER = 3  # denoising steps of the pair
+LOST = 100.0  # how far the first step takes the draft away, which nothing later depends on
 
-def even_pair(sd: float, aligned: float, own: float, slope: float = 0.9) -> Pair:
-    """A pair of T = 100 and d = 16, equally wrong in every step, with these mean square gaps of the last means.
 
-    ``aligned`` and ``own`` are the mean squares with shared noise and with independent noise; ``sd`` is that of the
-    last kernel. All variances agree, so Sigma is 1.
+class Parts(NamedTuple):
+    """What the pair is made of: the sd of the last step, and its slopes."""
+
+    sd: float
+    turned: float  # in the first dimension, with the other sign in the draft
+    other: float  # in the other dimensions, the same in both
+
+
+def parts(aligned: float, own: float, rate: float) -> Parts:
+    """Those with which tokens have the mean square distances ``aligned`` and ``own``, and the aligned rate is ``rate``.
+
+    Raises ``ValueError`` where there are none.
     """
-    if not 0 <= aligned < own:
-        raise ValueError(
-            f"aligned is {aligned} and own {own}; expected 0 <= aligned < own: independent noise adds to it"
+    turned = float(np.sqrt(aligned)) / 2  # shared noise drives the two apart by 2 * turned * N(0, 1)
+    sd = float(
+        scipy.optimize.brentq(
+            lambda s: acceptance_over_gap(0.0, 2 * turned, float(np.log(SIGMA)), s, s) - rate, 0.01, 2.0, xtol=1e-12
         )
-    reach = (1 - slope**STEPS) / (1 - slope)  # how much of a gap in every step arrives
-    gap = np.sqrt(aligned / DIMENSION) / reach
-    spread = (own - aligned) / (2 * DIMENSION)  # the variance of a last mean, in each dimension
-    start = slope ** (2 * STEPS)  # what is left of x_T
-    steps = slope**2 * (1 - slope ** (2 * (STEPS - 1))) / (1 - slope**2)
-    sds = np.full(STEPS, np.sqrt((spread - start) / steps))
-    sds[0] = sd
-    model = partial(affine, STEPS, DIMENSION, slope, sds)
-    return Pair(model(), model(offset=gap))
+    )
+    left = own - 2 * turned**2 - 2 * DIMENSION * sd**2
+    if left < 0:
+        raise ValueError(f"own is {own}; expected at least {own - left:.3f}: the noise of both last steps adds to it")
+    return Parts(sd, turned, float(np.sqrt(left / (2 * (DIMENSION - 1)))))
 
 
-def separation(pair: Pair) -> float:
-    """The Mahalanobis distance of the two laws of trajectories, for chains that differ in their offsets alone.
+def pair_of_tables(made: Parts) -> Pair:
+    """A pair of T = 3 and d = 16 with Sigma = 1.86, whose last steps turn the first dimension in opposite directions.
 
-    The path ratio's acceptance is 2 Phi(-D / 2), and its logarithm is N(-D^2 / 2, D^2) under the draft.
+    The step before that is noise alone, so that what the first step does is lost: it makes Sigma, and takes the draft
+    far from the target's trajectory.
     """
-    target, draft = pair.target.chain, pair.draft.chain
-    return float(np.sqrt((((draft.offset - target.offset) / target.factor) ** 2).sum()))
+    slope = np.zeros((TOGETHER, DIMENSION))
+    slope[0] = made.other
+    turn = np.ones((TOGETHER, DIMENSION))
+    slope[0, 0], turn[0, 0] = made.turned, -1
+    sd, offset = np.ones((TOGETHER, DIMENSION)), np.zeros((TOGETHER, DIMENSION))
+    sd[0] = made.sd
+    wider = sd.copy()
+    wider[-1], offset[-1] = SIGMA ** (1 / DIMENSION), LOST
+    model = partial(affine, TOGETHER, DIMENSION)
+    return Pair(model(slope, sd), model(slope * turn, wider, offset))

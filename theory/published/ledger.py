@@ -4,7 +4,8 @@ The table stands with the reports, where readers look for it, and is found by it
 data, so nothing of the floor above is imported, and no other package called ``reports`` can come in its place.
 
 A printed number stands for an interval. It says how far the number behind it can be from what is printed: half a
-unit of the last printed digit if it was rounded, a whole unit if its digits were cut off (:meth:`Ledger.cut`).
+unit of the last printed digit either way if it was rounded, up to a unit further from 0 if its digits were cut off
+(:meth:`Ledger.cut`).
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Row:
-    """One printed number. ``line`` is its line in the file; ``width`` how far the number behind it can be from it."""
+    """One printed number. ``line`` is its line in the file; ``cut`` says that digits were cut off, not rounded."""
 
     line: int
     paper: str
@@ -82,12 +83,26 @@ class Row:
     value: Decimal
     std: Decimal | None
     decimals: int
-    width: Fraction
+    cut: bool
+
+    @property
+    def unit(self) -> Fraction:
+        """One unit of the last printed digit."""
+        return Fraction(1, 10**self.decimals)
 
     @property
     def interval(self) -> Interval:
         """What the number behind the printed one can be."""
-        return Interval(Fraction(self.value) - self.width, Fraction(self.value) + self.width)
+        value = Fraction(self.value)
+        if not self.cut:
+            return Interval(value - self.unit / 2, value + self.unit / 2)
+        return Interval(value, value + self.unit) if value >= 0 else Interval(value - self.unit, value)
+
+    def prints(self, value: Decimal) -> bool:
+        """Whether ``value`` is this number once it is printed with as many digits."""
+        if self.cut:
+            return 0 <= (Fraction(value) - Fraction(self.value)) * (-1 if self.value < 0 else 1) < self.unit
+        return abs(Fraction(value) - Fraction(self.value)) <= self.unit / 2
 
     @property
     def printed(self) -> str:
@@ -113,7 +128,7 @@ class Row:
 
 def place(paper: str, table: str) -> str:
     """A table of a paper, in words."""
-    return f"{PAPERS[paper]} " + (f"Table {table}" if table.isdigit() else table.replace("text-", "text, section "))
+    return f"{PAPERS[paper]} " + (f"Table {table}" if table.isdigit() else table.replace("text-", "section "))
 
 
 class Ledger:
@@ -160,8 +175,8 @@ class Ledger:
         )
 
     def cut(self) -> Ledger:
-        """A copy that allows for digits having been cut off, not rounded: intervals twice as wide."""
-        return Ledger(replace(row, width=2 * row.width) for row in self.rows)
+        """A copy in which digits were cut off, not rounded: what is printed is too small, never too large."""
+        return Ledger(replace(row, cut=True) for row in self.rows)
 
 
 @cache
@@ -215,9 +230,8 @@ def _row(line: int, entry: dict[str, str]) -> Row:
         raise ValueError(f"line {line} has the std {std}; expected a number >= 0")
     decimals = max(0, -int(value.as_tuple().exponent))
     named = {name: entry[name] for name in COLUMNS if name not in ("params", "value", "std")}
-    return Row(
-        line, **named, params=_params(entry["params"]), value=value, std=std, decimals=decimals, width=_half(decimals)
-    )
+    params = _params(entry["params"])
+    return Row(line, **named, params=params, value=value, std=std, decimals=decimals, cut=False)
 
 
 def _number(line: int, name: str, text: str) -> Decimal:
@@ -231,10 +245,6 @@ def _params(text: str) -> dict[str, str]:
     return {name: value for name, _, value in (item.partition("=") for item in text.split(";") if item)}
 
 
-def _half(decimals: int) -> Fraction:
-    return Fraction(1, 2 * 10**decimals)
-
-
 def _with_column_digits(rows: list[Row]) -> Iterator[Row]:
     longest: dict[tuple[str, str, str], int] = {}
     for row in rows:
@@ -243,4 +253,4 @@ def _with_column_digits(rows: list[Row]) -> Iterator[Row]:
     for row in rows:
         column = (row.paper, row.table, row.metric)
         digits = row.decimals if column in UNEVEN else longest[column]
-        yield replace(row, decimals=digits, width=_half(digits))
+        yield replace(row, decimals=digits)

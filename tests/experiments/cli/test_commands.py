@@ -13,6 +13,7 @@ import pytest
 
 from experiments.cli.main import app, main
 from experiments.cli.report import repeated
+from experiments.cli.terminal import plain_math
 from simlab.rules import make_rule
 from tests.support.cli import simlab, usage_error
 from theory.acceptance import alpha
@@ -202,6 +203,7 @@ def loaded(arguments: list[str], names: tuple[str, ...]) -> tuple[subprocess.Com
 import json
 import sys
 from experiments.cli.main import main
+from experiments.cli.terminal import plain_math
 status = main({arguments})
 print(json.dumps([name for name in {names} if name in sys.modules]))
 sys.exit(status)
@@ -236,3 +238,17 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
     for name in names:
         assert main([str(name), "--help"]) == 0
         assert f"Usage: simlab {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("latex", "shown"),
+    [
+        (r"$\alpha_{GSD} \ge \alpha_{SD}$ holds", "α_GSD ≥ α_SD holds"),
+        (r"$q(x) \le \eta$", "q(x) ≤ η"),
+        (r"$\delta = 0.15$, $x\ne y$", "δ = 0.15, x ≠ y"),
+        (r"$1 - \alpha^{\gamma + 1}$, $p^{(k)}$", "1 - α^(γ + 1), p^(k)"),
+        ("no formula", "no formula"),
+    ],
+)
+def test_formulas_read_well_in_a_terminal(latex: str, shown: str) -> None:
+    assert plain_math(latex) == shown

@@ -25,6 +25,7 @@ from theory.acceptance import alpha
 from theory.exact import acceptance, step_law
 
 pytestmark = pytest.mark.cli
+DEFAULT_EVERY = 3
 
 PLAIN = """
 import numpy as np

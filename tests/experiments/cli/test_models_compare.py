@@ -27,7 +27,7 @@ from simlab.randomness import Tape
 from tests.support.cli import usage_error
 from tests.support.fashion import SIDE, write_models
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.slow]
 
 METHODS = ("ar", "speculative", "sjd-pac", "gsd", "sjd-pac+grouped")
 N, COUNT = (SIDE // 2) ** 2, 12

@@ -46,6 +46,7 @@ def train(model: str, out: Path, *more: str) -> int:
     return main(["train", model, "--out", str(out), *more])
 
 
+@pytest.mark.slow
 def test_all_models_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for kind, load in zip(KINDS, LOADERS, strict=True):
         assert train(kind, tmp_path, "--seed", "3") == 0
@@ -71,7 +72,8 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("kind", [pytest.param("tokenizer", marks=pytest.mark.slow), "target"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tokenizer", "target"])
 def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(kind: str, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     for folder in (whole, parts):

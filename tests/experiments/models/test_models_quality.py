@@ -32,7 +32,7 @@ from simlab.statistics import ProportionTest, TwoSampleG
 from tests.support.fashion import SIDE, write_models
 from theory.distances import tv
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 DEFAULT_EVERY = 3
 
 N, IMAGES = (SIDE // 2) ** 2, 300

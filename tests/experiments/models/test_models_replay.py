@@ -21,6 +21,7 @@ from theory.distances import tv, wasserstein1
 from theory.exact import acceptance, step_law
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 4
 
 SEED, IMAGES, CALLS = 5, 6, 100  # more calls than there are: every one is recorded
 CODEBOOK = np.random.default_rng(0).normal(size=(V, 3))

@@ -31,6 +31,7 @@ from theory.candidates import given_candidates_law
 from theory.distances import tv, wasserstein1
 
 pytestmark = pytest.mark.property
+DEFAULT_EVERY = 4
 
 V = 6
 VERIFYING = [name for name in DECODERS if name not in ("autoregressive", "jacobi", "block")]

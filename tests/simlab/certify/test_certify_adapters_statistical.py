@@ -17,7 +17,7 @@ from simlab.certify.adapters import adapter
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("flashspec")

@@ -22,6 +22,7 @@ from simlab.mutants.verifiers import lossless
 from simlab.randomness.coins import SampledCoins
 
 pytestmark = pytest.mark.statistical
+DEFAULT_EVERY = 3
 
 SEED = 3
 Generator = np.random.Generator

@@ -27,7 +27,7 @@ from simlab.randomness import Tape
 from simlab.rules import make_rule
 from simlab.statistics import Sequential
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 SEED = 5
 TESTS = sum(len(case.events) for case in cases())

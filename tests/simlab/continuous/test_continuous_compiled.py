@@ -28,6 +28,7 @@ from simlab.continuous.rules import base as rule_base
 from simlab.randomness import Tape
 
 pytestmark = pytest.mark.parity
+DEFAULT_EVERY = 4
 
 SEED, REPLICATES = 99, 70
 NOISE = schedule("linear", 1000, 4)

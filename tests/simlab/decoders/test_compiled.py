@@ -36,7 +36,7 @@ from tests.support.strategies import PARTS, parameters
 
 pytestmark = pytest.mark.parity
 
-FEWER, CONFIGURATIONS = 40, 300  # of each decoder
+FEWER, CONFIGURATIONS = 20, 300  # of each decoder
 SEQUENCES = 5
 LOGARITHMS = ("typical", "lantern", "lantern-greedy", "lantern-reference")  # decided by them: no ties for these
 

@@ -34,7 +34,7 @@ from tests.support.dense import DenseProcess, floats
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.parity
-DEFAULT_EVERY = 3
+DEFAULT_EVERY = 4
 
 V, N, SHAPE = 3, 6, (2, 3)
 SEED, REPLICATES = 7, 48

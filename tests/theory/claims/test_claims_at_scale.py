@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
-from simlab.rules import Amplify
+from simlab.rules import Amplify, DynamicGrouped, Rule
 from theory.claims import CLAIMS, CheckFailed, Finding
 from theory.claims.gsd import large_vocabulary as gsd_scale
 from theory.claims.lantern import large_vocabulary as lantern_scale
 from theory.claims.lantern import large_vocabulary_output as lantern_scale_output
 from theory.claims.leviathan import expected_tokens as leviathan_scale
-from theory.exact.sequence_tv import Distance
 
 pytestmark = pytest.mark.exact
 
@@ -34,18 +32,15 @@ def told(finding: Finding, kind: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def fewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fewer contexts and sequences, and no memory of other tests."""
-    caches = lantern_scale.table, lantern_scale.candidates, gsd_scale.pair_of
-    for cache in caches:
-        cache.cache_clear()
+    lantern_scale.candidates.cache_clear()
     monkeypatch.setattr(gsd_scale, "CONTEXTS", 6)
-    for module in (gsd_scale, lantern_scale_output):
-        monkeypatch.setattr(module, "SEQUENCE", {**module.SEQUENCE, "vocabulary": 64, "length": 64, "clusters": 8})
-        monkeypatch.setattr(module, "LENGTHS", (1, 64))
+    small = {**lantern_scale_output.SEQUENCE, "vocabulary": 64, "length": 64, "clusters": 8}
+    monkeypatch.setattr(lantern_scale_output, "SEQUENCE", small)
+    monkeypatch.setattr(lantern_scale_output, "LENGTHS", (1, 64))
     monkeypatch.setattr(leviathan_scale, "GAMMAS", (8,))
     monkeypatch.setattr(leviathan_scale, "LINE", {**leviathan_scale.LINE, "shape": (1, 40)})
     yield
-    for cache in caches:
-        cache.cache_clear()
+    lantern_scale.candidates.cache_clear()
 
 
 # Tokens per block -----------------------------------------------------------------------------------------------
@@ -95,25 +90,25 @@ def test_amplify_is_nearer_than_gsd_at_equal_acceptance(monkeypatch: pytest.Monk
     assert counterexample["amplify_wasserstein"] < counterexample["gsd_wasserstein"]
     assert counterexample["amplify_acceptance"] == pytest.approx(counterexample["gsd_acceptance"], abs=1e-9)
 
-    compared = gsd_scale.compared
+    moved = gsd_scale.moved
 
-    def farther(*given: Any) -> gsd_scale.Compared:
-        found = compared(*given)
-        return found._replace(amplify=found.amplify._replace(wasserstein=found.rule.wasserstein + 0.01))
+    def farther(rule: Rule, *given: Any) -> gsd_scale.Moved:
+        found = moved(rule, *given)
+        return found if isinstance(rule, DynamicGrouped) else found._replace(wasserstein=found.wasserstein + 1)
 
-    monkeypatch.setattr(gsd_scale, "compared", farther)
+    monkeypatch.setattr(gsd_scale, "moved", farther)
     assert decided("gsd.naive-lossy.empirical").verdict == "not-refuted"
 
 
 def test_a_naive_rule_that_does_not_accept_as_much_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsd_scale, "amplify_to", lambda contexts, acceptance: 2.0)
-    with pytest.raises(CheckFailed, match="does not accept as much"):
+    monkeypatch.setattr(gsd_scale, "parameters_to", lambda rows, acceptance: (2.0, 0.1))
+    with pytest.raises(CheckFailed, match="do not accept as much"):
         decided("gsd.naive-lossy.empirical")
 
 
 def test_windows_accept_more_than_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decided("gsd.dynamic.scale").verdict == "not-refuted"
-    monkeypatch.setattr(gsd_scale, "windows", lambda codebook, size: Amplify(0.99))
+    monkeypatch.setattr(gsd_scale, "windows", lambda size: Amplify(0.99))
     assert decided("gsd.dynamic.scale").verdict == "refuted"
 
 
@@ -121,20 +116,6 @@ def test_printed_addends_keep_all_on_flat_rows(monkeypatch: pytest.MonkeyPatch) 
     assert decided("gsd.naive-lossy.explode.scale").verdict == "not-refuted"
     monkeypatch.setattr(gsd_scale, "ADDENDS", (1e-6,))
     assert decided("gsd.naive-lossy.explode.scale").verdict == "refuted"
-
-
-def test_sequences_are_off_by_less_than_the_sum_of_their_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("gsd.compounding")
-    assert finding.verdict == "refuted"
-    assert "surely" in told(finding, "simulation")[0]
-    apart = gsd_scale.distance
-
-    def summed(followed: Any, n: int, confidence: float) -> Distance:
-        found = apart(followed, n, confidence)
-        return found._replace(most=min(1.0, found.summed), least=0.0)
-
-    monkeypatch.setattr(gsd_scale, "distance", summed)
-    assert decided("gsd.compounding").verdict == "not-refuted"
 
 
 # LANTERN --------------------------------------------------------------------------------------------------------
@@ -146,7 +127,6 @@ def exchanged(monkeypatch: pytest.MonkeyPatch, **other: str) -> None:
     monkeypatch.setattr(
         lantern_scale, "neighbours", lambda: {measure: near[other.get(measure, measure)] for measure in near}
     )
-    lantern_scale.table.cache_clear()
 
 
 def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +137,6 @@ def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> Non
     assert decided("lantern.neighbours.empirical").verdict == "refuted"
 
 
-@pytest.mark.slow
 def test_random_ones_are_ahead_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.neighbours.settings")
     assert finding.verdict == "refuted"
@@ -179,13 +158,6 @@ def test_amplify_is_nearer_than_lantern_at_equal_acceptance(monkeypatch: pytest.
         decided("lantern.neighbours.naive")
 
 
-@pytest.mark.slow
-def test_acceptance_rises_with_k_and_delta(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert decided("lantern.monotone.scale").verdict == "not-refuted"
-    monkeypatch.setattr(lantern_scale, "shortest", lambda near, k: np.roll(near, k, axis=1)[:, :200])
-    assert decided("lantern.monotone.scale").verdict == "refuted"
-
-
 def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.output-bound.scale")
     assert finding.verdict == "refuted"
@@ -202,6 +174,6 @@ def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.Monk
 def test_sequences_are_beyond_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.output-bound.long")
     assert finding.verdict == "refuted"
-    assert "n = 1,000, false alarms" in told(finding, "counterexample")[0]
-    monkeypatch.setattr(lantern_scale_output, "_sure_laws", lambda rule, p, q: p)
+    assert "n = 500, false alarms" in told(finding, "counterexample")[0]
+    monkeypatch.setattr(lantern_scale_output, "_deterministic_laws", lambda rule, p, q: p)
     assert decided("lantern.output-bound.long").verdict == "not-refuted"

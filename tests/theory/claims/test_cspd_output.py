@@ -23,38 +23,39 @@ from theory.claims.cspd import residual as cspd_residual
 from theory.claims.cspd import tables as cspd_tables
 from theory.continuous import line
 from theory.continuous.example_processes import UNCONDITIONAL
-from theory.continuous.gaussian_overlap import last_step_acceptance
+from theory.continuous.gaussian_overlap import acceptance_over_gap, last_step_acceptance
 from theory.continuous.line import target_law
-from theory.continuous.tables import even_pair, separation
+from theory.continuous.ratio_acceptance import moment_of_shared
+from theory.continuous.tables import pair_of_tables, parts
 
 pytestmark = pytest.mark.exact
 
 VERDICTS = {
     "cspd.output-law.algorithm-1": "refuted",
     "cspd.output-law.fixed-variances": "holds-under-assumptions",
-    "cspd.output-law.two-path": "refuted",
+    "cspd.output-law.two-path": "holds",
     "cspd.output-law.reference": "refuted",
     "cspd.output-law.last-step": "holds-under-assumptions",
     "cspd.output-law.marginal": "holds-under-assumptions",
     "cspd.output-law.many-dimensions": "not-refuted",
     "cspd.residual": "holds",
+    "cspd.path-rule": "holds-under-assumptions",
+    "cspd.corollary-1.two-path": "holds-under-assumptions",
     "cspd.corollary-1.paths": "refuted",
     "cspd.corollary-1.one-step": "holds-under-assumptions",
     "cspd.corollary-1.given-states": "holds",
     "cspd.termination.printed": "refuted",
     "cspd.termination.large-sigma": "holds-under-assumptions",
-    "cspd.termination.without-sigma": "holds",
+    "cspd.termination.without-sigma": "holds-under-assumptions",
+    "cspd.alignment-helps.near": "holds-under-assumptions",
     "cspd.alignment-helps.always": "refuted",
-    "cspd.alignment-helps.opposite-slopes": "refuted",
     "cspd.alignment-helps.centred": "holds-under-assumptions",
-    "cspd.alignment-helps.distance": "refuted",
     "cspd.ratio-table.order": "refuted",
     "cspd.ratio-table.shape": "holds-under-assumptions",
-    "cspd.ratio-table.means": "refuted",
-    "cspd.tables.one-deviation": "not-refuted",
-    "cspd.tables.own-deviation": "refuted",
+    "cspd.ratio-table.means": "holds",
+    "cspd.tables.one-deviation": "refuted",
+    "cspd.tables.own-deviation": "holds",
     "cspd.tables.ratios": "not-refuted",
-    "cspd.tables.draft-length": "refuted",
     "cspd.tables.ddim": "refuted",
 }
 
@@ -76,7 +77,7 @@ def test_verdicts(id: str) -> None:
     assert decided(id).verdict == VERDICTS[id]
 
 
-@pytest.mark.parametrize("id", ["cspd.alignment-helps.always", "cspd.ratio-table.order", "cspd.tables.draft-length"])
+@pytest.mark.parametrize("id", ["cspd.alignment-helps.near", "cspd.tables.ratios"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_is_sampled_does_not_hang_on_the_seed(id: str, seed: int) -> None:
     assert decided(id, seed).verdict == VERDICTS[id]
@@ -114,18 +115,29 @@ def test_the_residual_of_paths_is_not_what_the_threshold_takes() -> None:
 
 
 def test_alignment_by_integrals() -> None:
-    found = example("cspd.alignment-helps.always")
-    own = quad(lambda g: 2 * norm.cdf(-abs(g) / 2) * norm.pdf(g, 8, np.sqrt(20)), -40, 60, points=[0, 8], limit=300)[0]
-    assert found["own"] == pytest.approx(own, abs=1e-7)
-    assert found["shared"] == pytest.approx(2 * norm.cdf(-4))
+    """T = 2, last means three apart: over the noise of both for x_1, whose densities weigh in the ratio."""
+    found = example("cspd.alignment-helps.always", 1)
+    e, z = np.linspace(-8, 8, 161), np.linspace(-8, 8, 321)
+    weight = (e[:, None] ** 2 - e**2)[..., None] / 2 - 4.5 + 3 * z
+    mass = [norm.pdf(x) / norm.pdf(x).sum() for x in (e, e, z)]
+    own = np.einsum("i,j,k,ijk", *mass, np.exp(np.minimum(0, weight)), optimize=True)
+    assert found["independent"] == pytest.approx(own, abs=1e-4)
+    assert found["shared"] == pytest.approx(2 * norm.cdf(-1.5), abs=1e-8)
 
 
-def test_the_even_pair_has_what_it_is_asked_for() -> None:
-    """The separation of the two laws of trajectories of the process for Table 4, step by step."""
-    pair = even_pair(0.45, 0.8, 2.17)
-    apart = separation(pair)
-    by_hand = np.sqrt(99 * (pair.draft.chain.offset[1] / pair.draft.chain.factor[1]) ** 2 @ np.ones(16))
-    assert apart == pytest.approx(by_hand, rel=0.01)
+def test_the_pair_of_tables_4_and_6_has_what_it_is_asked_for() -> None:
+    """Tokens themselves, drawn by hand from the noise of all steps, shared and independent."""
+    pair, rng = pair_of_tables(parts(0.8, 2.17, 0.321)), np.random.default_rng(5)
+    noise = rng.normal(size=(2, 4, 200_000, 16))
+    for shared, expected in ((True, 0.8), (False, 2.17)):
+        tokens = []
+        for model, own in zip(pair, (noise[0], noise[0] if shared else noise[1]), strict=True):
+            condition = model.condition(np.zeros((200_000, 16)))
+            tokens.append(model.chain.trajectory(condition, lambda t, own=own: own[t])[0])
+        apart = ((tokens[0] - tokens[1]) ** 2).sum(axis=1)
+        assert apart.mean() == pytest.approx(expected, abs=6 * apart.std() / np.sqrt(len(apart)))
+    with pytest.raises(ValueError, match="own is 1; expected at least"):
+        parts(0.8, 1, 0.321)
 
 
 # Broken on purpose ---------------------------------------------------------------------------------------------------
@@ -159,20 +171,41 @@ def _wider(self: Marginal, seen: TrajectoryPair, candidate: np.ndarray) -> np.nd
         (Marginal, _wider, "cspd.output-law.marginal"),
     ],
 )
-def test_a_broken_rule_is_no_verdict(rule: type, wrong: Callable, id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_rule_does_not_keep_its_verdict(
+    rule: type, wrong: Callable, id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rule, "log_ratio", wrong)
-    with pytest.raises((CheckFailed, ValueError)):  # the second where the law does not even add up
-        decided(id)
+    try:
+        found = decided(id).verdict
+    except (CheckFailed, ValueError):  # the second where the law does not even add up
+        return
+    assert found != VERDICTS[id]
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "wrong"),
+    [
+        ("cspd.alignment-helps.near", "accepted", lambda coupling: 0.9),
+        ("cspd.alignment-helps.always", "moment_of_independent", lambda d, n, *given: moment_of_shared(d, *given[:1])),
+        ("cspd.alignment-helps.centred", "last_step_acceptance", lambda *given: 1.05 * last_step_acceptance(*given)),
+        ("cspd.ratio-table.shape", "two_phi", lambda gap: 0.5),
+        ("cspd.ratio-table.order", "expected_acceptance", lambda moment: 0.3),
+        ("cspd.ratio-table.means", "chance_below", lambda *given: 0.9),
+    ],
+)
+def test_a_rate_that_is_off_is_no_verdict(id: str, name: str, wrong: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cspd_alignment, name, wrong)
+    try:
+        found = decided(id).verdict
+    except CheckFailed:
+        return
+    assert found != VERDICTS[id]
 
 
 def test_an_acceptance_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cspd_alignment, "last_step_acceptance", lambda *given: 1.05 * last_step_acceptance(*given))
-    for id in ("cspd.alignment-helps.always", "cspd.alignment-helps.opposite-slopes", "cspd.alignment-helps.centred"):
-        with pytest.raises(CheckFailed):
-            decided(id)
-    monkeypatch.setattr(cspd_tables, "last_step_acceptance", lambda *given: 1.1 * last_step_acceptance(*given))
+    monkeypatch.setattr(cspd_tables, "acceptance_over_gap", lambda *given: 1.1 * acceptance_over_gap(*given))
     with pytest.raises(CheckFailed):
-        decided("cspd.tables.draft-length")
+        decided("cspd.tables.ratios")
 
 
 def test_a_threshold_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,13 +215,12 @@ def test_a_threshold_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) 
         decided("cspd.residual")
 
 
-def test_a_target_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_that_is_off_refutes(monkeypatch: pytest.MonkeyPatch) -> None:
     def shifted(target: object, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
         return target_law(target, condition, x - 0.01)  # type: ignore[arg-type]
 
     monkeypatch.setattr(line, "target_law", shifted)
-    with pytest.raises(CheckFailed):
-        decided("cspd.output-law.fixed-variances")
+    assert decided("cspd.output-law.fixed-variances").verdict == "refuted"
 
 
 # Rules and their errors ----------------------------------------------------------------------------------------------
@@ -260,11 +292,3 @@ def test_the_last_noise_must_not_be_what_the_target_walked_on() -> None:
     ratio = norm.pdf(e, e, 1) / norm.pdf(e, 0, 1)
     assert (ratio >= 1).all()
     assert np.var(e) == pytest.approx(1, abs=1e-3)
-
-
-def test_models_with_the_rates_of_table_6_are_not_unique() -> None:
-    found = [e.numbers for e in decided("cspd.tables.ratios").evidence]
-    assert found[0] is not None
-    assert found[1] is not None
-    assert found[0]["own"][0] > 0.4
-    assert found[1]["own"][1] < 0.145

@@ -39,6 +39,8 @@ VERDICTS = {
     "cspd.theorem-1.several-steps": "refuted",
     "cspd.theorem-1.corrected": "holds-under-assumptions",
     "cspd.trajectory-distance": "holds",
+    "cspd.correlation.one-step": "holds-under-assumptions",
+    "cspd.correlation.trajectory": "refuted",
 }
 Patch = tuple[str, Callable[..., Any]]
 
@@ -70,6 +72,8 @@ BREAKS: dict[str, Patch] = {
     "cspd.theorem-1.several-steps": ("_lowered", lambda *given: [2, 2, 0]),
     "cspd.theorem-1.corrected": ("_lowered", changed(cspd_paths._lowered, lambda values: [1.01 * v for v in values])),
     "cspd.trajectory-distance": ("mean_norm", changed(mean_norm, lambda value: 1.3 * value)),
+    "cspd.correlation.one-step": ("correlations", changed(cspd_paths.correlations, lambda value: 0.9 * value)),
+    "cspd.correlation.trajectory": ("correlations", changed(cspd_paths.correlations, np.ones_like)),
 }
 
 

@@ -147,6 +147,7 @@ def test_tokens_of_a_block_and_means_by_hand() -> None:
 
 VERDICTS = {
     "raises": "holds-under-assumptions",
+    "causal": "refuted",
     "raises-any": "refuted",
     "diminishing": "holds-under-assumptions",
     "diminishing-any": "refuted",

@@ -10,12 +10,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.rules import LastStep, Marginal, Path, TwoPath, VarianceProduct
 from tests.theory.claims.test_cspd_paths import changed
 from theory.claims import CLAIMS, CheckFailed, Finding
 from theory.claims.cspd import samplers as cspd_samplers
-from theory.claims.cspd.samplers import flow, noisy, refused
+from theory.claims.cspd.samplers import flow, missing, noisy
 
 pytestmark = pytest.mark.exact
 
@@ -40,9 +41,13 @@ def test_verdicts(id: str, seed: int) -> None:
 
 BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "cspd.samplers.stochastic": (Path, "log_ratio", changed(Path.log_ratio, lambda value: value + 0.01)),
-    "cspd.samplers.deterministic": (Path, "check", lambda *given: None),
+    "cspd.samplers.deterministic": (cspd_samplers, "flow", lambda variance, steps: noisy(flow_with_noise())),
     "cspd.samplers.marginal": (Marginal, "log_ratio", changed(Marginal.log_ratio, lambda value: value + 0.01)),
 }
+
+
+def flow_with_noise() -> Chain:
+    return ddim_chain(np.array([0.5]), schedule("linear", steps=4), 0.5)
 
 
 @pytest.mark.parametrize("id", VERDICTS)
@@ -97,19 +102,14 @@ def test_ddim_without_noise_maps_volumes_as_its_marginal_says() -> None:
 
 @pytest.mark.parametrize("rule", [Path(), TwoPath(), VarianceProduct(), LastStep()])
 @pytest.mark.parametrize("eta", [0.0, 0.5, 1.0])
-def test_steps_without_noise_are_refused(rule: Any, eta: float) -> None:
-    """DDIM's last step adds none, whatever eta is; the marginal rule does not mind."""
+def test_steps_without_noise_have_no_density(rule: Any, eta: float) -> None:
+    """DDIM's last step adds none, whatever eta is: a rule of densities says so; the marginal rule does not mind."""
     chain = ddim_chain(np.array([0.6]), schedule("linear", steps=3), eta)
     assert chain.factor[0, 0] == 0
-    assert refused(rule, chain, chain)
-    assert refused(rule, noisy(chain), noisy(chain)) == (eta == 0)
-    assert not refused(Marginal(), chain, chain)
-
-
-def test_another_error_is_not_taken_for_a_lack_of_density(monkeypatch: pytest.MonkeyPatch) -> None:
-    def check(*given: Any) -> None:
-        raise ValueError("something else")
-
-    monkeypatch.setattr(Path, "check", check)
-    with pytest.raises(CheckFailed, match="something else"):
-        cspd_samplers.refused(Path(), flow(1.0, 2), flow(1.0, 2))
+    assert missing(chain) == (3 if eta == 0 else 1)
+    assert missing(noisy(chain)) == (3 if eta == 0 else 0)
+    with pytest.raises(ValueError, match=r"density|adds no noise|singular"):
+        rule.check(chain, chain)
+    if eta:
+        rule.check(noisy(chain), noisy(chain))
+    Marginal().check(chain, chain)

@@ -44,10 +44,15 @@ def altered(value: Any) -> Any:
     return value + 10 + abs(value)
 
 
-def compared(output: str) -> set[tuple[int, str]]:
+def compared(output: str, found: list[dict[str, Any]]) -> set[tuple[int, str]]:
     """The example and the name of every number that a program printed beside the entry's."""
-    lines = [line.split(":") for line in output.splitlines() if line[:1].isdigit()]
-    return {(int(number), rest.split()[0]) for number, rest, *_ in lines}
+    lines = [line.split(": ", 1) for line in output.splitlines() if line[:1].isdigit()]
+    return {
+        (number, name)
+        for number, example in enumerate(found, 1)
+        for name in example
+        if any(int(of) == number and rest.startswith((f"{name}:", f"{name} ")) for of, rest in lines)
+    }
 
 
 @pytest.mark.parametrize("id", sorted(sources()))
@@ -57,7 +62,7 @@ def test_a_witness_finds_the_numbers_of_its_entry_and_fails_on_others(id: str, t
     path.write_text(program(found, source), "utf-8")
     ran = run(path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    numbers = compared(ran.stdout)
+    numbers = compared(ran.stdout, examples(found))
     assert {number for number, _ in numbers} == set(range(1, len(examples(found)) + 1)), "an example is not recomputed"
     number, name = min(numbers)
     wrong = copy.deepcopy(found)

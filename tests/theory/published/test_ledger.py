@@ -79,8 +79,19 @@ def test_digits_that_the_file_lost_are_given_back() -> None:
     calls = ledger.select(paper="gsd", table="1", metric="nfe", dataset="PartiPrompts")
     assert [row.printed for row in calls[:4]] == ["2392", "2300.0", "1035.3", "705.13"]
     assert calls[0].interval == Interval(F("2391.5"), F("2392.5"))
-    cut = Ledger([fast]).cut().rows[0]
-    assert cut.interval == Interval(F("4.49"), F("4.51"))
+
+
+def test_digits_that_were_cut_off_lie_further_from_zero_only() -> None:
+    ledger = published()
+    fast = ledger.one({"epsilon": "0.3"}, paper="gsd", dataset="PartiPrompts", metric="speedup")
+    below = ledger.one(paper="sjd", table="11", method="ar")  # -4.8950
+    assert below.interval == Interval(F("-4.89505"), F("-4.89495"))
+    assert [fast.prints(Decimal(n)) for n in ("4.494", "4.495", "4.5", "4.505", "4.509")] == [False, *[True] * 3, False]
+    fast, below = Ledger([fast, below]).cut()
+    assert fast.interval == Interval(F("4.5"), F("4.51"))
+    assert below.interval == Interval(F("-4.8951"), F("-4.8950"))
+    assert [fast.prints(Decimal(n)) for n in ("4.499", "4.5", "4.509", "4.51")] == [False, True, True, False]
+    assert [below.prints(Decimal(n)) for n in ("-4.89499", "-4.895", "-4.89509")] == [False, True, True]
 
 
 def test_rows_are_found_by_columns_and_parameters() -> None:

@@ -3,6 +3,7 @@
 MODULES = (
     "output",
     "many_dimensions",
+    "path_rule",
     "residual",
     "termination",
     "alignment",
@@ -14,6 +15,8 @@ MODULES = (
     "sequences",
     "prefill",
     "prefill_cost",
+    "draft_length",
     "mixtures",
     "tables",
+    "headlines",
 )

@@ -11,11 +11,20 @@ import numpy as np
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
-from simlab.continuous.rules import LastStep, Marginal, Path, Rule, TwoPath, VarianceProduct
+from simlab.continuous.rules import Marginal, Path
 from simlab.continuous.rules.base import Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require
+from theory.claims.base import Claims, Finding
+from theory.claims.cspd.assumed import UNBOUNDED
+from theory.claims.evidence import (
+    counterexample,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+)
 from theory.claims.format import fmt, numbers
+from theory.claims.sources import derived, said
 from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.paths import Coupling, log_path, under
 
@@ -23,11 +32,21 @@ CLAIMS = Claims("cspd")
 NEAR = 1e-8
 ETAS = (0.25, 0.5, 1.0)
 
+ANY_SAMPLER = said(
+    "App. E.2, eq. 53",
+    "The final output PDF is then determined as the cumulative product of all intermediate PDFs ... This expression is "
+    "valid across all diffusion models, regardless of specific samplers or diffusion ... processes like DDIM, "
+    "Rectified Flow, etc.",
+    "as stated",
+    "Of kernels instead of PDFs, the product is the law of a trajectory for every sampler; the paper's algorithm "
+    "divides PDFs.",
+)
+
 CLAIMS.summary(
     "cspd.samplers",
-    "App. E.2, eq. 53",
-    "The density factorisation p(x_T) prod p(x_{t-1} | x_t) is valid for any sampler, DDIM and rectified flow "
-    "included.",
+    ANY_SAMPLER,
+    r"For every sampler, DDIM and rectified flow included, trajectories have the density $p(x_{0:T}) = p(x_T) "
+    r"\prod_{t=1}^T p(x_{t-1} | x_t)$.",
     ["cspd.samplers.stochastic", "cspd.samplers.deterministic", "cspd.samplers.marginal"],
 )
 
@@ -48,37 +67,35 @@ def flow(variance: float, steps: int) -> Chain:
     return Chain((1 - velocity / steps)[:, None], zeros, zeros, zeros, np.ones(1))
 
 
-def refused(rule: Rule, target: Chain, draft: Chain) -> bool:
-    """Whether the rule says that a density is lacking."""
-    try:
-        rule.check(target, draft)
-    except ValueError as error:
-        require("density" in str(error), f"refused for another reason: {error}")
-        return True
-    return False
-
-
 @CLAIMS.claim(
     "cspd.samplers.stochastic",
-    "App. E.2, eq. 53",
-    "DDIM with eta > 0: trajectories have the density p(x_T) prod p(x_{t-1} | x_t).",
-    assumptions=["every step adds noise in every direction, the last too"],
+    replace(
+        ANY_SAMPLER,
+        quote="[The] PDF of DDIM given in (Song et al., 2020) remains consistent with that of DDPM and is computed ... "
+        "using the expression",
+        relation="formalised",
+        note=r"DDIM is read as the sampler with $\eta > 0$, which has a PDF.",
+    ),
+    r"DDIM with $\eta > 0$: trajectories have the density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$.",
+    assumptions=["noise in all steps: every denoising step adds Gaussian noise of full rank, the last one too"],
 )
 def stochastic(seed: int) -> Finding:
-    """A Markov chain whose kernels have densities has the product as its density, by induction over steps; DDIM's
-    kernels are normal with the covariance sigma_t^2 I. But eq. 16 of DDIM makes sigma_1 = 0 whatever eta is, as DDPM's
-    betatilde_1 is: samplers either raise it, or x_0 is a point given x_1, and the last factor, the one that decides in
-    eq. 9, does not exist. And the smaller eta is the farther apart trajectories are: KL(q||p) grows like 1 / eta^2.
+    r"""By "noise in all steps" each kernel has a density, normal with covariance $\sigma_t^2 I$ for DDIM, and a Markov
+    chain whose kernels have densities has their product as its density, by induction over steps.
+
+    Eq. 16 of the DDIM paper makes $\sigma_1 = 0$ whatever $\eta$ is, as DDPM's $\tilde\beta_1$ is. Samplers either
+    raise it, or $x_0$ is a point given $x_1$, and the last factor, the one that decides in eq. 9, does not exist. The
+    smaller $\eta$ is, the farther apart trajectories are: $KL(q || p)$ grows like $1 / \eta^2$.
     """
     random = np.random.default_rng(seed)
     abar = schedule("linear", steps=5)
     data = [(m @ m.T + 0.1 * np.eye(2)) for m in random.normal(size=(2, 2, 2))]
     given = (random.normal(size=2), random.normal(size=2))
     pairs = {eta: [ddim_chain(c, abar, eta) for c in data] for eta in ETAS}
-    printed = all(refused(LastStep(), *pair) for pair in pairs.values())
+    printed = all(missing(chain) for pair in pairs.values() for chain in pair)
     chains = {eta: [noisy(chain) for chain in pair] for eta, pair in pairs.items()}
     couplings = {eta: Coupling(pair[0], pair[1], given) for eta, pair in chains.items()}
-    require(not any(refused(Path(), *pair) for pair in chains.values()), "a chain with densities is refused")
+    require(not any(missing(chain) for pair in chains.values() for chain in pair), "a density is missing")
 
     def deviation(log_density: Callable[[Trajectory], np.ndarray]) -> float:
         """Of a product of kernels, from the joint normal density of all states."""
@@ -94,30 +111,23 @@ def stochastic(seed: int) -> Finding:
     means = [coupling.quadratic(Path().log_draft_ratio).mean_exp for coupling in couplings.values()]
     divergence = [-coupling.quadratic(Path().log_draft_ratio).mean for coupling in couplings.values()]
     holds = deviation(log_path) == 0 and max(abs(mean - 1) for mean in means) < NEAR and printed
-    return Finding(
-        "holds-under-assumptions" if holds else "refuted",
-        [
-            Evidence(
-                "identity",
-                "eta = 1/4, 1/2, 1, dense data, 5 steps, noise at the end: the product is the joint normal density "
-                f"of all states within {NEAR}, and the mean of p(Y) / q(Y) is 1",
-            ),
-            Evidence("example", "with sigma_1 = 0, as DDIM's eq. 16 has it for every eta, the last step is refused"),
-            Evidence(
-                "example",
-                f"KL(q||p) of trajectories at these eta: {', '.join(map(fmt, divergence))}",
-                numbers(eta=ETAS, divergence=divergence),
-            ),
-            rejects_mutants(
-                {
-                    "without the start": lambda model: log_path(model) - _start(model),
-                    "without the last step": lambda model: log_path(model) - model.log_step(1),
-                    "kernels of the other model": lambda model: _crossed(model, chains),
-                },
-                deviation,
-                "the factorisation",
-            ),
-        ],
+    return holds_under_assumptions_if(
+        holds,
+        identity(
+            "eta = 1/4, 1/2, 1, dense data, 5 steps, noise at the end: the product is the joint normal density "
+            f"of all states within {NEAR}, and the mean of p(Y) / q(Y) is 1; with sigma_1 = 0, as DDIM's eq. 16 has it "
+            "for every eta, the covariance of a trajectory is singular",
+        ),
+        identity(f"KL(q||p) of trajectories at these eta: {', '.join(map(fmt, divergence))}"),
+        rejects_mutants(
+            {
+                "without the start": lambda model: log_path(model) - _start(model),
+                "without the last step": lambda model: log_path(model) - model.log_step(1),
+                "kernels of the other model": lambda model: _crossed(model, chains),
+            },
+            deviation,
+            "the factorisation",
+        ),
     )
 
 
@@ -138,53 +148,63 @@ def _crossed(model: Trajectory, chains: dict[float, list[Chain]]) -> np.ndarray:
 
 @CLAIMS.claim(
     "cspd.samplers.deterministic",
-    "App. E.2, eq. 53",
-    "Samplers that add no noise, DDIM with eta = 0 and rectified flow: trajectories have the density p(x_T) prod "
-    "p(x_{t-1} | x_t), by which they can be verified.",
+    ANY_SAMPLER,
+    r"Trajectories of samplers that add no noise, DDIM with $\eta = 0$ and rectified flow by Euler's method, have a "
+    r"density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$, by which they can be verified.",
 )
 def deterministic(seed: int) -> Finding:
-    """A step that adds no noise leads to a point: its kernel has no density, and neither has a trajectory, which lies
-    on a set of volume 0. With x_0 = a x_1 for the target and b x_1 for the draft, a != b, trajectories of the two lie
-    on two lines that have one point in common. Their laws exclude each other, so any exact verification of trajectories
-    accepts none; the token itself has normal laws that overlap. Shared noise does not help: p(x_0 | x_1) at the draft's
-    x_0 is 0.
+    r"""A step that adds no noise leads to a point: its kernel has no density, and neither has a trajectory, whose $T +
+    1$ states all follow from $x_T$, so that it lies on a set of volume 0: the covariance of $(x_T, ..., x_0)$ has rank
+    $d$ instead of $(T + 1) d$.
+
+    With $x_0 = x_1$ for the target and $2 x_1$ for the draft, trajectories of the two lie on two lines that have one
+    point in common: the laws of trajectories exclude each other, and any exact verification of trajectories accepts
+    none, while the tokens, $N(0, 1)$ and $N(0, 4)$, overlap. Shared noise does not help: $p(x_0 | x_1)$ at the draft's
+    $x_0$ is 0. What can be verified is the density of the token itself (``cspd.samplers.marginal``).
     """
-    hand = [Chain([[a]], [[0.0]], [[0.0]], [[0.0]], [1.0]) for a in (1.0, 2.0)]  # type: ignore[arg-type]
-    drawn = Coupling(hand[0], hand[1], (np.zeros(1), np.zeros(1))).trajectories(
-        np.random.default_rng(seed).normal(size=(1000, 2))
-    )
-    own = hand[0].mean(1, drawn.draft.states[1], drawn.draft.condition)
-    on_both = int((own == drawn.draft.states[0]).sum())
     abar = schedule("linear", steps=4)
     pairs = {
-        "x_0 = x_1 and 2 x_1": (hand[0], hand[1]),
-        "DDIM": (ddim_chain(np.array([0.5]), abar, 0.0), ddim_chain(np.array([1.5]), abar, 0.0)),
-        "rectified flow": (flow(0.5, 4), flow(1.5, 4)),
+        "lines": [Chain([[a]], [[0.0]], [[0.0]], [[0.0]], [1.0]) for a in (1.0, 2.0)],  # type: ignore[arg-type]
+        "ddim": [ddim_chain(np.array([variance]), abar, 0.0) for variance in (0.5, 1.5)],
+        "flow": [flow(variance, 4) for variance in (0.5, 1.5)],
     }
-    by_density: list[Rule] = [Path(), TwoPath(aligned=True), VarianceProduct(), LastStep()]
-    lacking = all(refused(rule, *pair) for rule in by_density for pair in pairs.values())
+    lost = {name: [missing(chain) for chain in pair] for name, pair in pairs.items()}
+    noise = noisy(ddim_chain(np.ones(1), abar, 0.5))
+    require(missing(noise) == 0, "the check misses dimensions where all steps add noise")
+    both = np.array([[1.0, slope] for slope in (1.0, 2.0)])  # directions of (x_1, x_0) on the two lines
+    apart = int(np.linalg.matrix_rank(both)) == 2  # they meet in 0 alone
     rates = {name: float(acceptance_rates(0.0, 0.0, *map(_deviation, pair)).acceptance) for name, pair in pairs.items()}
-    require(not any(refused(Marginal(), *pair) for pair in pairs.values()), "the marginal rule is refused")
-    with_noise = noisy(ddim_chain(np.ones(1), abar, 0.5))
-    require(not any(refused(rule, with_noise, with_noise) for rule in by_density), "chains with densities are refused")
-    return Finding(
-        "refuted" if lacking and on_both == 0 else "not-refuted",
-        [
-            Evidence(
-                "counterexample",
-                "d = 1, T = 1, x_1 from N(0, 1), x_0 = x_1 (target) or 2 x_1 (draft): of trajectories none can be "
-                f"accepted, of tokens {fmt(rates['x_0 = x_1 and 2 x_1'])}, as N(0, 1) and N(0, 4) overlap",
-                numbers(slope_p=1, slope_q=2, acceptance_paths=0, acceptance_tokens=rates["x_0 = x_1 and 2 x_1"]),
+    return refuted_if(
+        apart and all(map(all, lost.values())),
+        counterexample(
+            "d = 1, T = 1, x_1 from N(0, 1), x_0 = x_1 (target) or 2 x_1 (draft): (x_1, x_0) lies on one of two lines "
+            "that meet in 0 alone, so that of trajectories none can be accepted; of tokens "
+            f"{fmt(rates['lines'])}, as N(0, 1) and N(0, 4) overlap",
+            numbers(slope_p=1, slope_q=2, acceptance_paths=0, acceptance_tokens=rates["lines"]),
+        ),
+        counterexample(
+            "4 steps for N(0, 1/2) and N(0, 3/2), DDIM with eta = 0 (DDPM's linear schedule) and Euler along a "
+            "rectified flow: the five states of a trajectory span one dimension, so that there is no density, where "
+            f"tokens could be accepted with probability {fmt(rates['ddim'])} and {fmt(rates['flow'])}",
+            numbers(
+                steps=4,
+                variance_p=0.5,
+                variance_q=1.5,
+                abar=abar,
+                rank_ddim=5 - lost["ddim"][0],
+                rank_flow=5 - lost["flow"][0],
+                ddim=rates["ddim"],
+                flow=rates["flow"],
             ),
-            Evidence(
-                "counterexample",
-                "4 steps for N(0, 1/2) and N(0, 3/2), DDIM with eta = 0 and Euler along a rectified flow: every rule "
-                "of path densities is refused with a ValueError, where tokens could be accepted with probability "
-                f"{fmt(rates['DDIM'])} and {fmt(rates['rectified flow'])}",
-                numbers(steps=4, variance_p=0.5, variance_q=1.5, ddim=rates["DDIM"], flow=rates["rectified flow"]),
-            ),
-        ],
+        ),
     )
+
+
+def missing(chain: Chain) -> int:
+    """By how much the rank of the covariance of a trajectory falls short of its dimensions; 0 if it has a density."""
+    one = (np.zeros(chain.dimension), np.zeros(chain.dimension))
+    _, matrix = Coupling(chain, chain, one).linear(_states)
+    return len(matrix) - int(np.linalg.matrix_rank(matrix))
 
 
 def _deviation(chain: Chain) -> float:
@@ -193,17 +213,17 @@ def _deviation(chain: Chain) -> float:
 
 @CLAIMS.claim(
     "cspd.samplers.marginal",
-    "not in the paper",
-    "Without noise the density of the token itself, by change of variables from x_T, can be verified: the marginal "
-    "rule is lossless for DDIM with eta = 0 and for rectified flow.",
-    assumptions=["x_T -> x_0 is one to one, with a known determinant"],
-    stated=False,
+    derived("App. E.2", "What the method can use in place of the density of a trajectory."),
+    r"Without noise the density of the token itself, by change of variables from $x_T$, can be verified: the marginal "
+    r"rule is lossless for DDIM with $\eta = 0$ and for rectified flow.",
+    assumptions=[r"one to one: $x_T \to x_0$ is one to one in both models, with a known determinant", UNBOUNDED],
 )
 def marginal(seed: int) -> Finding:
-    """x_0 = f(x_T) has the density N(f^-1(x_0)) / |det f'|. The rule is speculative sampling for the densities p and q
-    of tokens: a draft is accepted with mass min(p, q), a rejection has probability Z = int [p - q]+ and is replaced by
-    a proposal from p taken with [p - q]+ / p, so from [p - q]+ / Z. Together that is p. For these chains f is affine;
-    for a network f' is the product of the Jacobians of T steps, and f^-1 a walk back.
+    r"""By "one to one" $x_0 = f(x_T)$ has the density $N(f^{-1}(x_0)) / |\det f'|$. The rule is speculative sampling
+    for the densities $p$ and $q$ of tokens: a draft is accepted with mass $\min(p, q)$, a rejection has probability $Z
+    = \int [p - q]_+$ and by "unbounded proposals" is replaced by a draw from $[p - q]_+ / Z$. Together that is $p$. For
+    these chains $f$ is affine; for a network $f'$ is the product of the Jacobians of $T$ steps, and $f^{-1}$ a walk
+    back.
     """
     abar = schedule("linear", steps=4)
     pairs = [
@@ -231,16 +251,13 @@ def marginal(seed: int) -> Finding:
             worst = max(worst, float(np.abs(accepted + rejected * proposed / taken - p).max()))
         return worst if worst > 1e-6 else 0.0  # of the grid at the two places where the densities cross
 
-    return Finding(
-        "holds-under-assumptions" if deviation() == 0 else "refuted",
-        [
-            Evidence(
-                "identity",
-                f"{len(pairs)} pairs of noiseless samplers, 4 steps: the emitted density, integrated on {len(x)} "
-                "points, is the target's by change of variables within 1e-6 everywhere",
-            ),
-            rejects_mutants({"a ratio 10 % too large": log(1.1)}, deviation, "the emitted density"),
-        ],
+    return holds_under_assumptions_if(
+        deviation() == 0,
+        identity(
+            f"{len(pairs)} pairs of noiseless samplers, 4 steps: the emitted density, integrated on {len(x)} "
+            "points, is the target's by change of variables within 1e-6 everywhere",
+        ),
+        rejects_mutants({"a ratio 10 % too large": log(1.1)}, deviation, "the emitted density"),
     )
 
 

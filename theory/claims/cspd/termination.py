@@ -8,10 +8,21 @@ from math import exp, log
 import numpy as np
 
 from simlab.continuous import affine_chain
-from simlab.continuous.rules import LastStep, VarianceProduct
-from theory.claims.base import Claims, Evidence, Finding
-from theory.claims.evidence import rejects_mutants, require
-from theory.claims.format import numbers
+from simlab.continuous.rules import LastStep, Rule, VarianceProduct
+from theory.claims.base import Claims, Finding
+from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE
+from theory.claims.evidence import (
+    counterexample,
+    example,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+    small_scale,
+)
+from theory.claims.format import fmt, numbers
+from theory.claims.sources import derived
 from theory.continuous.example_processes import UNCONDITIONAL, mismatches
 from theory.continuous.gaussian_overlap import acceptance_rates
 from theory.continuous.line import given_states
@@ -21,122 +32,130 @@ CLAIMS = Claims("cspd")
 
 CLAIMS.summary(
     "cspd.termination",
-    "Algorithm 1",
+    derived("Algorithm 1", "The paper says nothing of whether the loop ends; G.2 reports that it takes few proposals."),
     "The repeat-until loop of Algorithm 1 ends with probability one.",
     ("cspd.termination.printed", "cspd.termination.large-sigma", "cspd.termination.without-sigma"),
 )
 
 
-@CLAIMS.claim("cspd.termination.printed", "Algorithm 1", "The loop as printed ends, whatever the two models are.")
+@CLAIMS.claim(
+    "cspd.termination.printed",
+    derived("Algorithm 1, eq. 13"),
+    r"The loop of Algorithm 1, with $\Sigma$ in the acceptance ratio and in the threshold, ends with probability one "
+    "for every target and draft.",
+)
 def printed(seed: int) -> Finding:
-    """A proposal is taken with probability Z' = int [p - q / Sigma]+, which is 0 where Sigma p <= q everywhere.
+    r"""A proposal is accepted with probability $Z' = \int [p - q / \Sigma]_+$, which is 0 where $\Sigma p \le q$
+    everywhere. Let both last steps be $N(0, 1)$ whatever $x_1$ is, and the target's variance of $x_1$ 4 times the
+    draft's: $\Sigma = 1/2$. A draft is accepted with probability $1/2$, and if it is not, $\max(0, p/2 - p) = 0$ at
+    every proposal: half of all tokens are never made.
 
-    A draft is rejected there with probability 1 - Sigma. And where the last variances agree and Sigma < 1, Z' > 0 for
-    every gap d other than 0, but Z' falls like exp(-(log Sigma)^2 s^2 / (2 d^2)) as d falls: the mean of 1 / Z' over a
-    gap with a density near 0 is infinite, so the mean number of proposals is too, though the loop ends.
+    Where the last variances agree and $\Sigma < 1$, $Z' > 0$ for every gap $d \ne 0$ between the last means, but it
+    falls like $\exp(-(\log \Sigma)^2 s^2 / (2 d^2))$ as $d \to 0$. So the mean of $1 / Z'$ over a gap with a density
+    near 0 is infinite: the loop ends, and the mean number of proposals does not exist.
     """
     target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
     limits = (10, 100, 1000, 10**4, 10**6)
     laws = {limit: given_states(target, draft, UNCONDITIONAL, VarianceProduct(), limit, gaps=336) for limit in limits}
     growth = [laws[limit].trials for limit in limits]
     require(all(b > 1.5 * a for a, b in pairwise(growth)), f"the mean settles: {growth}")
-    hard = acceptance_rates(np.array([0.0]), log(0.5))
-    require(
-        float(hard.proposal_acceptance[0]) == 0 and abs(float(hard.acceptance[0]) - 0.5) < 1e-12,
-        "the example ends after all",
-    )
-    return Finding(
-        "refuted",
-        [
-            Evidence(
-                "counterexample",
-                "T = 2; the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 has twice the sd for "
-                "the target, so Sigma = 1/2. A draft is accepted with probability 1/2; if not, max(0, p/2 - p) = 0 for "
-                "any proposal: half of all tokens are never made",
-                numbers(sigma=0.5, acceptance=0.5, taken=0, never_ends=0.5),
+
+    def endless(sigma: float) -> float:
+        """The probability that the loop never ends, where both last steps are N(0, 1)."""
+        share = acceptance_rates(0.0, log(sigma))
+        return float(1 - share.acceptance) * (float(share.proposal_acceptance) == 0)
+
+    return refuted_if(
+        endless(0.5) > 0 and endless(1.0) == 0,
+        counterexample(
+            "T = 2; the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 has twice the standard "
+            "deviation for the target, so Sigma = 1/2. A draft is accepted with probability 1/2; if not, max(0, p/2 - "
+            "p) = 0 for any proposal: half of all tokens are never made. With Sigma = 1 none is lost",
+            numbers(
+                sigma=0.5,
+                acceptance=1 - endless(0.5),
+                taken=float(acceptance_rates(0.0, log(0.5)).proposal_acceptance),
+                never_ends=endless(0.5),
             ),
-            Evidence(
-                "example",
-                "T = 4, last kernels of the same variance, Sigma = 0.73: mean proposals a token, by how many are "
-                "allowed: "
-                + ", ".join(
-                    f"{limit:,}: {law.trials:.3g} ({law.unfinished:.3f} unfinished)" for limit, law in laws.items()
-                )
-                + ": the loop ends, and its mean does not exist",
-                numbers(limits=limits, trials=growth, unfinished=[law.unfinished for law in laws.values()]),
-            ),
-        ],
+        ),
+        small_scale(
+            "T = 4, last steps of the same variance, Sigma = 0.73: mean proposals a token, by how many are allowed: "
+            + ", ".join(f"{limit:,}: {law.trials:.3g} ({law.unfinished:.3f} unfinished)" for limit, law in laws.items())
+        ),
     )
 
 
 @CLAIMS.claim(
     "cspd.termination.large-sigma",
-    "Algorithm 1",
-    "With Sigma > 1 the loop ends, after at most Sigma / (Sigma - 1) proposals in the mean.",
-    assumptions=("Sigma > 1 for the trajectories that were sampled",),
-    stated=False,
+    derived("Algorithm 1, eq. 13"),
+    r"Where $\Sigma > 1$ the loop of Algorithm 1 ends with probability one, after at most $\Sigma / (\Sigma - 1)$ "
+    "proposals in the mean.",
+    assumptions=(r"large Sigma: $\Sigma > 1$ for the trajectories that were sampled",),
 )
 def large_sigma(seed: int) -> Finding:
-    """int [p - q / Sigma]+ >= int (p - q / Sigma) = 1 - 1 / Sigma > 0."""
-    gaps = np.linspace(-8, 8, 321)
-    least = {}
-    for sigma in (1.01, 1.5, 4.0, exp(400)):
-        sds = product((0.5, 1.0, 2.0), repeat=2)
-        worst = min(float(acceptance_rates(gaps, log(sigma), *each).proposal_acceptance.min()) for each in sds)
-        least[f"{sigma:.4g}"] = worst
-        require(worst >= 1 - 1 / sigma - 1e-12, f"Sigma = {sigma}: a proposal is taken with {worst} only")
-    below = float(acceptance_rates(gaps, log(0.9), 0.5, 1.0).proposal_acceptance.min())
-    low = float(acceptance_rates(gaps, log(0.4), 0.5, 1.0).proposal_acceptance.min())
-    require(low == 0 < below, "the check does not see where Sigma p is below q")
-    return Finding(
-        "holds-under-assumptions",
-        [
-            Evidence(
-                "identity",
-                "least probability that a proposal is taken, 2889 pairs of normals, by Sigma: "
-                + ", ".join(f"{k}: {v:.4f}" for k, v in least.items()),
-            ),
-            Evidence("control", f"the same with Sigma = 0.4 and a wider draft: {low}"),
-        ],
+    r"""A proposal is accepted with probability $\int [p - q / \Sigma]_+ \ge \int (p - q / \Sigma) = 1 - 1 / \Sigma$, by
+    "large Sigma" more than 0.
+    """
+    gaps = np.linspace(-8, 8, 161)
+    sds = list(product((0.5, 1.0, 2.0), repeat=2))
+
+    def short(sigma: float, bound: float) -> float:
+        """By how much the least probability that a proposal is accepted is below ``bound``."""
+        least = min(float(acceptance_rates(gaps, log(sigma), *each).proposal_acceptance.min()) for each in sds)
+        return max(0.0, bound - 1e-12 - least)
+
+    share = acceptance_rates(0.1, log(1.5))
+    return holds_under_assumptions_if(
+        all(short(sigma, 1 - 1 / sigma) == 0 for sigma in (1.01, 1.5, 4.0, exp(400))),
+        identity(f"{len(gaps) * len(sds)} pairs of normal densities, Sigma = 1.01, 1.5, 4 and e^400"),
+        example(
+            f"last steps N(1/10, 1) and N(0, 1), Sigma = 1.5: {fmt(1 / share.proposal_acceptance)} proposals in the "
+            "mean, of 3 at most",
+            numbers(gap=0.1, sigma=1.5, proposals=1 / share.proposal_acceptance, at_most=3.0),
+        ),
+        rejects_mutants(
+            {"Sigma = 0.9, as if it were 1 / 0.9": (0.9, 0.1), "Sigma^2 for Sigma": (1.5, 1 - 1 / 1.5**2)},
+            lambda given: short(*given),
+            "the least probability",
+        ),
     )
 
 
 @CLAIMS.claim(
     "cspd.termination.without-sigma",
-    "Algorithm 1 without Sigma",
-    "Without Sigma, and with noise shared step by step at most, the loop ends with probability one, after one proposal "
-    "a token in the mean at most.",
-    stated=False,
+    derived("Algorithm 1 without eq. 8"),
+    r"Without $\Sigma$ in ratio and threshold, the loop of Algorithm 1 ends with probability one, after at most one "
+    "proposal a token in the mean; with at most $n$ proposals a token is left without one with probability at most "
+    "$1 / (e n)$, up to a factor $1 + 1/n$.",
+    assumptions=(LAST_NOISE, INDEPENDENT_LAST_NOISE),
 )
 def without_sigma(seed: int) -> Finding:
-    """Given both trajectories down to x_1, of which the draft's last noise is independent, a draft is rejected with
-    probability Z and a proposal taken with the same Z: if there is a rejection, Z > 0.
-
-    Proposals a token: Z * 1 / Z = 1 where the two last kernels differ, 0 where they do not. A bound of n proposals
-    leaves Z (1 - Z)^n unfinished, at most 1 / (e n) and a little.
+    r"""Given both trajectories down to $x_1$, by "independent last noise" and "noise in the last step" a draft is
+    rejected with probability $Z = \int [p - q]_+$, and a proposal accepted with the same $Z$: if there is a rejection,
+    $Z > 0$. Proposals a token: $Z \cdot 1 / Z = 1$ in the mean where the two last steps differ, 0 where they do not.
+    After $n$ proposals $Z (1 - Z)^n$ is left, at most $1 / (n + 1) \cdot (n / (n + 1))^n \le (1 + 1/n) / (e n)$.
     """
-    trials, worst = [], 0.0
-    for case in islice(mismatches(), 0, None, 4):
-        trials.append(given_states(case.target, case.draft, case.given, LastStep(), gaps=48).trials)
+    cases = list(islice(mismatches(), 0, None, 6))
+    pair = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
+
+    def more_than_one(rule: Rule) -> float:
+        """By how much the proposals a token exceed one in the mean, of at most ten thousand."""
+        laws = [given_states(case.target, case.draft, case.given, rule, 10**4, gaps=48) for case in cases]
+        most = max(law.trials for law in [*laws, given_states(*pair, UNCONDITIONAL, rule, 10**4, gaps=84)])
+        return max(0.0, most - 1 - 1e-9)
+
     z = np.geomspace(1e-8, 1, 4001)
-    for limit in (10, 100, 1000):
-        left = float((z * bounded(z, limit).unfinished).max())
-        worst = max(worst, left * limit)
-        require(left <= 1 / (exp(1) * limit) * (1 + 1 / limit), f"{left} are unfinished after {limit}")
-    require(max(trials) < 1 + 1e-9, f"a token takes {max(trials)} proposals")
-    target, draft = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])
-    return Finding(
-        "holds",
-        [
-            Evidence(
-                "identity",
-                f"proposals a token in the mean over {len(trials)} mismatches, by quadrature: up to {max(trials):.9f}; "
-                f"a bound of n proposals leaves at most {worst:.3f} / n unfinished",
-            ),
-            rejects_mutants(
-                {"with Sigma = 0.73": VarianceProduct()},
-                lambda rule: max(given_states(target, draft, UNCONDITIONAL, rule, 10**4, gaps=84).trials - 1, 0),
-                "proposals a token",
-            ),
-        ],
+    limits = (10, 100, 1000)
+    left = [float((z * bounded(z, limit).unfinished).max()) for limit in limits]
+    short = all(value <= (1 + 1 / n) / (exp(1) * n) for value, n in zip(left, limits, strict=True))
+    worst = [1 / (n + 1) * (n / (n + 1)) ** n for n in limits]
+    require(max(abs(a - b) / b for a, b in zip(left, worst, strict=True)) < 1e-4, "the most that is left is elsewhere")
+    return holds_under_assumptions_if(
+        more_than_one(LastStep()) == 0 and short,
+        identity(f"proposals a token in the mean over {len(cases) + 1} mismatches, by quadrature: at most one"),
+        example(
+            "the most that is left after 10, 100 and 1000 proposals, over all Z: " + ", ".join(map(fmt, worst)),
+            numbers(proposals=limits, unfinished_at_most=worst),
+        ),
+        rejects_mutants({"with Sigma": VarianceProduct()}, more_than_one, "proposals a token"),
     )

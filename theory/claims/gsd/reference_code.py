@@ -4,74 +4,84 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from simlab.rules import Speculative, make_rule
+from simlab.rules import Rule, Speculative, make_rule
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import counterexample, described, refuted_if, require, search
+from theory.claims.evidence import control, counterexample, described, refuted_if, require
 from theory.claims.format import fmt
-from theory.exact import acceptance, step_law
-from theory.search import pairs, searched, smallest_violation
+from theory.claims.gsd.acceptance import lost, weights
+from theory.claims.gsd.output import emits_impossible
+from theory.claims.sources import Repository
+from theory.exact import acceptance
 
 CLAIMS = Claims("gsd")
+CODE = Repository("junhyukso/GSD", "4216c7c2bd5d04be12410adb07143af4cd7f7b88")
+FILE, FUNCTION = "scheduler/jacobi_iteration_lumina_mgpt.py", "SpeculativeSampler.__call__"
+COMPUTES = (
+    "Sorts the target's processed logits ascending and takes 14 ranks around the draft, 7 below, itself and 6 above, "
+    "whatever G; keeps those whose probability is within 0.15 and whose input embedding is within squared L2 distance "
+    "0.5; accepts with min(1, p'/q'), or with min(1, p/q) where the slice is empty, as it is for the 7 lowest ranks; "
+    "after a rejection draws from [p - q]+, passed through the logit processors again."
+)
+RULE = {"below": 7, "above": 6, "max_gap": 0.15}
 
 
 @CLAIMS.claim(
     "gsd-reference.acceptance",
-    "reference code",
-    "With the reference code's groups (7 ranks below, 6 above, plain ratio at the low end) alpha_GSD >= alpha_SD.",
+    CODE.function(FILE, FUNCTION, COMPUTES),
+    r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ when the group of the token of rank $r$ by $p$ is the "
+    r"ranks $r - 7$ to $r + 6$ less those whose probability differs by 0.15 or more, and drafts of rank below 7 are "
+    r"accepted with $\min(1, p/q)$.",
 )
 def reference_acceptance(seed: int) -> Finding:
-    """As for Algorithm 3: windows around the drafted token overlap. Scaled down to one rank below and one above,
-    the same rule has a counterexample on a few tokens; at its own size it has one with one token more than the
-    window.
+    r"""As in Algorithm 3, windows around the drafted token overlap, and the plain ratio at the low end adds to it: what
+    $q$ has too much of on rank 6 is rejected there as by the lossless rule, and charged to ranks 7 and up once more.
+    With $p = 0$ on ranks 0 to 6 and $1/8$ on ranks 7 to 14, $q = 1/2$ on rank 6 and $1/8$ on ranks 7 to 10, the window
+    of rank 7 is the ranks 0 to 13, with masses $7/8$ and 1; the other windows have all of $p$. Acceptance is $(7/8 + 1
+    + 1 + 1)/8 = 31/64$, the lossless rule's $4/8$. The second example has no two equal probabilities, so that nothing
+    depends on the order of equal ones.
     """
-    parameters = {"below": 1, "above": 1}
-    found = smallest_violation(
-        pairs, lambda e: acceptance(make_rule("gsd-reference", **parameters), *e) < alpha(*e), seed
+    rule: Rule = make_rule("gsd-reference", **RULE)
+    ties = weights(*[0] * 7, *[1] * 8), weights(*[0] * 6, 4, *[1] * 4, *[0] * 4)
+    ascending = weights(*range(1, 16)), weights(*[0] * 6, 43, *range(8, 15), 0)
+    pairs = {"seven zeros and eight of 1/8": ties, "15 different probabilities, k/120": ascending}
+    require(
+        all(lost(Speculative(), *pair) == 0 for pair in pairs.values()), "the lossless rule accepts less than itself"
     )
-    # at its own size: q piles mass on one token of the window of a token with p >= q
-    p = tuple(Fraction(k + 1, 120) for k in range(15))
-    q = tuple(Fraction(8 if x == 7 else 112 if x == 13 else 0, 120) for x in range(15))
-    full = make_rule("gsd-reference")
-    drop = acceptance(full, p, q) < alpha(p, q)
-    evidence = []
-    if found is not None:
-        evidence.append(
+    return refuted_if(
+        any(lost(rule, *pair) > 0 for pair in pairs.values()),
+        *(
             counterexample(
-                f"one rank below and one above, {len(found[0])} tokens: acceptance "
-                f"{fmt(acceptance(make_rule('gsd-reference', **parameters), *found))} against "
-                f"{fmt(alpha(*found))}",
-                described("gsd-reference", parameters, *found),
+                f"15 tokens, {name}: acceptance {fmt(acceptance(rule, *pair))} against {fmt(alpha(*pair))} for the "
+                "lossless rule",
+                described("gsd-reference", RULE, *pair),
             )
-        )
-    if drop:
-        evidence.append(
-            counterexample(
-                f"at its own size, 15 tokens: acceptance {fmt(acceptance(full, p, q))} against {fmt(alpha(p, q))}",
-                described("gsd-reference", {"below": 7, "above": 6}, p, q),
-            )
-        )
-    if not evidence:
-        evidence.append(search(searched()))
-    return Finding("refuted" if found is not None or drop else "not-refuted", evidence)
+            for name, pair in pairs.items()
+        ),
+        control("the same check finds that the lossless rule accepts no less than itself"),
+    )
 
 
 @CLAIMS.claim(
-    "gsd-reference.support", "reference code", "The reference code never emits a token of target probability 0."
+    "gsd-reference.support",
+    CODE.function(FILE, FUNCTION, f"{COMPUTES} Nothing in it excludes tokens of probability 0.", "ours"),
+    r"When the group of the token of rank $r$ by $p$ is the ranks $r - 7$ to $r + 6$ less those whose probability "
+    r"differs by 0.15 or more, and drafts of rank below 7 are accepted with $\min(1, p/q)$, no token $x$ with $p(x) = "
+    r"0$ is emitted.",
 )
 def reference_support(seed: int) -> Finding:
-    """Only the seven lowest ranks fall back to the plain ratio. A top-k filtered row has thousands of tokens of
+    """Only the seven lowest ranks are accepted with the plain ratio. A top-k filtered row has thousands of tokens of
     probability 0; the last of them in sorting order share their window with tokens that have some.
     """
-    p = (*[Fraction(0)] * 8, *[Fraction(1, 10)] * 10)
-    q = (*[Fraction(0)] * 7, Fraction(1, 2), *[Fraction(0)] * 9, Fraction(1, 2))
-    parameters = {"below": 7, "above": 6, "max_gap": 0.15}
-    law = step_law(make_rule("gsd-reference", **parameters), p, q)
-    require(step_law(Speculative(), p, q)[7] == 0, "speculative sampling emitted a token of target probability 0")
+    p = weights(*[0] * 8, *[1] * 10)
+    q = weights(*[0] * 7, 1, *[0] * 9, 1)
+    leak = emits_impossible(make_rule("gsd-reference", **RULE), p, q)
+    require(emits_impossible(Speculative(), p, q) == Fraction(0), "the lossless rule emits what the target excludes")
     return refuted_if(
-        law[7] > 0,
+        leak > 0,
         counterexample(
-            f"eight tokens of probability 0 and ten of 1/10: the eighth is emitted with probability {fmt(law[7])}",
-            described("gsd-reference", parameters, p, q),
+            f"eight tokens of probability 0 and ten of 1/10: the eighth is emitted with probability {fmt(leak)}",
+            described("gsd-reference", RULE, p, q),
         ),
+        control("the same check finds that the lossless rule emits no such token"),
     )

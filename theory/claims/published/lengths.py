@@ -9,6 +9,7 @@ from math import exp, log, sqrt
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import require_found
 from theory.claims.published.comparisons import Comparison, judged
+from theory.claims.sources import derived
 from theory.published.ledger import Interval, Ledger, Row, published
 
 CLAIMS = Claims("published")
@@ -18,9 +19,10 @@ CLAIMS = Claims("published")
 
 CLAIMS.summary(
     "published.accepted-length",
-    "LANTERN Tables 2 to 4",
-    "Accepted lengths and accept probabilities of LANTERN are mutually consistent.",
-    ["published.accepted-length.tree", "published.accepted-length.order", "published.accepted-length.chain"],
+    derived("LANTERN Tables 2 to 4"),
+    "The accept probabilities of LANTERN's Table 2 and the mean accepted lengths of its Tables 3 and 4 can be of one "
+    "decoder: they have one order, and a tree of drafts gives the lengths.",
+    ["published.accepted-length.tree", "published.accepted-length.order"],
 )
 
 CANDIDATES = 60  # that the target verifies at once (appendix C)
@@ -48,22 +50,26 @@ def _printed(ledger: Ledger) -> dict[str, tuple[Row, Row]]:
 
 @CLAIMS.claim(
     "published.accepted-length.tree",
-    "LANTERN Tables 2 to 4, appendix C",
-    "A tree of at most 60 candidates, each accepted as often as the first draft of Table 2, reaches the mean accepted "
-    "length of Tables 3 and 4.",
+    derived("LANTERN Tables 2 to 4, appendix C", "The paper gives 60 candidates and not the shape of their tree."),
+    "For EAGLE-2 and for LANTERN at $k = 1000$ and each of four $\\delta$ there is a tree of at most 60 candidates "
+    "whose mean accepted length, with each candidate accepted as often as the first draft of LANTERN's Table 2, is at "
+    "least that of Tables 3 and 4, up to rounding.",
     assumptions=[
-        "siblings are accepted independently of each other and of their depth, each with the first draft's probability",
-        "Table 2 is for temperature 1, as the tables of lengths it is held against",
-        "the mean accepted length counts the token that follows the accepted drafts (it is 1.00 without drafts)",
+        "independent siblings: a candidate is accepted with the first draft's probability, whatever its depth and "
+        "whatever becomes of its siblings",
+        "temperature 1: Table 2, which does not say, is for the temperature of the lengths it is held against",
+        "bonus token: the mean accepted length counts the token after the accepted drafts, as it is 1.00 without "
+        "drafts",
     ],
 )
 def accepted_length_tree(seed: int) -> Finding:
-    """If every node has m children, and each is accepted with probability a, some child is with probability
-    b = 1 - (1 - a)^m, and a tree of depth D has the mean length 1 + b + ... + b^D, for m + ... + m^D candidates. For
+    r"""Rows of the tables are put side by side by temperature 1. With independent siblings, if every node has $m$
+    children, and each is accepted with probability $a$, some child is with probability $b = 1 - (1 - a)^m$, and a tree
+    of depth $D$ has, with the bonus token, the mean length $1 + b + ... + b^D$, for $m + ... + m^D$ candidates. For
     each row some tree of at most 60 is long enough, and thinner ones have every length below. So no row contradicts
-    another: the numbers fit together. Which tree was drafted is not printed, and the five rows may share it: 5
-    children to a depth of 2 come near four of them, and to 2.70 for 2.40 at delta = 0.4, as if siblings were less
-    independent the more is accepted.
+    another: the numbers fit together. Which tree was drafted is not printed, and the five rows may share it: 5 children
+    to a depth of 2 come near four of them, and to 2.70 for 2.40 at $\delta = 0.4$, as if siblings were less independent
+    the more is accepted.
     """
     ledger = published()
     row = ledger.one({"temperature": "1"}, paper="lantern", table="3", method="eagle-2", metric="mean_accepted_length")
@@ -76,9 +82,9 @@ def accepted_length_tree(seed: int) -> Finding:
 
 
 def _trees(ledger: Ledger) -> list[Comparison]:
-    found = []
+    found, shapes = [], _shapes()
     for name, (rate, length) in _printed(ledger).items():
-        reached = [(n, m, d, tree_length(rate.interval.high, m, d)) for n, m, d in _shapes()]
+        reached = [(n, m, d, tree_length(rate.interval.high, m, d)) for n, m, d in shapes]
         enough = [shape for shape in reached if shape[3] >= length.interval.low]
         candidates, children, depth, most = enough[0] if enough else max(reached, key=lambda shape: shape[3])
         found.append(
@@ -105,7 +111,8 @@ def _trees(ledger: Ledger) -> list[Comparison]:
 def _shapes() -> list[tuple[int, int, int]]:
     """Candidates, children and depth of the full trees there are room for, small ones first."""
     numbers = range(1, CANDIDATES + 1)
-    shapes = ((size(children, depth), children, depth) for depth in numbers for children in numbers)
+    near = ((children, depth) for children in numbers for depth in numbers if children == 1 or 2**depth <= CANDIDATES)
+    shapes = ((size(children, depth), children, depth) for children, depth in near)
     return sorted(shape for shape in shapes if shape[0] <= CANDIDATES)
 
 
@@ -122,11 +129,14 @@ def tree_length(rate: Fraction, children: int, depth: int) -> Fraction:
 
 @CLAIMS.claim(
     "published.accepted-length.order",
-    "LANTERN Tables 2 to 4",
-    "Settings that accept the first draft more often have a larger mean accepted length.",
+    derived("LANTERN Tables 2 to 4"),
+    "Among EAGLE-2 and LANTERN at $k = 1000$ and four $\\delta$, a larger accept probability of the first draft in "
+    "LANTERN's Table 2 goes with a larger mean accepted length in Tables 3 and 4.",
 )
 def accepted_length_order(seed: int) -> Finding:
-    """EAGLE-2 and four values of delta, at temperature 1: the two columns have one order."""
+    r"""EAGLE-2 and four values of $\delta$, at temperature 1: sorted by the accept probability, each length is larger
+    than the one before.
+    """
     ledger = published()
     row = ledger.one({"metric": "l2", "delta": "0.05"}, paper="lantern", table="4", metric="mean_accepted_length")
     return judged(
@@ -155,16 +165,17 @@ def _orders(ledger: Ledger) -> list[Comparison]:
 
 @CLAIMS.claim(
     "published.accepted-length.chain",
-    "LANTERN Tables 2 to 4",
-    "One chain of drafts, each accepted independently as often as the first of Table 2, has the mean accepted lengths "
-    "of Tables 3 and 4.",
-    stated=False,
+    derived(
+        "LANTERN Tables 2 to 4", "The paper drafts a tree and says so; the chain is what it is compared with here."
+    ),
+    "No mean accepted length of LANTERN's Tables 3 and 4 exceeds $1 / (1 - a)$, $a$ the accept probability of Table "
+    "2: a single chain of drafts, each accepted independently with probability $a$, has less.",
 )
 def accepted_length_chain(seed: int) -> Finding:
-    """A chain of any length then has a mean below 1 / (1 - a). All five printed lengths are above it: they are lengths
-    of trees, in which a position has several candidates, and a is the probability of the first one only. The number of
-    independent siblings a level that would give the length in a tree of any depth is in the table; it falls as delta
-    grows.
+    r"""A chain of any length has a mean of $1 + a + a^2 + ...$, below $1 / (1 - a)$. All five printed lengths are above
+    it: they are lengths of trees, in which a position has several candidates, and $a$ is the probability of the first.
+    The number of independent siblings a level that would give the length in a tree of any depth is in the table; it
+    falls as $\delta$ grows.
     """
     ledger = published()
     short = {length.line: 1.0 for _, length in _printed(ledger).values()}
@@ -203,12 +214,12 @@ def _chains(ledger: Ledger) -> list[Comparison]:
 
 @CLAIMS.claim(
     "published.sjd-perplexity",
-    "SJD Tables 6, 11",
-    "The perplexities of Table 6 at top-k 2000 are exp of the mean negative log-probabilities of Table 11.",
-    stated=False,
+    derived("SJD Tables 6, 11", "SJD does not say that the two tables are of the same images."),
+    r"Each perplexity of SJD's Table 6 at top-k 2000 is $\exp(-m)$ with $m$ the mean log-probability of Table 11, up "
+    "to rounding.",
 )
 def perplexity(seed: int) -> Finding:
-    """Over one set of tokens, perplexity is exp of the mean negative log-probability: exp(4.895) = 133.6 for the
+    r"""Over one set of tokens, perplexity is $\exp(-m)$, $m$ the mean log-probability: $\exp(4.895) = 133.6$ for the
     autoregressive model, printed 204.06. Table 11 does not say its top-k; at 2000, the default, an average of
     perplexities over images would explain the difference, since by Jensen's inequality it is the larger one: with
     logarithms of image perplexities that are normal, deviations of 0.9 to 1.0 between images would be enough (Table 11

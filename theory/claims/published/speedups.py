@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import require_found
 from theory.claims.published.comparisons import Comparison, judged
+from theory.claims.sources import derived
 from theory.published.ledger import Ledger, Row, published
 
 CLAIMS = Claims("published")
@@ -23,9 +24,9 @@ COUNTED = {"latency_seconds": "speedup", "nfe": "step_compression"}  # what is m
 
 @CLAIMS.claim(
     "published.steps",
-    "SJD Tables 1, 2, 4, 5; GSD Table 1",
-    "Latency, steps and speedup columns are consistent within each table: a speedup is the autoregressive row's "
-    "latency over the method's, and a step compression its number of calls over the method's.",
+    derived("SJD Tables 1, 2, 4, 5; GSD Table 1", "No sentence says how one column follows from another."),
+    "In SJD's Tables 1, 2, 4, 5 and GSD's Table 1 each speedup is the latency of autoregressive decoding over that of "
+    "the method, and each step compression beside a number of calls is the ratio of those numbers, up to rounding.",
 )
 def steps(seed: int) -> Finding:
     """A printed quotient agrees if some latencies, or numbers of calls, that round to the printed ones have a quotient
@@ -79,8 +80,12 @@ def _autoregressive(ledger: Ledger, row: Row) -> Row:
 
 @CLAIMS.claim(
     "published.gsd-latency",
-    "GSD Table 1",
-    "Latency speedup does not exceed step compression.",
+    derived(
+        "GSD Table 1",
+        "GSD does not say so. SJD and SJD-PAC call step compression the theoretical acceleration ratio, which latency "
+        "would not exceed if calls took no less time.",
+    ),
+    "In GSD's Table 1 no speedup in latency exceeds the step compression in the same row.",
 )
 def gsd_latency(seed: int) -> Finding:
     """A call that verifies 16 drafts does all that an autoregressive call does, and more: if calls cost at least as
@@ -106,14 +111,13 @@ def gsd_latency(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "published.latency-bound",
-    "SJD Tables 1 to 5, LANTERN Table 3, SJD-PAC Table 1",
-    "In the tables other than GSD's, latency speedup does not exceed step compression or mean accepted length, rows "
-    "quoted from GSD aside.",
-    stated=False,
+    derived("SJD Tables 1 to 5, LANTERN Table 3, SJD-PAC Table 1"),
+    "In SJD's Tables 1 to 5, LANTERN's Table 3 and SJD-PAC's Table 1 without the rows of GSD, no speedup in latency "
+    "exceeds the step compression or mean accepted length in the same row.",
 )
 def latency_bound(seed: int) -> Finding:
-    """The same bound where other papers print both columns. It is an ordinary property of such tables: every row of
-    these has it.
+    """The bound of published.gsd-latency where other papers print both columns. It is an ordinary property of such
+    tables: every row of these has it.
     """
     ledger = published()
     row = ledger.one(paper="sjd", table="2", target="Lumina-mGPT", method="sjd", metric="speedup")
@@ -160,16 +164,16 @@ def _call(ledger: Ledger, row: Row) -> tuple[dict[str, str], str, list[Row]]:
 
 @CLAIMS.claim(
     "published.sjd-pac-overhead",
-    "SJD-PAC Tables 1, 4",
-    "The times of a step in SJD-PAC's Table 4 and the step compression of its Table 1 give the speedup of Table 1.",
-    stated=False,
+    derived("SJD-PAC Tables 1, 4", "The paper breaks down a step and compares it with no speedup."),
+    "On Lumina-mGPT the speedup of SJD-PAC in its Table 1 is the step compression there times the duration of an "
+    "autoregressive step over that of a step of SJD-PAC, both from its Table 4, up to rounding.",
 )
 def sjd_pac_overhead(seed: int) -> Finding:
-    """A step takes 44.3 + 3.2 + 2.2 + 1.0 = 50.7 ms, and an autoregressive one 40.8 + 1.0 = 41.8 ms, so that 4.51 steps
-    saved are worth 4.51 * 41.8 / 50.7 = 3.72. The printed speedups are 2 to 5 % more than that. Averages can do this:
-    if the step compression is a quotient of sums and the speedup a mean over images, the mean is larger by about the
-    squared coefficient of variation of the steps an image takes, and 15 to 20 % would be enough; the other way round
-    the gap grows. Table 4 may also have been measured on other images than Table 1.
+    r"""A step takes $44.3 + 3.2 + 2.2 + 1.0 = 50.7$ ms, and an autoregressive one $40.8 + 1.0 = 41.8$ ms, so that a
+    step compression of 4.51 is worth $4.51 \cdot 41.8 / 50.7 = 3.72$. The printed speedups are 2 to 5 % more than that.
+    Averages can do this: if the step compression is a quotient of sums and the speedup a mean over images, the mean is
+    larger by about the squared coefficient of variation of the steps an image takes, and 15 to 20 % would be enough;
+    the other way round the gap grows. Table 4 may also have been measured on other images than Table 1.
     """
     ledger = published()
     speedups = ledger.select(paper="sjd-pac", table="1", method="sjd-pac", target="Lumina-mGPT", metric="speedup")

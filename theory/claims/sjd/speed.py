@@ -577,7 +577,9 @@ def spatial_simple(seed: int) -> Finding:
     """A token beside or above a new position mostly belongs to the same part of the picture, and is what the target
     would draw there; a uniform one hardly ever is, and has to wait for a call that draws it again.
     """
-    found = {initial: _box_speed(PointMassSjd(drafts(16), initial), seed) for initial in RANDOM + SPATIAL}
+    found: dict[str, Speed] = {
+        initial: _box_speed(PointMassSjd(drafts(16), initial), seed) for initial in RANDOM + SPATIAL
+    }
 
     def slower(names: Iterable[str]) -> int:
         """How many of these are not surely faster than random initialisation."""

@@ -1,3 +1,3 @@
 """SJD-PAC, SJD with proactive drafting and adaptive continuation."""
 
-MODULES = ("losslessness", "locality", "speed", "readings")
+MODULES = ("motivation", "losslessness", "locality", "speed", "readings", "headlines")

@@ -12,15 +12,17 @@ import numpy as np
 from simlab import mutants
 from simlab.arrays import Array, without
 from simlab.decoders import Decoder, SjdAc, SjdPac, SjdPd
+from simlab.decoders.tree import Shape
 from simlab.mutants.trees import ac_decoders, tree_decoders
 from simlab.processes import TableProcess
 from simlab.rules import Rule, Speculative
 from theory.candidates import candidates_law
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import enumeration, first, holds_if, holds_under_assumptions_if, identity, rejects_mutants
-from theory.claims.format import fmt
+from theory.claims.evidence import enumeration, example, first, holds_if, identity, rejects_mutants
+from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.sjd.losslessness import deviation, random_tables
+from theory.claims.sources import said
 from theory.distances import tv
 from theory.exact import transitions
 from theory.example_processes import random_process, random_row
@@ -31,20 +33,31 @@ Row = tuple[Fraction, ...]
 # Accepting a token -----------------------------------------------------------------------------------------------
 
 
+HALVES, NEW = (Fraction(1, 2),) * 2, (Fraction(1, 4), Fraction(3, 4))  # p' and p of an example
+
+
 @CLAIMS.claim(
     "pac.retention",
-    "4.2",
-    "A token drawn from p' is accepted by verification against p with probability 1 - TV(p', p), and comes out again "
-    "when it is drawn anew from p with probability sum p' p <= exp(-(H2(p') + H2(p))/2).",
+    said(
+        "4.2",
+        "Specifically, the probability that a token at position [i] remains unchanged is [1 - TV(p', p)]. In contrast, "
+        "if SJD were to independently resample the same token, the probability would be [sum p' p, at most "
+        "exp(-(H2(p') + H2(p))/2)].",
+        note="p' is the row of the last iteration and p the row of this one; the cases of equality are added.",
+    ),
+    r"A token drawn from $p'$ is accepted by verification against $p$ with probability $1 - \mathrm{TV}(p', p)$. A "
+    r"token drawn independently from $p$ equals it with probability "
+    r"$\sum_x p'(x) p(x) \le e^{-(H_2(p') + H_2(p))/2}$, with equality only if $p' = p$, where $H_2$ is the Rényi "
+    r"entropy of order 2.",
 )
 def retention(seed: int) -> Finding:
-    """Verification accepts it with sum p' min(1, p/p') = sum min(p', p) = 1 - TV. Drawn independently, both are x with
-    probability p'(x) p(x). By Cauchy and Schwarz (sum p' p)^2 <= sum p'^2 sum p^2, and sum p^2 = exp(-H2(p)) is what
-    the Renyi entropy of order 2 means; equality holds iff p' and p are in proportion, that is equal. And
-    min(a, b) >= a b for probabilities, so verification accepts at least as much. How large either is on image models
-    (above 0.7, below 0.01) is not a matter of proof.
+    r"""Verification accepts it with probability
+    $\sum_x p'(x) \min(1, p(x)/p'(x)) = \sum_x \min(p'(x), p(x)) = 1 - \mathrm{TV}(p', p)$. Two independent draws are
+    both $x$ with probability $p'(x) p(x)$. By Cauchy and Schwarz $(\sum p' p)^2 \le \sum p'^2 \sum p^2$, and
+    $\sum p^2 = e^{-H_2(p)}$ by definition; equality holds only if $p'$ and $p$ are in proportion, that is equal. Since
+    $\min(a, b) \ge a b$ for probabilities, verification retains a token at least as often as drawing it anew does.
     """
-    tried = random_pairs(seed, 300)
+    tried = random_pairs(seed, 100)
 
     def excess(accepted: Callable[[Row, Row], Fraction]) -> Fraction:
         return max(
@@ -56,12 +69,18 @@ def retention(seed: int) -> Finding:
     above = max(_again(p, q) ** 2 - _again(p, p) * _again(q, q) for p, q in tried)
     strict = all((_again(p, q) ** 2 == _again(p, p) * _again(q, q)) == (p == q) for p, q in [*tried, *_same(tried)])
     less = min(1 - tv(p, q) - _again(p, q) for p, q in tried)
+    shown = 1 - tv(HALVES, NEW), _again(HALVES, NEW), float(_again(HALVES, HALVES) * _again(NEW, NEW)) ** 0.5
     return holds_if(
         worst == 0 and above <= 0 and strict and less >= 0,
         identity(
             f"on {len(tried)} pairs, in rationals: accepted = 1 - TV (largest difference {worst}); (sum p' p)^2 - sum "
             f"p'^2 sum p^2 is at most {fmt(above)}, 0 just where the two are equal; verification accepts more by "
             f"{fmt(less)} or more",
+        ),
+        example(
+            f"p' = (1/2, 1/2), p = (1/4, 3/4): accepted {fmt(shown[0])}, drawn again {fmt(shown[1])}, at most "
+            f"{fmt(shown[2])}",
+            numbers(old=HALVES, new=NEW, accepted=shown[0], again=shown[1], bound=shown[2]),
         ),
         rejects_mutants({"drawing anew": _again}, excess, "the retention"),
     )
@@ -78,28 +97,39 @@ def _again(p: Row, q: Row) -> Fraction:
 
 # Adaptive continuation -----------------------------------------------------------------------------------------
 
+THEOREM_1 = "AC preserves the target distribution [p(x)] for all tokens accepted in the subsequent iteration."
+
 CLAIMS.summary(
     "pac.theorem-1",
-    "App. A.2, Theorem 1",
-    "Adaptive continuation preserves the target law of every token later accepted, and of whole sequences.",
+    said("App. A.2, Theorem 1", THEOREM_1, note="read for single tokens and, as A says, for whole sequences"),
+    "Adaptive continuation is lossless: tokens that are verified in a later call follow the target's rows, and "
+    "finished sequences follow the target's law.",
     ["pac.theorem-1.token", "pac.theorem-1.sequence"],
 )
 
 
 @CLAIMS.claim(
     "pac.theorem-1.token",
-    "App. A.2, Theorem 1",
-    "After adaptive continuation every draft follows its declared q given all tokens to its left: the row of this call "
-    "for a token that was verified.",
+    said(
+        "App. A.2, Theorem 1",
+        THEOREM_1,
+        "formalised",
+        "The proof in the paper takes the distribution that generated a draft as fixed and known. That a retained "
+        "token still follows it is what has to be shown, and it is true given the tokens to its left, not given the "
+        "window.",
+    ),
+    r"With adaptive continuation every draft follows the row $q$ declared for it, given all tokens and rows to its "
+    r"left; so a token that is verified in the next call follows the target's row $p$ given the tokens to its left.",
 )
 def continuation_token(seed: int) -> Finding:
-    """The paper's proof takes for granted that a draft follows its q; this is what has to be proven. Let everything to
-    the left of position j be known: tokens, coins and rows of all calls (the row at j is computed from tokens to the
-    left alone). By induction the old token at j follows its old q given that. It is accepted or replaced with its own
-    coin by the rule for (p_j, q_j), so what stands there follows the rule's output law, p_j for a lossless rule. That
-    is its new declared q, and it is a row that is known from the left. Tokens to the right do not matter: they are
-    drawn after. The argument needs that the token at j had not been looked at, which is so behind the first
-    rejection.
+    r"""Let everything to the left of position $j$ be known: tokens, coins and rows of all calls. (The row at $j$ is
+    computed from tokens to the left alone.) By induction the old token at $j$ follows its old $q_j$ given that. It is
+    accepted, or replaced, by its own coin and the rule for $(p_j, q_j)$. So the token that stands there afterwards
+    follows the law that the rule emits, which is $p_j$ for a lossless rule. And $p_j$ is what is declared as its new
+    $q_j$, a row that is known from the left. Tokens to the right do not matter: they are drawn after it. The argument
+    needs that the token at $j$ has not been verified in this call before, which is so behind the first rejection. In
+    the next call the draft is verified by the rule for $(p, q)$ with this $q$, and what is emitted follows $p$
+    (leviathan.lossless).
     """
     some = random_tables(seed, small=True)
     tried: list[tuple[Decoder, TableProcess]] = [(SjdAc(w), process) for process in some for w in (2, 3)]
@@ -143,17 +173,19 @@ def left_gap(decoder: Decoder, process: TableProcess, rule: Rule | None = None) 
 
 @CLAIMS.claim(
     "pac.theorem-1.sequence",
-    "App. A.2, Theorem 1",
-    "Sequences decoded with adaptive continuation follow the autoregressive law exactly.",
+    said("4.2", "Crucially, AC remains rigorously lossless.", "formalised", "lossless: the law of finished sequences"),
+    "Sequences decoded with adaptive continuation follow the target's autoregressive law exactly, for every process, "
+    "window and number of calls.",
 )
 def continuation_sequence(seed: int) -> Finding:
-    """A verified token that is committed has a final prefix and a draft that follows its declared q given it
-    (pac.theorem-1.token), so it follows p given that prefix as in sjd.theorem-1.
+    r"""A draft that is verified and committed has a final prefix and follows its declared $q$ given that prefix
+    (pac.theorem-1.token). So the committed token follows $p$ given the prefix. A bonus token follows its row by
+    construction. By induction over positions a finished sequence $x$ has probability $\prod_i p(x_i | x_{<i})$.
     """
     tried = [
         (SjdAc(w, bonus=bonus), process)
-        for process in random_tables(seed)
-        for w in (1, 2, 3, 5)
+        for process in [*random_tables(seed, small=True), random_process(seed + 4, 2, 5, zeros=0)]
+        for w in (1, 2, 3)
         for bonus in (True, False)
     ]
     worst = max(deviation(*case) for case in tried)
@@ -166,7 +198,7 @@ def continuation_sequence(seed: int) -> Finding:
         worst == 0,
         enumeration(
             f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of "
-            "process and decoder (V = 2, 3; length 3 to 6; window 1, 2, 3, 5; with and without bonus and zeros); "
+            "process and decoder (V = 2, 3; length 3 to 5; window 1, 2, 3; with and without bonus and zeros); "
             f"largest TV {fmt(worst)}",
         ),
         rejects_mutants(wrong, lambda v: first(deviation(v[0], process, v[1]) for process in some), "the sequence law"),
@@ -176,22 +208,33 @@ def continuation_sequence(seed: int) -> Finding:
 # Proactive drafting --------------------------------------------------------------------------------------------
 
 
+SHOWN = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)), (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))  # p, q
+
+
 @CLAIMS.claim(
     "pac.theorem-2",
-    "App. A.3, Theorem 2",
-    "K candidates drawn without replacement and verified in turn with recursive residuals recover p exactly, for K "
-    "up to and beyond the support of q.",
+    said(
+        "App. A.3, Theorem 2",
+        "PD, which involves the sequential verification of [K] candidates sampled without replacement and is "
+        "supplemented by sampling from the residual distribution upon total rejection, guarantees exact recovery of "
+        "the target distribution [p(x)].",
+        note="that it stays so where K exceeds the number of tokens that q can draw is added",
+    ),
+    r"$K$ candidates drawn without replacement from $q$ and verified in turn with the recursive residuals "
+    r"$p^{(k+1)} \propto \max(0, p^{(k)} - q^{(k)})$, with a draw from $p^{(K+1)}$ if all are rejected, emit a token "
+    r"that follows $p$ exactly, for every $p$, $q$ and $K$.",
 )
 def theorem_2(seed: int) -> Finding:
-    """Given c_1 to c_{k-1}, candidate c_k follows q^(k), and p^(k) and q^(k) are functions of these. By the argument
-    for one candidate (leviathan.lossless) with (p^(k), q^(k)), the token is p^(k)-distributed if what follows a
-    rejection of c_k is p^(k+1)-distributed *given all candidates so far*. That is true for the final draw from
-    p^(K+1), and by induction backwards for every k: the emitted token follows p^(1) = p. If the support is used up
-    there is no further candidate, and the draw is from the residual so far. Nothing may depend on candidates not yet
-    looked at, so their order must be the order of drawing.
+    r"""Given $c_1, \ldots, c_{k-1}$ the candidate $c_k$ follows $q^{(k)}$, and $p^{(k)}$ and $q^{(k)}$ are functions of
+    them. By the argument for one candidate (leviathan.lossless) the emitted token follows $p^{(k)}$ if what follows a
+    rejection of $c_k$ is distributed as $p^{(k+1)}$ given all candidates so far. That is true of the final draw from
+    $p^{(K+1)}$, and by induction backwards for every $k$; so the emitted token follows $p^{(1)} = p$. Where no token is
+    left to draw there is no further candidate, and the draw is from the residual so far. Nothing may depend on
+    candidates that have not been verified yet, so they are verified in the order of drawing.
     """
     random = Random(seed)
     sizes = [(size, k) for size in (2, 3, 4) for k in (1, 2, 3, 5)] * 4
+    shown = tuple(candidates_law(Speculative(), *SHOWN, 2))
     tried = [(random_row(random, size), random_row(random, size), k) for size, k in sizes]
 
     def gap(rule: Rule, after: Callable[[Array, int], Array] = without) -> Fraction:
@@ -210,19 +253,29 @@ def theorem_2(seed: int) -> Finding:
         enumeration(
             f"law p in rationals for {len(tried)} cases, V = 2 to 4, K = 1 to 5, K above the support in {beyond}",
         ),
+        example(
+            f"p = (1/2, 1/3, 1/6), q = (1/4, 1/4, 1/2), K = 2: the law emitted is {fmt_row(shown[0])}; a candidate is "
+            f"accepted with probability {fmt(shown[1])}",
+            numbers(p=SHOWN[0], q=SHOWN[1], candidates=2, law=shown[0], accepted=shown[1]),
+        ),
         rejects_mutants(wrong, lambda case: gap(*case), "the law of K candidates"),
     )
 
 
 @CLAIMS.claim(
     "pac.rejection-mass",
-    "eq. 9",
-    "P(reject c_k) = sum max(0, p^(k) - q^(k)).",
-    assumptions=["there is a k-th candidate: beyond the support of q, q^(k) is no pmf"],
+    said(
+        "App. A.3, eq. 9",
+        "Specifically, the probability of rejecting candidate [c_k] is the complement of the acceptance mass",
+        note="eq. 9 continues with the sum of the statement; a candidate c_k is there if q has a token left to draw",
+    ),
+    r"For every $p$, $q$ and every candidate $c_k$ that is drawn, given the candidates before it, "
+    r"$P(c_k \text{ is rejected}) = \sum_x \max(0, p^{(k)}(x) - q^{(k)}(x))$.",
 )
 def rejection_mass(seed: int) -> Finding:
-    """Given the candidates before it, c_k is rejected with sum_x q (1 - min(1, p/q)) = sum max(0, q - p), for p =
-    p^(k) and q = q^(k); and since both rows sum to one, the masses by which one exceeds the other are equal.
+    r"""Given the candidates before it, $c_k$ follows $q = q^{(k)}$ and is rejected with probability
+    $\sum_x q(x) (1 - \min(1, p(x)/q(x))) = \sum_x \max(0, q(x) - p(x))$ for $p = p^{(k)}$. Both rows sum to one, so the
+    masses by which one exceeds the other are equal.
     """
     rule = Speculative()
     tried = [pair for p, q in random_pairs(seed, 60) for pair in _chain(np.array(p, object), np.array(q, object))]
@@ -234,11 +287,18 @@ def rejection_mass(seed: int) -> Finding:
         )
 
     worst = gap(_excess)
-    return holds_under_assumptions_if(
+    rows = _chain(np.array(SHOWN[0], object), np.array(SHOWN[1], object))[:2]
+    masses = [_excess(p, q) for p, q in rows]
+    return holds_if(
         worst == 0,
         identity(
             f"equal in rationals for {len(tried)} rows (p^(k), q^(k)) met on the way through K candidates "
             f"(largest difference {worst})",
+        ),
+        example(
+            f"p = (1/2, 1/3, 1/6), q = (1/4, 1/4, 1/2), the likeliest candidate first: rejected with probability "
+            f"{fmt(masses[0])}, and the next with {fmt(masses[1])}",
+            numbers(p=SHOWN[0], q=SHOWN[1], rejected=masses),
         ),
         rejects_mutants({"sum of |p - q|": lambda p, q: 2 * tv(p, q)}, gap, "the mass of rejection"),
     )
@@ -265,28 +325,35 @@ def _excess(p: Row, q: Row) -> Fraction:
 
 @CLAIMS.claim(
     "pac.combined",
-    "4.3",
-    "Proactive drafting and adaptive continuation together are lossless on sequences, with a full tree and with a "
-    "comb.",
+    said(
+        "4.3",
+        "SJD-PAC is rigorously lossless, as both the AC and PD components preserve the underlying target distribution.",
+        "formalised",
+        "The shape of the tree and what follows an accepted path are left open; the readings that fit the text are "
+        "each covered, with the retained token as first candidate.",
+    ),
+    "Proactive drafting and adaptive continuation together are lossless: finished sequences follow the target's "
+    "autoregressive law exactly, for a full tree of candidates and for a comb, with and without a bonus token.",
 )
 def combined(seed: int) -> Finding:
-    """The window's own token at a position follows its declared q given everything to the left (pac.theorem-1.token),
-    and as c_1 of a node, with siblings drawn from what is left of q, it makes a draw of K without replacement from q.
-    So the token emitted at the node follows the node's row (pac.theorem-2). The next node's row is the target's given
-    the tokens on the path, and its candidates have not been looked at. A path that ends in an accepted draft is
-    followed by a bonus token from that draft's own row, or by nothing. What stays in the window are tokens of the
-    chain behind the last committed one, which no coin has looked at. So the arguments for both go through together.
+    r"""The window's own token at a position follows its declared $q$ given everything to the left
+    (pac.theorem-1.token). As $c_1$ of a node, with siblings drawn from what is left of $q$, it makes a draw of $K$
+    without replacement from $q$. So the token emitted at the node follows the node's row (pac.theorem-2). The next
+    node's row is the target's given the tokens on the path, and its candidates have not been verified yet. A path that
+    ends in an accepted draft is followed by a bonus token from that draft's own row, or by nothing. What stays in the
+    window are tokens of the chain behind the last committed one, which no coin has decided. So both arguments apply at
+    every node, and by induction over positions the sequence follows the target's law.
     """
-    small: list[tuple[int, int, float]] = [(2, 4, 0.0), (2, 4, 0.35), (3, 3, 0.0), (3, 3, 0.35)]
+    shapes: list[tuple[Shape, int, int]] = [("comb", 2, 2), ("comb", 4, 1), ("full", 2, 2)]
+    small: list[tuple[int, int, float]] = [(2, 4, 0.0), (2, 4, 0.35), (3, 3, 0.35)]
     processes = [random_process(seed + k, v, n, zeros=z) for k, (v, n, z) in enumerate(small)]
     tried: list[tuple[Decoder, TableProcess]] = [
         (make(3, candidates=k, depth=d, tree=tree, bonus=bonus), process)
         for process in processes
-        for tree in ("comb", "full")
-        for k, d in ((2, 1), (2, 2), (4, 1))
+        for tree, k, d in shapes
         for bonus in (True, False)
         for make in (SjdPd, SjdPac)
-        if not (tree == "full" and d == 2 and process.vocabulary == 3)
+        if process.vocabulary == 2 or (bonus and tree == "comb")
     ]
     wide = random_process(seed + 9, 3, 3, zeros=0.35)
     tried += [(SjdPac(2, candidates=2, depth=2, tree="full"), wide), (SjdPac(2, candidates=3, depth=2), wide)]

@@ -1,0 +1,185 @@
+"""Entries of claims: none lacks a field, statements stand alone, assumptions are used and consistent, parents follow
+from parts that count, headlines say what is found, and every refutation and closed form has a witness.
+
+Tests that decide claims again for this are slow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from experiments.verification.claims import decide, finding_of, with_parts
+from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, VERDICTS, Claim, Finding
+from theory.claims.sources import ORIGINS, RELATIONS
+from theory.claims.witnesses import EXAMPLES, sources
+
+pytestmark = pytest.mark.exact
+
+# What has no witness although it is refuted, or holds and shows numbers: by the reason, which must be a good one.
+WITHOUT_WITNESS: dict[str, set[str]] = {}
+
+PAPERS = ("gsd", "lantern", "sjd", "sjd-pac", "cspd")
+SUMMARIES = [id for id, claim in CLAIMS.items() if claim.parts]
+DECIDED = [id for id, claim in CLAIMS.items() if claim.decide]
+
+# Fields --------------------------------------------------------------------------------------------------------
+
+CODE = re.compile(r"[\w.-]+/[\w.-]+, commit [0-9a-f]{7,12}, \S+, .+")
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_an_entry_lacks_no_field(id: str) -> None:
+    claim = CLAIMS[id]
+    source = claim.source
+    assert source.origin in ORIGINS
+    assert source.relation in RELATIONS
+    assert source.where
+    assert claim.statement.endswith(".")
+    assert bool(claim.decide) == bool(claim.proof) == (not claim.parts)
+    if source.origin == "derived":
+        assert (source.quote, source.relation) == ("", "ours")
+    if source.origin == "paper":
+        assert 0 < len(source.quote.split()) <= 60
+        assert source.relation == "as stated" or source.note, "it does not say what differs from the quote"
+    if source.origin == "code":
+        assert CODE.fullmatch(source.quote)
+        assert source.note, "it does not say what the code computes"
+
+
+# Statements ----------------------------------------------------------------------------------------------------
+
+DANGLING = {  # what leans on another text, and words that the field does not have
+    r"^(It|This|That|These|They|So|And|Also|Then|Here)\b": "name what it is about",
+    r"^The same\b|\bthe same (with|for|holds|claim|statement|bound)\b": "say all of it",
+    r"\.\.\.|…": "say all of it",
+    r"\bas (above|before|there)\b|\b(see|said) (above|below)\b": "say what",
+    r"\bsuch \w+\.$": "say which",
+    r"\bwhat (would change|follows|changes)\b": "one proposition; say what follows",
+    r"\bwhoever else\b|\bour (addition|own)\b": "say who",
+    r"\b(sure|certain) (candidate|draft)s?\b|\bcandidates? (is|are) sure\b": "deterministic candidate",
+    r"\bkept\b": "accepted",
+    r"\b(noise|chance) of (its|their) own\b|\bnew chance\b": "independent noise",
+    r"\b(has|have) too much of\b|\btoo much of what\b": "excess mass",
+    r"\bto its end\b": "say where the trajectory ends",
+}
+FORMULA = re.compile(r"\$[^$]*\$")
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_a_statement_stands_alone(id: str) -> None:
+    words = FORMULA.sub("x", CLAIMS[id].statement)
+    assert [f"{found[0]!r}: {say}" for pattern, say in DANGLING.items() if (found := re.search(pattern, words))] == []
+    assert words[0].isupper() or words[0] == "x"
+    named = {token.strip(".,;:()") for token in words.split()} & CLAIMS.keys()
+    assert not named, "it leans on other claims"
+
+
+def test_no_two_claims_state_one_thing() -> None:
+    times = Counter(claim.statement for claim in CLAIMS.values())
+    assert {id: claim.statement for id, claim in CLAIMS.items() if times[claim.statement] > 1} == {}
+
+
+# Assumptions ---------------------------------------------------------------------------------------------------
+
+ASSUMED = [(id, line) for id, claim in CLAIMS.items() for line in claim.assumptions]
+NAMED = re.compile(r"([^:$]{3,60}): (\S.*)")
+
+
+def flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text).lower()
+
+
+@pytest.mark.parametrize(("id", "line"), ASSUMED, ids=[f"{id}-{line.split(':')[0]}" for id, line in ASSUMED])
+def test_an_assumption_has_a_name_that_the_proof_uses(id: str, line: str) -> None:
+    named = NAMED.fullmatch(line)
+    assert named, "an assumption is written as 'name: what is assumed'"
+    assert flat(named[1]) in flat(CLAIMS[id].proof)
+
+
+def test_one_name_is_one_assumption() -> None:
+    texts: dict[str, set[str]] = {}
+    for _, line in ASSUMED:
+        name, _, text = line.partition(": ")
+        texts.setdefault(name.lower(), set()).add(text)
+    assert {name: found for name, found in texts.items() if len(found) > 1} == {}
+
+
+# Parents -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("id", SUMMARIES)
+def test_a_parent_follows_from_parts_that_count(id: str) -> None:
+    claim = CLAIMS[id]
+    assert len(claim.parts) == len(set(claim.parts)) >= 2, "a single part adds nothing"
+    assert claim.source.origin == "derived" or any(CLAIMS[part].source.own for part in claim.parts)
+    assert id not in with_parts(claim.parts)
+
+
+# What is found -------------------------------------------------------------------------------------------------
+
+
+@cache
+def found(id: str) -> Finding:
+    """The finding on a claim, and on its parts before."""
+    return decide(id, 0) if CLAIMS[id].decide else finding_of(id, {part: found(part) for part in leaves(CLAIMS[id])})
+
+
+def leaves(claim: Claim) -> list[str]:
+    return [part for part in with_parts(claim.parts) if CLAIMS[part].decide]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", DECIDED)
+def test_an_entry_fits_what_is_found(id: str) -> None:
+    """Its verdict is one that it can have, and it has a witness if it is refuted, or holds and shows numbers."""
+    finding, claim = found(id), CLAIMS[id]
+    kinds = {piece.kind for piece in finding.evidence}
+    assert finding.verdict != "refuted" or "counterexample" in kinds
+    assert finding.verdict != "holds-under-assumptions" or claim.assumptions
+    assert finding.verdict != "holds" or not claim.assumptions
+    if finding.verdict == "not-refuted" and "simulation" in kinds:
+        assert "simulat" in claim.statement, "it does not say that it is about a simulated process"
+    shown = any(piece.numbers for piece in finding.evidence if piece.kind in EXAMPLES)
+    excused = any(id in ids for ids in WITHOUT_WITNESS.values())
+    if finding.verdict == "refuted" or (finding.verdict.startswith("holds") and shown):
+        assert id in sources() or excused, "it has no witness"
+    assert not (id in sources() and excused), "it has a witness, and need not be excused"
+
+
+def test_what_is_excused_exists() -> None:
+    assert [id for ids in WITHOUT_WITNESS.values() for id in ids if id not in DECIDED] == []
+
+
+# Headlines -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_each_paper_has_three_to_six_headlines(paper: str) -> None:
+    own = [headline.claim for headline in HEADLINES if CLAIMS[headline.claim].paper == paper]
+    assert 3 <= len(own) <= 6
+    assert len(own) == len(set(own))
+
+
+def test_headlines_are_of_these_papers_and_results_are_ours() -> None:
+    assert {CLAIMS[headline.claim].paper for headline in HEADLINES} <= set(PAPERS)
+    assert 5 <= len(TAKE_HOME) <= 10
+    assert len({result.claim for result in TAKE_HOME}) == len(TAKE_HOME)
+    assert [result.claim for result in TAKE_HOME if CLAIMS[result.claim].source.own] == []
+
+
+@pytest.mark.parametrize("headline", HEADLINES, ids=lambda headline: headline.claim)
+def test_a_headline_is_said_in_whole_sentences(headline) -> None:  # type: ignore[no-untyped-def]
+    assert headline.verdict in VERDICTS
+    assert headline.says
+    assert headline.why.endswith(".")
+    assert not headline.mend or headline.mend.endswith(".")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("headline", HEADLINES, ids=lambda headline: headline.claim)
+def test_a_headline_says_the_verdict_that_is_found(headline) -> None:  # type: ignore[no-untyped-def]
+    assert found(headline.claim).verdict == headline.verdict

@@ -1,0 +1,78 @@
+"""What a reader asks about GSD first, and results of ours to take home."""
+
+from __future__ import annotations
+
+from theory.claims.headlines import Headline, Result
+
+HEADLINES = (
+    Headline(
+        "gsd.theorem-1",
+        "Bound: accepting groups of tokens never accepts less than speculative sampling, for any partition.",
+        "holds",
+        "Over a partition the acceptance rate is 1 - TV of the group masses, and summing rows never raises TV.",
+    ),
+    Headline(
+        "gsd.dynamic",
+        "Bound: the guarantee carries over to the dynamic groups of Algorithm 3.",
+        "refuted",
+        "A window around the drafted token is another group for every token, so windows overlap: six tokens of "
+        "different probabilities, G = 3 and the paper's thresholds accept 391/704 where speculative sampling accepts "
+        "7/12.",
+        "Cut the sorted list into consecutive runs of G ranks, a partition made from p alone (gsd.dynamic.partition).",
+    ),
+    Headline(
+        "gsd.speed",
+        "Speed: GSD improves or at least preserves decoding speed however clusters are formed.",
+        "refuted",
+        "Other tokens come out and lead to other contexts: five tokens can take 4 calls of the target instead of 3.",
+        "At each position by itself it is true (gsd.theorem-1); on the rows of real models calls fall in every printed "
+        "table.",
+    ),
+    Headline(
+        "gsd.accumulation",
+        "Mechanism: small differences of single tokens accumulate to a large TV, more so over a large support.",
+        "holds",
+        "At a largest difference e near-uniform rows over V tokens reach TV e V/2, while rows that share a token of "
+        "probability c stay at or below 1 - c.",
+    ),
+    Headline(
+        "gsd.unbiased",
+        "Mechanism: raising numerator and denominator together is unbiased, raising the numerator alone is not.",
+        "holds",
+        "Over a partition the mean of the group ratio is 1, as that of p/q; amplify's is k and addition's 1 + epsilon "
+        "V.",
+        "It says nothing of the output's law, which is neither p by token nor p' by group; a residual over groups "
+        "restores the second (gsd.unbiased.group-residual).",
+    ),
+    Headline(
+        "gsd.naive-lossy",
+        "Quality: at equal speed GSD keeps more quality than amplify and addition.",
+        "holds",
+        "In Table 1 no row of amplify or addition reaches GSD's front of calls against FID or CLIP score.",
+        "TV does not explain it: at equal acceptance both naive rules are nearer to the target than GSD "
+        "(gsd.naive-lossy.tv).",
+    ),
+)
+
+TAKE_HOME = (
+    Result(
+        "gsd.naive-lossy.tv",
+        "Nothing beats amplify in TV",
+        "At equal acceptance amplify and addition are at most as far from the target in TV as GSD over any partition, "
+        "since no rule gains more acceptance than it spends TV and they spend just that. What grouping wins in image "
+        "quality must come from which tokens are alike, not from how much probability is moved.",
+    ),
+    Result(
+        "gsd.expected-ratio.uncapped",
+        "A positive mean in Fig. 7 is not Theorem 1",
+        "For every partition the uncapped difference of group and token ratios has mean exactly 0 under the draft. "
+        "Where it is measured as positive, the groups overlap or the drafts do not follow q.",
+    ),
+    Result(
+        "gsd.unbiased.group-residual",
+        "A lossless rule for groups",
+        "Draw the replacement's group from what the draft lacks by group, then the token in proportion to p within it: "
+        "the group that comes out follows the target exactly, at GSD's acceptance rate. Only the choice within a group "
+        "is then left to the draft.",
+    ),
+)

@@ -1,0 +1,79 @@
+"""How often a ratio rho accepts a draft, from the moments of its logarithm: one integral for any T and d.
+
+    min(1, rho) = (1 / 2 pi i) int rho^s / (s (1 - s)) ds  along Re s = theta, for any theta between 0 and 1,
+
+so E min(1, rho) needs E rho^s alone, which is known in closed form where log rho is a quadratic in normal noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, pi
+
+import numpy as np
+import scipy
+
+LogMoment = Callable[[np.ndarray], np.ndarray]  # s -> log E rho^s, complex, both [n]
+LINES = np.concatenate([np.geomspace(1e-3, 0.5, 40), 1 - np.geomspace(1e-3, 0.45, 20)])  # theta
+CLOSE = 1e-9  # of the integral with all nodes and with every second one
+
+
+def expected_acceptance(log_moment: LogMoment) -> float:
+    """E min(1, rho), along the line where the integrand is smallest, by the trapezoidal rule in arsinh of its height.
+
+    The rule converges exponentially; its nodes are doubled until that shows. Raises ``ArithmeticError`` if it does not.
+    """
+    theta = float(LINES[np.argmin(log_moment(LINES + 0j).real - np.log(LINES * (1 - LINES)))])
+    before, top = inf, float(np.arcsinh(1e9 / theta))  # beyond it the integrand, below 1 / u^2, adds 1e-9
+    for count in 2 ** np.arange(9, 17):
+        t = np.linspace(0, top, count + 1)
+        s = theta * (1 + 1j * np.sinh(t))
+        values = (np.exp(log_moment(s)) / (s * (1 - s))).real * theta * np.cosh(t)
+        found = float(np.trapezoid(values, t)) / pi
+        if abs(found - before) < CLOSE:
+            return found
+        before = found
+    raise ArithmeticError(f"the integral has not converged with {count} nodes")
+
+
+def moment_of_shared(dimension: int, gap: float, spread: float = 0.0, log_sigma: float = 0.0) -> LogMoment:
+    """Of the two-path ratio with shared noise, for last kernels of one sd, the unit of what follows.
+
+    The gap of the last means is normal: of length ``gap`` in the mean, and ``spread`` its sd in each dimension.
+    """
+
+    def log_moment(s: np.ndarray) -> np.ndarray:
+        wide = 1 + s * (1 - s) * spread**2
+        value: np.ndarray = s * log_sigma - dimension / 2 * np.log(wide) - s * (1 - s) * gap**2 / (2 * wide)
+        return value
+
+    return log_moment
+
+
+def moment_of_independent(
+    dimension: int, count: int, gap: float, target: float = 0.0, draft: float = 0.0, log_sigma: float = 0.0
+) -> LogMoment:
+    """Of the two-path ratio where each model has ``count`` normals of its own, whose densities it weighs.
+
+    In units of the sd of both last kernels, ``gap`` is the length of the mean gap of the last means, and ``target`` and
+    ``draft`` are the sds of the last means in each dimension. With x_T shared and a known condition ``count`` is
+    (T - 1) d. E rho^s is that of a normal gap once the densities of the noise have tilted it: the variance of the
+    target's is divided by 1 + s, that of the draft's by 1 - s.
+    """
+
+    def log_moment(s: np.ndarray) -> np.ndarray:
+        wide = 1 + s * (1 - s) * target**2 / (1 + s) + s * draft**2
+        weights = -count / 2 * np.log(1 - s * s) - dimension / 2 * np.log(wide)
+        value: np.ndarray = s * log_sigma + weights - s * (1 - s) * gap**2 / (2 * wide)
+        return value
+
+    return log_moment
+
+
+def largest_acceptance(count: int) -> float:
+    """What a two-path ratio with Sigma = 1 accepts at most where each model has ``count`` normals of its own.
+
+    1/2 + Gamma(n) / ((n / 2) Gamma(n / 2)^2 2^n), n = ``count``.
+    """
+    log = scipy.special.gammaln(count) - 2 * scipy.special.gammaln(count / 2) - count * np.log(2) - np.log(count / 2)
+    return 0.5 + float(np.exp(log))
