@@ -77,7 +77,7 @@ def ratio_collapse(seed: int) -> Finding:
     = I$ for every root $L$, symmetric or not, and wherever $\mu$ and $L$ come from. So with the same $\varepsilon$ the
     exponentials cancel and $|\mathrm{det}\,L^q| / |\mathrm{det}\,L^p|$ is left of each step $t \ge 2$; of $x_T$ nothing
     is, by "shared start". The $x_0$ of the last step is the draft's, so its two densities stay. The same holds if both
-    models scale their noise by one temperature that their densities do not know, $\varepsilon^T \varepsilon$ is scaled
+    models scale their noise by one temperature that their densities do not know: $\varepsilon^T \varepsilon$ is scaled
     in both and cancels too.
     """
     for a, b, c, x, y in product((1, 3), (-2, 5), (1, 2), (-1, 2), (1, 3)):
@@ -251,8 +251,8 @@ def emitted(p: np.ndarray, q: np.ndarray, ratio: np.ndarray, dx: float) -> np.nd
         "the sentence speaks of $R = p(Y) / q(Y)$, with which the law is preserved; here unbiasedness is taken for the "
         "reason, for any ratio",
     ),
-    r"If a ratio $R$ has $\mathbb{E}_q[R] = 1$, accepting drafts with probability $\min(1, R)$, and else proposals "
-    r"from $p$ with probability $\max(0, 1 - 1 / R)$, preserves the target law $p$.",
+    r"For every target $p$, draft $q$ and ratio $R$ with $\mathbb{E}_q[R] = 1$, accepting drafts with probability "
+    r"$\min(1, R)$, and else proposals from $p$ with probability $\max(0, 1 - 1 / R)$, preserves the target law $p$.",
 )
 def unbiased_suffices(seed: int) -> Finding:
     r"""$\mathbb{E}_q[R] = 1$ says no more than that $R q$ integrates to 1. $R = 1$ has mean 1, accepts every draft, and
