@@ -317,7 +317,8 @@ def optimal_candidates(seed: int) -> Finding:
             f"{linear:.1e}) and, for K = 1, to 1 - TV; verification in turn accepts at most that",
         ),
         example(
-            f"p = {fmt_row(p)}, two independent candidates from q = {fmt_row(q)}: at most {fmt(best)} accepted",
+            f"p = {fmt_row(p)}, two candidates from q = {fmt_row(q)}, without replacement: at most {fmt(best)} "
+            f"accepted",
             numbers(p=p, q=q, candidates=2, most=best),
         ),
         rejects_mutants({"ratio times 1.01": mutants.inflated_ratio()}, beyond, "the optimum"),
@@ -395,9 +396,9 @@ def _reached(p: Any, q: Any, candidates: int, spent: Fraction) -> float:
 @CLAIMS.claim(
     "baselines.frontier-naive",
     derived("after leviathan.frontier"),
-    r"For every $p$ and $q$, a method that accepts one of $K$ candidates from $q$ with probability $a$ and emits "
-    r"tokens of law $r$ has $a \le a_0 + \mathrm{TV}(r, p)$, with $a_0$ the acceptance of lossless verification in "
-    r"turn.",
+    r"For every $p$ and $q$, a method that accepts one of $K$ candidates, drawn without replacement from $q$, with "
+    r"probability $a$ and emits tokens of law $r$ has $a \le a_0 + \mathrm{TV}(r, p)$, with $a_0$ the acceptance of "
+    r"lossless verification in turn.",
 )
 def frontier_naive(seed: int) -> Finding:
     r"""Verification in turn is not the best lossless method (pac.optimal). One that is, optimal transport, accepts more
@@ -410,8 +411,8 @@ def frontier_naive(seed: int) -> Finding:
     return refuted_if(
         shortfall(p, q) > 0,
         counterexample(
-            f"p = {fmt_row(p)}, q = {fmt_row(q)}, K = 2: in turn {fmt(in_turn)} are accepted, by optimal transport "
-            f"{fmt(in_turn + shortfall(p, q))}, both at TV 0",
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}, K = 2 without replacement: in turn {fmt(in_turn)} are accepted, by "
+            f"optimal transport {fmt(in_turn + shortfall(p, q))}, both at TV 0",
             numbers("speculative", {"candidates": 2}, p=p, q=q, in_turn=in_turn, most=in_turn + shortfall(p, q), tv=0),
         ),
     )
