@@ -33,7 +33,6 @@ from theory.claims.evidence import (
     rejects_mutants,
     require,
     simulation,
-    small_scale,
 )
 from theory.claims.format import fmt, numbers
 from theory.claims.sjd.losslessness import deviation, mean_steps
@@ -432,12 +431,6 @@ def jacobi_fixed(seed: int) -> Finding:
         surely_slower((found[b], found[a]) for a, b in pairwise(order)),
         simulation(f"tokens a call: {summary(found)}; {STATED}"),
         rejects_mutants({"the order reversed": ("SJD", "fixed", "fresh")}, unordered, "the order"),
-        small_scale(
-            "exact mean calls for 5 tokens (5 one by one), V = 2, four drafts, no bonus: "
-            + steps_of(
-                {"fresh": Jacobi(4), "fixed": Jacobi(4, "fixed"), "SJD": Sjd(4, bonus=False)}, _small_processes(seed)
-            ),
-        ),
     )
 
 
@@ -461,7 +454,7 @@ CLAIMS.summary(
 )
 
 TOP = (10, 1024)  # of V = 1024: the last leaves the row
-FEWER_ROWS = (3, 48)
+FEWER_ROWS = (2, 48)
 
 
 @cache
@@ -626,7 +619,7 @@ def spatial_general(seed: int) -> Finding:
     """A new draft is verified once as it was initialised, and then drawn again from a row of the target if it is not
     reached or not accepted. Most drafts that are accepted are such: the start has little influence.
     """
-    images = 2 * FEW
+    images = 3 * FEW // 2
     random, left = speeds_of(
         {"random": PointMassSjd(drafts(16)), "repeat-left": PointMassSjd(drafts(16), "repeat-left")}, seed, images
     ).values()
