@@ -261,7 +261,12 @@ def _column(column: Column, bounds: Bounds, kind: str) -> Any:
         f"{row.printed} at gamma {gamma} asks for a mean of {float(low):.3f} to {float(high):.3f}"
         for row, (gamma, (low, high)) in zip(column.rows, means.items(), strict=True)
     )
-    found = numbers(printed={g: row.printed for g, row in zip(means, column.rows, strict=True)}, means=means, off=off)
+    found = numbers(
+        column=column.name,
+        printed={g: row.printed for g, row in zip(means, column.rows, strict=True)},
+        means=means,
+        off=off,
+    )
     found.pop("exact")
     return (counterexample if kind == "counterexample" else example)(f"{summary}: {told}", found)
 
