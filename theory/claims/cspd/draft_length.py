@@ -292,6 +292,10 @@ def printed(seed: int) -> Finding:
     target's own falls, a share of at most $\alpha / (\gamma + \alpha)$, and by no more. Where two intervals of a
     column do not meet, no pair has both rates.
 
+    Positions that are pre-filled are left out of all counts. Where no token of the target's own follows $\gamma$
+    accepted drafts, as Algorithm 1 leaves open, $B = 0$, and every rate is $\bar a$ itself. With a rule that does not
+    keep the law, prefixes can differ from one $\gamma$ to another, and then nothing of this follows.
+
     Rates that are averaged image by image are bounded too, if less closely: for each image $K + B \le N$ parts as
     above, and the mean of $\alpha / (1 + \alpha / \gamma)$ is at least $\gamma / (\gamma + 1)$ times that of
     $\alpha$, the mean of the upper bound, which is concave, at most its value at the mean. With these at $\gamma = 4$
