@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise, product
 
 from simlab.continuous import affine_chain
@@ -35,7 +34,7 @@ def falls(rates: list[float]) -> bool:
         "App. G.3",
         "a lower temperature may result in a sharper distribution, while a higher temperature may lead to a flatter "
         "distribution. The ratio p(x)/q(x) can be influenced based on this.",
-        "formalised",
+        "stronger",
         "The sentence names no direction; the temperature is that of MAR's sampler, which scales the noise of all "
         "steps. Figure 10c is not printed as numbers.",
     ),
@@ -50,28 +49,28 @@ def temperature(seed: int) -> Finding:
     $\tau$, from 0 to 1, unless $g = 0$.
     """
 
-    def rates(gap: float, aligned: bool = True) -> list[float]:
+    def rates(gap: float) -> list[float]:
         """By temperature, for a draft whose means are ``gap`` higher in each step."""
         models = affine_chain(STEPS, SLOPE, SD), affine_chain(STEPS, SLOPE, SD, gap)
-        return [
-            last_step_acceptance(*(tempered(model, tau) for model in models), UNCONDITIONAL, aligned)
-            for tau in TEMPERATURES
-        ]
+        warmed = [[tempered(model, tau) for model in models] for tau in TEMPERATURES]
+        return [last_step_acceptance(target, draft, UNCONDITIONAL, True) for target, draft in warmed]
+
+    def deviation(row: list[float]) -> float:
+        """1 if the rates do not rise."""
+        return float(not falls(row[::-1]))
 
     found = {gap: rates(gap) for gap in (0.05, 0.1, 0.3)}
     return holds_under_assumptions_if(
-        all(falls(row[::-1]) for row in found.values()),
-        identity(
-            f"drafts whose means are 0.05, 0.1 and 0.3 higher in {STEPS} steps, at {len(TEMPERATURES)} temperatures"
-        ),
+        max(map(deviation, found.values())) == 0,
+        identity(f"drafts whose means are 0.05, 0.1 and 0.3 higher in {STEPS} steps, {len(TEMPERATURES)} temperatures"),
         example(
-            f"x_(t-1) = 0.8 x_t + 0.5 tau e, {STEPS} steps, the draft's with 0.1 added: rates {fmt_row(found[0.1])} at tau "
-            f"= {fmt_row(TEMPERATURES)}",
+            f"x_(t-1) = 0.8 x_t + 0.5 tau e, {STEPS} steps, the draft's with 0.1 added: rates {fmt_row(found[0.1])} at "
+            f"tau = {fmt_row(TEMPERATURES)}",
             numbers(steps=STEPS, slope=SLOPE, sd=SD, gap=0.1, temperature=TEMPERATURES, acceptance=found[0.1]),
         ),
         rejects_mutants(
             {"temperatures in the opposite order": found[0.1][::-1], "no mismatch": rates(0.0)},
-            lambda row: float(not falls(row[::-1])),
+            deviation,
             "rising rates",
         ),
     )
@@ -86,12 +85,12 @@ def temperature(seed: int) -> Finding:
         "The scale is $w$ in means $m_u + w (m_c - m_u)$, 1 without guidance. Figure 10d is not printed as numbers.",
     ),
     r"Let $g_c$ and $g_u$ be the gaps of the last means of the two models with and without the condition. At guidance "
-    r"scale $w$ the ratio of the last step accepts $2 \Phi(-|g_u + w (g_c - g_u)| / (2 s))$ of all drafts, and that falls "
-    r"as $w \ge 1$ grows.",
+    r"scale $w$ the ratio of the last step accepts $2 \Phi(-|g_u + w (g_c - g_u)| / (2 s))$ of all drafts, and that "
+    r"falls as $w \ge 1$ grows.",
     assumptions=(
         ALL_SHARED,
         ONE_SLOPE,
-        r"widening gap: $g_c \cdot (g_c - g_u) > 0$, as where the models differ more with the condition than without it",
+        r"widening gap: $g_c \cdot (g_c - g_u) > 0$, as where the models differ more with the condition than without",
     ),
 )
 def guidance(seed: int) -> Finding:
@@ -115,8 +114,7 @@ def guidance(seed: int) -> Finding:
         """1 if the rates do not fall."""
         return float(not falls(rates(*gaps)))
 
-    widening: Callable[[float, float], bool] = lambda c, u: c * (c - u) > 0
-    tried = [gaps for gaps in product((-0.2, -0.05, 0.05, 0.2), (-0.1, 0.0, 0.1)) if widening(*gaps)]
+    tried = [(c, u) for c, u in product((-0.2, -0.05, 0.05, 0.2), (-0.1, 0.0, 0.1)) if c * (c - u) > 0]
     found = rates(0.1, 0.05)
     return holds_under_assumptions_if(
         max(map(deviation, tried)) == 0,
@@ -128,5 +126,5 @@ def guidance(seed: int) -> Finding:
                 steps=STEPS, slope=SLOPE, sd=SD, conditional=0.1, unconditional=0.05, scale=SCALES, acceptance=found
             ),
         ),
-        rejects_mutants({"a mismatch that is less with the condition": (0.05, 0.3)}, deviation, "falling rates"),
+        rejects_mutants({"a mismatch that is less with the condition": (0.1, 0.15)}, deviation, "falling rates"),
     )

@@ -1,5 +1,5 @@
-"""By walking one pair of guided trajectories on shared noise at each scale: the gap of the last means is what it is, and
-two normal laws of one deviation overlap by erfc of it.
+"""By walking one pair of guided trajectories on shared noise at each scale: the gap of the last means is what comes
+out, and two normal laws of one deviation overlap by erfc of it.
 """
 
 import random
