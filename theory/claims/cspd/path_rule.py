@@ -70,7 +70,7 @@ def grid(target: Chain, draft: Chain, rule: Rule, points: int = 241) -> float:
     "cspd.path-rule",
     said(
         "A.1.1, eqs. 2, 5, 12",
-        "The objective of $p(x)$ is to maintain the marginal distribution, while $p(Y)$ aims to maintain the "
+        "The objective of p(x) is to maintain the marginal distribution, while p(Y) aims to maintain the "
         "probability of the denoising trajectory itself. Both methods are effective",
         "formalised",
         "This is the second of the two, with the residual of eq. 5; the first is cspd.output-law.marginal. Effective "
@@ -85,10 +85,10 @@ def grid(target: Chain, draft: Chain, rule: Rule, points: int = 241) -> float:
     ),
 )
 def path_rule(seed: int) -> Finding:
-    r"""By densities of trajectories $p(Y)$ and $q(Y)$ are products of the densities of $x_T$ and of all steps. Accepted
-    trajectories have the density $\min(p(Y), q(Y))$. A rejection has probability $Z = \int [p - q]_+$; by unbounded
-    proposals it ends in a trajectory from $[p - q]_+ / Z$ (``cspd.residual``). Together that is $p(Y)$, whose marginal
-    at $x_0$ is the law of the target's token.
+    r"""By "densities of trajectories" $p(Y)$ and $q(Y)$ are products of the densities of $x_T$ and of all steps.
+    Accepted trajectories have the density $\min(p(Y), q(Y))$. A rejection has probability $Z = \int [p - q]_+$; by
+    "unbounded proposals" it ends in a trajectory from $[p - q]_+ / Z$ (``cspd.residual``). Together that is $p(Y)$,
+    whose marginal at $x_0$ is the law of the target's token.
 
     The price is acceptance, $1 - TV$ of the laws of trajectories, which is at most $1 - TV$ of the laws of tokens.
     """
