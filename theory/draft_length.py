@@ -197,7 +197,11 @@ class Column(NamedTuple):
         return high if low > 0 else 0.0
 
 
-SETTINGS = ("resolution", "align", "prefill_percent")
+SETTINGS = {  # in words
+    "resolution": "resolution {}",
+    "align": "noise shared: {}",
+    "prefill_percent": "{} % pre-filled",
+}
 
 
 def columns(ledger: Ledger, *tables: str) -> list[Column]:
@@ -205,6 +209,6 @@ def columns(ledger: Ledger, *tables: str) -> list[Column]:
     found: dict[str, list[Row]] = {}
     for row in ledger.select(paper="cspd", metric="alpha"):
         if row.table in tables:
-            setting = "".join(f", {name} {row.params[name]}" for name in SETTINGS if name in row.params)
+            setting = "".join(f", {told.format(row.params[n])}" for n, told in SETTINGS.items() if n in row.params)
             found.setdefault(f"Table {row.table}, {row.target}{setting}", []).append(row)
     return [Column(name, tuple(sorted(rows, key=lambda row: int(row.params["gamma"])))) for name, rows in found.items()]

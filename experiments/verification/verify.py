@@ -28,6 +28,8 @@ continuous-trials      ... proposals, and what they leave unfinished
 continuous-sequences   ... correlation of tokens, cut at a rejection and replaced in place
 continuous-walltime    ... printed speedups beside eq. 51 of CSpD
 continuous-tables      ... printed rates and ratios of CSpD beside what processes give
+draft-length-printed   CSpD's rates by draft length: the mean acceptance of a position that each asks for
+draft-length-rates     ... and rates of pairs of models, for each decoder and reading
 =====================  ==================================================================================
 """
 
@@ -50,6 +52,7 @@ from experiments.measurements import (
     continuous_tables,
     digits,
     digits_pac,
+    draft_length,
     small_processes,
 )
 from experiments.results import versions, write_arrays, write_json, write_table, write_text
@@ -143,6 +146,7 @@ def _measurements(seed: int) -> list[Task]:
         "candidates": partial(candidates.measure, seed, candidates.CONTEXTS),
         **{f"continuous: {name}": partial(continuous.measure, name, seed) for name in continuous.MEASURED},
         "continuous: tables": partial(continuous_tables.tables, seed),
+        **{f"draft length: {name}": partial(draft_length.measure, name, seed) for name in draft_length.MEASURED},
     }
     return [Task({name: job}, seconds=SECONDS.get(name, 1.0)) for name, job in jobs.items()]
 
@@ -186,6 +190,7 @@ def _save_measurements(results: dict[str, Any], out: Path) -> None:
         "digits-lengths": pd.concat([m.lengths for m in pac]),
         "digits-quality": pd.DataFrame([asdict(pair.quality)]),
         **{f"continuous-{name}": results[f"continuous: {name}"] for name in (*continuous.MEASURED, "tables")},
+        **{f"draft-length-{name}": results[f"draft length: {name}"] for name in draft_length.MEASURED},
     }
     for name, table in tables.items():
         write_table(out / f"{name}.parquet", table)

@@ -1,4 +1,4 @@
-"""Saved tables of measurements on continuous tokens and on large vocabularies."""
+"""Saved tables of measurements on continuous tokens, on draft lengths and on large vocabularies."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ CONTINUOUS = {
     ),
     "tables": ("table", "setting", "quantity", "printed", "found", "error", "process", "meets"),
 }  # fmt: skip
+DRAFT_LENGTH = {
+    "printed": ("column", "main", "reading", "gamma", "printed", "low", "high", "off"),
+    "rates": ("column", "reading", "gamma", "printed", "exact", "simulated", "error", "pair"),
+}
 LARGE = {
     "naive": ("vocabulary", "rows", "lossless", "beside", "rule", "acceptance", "tv", "least", "wasserstein", "most"),
     "neighbours": ("vocabulary", "rows", "candidate", "lossless", "measure", "k", "delta", "acceptance", "tv"),
@@ -33,6 +37,11 @@ def continuous_path(out: Path, name: str) -> Path:
     return out / f"continuous-{name}.parquet"
 
 
+def draft_length_path(out: Path, name: str) -> Path:
+    """Where a table on rates by draft length is saved."""
+    return out / f"draft-length-{name}.parquet"
+
+
 def large_path(out: Path, name: str) -> Path:
     """Where a table on a large vocabulary is saved."""
     return out / "large" / f"{name}.parquet"
@@ -42,6 +51,14 @@ def read_continuous(out: Path) -> dict[str, pd.DataFrame]:
     """The tables on continuous tokens, by name; raises :class:`~reports.data.files.Unreadable` for a damaged one."""
     paths = {name: continuous_path(out, name) for name in CONTINUOUS}
     return {name: read_table(path, "simlab verify", CONTINUOUS[name]) for name, path in paths.items() if path.exists()}
+
+
+def read_draft_length(out: Path) -> dict[str, pd.DataFrame]:
+    """The tables on rates by draft length, by name; raises as :func:`read_continuous`."""
+    paths = {name: draft_length_path(out, name) for name in DRAFT_LENGTH}
+    return {
+        name: read_table(path, "simlab verify", DRAFT_LENGTH[name]) for name, path in paths.items() if path.exists()
+    }
 
 
 def read_large(out: Path) -> dict[str, pd.DataFrame]:

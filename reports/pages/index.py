@@ -11,6 +11,7 @@ from reports.pages import (
     benchmarks,
     certificate,
     continuous,
+    draft_length,
     judge,
     large_vocabulary,
     models,
@@ -24,7 +25,13 @@ from reports.site.html import Entries, template
 FILE = report.INDEX
 HEADLINE = "ablation"  # the study that sets most printed numbers beside predictions
 CERTIFIED, JUDGED = "certify", "judge"  # folders that simlab certify and simlab judge write to
-OWN = (large_vocabulary.FILE, continuous.FILE, models.FILE, benchmarks.FILE)  # pages beside the report
+OWN = (
+    large_vocabulary.FILE,
+    continuous.FILE,
+    draft_length.FILE,
+    models.FILE,
+    benchmarks.FILE,
+)  # pages beside the report
 
 
 class Missing(NamedTuple):

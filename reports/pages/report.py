@@ -15,6 +15,7 @@ from reports.figures import acceptance_maps, digits, small_processes
 from reports.figures.plot_style import use_style
 from reports.pages import claims as claim_pages
 from reports.pages import continuous as continuous_page
+from reports.pages import draft_length as draft_length_page
 from reports.pages import published as published_page
 from reports.site.gallery import Draw, inline
 from reports.site.html import save, template
@@ -65,7 +66,9 @@ def build(out: Path) -> Path:
     """Write the report and the pages that belong to it beside the results in ``out``; raises as :func:`report`."""
     drawn = report(out)
     path = drawn.save(out)
-    continuous_page.build(out, drawn.verdicts["claims"], [("Claims", FILE), ("Printed numbers", published_page.FILE)])
+    entries = [("Claims", FILE), ("Printed numbers", published_page.FILE)]
+    for beside in (continuous_page, draft_length_page):
+        beside.build(out, drawn.verdicts["claims"], entries)
     return path
 
 

@@ -16,12 +16,13 @@ from reports.data import models as saved_models
 from reports.data.documents import read_benchmarks, read_certificate, read_self_test
 from reports.data.files import Unreadable
 from reports.data.sweeps import Run, command, find, read, shipped
-from reports.data.tables import read_continuous, read_large
+from reports.data.tables import read_continuous, read_draft_length, read_large
 from reports.figures.plot_style import use_style
 from reports.pages import (
     benchmarks,
     certificate,
     continuous,
+    draft_length,
     index,
     large_vocabulary,
     models,
@@ -63,8 +64,10 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     claims = _report(out, gallery.on(), site)
     bench, large = _tried(read_benchmarks, out, site), _tried(read_large, out, site)
     continuous_tables, compared = _tried(read_continuous, out, site), _tried(saved_models.read, out, site)
+    lengths = _tried(read_draft_length, out, site)
     certified = _certified(out, site)
-    if not (studies or claims or bench or large or continuous_tables or compared or certified or site.problems):
+    found = (studies, claims, bench, large, continuous_tables, lengths, compared, certified, site.problems)
+    if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
     verdicts = claims.verdicts["claims"] if claims else []
     entries = [("Index", index.FILE)]
@@ -74,6 +77,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     entries += [(each.run.name, each.path) for each in studies]
     entries += [("Large vocabularies", large_vocabulary.FILE)] if large else []
     entries += [("Continuous tokens", continuous.FILE)] if continuous_tables else []
+    entries += [(draft_length.TITLE, draft_length.FILE)] if lengths else []
     entries += [("Real models", models.FILE)] if compared else []
     entries += [("Benchmarks", benchmarks.FILE)] if bench else []
     files = certified | {each.path: study_page(each, entries, gallery.on("../")) for each in studies}
@@ -81,6 +85,8 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
         files[large_vocabulary.FILE] = large_vocabulary.page(large, entries, gallery.on())
     if continuous_tables:
         files[continuous.FILE] = continuous.page(continuous_tables, verdicts, entries, gallery.on())
+    if lengths:
+        files[draft_length.FILE] = draft_length.page(lengths, verdicts, entries, gallery.on())
     if compared:
         replay, device = (
             _tried(reading, out, site) for reading in (saved_models.read_replay, saved_models.read_device)

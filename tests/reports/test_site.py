@@ -31,7 +31,7 @@ from reports.site import build as site
 from reports.site.gallery import Gallery, pdf
 from tests.reports.test_claim_pages import Page, dead
 from tests.reports.test_self_test_page import document
-from tests.support.tiny_runs import continuous, faked, large, save, shrunken
+from tests.support.tiny_runs import continuous, draft_length, faked, large, save, shrunken
 
 pytestmark = pytest.mark.cli
 
@@ -74,6 +74,8 @@ def results(
             write_table(out / "large" / f"{name}.parquet", frame)
         for name, frame in continuous().items():
             write_table(out / f"continuous-{name}.parquet", frame)
+        for name, frame in draft_length().items():
+            write_table(out / f"draft-length-{name}.parquet", frame)
     (out / "bench.json").write_text(json.dumps(BENCH), encoding="utf-8")
     return out
 
@@ -143,6 +145,7 @@ def test_every_figure_is_a_pdf_too(results: Path, built: site.Site) -> None:
     if (results / "large").exists():
         told += ["large-naive-16384", *(f"{each['name']}-1024" for each in texts()["large"]["pictures"])]
         told += [f"continuous-{each['table']}" for each in texts()["continuous"]["pictures"]]
+        told += [f"draft-length-{each['table']}" for each in texts()["draft-length"]["pictures"]]
     files = {path.stem: path.read_bytes() for path in (results / "figures").glob("*.pdf")}
     assert set(files) == set(told)
     for name, data in files.items():
@@ -198,7 +201,7 @@ def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 def test_every_text_has_a_figure_and_every_figure_a_text() -> None:
-    assert set(texts()) == {*STUDIES, "large", "continuous", "models"}
+    assert set(texts()) == {*STUDIES, "large", "continuous", "draft-length", "models"}
     for name, study in STUDIES.items():
         assert len(texts()[name].get("pictures", [])) == len(study.figures)
         assert texts()[name]["lead"].strip()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from simlab.decoders.initial import INITIALS
+from simlab.rules.lantern_reference import TREES as KINDS
 
 WINDOWS = ("printed", "clamped", "centred")
 BOUNDS = ("tv", "jsd", "jsd-bits", "jsd-root")
@@ -54,7 +55,12 @@ def rule_parameters(vocabulary: int) -> list[tuple[str, dict[str, Any]]]:
         ("lantern", {"delta": 1, "neighbours": alone(vocabulary)}),
         *(("lantern-multiplicative", {"factor": factor, **near}) for factor in (1, 2)),
         *(("lantern-greedy", {"delta": delta, **near}) for delta in (0, Fraction(1, 4))),
-        *(("lantern-reference", {"delta": Fraction(1, 4), "bound": bound, **near}) for bound in BOUNDS[:2]),
+        *(
+            ("lantern-reference", {"delta": delta, "tree": t, **near})
+            for t in TREES
+            for delta in (0, Fraction(1, 4), 2)
+        ),
+        *(("lantern-reference", {"delta": Fraction(1, 4), "k": 1, "tree": tree, **near}) for tree in KINDS),
         ("typical", {}),
         ("typical", {"epsilon": Fraction(1, 4), "delta": 2}),
         *(("optimal-lossy", {"tv": tv}) for tv in (0, Fraction(1, 8), 1)),

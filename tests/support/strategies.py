@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from simlab.rules.lantern_reference import TREES
 from tests.support.cases import BOUNDS, WINDOWS, line
 
 PARTS = 64  # every probability is a multiple of 1/64
@@ -62,6 +63,10 @@ def lantern(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
     near = {"neighbours": neighbours(size)}
     if name == "lantern-multiplicative":
         return st.fixed_dictionaries({**near, "factor": st.integers(16, 64).map(lambda k: Fraction(k, 16))})
+    if name == "lantern-reference":
+        delta = st.integers(0, 40).map(lambda k: Fraction(k, 16))
+        joining = st.none() | st.integers(0, size)
+        return st.fixed_dictionaries({**near, "delta": delta, "k": joining, "tree": st.sampled_from(TREES)})
     delta = st.integers(0, 20).map(lambda k: Fraction(k, 20))
     return st.fixed_dictionaries({**near, "delta": delta, "bound": st.sampled_from(BOUNDS)})
 

@@ -19,7 +19,7 @@ from experiments.sweeps import Cell, Spec, read_spec
 from experiments.sweeps.frames import table
 from experiments.sweeps.run import _about
 from reports.data.sweeps import SPECS
-from reports.data.tables import CONTINUOUS
+from reports.data.tables import CONTINUOUS, DRAFT_LENGTH
 
 IMAGES = 3
 SAMPLES = ("image", "seed")
@@ -193,4 +193,22 @@ def continuous(seed: int = 0) -> dict[str, pd.DataFrame]:
     found["tables"] = found["tables"][kept].reset_index(drop=True)
     unpriced = found["walltime"]["batch"] == 1
     found["walltime"].loc[unpriced, ["cost", "formula", "needed"]] = np.nan
+    return found
+
+
+def draft_length(seed: int = 0) -> dict[str, pd.DataFrame]:
+    """Tables with the columns that :mod:`experiments.measurements.draft_length` gives them, and numbers at random."""
+    rng = np.random.default_rng(seed)
+    readings = {"printed": ["of verified drafts", "of all drafts"]}
+    readings["rates"] = [*readings["printed"], "in place"]
+    found = {}
+    for name, columns in DRAFT_LENGTH.items():
+        axes = {"column": ["Table 1, one", "Table 4, two"], "reading": readings[name], "gamma": [4, 8]}
+        rows = pd.MultiIndex.from_product(axes.values(), names=list(axes)).to_frame(index=False)
+        rows = rows.assign(main=rows["column"] == "Table 1, one", off=0.1, pair="of some kind")
+        numbers = np.sort(rng.uniform(0.1, 0.9, (len(rows), len(columns))), axis=1)
+        for column, values in zip(columns, numbers.T, strict=True):
+            if column not in rows:
+                rows[column] = values
+        found[name] = rows[list(columns)]
     return found

@@ -40,8 +40,10 @@ from simlab.rules.compiled.grouped import (
     window_masses,
 )
 from simlab.rules.compiled.lantern import (
+    STATIC,
     compile_lantern,
     compile_multiplicative,
+    compile_reference,
     conditional,
     greedy_token,
     lantern_step,
@@ -68,7 +70,7 @@ COMPILERS: dict[type, Callable[..., CompiledRule]] = {
     rules.Lantern: compile_lantern(LANTERN),
     rules.LanternMultiplicative: compile_multiplicative,
     rules.LanternGreedy: compile_lantern(LANTERN_GREEDY),
-    rules.LanternReference: compile_lantern(LANTERN_REFERENCE),
+    rules.LanternReference: compile_reference,
     rules.Typical: compile_typical,
     rules.OptimalLossy: compile_optimal_lossy,
 }
@@ -120,7 +122,7 @@ def _accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
         target, draft = window_masses(rule, p, q, x)
     elif LANTERN <= rule.kind <= LANTERN_REFERENCE:
         target = neighbourhood_mass(rule, p, x)
-        if rule.kind == LANTERN_REFERENCE:
+        if rule.kind == LANTERN_REFERENCE and rule.first != STATIC:
             draft = 1.0
     elif rule.kind == OPTIMAL_LOSSY:
         target = target + optimal_lossy_share(rule, p, q) * (draft - target)
@@ -138,7 +140,7 @@ def weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndar
         found = np.zeros(len(p))
         found[greedy_token(rule, p, x)] = 1.0
     elif rule.kind == LANTERN_REFERENCE:
-        found = reference_residual(rule, p, x)
+        found = reference_residual(rule, p, q, x)
     elif rule.kind == TYPICAL:
         found = p.astype(np.float64)
     else:

@@ -1,4 +1,4 @@
-"""LANTERN's rules compiled: :mod:`simlab.rules.lantern`, its greedy reading and the one of the reference code."""
+"""LANTERN's rules compiled: :mod:`simlab.rules.lantern`, its greedy reading, and what the published code does."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from numba import njit
 
 from simlab import rules
 from simlab.arrays_compiled import total
-from simlab.rules.compiled.base import LANTERN_MULTIPLICATIVE, CompiledRule, over, record
+from simlab.rules.compiled.base import LANTERN_MULTIPLICATIVE, LANTERN_REFERENCE, CompiledRule, over, record
 from simlab.rules.lantern import BOUNDS
+from simlab.rules.lantern_reference import TREES
 from simlab.rules.neighbourhood import NO_NEIGHBOUR
 
 TV, JSD, JSD_BITS, JSD_ROOT = range(4)
+STATIC = TREES.index("static")
 SURELY = 1 + 1e-9  # of q(x): with so much mass x is accepted surely, in whatever order the mass is added up
 
 
@@ -24,6 +26,13 @@ def compile_lantern(kind: int) -> Callable[[rules.Lantern], CompiledRule]:
         return record(kind, rule.delta, first=list(BOUNDS).index(rule.bound), table=rule._near.table.values)
 
     return build
+
+
+def compile_reference(rule: rules.LanternReference) -> CompiledRule:
+    """:class:`simlab.rules.LanternReference`: ``a`` is delta, ``first`` the tree, ``second`` k, ``table`` the rest."""
+    table = rule._near.table.values
+    k = table.shape[1] if rule.k is None else rule.k
+    return record(LANTERN_REFERENCE, rule.delta, first=TREES.index(rule.tree), second=k, table=table)
 
 
 def compile_multiplicative(rule: rules.LanternMultiplicative) -> CompiledRule:
@@ -40,12 +49,12 @@ def joined(rule: CompiledRule, p: np.ndarray, x: int) -> tuple[np.ndarray, np.nd
     near, own, moved = rule.table[x], np.float64(p[x]), 0.0
     members, masses, count = np.empty(len(near), np.int64), np.zeros(len(near)), 0
     for k in range(len(near)):
-        if near[k] == NO_NEIGHBOUR:
+        if near[k] == NO_NEIGHBOUR or (rule.kind == LANTERN_REFERENCE and k >= rule.second):
             break
         moved += np.float64(p[near[k]])
         if _joins(rule, moved, own):
             masses[k], members[count], count = p[near[k]], near[k], count + 1
-        elif rule.kind == LANTERN_MULTIPLICATIVE or rule.first == TV:
+        elif rule.kind == LANTERN_MULTIPLICATIVE or rule.kind == LANTERN_REFERENCE or rule.first == TV:
             break
     return members[:count], masses
 
@@ -74,15 +83,20 @@ def greedy_token(rule: CompiledRule, p: np.ndarray, x: int) -> int:
 
 
 @njit(nogil=True, cache=True)
-def reference_residual(rule: CompiledRule, p: np.ndarray, x: int) -> np.ndarray:
-    """p without x, and without all its neighbours once one has joined."""
-    row = p.astype(np.float64)
-    row[x] = 0.0
+def reference_residual(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndarray:
+    """As :meth:`simlab.rules.LanternReference.weights_rows`: the nearest are lost from p, in a static tree from q."""
+    gone = np.zeros(len(p), np.bool_)
     if len(joined(rule, p, x)[0]) > 0:
-        for y in rule.table[x]:
+        for y in rule.table[x][: rule.second + 1]:
             if y != NO_NEIGHBOUR:
-                row[y] = 0.0
-    return row
+                gone[y] = True
+    row = p.astype(np.float64)
+    for y in range(len(p)):
+        if rule.first == STATIC:
+            row[y] = max(row[y] - (0.0 if gone[y] else np.float64(q[y])), 0.0)
+        elif gone[y] or y == x:
+            row[y] = 0.0
+    return row if np.any(row > 0) else np.ones(len(p))
 
 
 @njit(nogil=True, cache=True)
@@ -131,6 +145,8 @@ def _joins(rule: CompiledRule, moved: float, own: float) -> bool:
     """Whether a neighbour may join when ``moved`` is what x then gains and ``own`` what it has."""
     if rule.kind == LANTERN_MULTIPLICATIVE:
         return moved <= (rule.a - 1.0) * own
+    if rule.kind == LANTERN_REFERENCE:
+        return moved <= ((rule.a - 1.0) * own if rule.a > 1 else rule.a)
     if rule.first == TV:
         return moved < rule.a
     divergence = _js_bits(moved, own)

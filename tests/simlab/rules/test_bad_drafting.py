@@ -77,7 +77,7 @@ def decoder(name: str, **given: Any) -> Callable[[], Any]:
     return lambda: make_decoder(name, **{"window": 2, **given})
 
 
-WITH_DELTA = [name for name in LANTERNS if name != "lantern-multiplicative"]
+WITH_DELTA = ("lantern", "lantern-greedy")
 TREES = ("sjd-pd", "sjd-pac")
 NO_COUNTS = (0, -1, 2.0, 1.5, "2", None, True)
 BAD_PARAMETERS = [
@@ -91,6 +91,13 @@ BAD_PARAMETERS = [
         for name in WITH_DELTA
         for bound in ("kl", "", None, "TV")
     ],
+    *[
+        (lantern("lantern-reference", delta=delta), f"delta is {delta!r}", "expected a finite number >= 0")
+        for delta in NO_NUMBERS
+    ],
+    *[(lantern("lantern-reference", k=k), f"k is {k!r}", "expected a whole number >= 0") for k in (-1, 1.5, "1", True)],
+    *[(lantern("lantern-reference", tree=x), f"tree is {x!r}", "dynamic, static") for x in ("comb", "", None)],
+    (lantern("lantern-reference", bound="tv"), "no parameter 'bound'", "expected neighbours, delta, k, tree"),
     *[
         (lantern("lantern-multiplicative", factor=factor), f"factor is {factor!r}", "expected a finite number >= 1")
         for factor in (*NO_NUMBERS, 0, 0.99, F(7, 8))

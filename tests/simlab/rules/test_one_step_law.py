@@ -30,6 +30,7 @@ from simlab.rules import (
 )
 from simlab.rules.compiled import compiled_step
 from simlab.rules.compiled.dispatch import COMPILERS
+from simlab.rules.lantern_reference import TREES
 from tests.support.cases import every_rule, sized
 from theory.contexts import likeliest, visited
 from theory.distances import tv
@@ -150,7 +151,7 @@ def large_rules(codebook: np.ndarray) -> list[Rule]:
         *(Lantern(near, delta) for delta in (0.05, 0.4)),
         Lantern(near, 0.2, "jsd"),
         make_rule("lantern-multiplicative", neighbours=near, factor=2),
-        make_rule("lantern-reference", neighbours=near[:, :20], delta=0.2),
+        *(make_rule("lantern-reference", neighbours=near[:, :20], delta=0.2, k=19, tree=tree) for tree in TREES),
         Grouped(np.arange(300) % 7),
         *(DynamicGrouped(24, 0.1, 0.9, distances, window) for window in ("printed", "clamped", "centred")),
         GsdReference(max_gap=0.1, max_distance=0.9, distances=distances),

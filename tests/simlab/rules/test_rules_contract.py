@@ -80,16 +80,17 @@ def test_where_nothing_is_left_to_draw_the_target_is_drawn(name: str, arithmetic
 
 @by_arithmetic
 def test_so_it_is_for_lantern(arithmetic: str) -> None:
-    """Nobody joined and p = q; or a neighbourhood has all the mass and is zeroed."""
+    """Nobody joined and p = q. (The published code draws from the uniform row where nothing is left.)"""
     p = (HALF, QUARTER, QUARTER, Fraction(0))
     near = [[1, 2], [0, 2], [0, 1], []]
-    for name, more in [
-        ("lantern", {"delta": 0}),
-        ("lantern-reference", {"delta": 1}),
-        ("lantern-multiplicative", {"factor": 1}),
+    for name, more, left in [
+        ("lantern", {"delta": 0}, p),
+        ("lantern-multiplicative", {"factor": 1}, p),
+        ("lantern-reference", {"delta": 1}, (QUARTER,) * 4),
+        ("lantern-reference", {"delta": Fraction(1, 8), "tree": "static"}, (QUARTER,) * 4),
     ]:
         _, residual = answers(make_rule(name, neighbours=near, **more), p, p, arithmetic)
-        assert residual[:3].tolist() == ARITHMETICS[arithmetic]([p] * 3).tolist()
+        assert residual[:3].tolist() == ARITHMETICS[arithmetic]([left] * 3).tolist()
 
 
 @by_name
@@ -148,10 +149,11 @@ def test_names_of_tokens_do_not_matter(name: str, data: st.DataObject) -> None:
     assert renamed_residual.tolist() == residual[order][:, order].tolist()
 
 
-@pytest.mark.parametrize("name", [name for name in RULES if name not in RANKED])
+@pytest.mark.parametrize("name", [name for name in RULES if name not in (*RANKED, "lantern-reference")])
 @given(data=st.data())
 def test_tokens_without_mass_at_the_end_of_the_vocabulary_change_nothing(name: str, data: st.DataObject) -> None:
-    """A vocabulary padded with tokens of zero mass; rules that sort by p see the padding, so they are left out."""
+    """A vocabulary padded with tokens of zero mass. Left out: rules that sort by p, and the published code of LANTERN,
+    which draws from all tokens alike where nothing is left."""
     padding = data.draw(st.integers(1, 3))
     p, q = data.draw(pairs())
     chosen = data.draw(parameters(name, len(p)))

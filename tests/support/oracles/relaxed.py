@@ -119,16 +119,29 @@ def lantern_greedy(neighbours: Lists, delta: Fraction, bound: str = "tv") -> Slo
     return SlowRule(masses, after)
 
 
-def lantern_reference(neighbours: Lists, delta: Fraction, bound: str = "tv") -> SlowRule:
-    """The published code: the candidate's q counts as 1, and all neighbours are zeroed once one has joined."""
+def lantern_reference(neighbours: Lists, delta: Fraction, k: int | None = None, tree: str = "dynamic") -> SlowRule:
+    """The published code: up to the bound k neighbours join, and k + 1 are zeroed in p, or in a static tree in q."""
+
+    def grow(p: Row, x: int) -> list[int]:
+        most = (Fraction(delta) - 1) * p[x] if delta > 1 else Fraction(delta)
+        members = [x]
+        for y in neighbours[x][:k]:
+            if sum(p[z] for z in members[1:]) + p[y] > most:
+                break
+            members.append(y)
+        return members
 
     def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
-        return sum((p[y] for y in grown(p, x, neighbours[x], delta, bound)), NOUGHT), ONE
+        return sum((p[y] for y in grow(p, x)), NOUGHT), q[x] if tree == "static" else ONE
 
     def after(p: Row, q: Row, x: int) -> Row:
-        gone = {x, *neighbours[x]} if len(grown(p, x, neighbours[x], delta, bound)) > 1 else {x}
-        left = [NOUGHT if y in gone else p[y] for y in range(len(p))]
-        return tuple(mass / sum(left) for mass in left) if any(left) else p
+        near = neighbours[x] if k is None else neighbours[x][: k + 1]
+        gone = set(near) if len(grow(p, x)) > 1 else set()
+        if tree == "static":
+            left = [max(p[y] - (NOUGHT if y in gone else q[y]), NOUGHT) for y in range(len(p))]
+        else:
+            left = [NOUGHT if y in gone | {x} else p[y] for y in range(len(p))]
+        return tuple(mass / sum(left) for mass in left) if any(left) else (Fraction(1, len(p)),) * len(p)
 
     return SlowRule(masses, after)
 

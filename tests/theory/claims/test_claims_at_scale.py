@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 from simlab.rules import Amplify, DynamicGrouped, Rule
@@ -33,9 +32,7 @@ def told(finding: Finding, kind: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def fewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fewer contexts and sequences, and no memory of other tests."""
-    caches = lantern_scale.table, lantern_scale.candidates
-    for cache in caches:
-        cache.cache_clear()
+    lantern_scale.candidates.cache_clear()
     monkeypatch.setattr(gsd_scale, "CONTEXTS", 6)
     small = {**lantern_scale_output.SEQUENCE, "vocabulary": 64, "length": 64, "clusters": 8}
     monkeypatch.setattr(lantern_scale_output, "SEQUENCE", small)
@@ -45,8 +42,7 @@ def fewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(leviathan_scale, "LINE", {**leviathan_scale.LINE, "shape": (1, 40)})
     monkeypatch.setattr(leviathan_scale, "IMAGE_LIKE", {**leviathan_scale.IMAGE_LIKE, "vocabulary": 128})
     yield
-    for cache in caches:
-        cache.cache_clear()
+    lantern_scale.candidates.cache_clear()
 
 
 # Tokens per block -----------------------------------------------------------------------------------------------
@@ -133,7 +129,6 @@ def exchanged(monkeypatch: pytest.MonkeyPatch, **other: str) -> None:
     monkeypatch.setattr(
         lantern_scale, "neighbours", lambda: {measure: near[other.get(measure, measure)] for measure in near}
     )
-    lantern_scale.table.cache_clear()
 
 
 def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +139,6 @@ def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> Non
     assert decided("lantern.neighbours.empirical").verdict == "refuted"
 
 
-@pytest.mark.slow
 def test_random_ones_are_ahead_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.neighbours.settings")
     assert finding.verdict == "refuted"
@@ -166,13 +160,6 @@ def test_amplify_is_nearer_than_lantern_at_equal_acceptance(monkeypatch: pytest.
         decided("lantern.neighbours.naive")
 
 
-@pytest.mark.slow
-def test_acceptance_rises_with_k_and_delta(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert decided("lantern.monotone.scale").verdict == "not-refuted"
-    monkeypatch.setattr(lantern_scale, "shortest", lambda near, k: np.roll(near, k, axis=1)[:, :200])
-    assert decided("lantern.monotone.scale").verdict == "refuted"
-
-
 def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.output-bound.scale")
     assert finding.verdict == "refuted"
@@ -189,6 +176,6 @@ def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.Monk
 def test_sequences_are_beyond_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.output-bound.long")
     assert finding.verdict == "refuted"
-    assert "n = 1,000, false alarms" in told(finding, "counterexample")[0]
-    monkeypatch.setattr(lantern_scale_output, "_sure_laws", lambda rule, p, q: p)
+    assert "n = 500, false alarms" in told(finding, "counterexample")[0]
+    monkeypatch.setattr(lantern_scale_output, "_deterministic_laws", lambda rule, p, q: p)
     assert decided("lantern.output-bound.long").verdict == "not-refuted"

@@ -18,4 +18,5 @@ MODULES = (
     "draft_length",
     "mixtures",
     "tables",
+    "headlines",
 )

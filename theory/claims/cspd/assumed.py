@@ -1,7 +1,7 @@
 """Assumptions that several claims about CSpD make, in one wording."""
 
 UNBOUNDED = "unbounded proposals: after a rejection, proposals are drawn until one is accepted"
-NOISY_END = "noisy end: the last denoising step of both models adds Gaussian noise of full rank"
+LAST_NOISE = "noise in the last step: the last denoising step of both models adds Gaussian noise of full rank"
 INDEPENDENT_LAST_NOISE = (
     "independent last noise: the draft's noise of the last step is independent of the target's trajectory down to "
     "$x_1$, as it is where noise is shared step by step, and where it is not shared"

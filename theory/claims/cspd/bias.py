@@ -95,7 +95,7 @@ EXAMPLE = "d = 1, T = 2, x_2, x_1, x_0 independent, all N(0, 1) but x_1"
     "cspd.path-ratio.eq-15-first-order",
     said(
         "A.1.2, eq. 15",
-        "The magnitude of B is: ... Therefore, the bound of the bias B is proportional to E[||Y_p − Y_q||]",
+        "We perform a first-order Taylor expansion of p(Y_p) at Y_q. ... The magnitude of B is: ... |B| ≈ |E_q ... ≤",
         "formalised",
         "a statement to first order, as the paper calls it, in how far the draft is from the target",
     ),

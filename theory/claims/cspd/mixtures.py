@@ -161,8 +161,8 @@ def densities(seed: int) -> Finding:
     r"""A draft is accepted at $x$ with density $q \min(1, p/q) = \min(p, q)$. It is rejected with probability $1 - \int
     \min(p, q) = \int [p - q]_+ = Z$. If $Z > 0$, a proposal from $p$ is accepted at $y$ with density $p \max(0, 1 -
     q/p) = [p - q]_+$, so that the one that is accepted follows $[p - q]_+ / Z$, after $1 / Z$ proposals in the mean: at
-    most one a token. So what is emitted has the density $\min(p, q) + [p - q]_+ = p$. Nothing was used but that
-    $p$ and $q$ are densities that can be evaluated and sampled; those of mixtures are. If $Z = 0$ nothing is rejected.
+    most one a token. So what is emitted has the density $\min(p, q) + [p - q]_+ = p$. Nothing was used but that $p$ and
+    $q$ are densities that can be evaluated and sampled; those of mixtures are. If $Z = 0$ nothing is rejected.
     """
     pairs = mismatched(seed)
     laws = [emitted(p, q, Densities()) for p, q in pairs]

@@ -15,7 +15,7 @@ from simlab.continuous.models.diffusion import noiseless_end
 from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, VarianceProduct
 from simlab.continuous.rules.base import TrajectoryPair
 from theory.claims.base import Claims, Finding
-from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, KNOWN_DENSITIES, NOISY_END, ONE_VOLUME, UNBOUNDED
+from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, KNOWN_DENSITIES, LAST_NOISE, ONE_VOLUME, UNBOUNDED
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -158,12 +158,12 @@ def algorithm_1(seed: int) -> Finding:
         "not met; xAR samples by flow matching, where steps add no noise and eq. 8 has nothing to multiply.",
     ),
     r"Where $\Sigma = 1$, Algorithm 1 is lossless: the emitted token has the law of the target's token.",
-    assumptions=(ONE_VOLUME, NOISY_END, INDEPENDENT_LAST_NOISE, UNBOUNDED),
+    assumptions=(ONE_VOLUME, LAST_NOISE, INDEPENDENT_LAST_NOISE, UNBOUNDED),
 )
 def fixed_variances(seed: int) -> Finding:
-    r"""By one volume Algorithm 1's ratio is $p(x_0 | x_1^p) / q(x_0 | x_1^q)$, the last step's. With noisy end,
-    independent last noise and unbounded proposals that is lossless, as the proof of ``cspd.output-law.last-step``
-    shows.
+    r"""By "one volume" Algorithm 1's ratio is $p(x_0 | x_1^p) / q(x_0 | x_1^q)$, the last step's. With "noise in the
+    last step", "independent last noise" and "unbounded proposals" that is lossless, as the proof of
+    ``cspd.output-law.last-step`` shows.
     """
     target = affine_chain(5, 0.8, 0.5)
     drafts = [
@@ -285,18 +285,18 @@ def reference(seed: int) -> Finding:
     derived("Algorithm 1 without eq. 8", "The smallest change to Algorithm 1 that makes it exact."),
     r"Algorithm 1 with the ratio of the last step alone, $p(x_0 | x_1^p) / q(x_0 | x_1^q)$, is lossless, whether "
     "noise is shared step by step or not, and draws at most one proposal a token in the mean.",
-    assumptions=(NOISY_END, INDEPENDENT_LAST_NOISE, UNBOUNDED),
+    assumptions=(LAST_NOISE, INDEPENDENT_LAST_NOISE, UNBOUNDED),
 )
 def last_step(seed: int) -> Finding:
-    r"""Given both trajectories down to $x_1$, by independent last noise the draft is a draw from $q(x_0 | x_1^q)$,
-    and by noisy end both last steps have densities. What is done with it is speculative sampling: accepted drafts have
-    the density $\min(q, p)$, and by unbounded proposals each of the others, which have probability $Z = 1 - \int
-    \min(q, p) = \int [p - q]_+$, is replaced by a draw from $[p - q]_+ / Z$. Together that is $p(x_0 | x_1^p)$. The
-    state $x_1^p$ is distributed as without a draft, so that the token has the target's law. A rejection takes $1 / Z$
-    proposals in the mean: at most one a token.
+    r"""Given both trajectories down to $x_1$, by "independent last noise" the draft is a draw from $q(x_0 | x_1^q)$,
+    and by "noise in the last step" both last steps have densities. What is done with it is speculative sampling:
+    accepted drafts have the density $\min(q, p)$, and by "unbounded proposals" each of the others, which have
+    probability $Z = 1 - \int \min(q, p) = \int [p - q]_+$, is replaced by a draw from $[p - q]_+ / Z$. Together that is
+    $p(x_0 | x_1^p)$. The state $x_1^p$ is distributed as without a draft, so that the token has the target's law. A
+    rejection takes $1 / Z$ proposals in the mean: at most one a token.
 
     The joint law of the two trajectories enters nowhere else, so that alignment may be chosen freely. Without
-    independent last noise it fails: let $x_1^p = e$ be the draft's own last noise, $q = N(0, 1)$ and $p = N(x_1^p,
+    "independent last noise" it fails: let $x_1^p = e$ be the draft's own last noise, $q = N(0, 1)$ and $p = N(x_1^p,
     1)$. Then the draft is $x_0 = e$ and its ratio $\exp(e^2 / 2) \ge 1$: every draft is accepted, with variance 1 for
     the target's 2.
     """
@@ -352,8 +352,8 @@ def last_step(seed: int) -> Finding:
     assumptions=(KNOWN_DENSITIES, UNBOUNDED),
 )
 def marginal(seed: int) -> Finding:
-    r"""By known densities the ratio can be computed. Accepted drafts have the density $\min(q, p)$; a rejection has
-    probability $Z = \int [p - q]_+$ and by unbounded proposals ends in a draw from $[p - q]_+ / Z$. Together:
+    r"""By "known densities" the ratio can be computed. Accepted drafts have the density $\min(q, p)$; a rejection has
+    probability $Z = \int [p - q]_+$ and by "unbounded proposals" ends in a draw from $[p - q]_+ / Z$. Together:
     $\min(q, p) + [p - q]_+ = p$.
 
     No rule that emits $p$ from one draft accepts more than $\int \min(p, q)$. The ratio of the last step accepts the

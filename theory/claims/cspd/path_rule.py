@@ -85,10 +85,10 @@ def grid(target: Chain, draft: Chain, rule: Rule, points: int = 241) -> float:
     ),
 )
 def path_rule(seed: int) -> Finding:
-    r"""By densities of trajectories $p(Y)$ and $q(Y)$ are products of the densities of $x_T$ and of all steps. Accepted
-    trajectories have the density $\min(p(Y), q(Y))$. A rejection has probability $Z = \int [p - q]_+$; by unbounded
-    proposals it ends in a trajectory from $[p - q]_+ / Z$ (``cspd.residual``). Together that is $p(Y)$, whose marginal
-    at $x_0$ is the law of the target's token.
+    r"""By "densities of trajectories" $p(Y)$ and $q(Y)$ are products of the densities of $x_T$ and of all steps.
+    Accepted trajectories have the density $\min(p(Y), q(Y))$. A rejection has probability $Z = \int [p - q]_+$; by
+    "unbounded proposals" it ends in a trajectory from $[p - q]_+ / Z$ (``cspd.residual``). Together that is $p(Y)$,
+    whose marginal at $x_0$ is the law of the target's token.
 
     The price is acceptance, $1 - TV$ of the laws of trajectories, which is at most $1 - TV$ of the laws of tokens.
     """

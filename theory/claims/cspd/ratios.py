@@ -35,7 +35,7 @@ from theory.continuous.paths import Coupling, independent_noise, on_the_line, ra
 CLAIMS = Claims("cspd")
 NEAR = 1e-8  # of log ratios that are sums of up to 13,000 squares, and of means that are near 1
 
-SHARED_START = "shared start: $x_T$ is the same for both models and has the same density under both"
+COMMON_START = "common start: $x_T$ is the same for both models and has the same density under both"
 
 # Eqs. 7 to 9 ---------------------------------------------------------------------------------------------------
 
@@ -65,9 +65,9 @@ def many_chains(seed: int) -> list[tuple[Chain, Chain, Given]]:
         "eqs. 6 and 46 print the exponential without its minus sign, which cancels",
     ),
     r"With $\varepsilon_t^p = \varepsilon_t^q$ for $t \ge 2$, $\frac{p(Y_p)}{q(Y_q)} = \Sigma \cdot \frac{p(x_0 | "
-    r"x_1^p)}{q(x_0 | x_1^q)}$ with $\Sigma = \prod_{t=2}^T \sqrt{\det \Sigma_t^q} / \sqrt{\det \Sigma_t^p}$.",
+    r"x_1^p)}{q(x_0 | x_1^q)}$ with $\Sigma = \prod_{t=2}^T \sqrt{|\Sigma_t^q|} / \sqrt{|\Sigma_t^p|}$.",
     assumptions=[
-        SHARED_START,
+        COMMON_START,
         "own density: each kernel down to $x_1$ has a density, and it is that of what the kernel draws",
     ],
 )
@@ -75,9 +75,10 @@ def ratio_collapse(seed: int) -> Finding:
     r"""A kernel that draws $\mu + L \varepsilon$ has the covariance $S = L L^T$. For its "own density" at the draw the
     exponent is $-(L \varepsilon)^T S^{-1} (L \varepsilon) / 2 = -\varepsilon^T \varepsilon / 2$, as $L^T (L L^T)^{-1} L
     = I$ for every root $L$, symmetric or not, and wherever $\mu$ and $L$ come from. So with the same $\varepsilon$ the
-    exponentials cancel and $|\det L^q| / |\det L^p|$ is left of each step $t \ge 2$; of $x_T$ nothing is, by "shared
-    start". The $x_0$ of the last step is the draft's, so its two densities stay. If both models scale their noise by
-    one temperature that their densities do not know, $\varepsilon^T \varepsilon$ is scaled in both and cancels too.
+    exponentials cancel and $|\mathrm{det}\,L^q| / |\mathrm{det}\,L^p|$ is left of each step $t \ge 2$; of $x_T$ nothing
+    is, by "common start". The $x_0$ of the last step is the draft's, so its two densities stay. The same holds if both
+    models scale their noise by one temperature that their densities do not know: $\varepsilon^T \varepsilon$ is scaled
+    in both and cancels too.
     """
     for a, b, c, x, y in product((1, 3), (-2, 5), (1, 2), (-1, 2), (1, 3)):
         require(_distance(a, b, c, x, y) == x * x + y * y, "a root does not carry the noise to its own length")
@@ -145,8 +146,9 @@ CLAIMS.summary(
     "cspd.path-ratio",
     said(
         "A.1.2",
-        "The path space ratio ... should be an unbiased estimator ... is a biased estimator; its expectation under q "
-        "is not equal to 1. ... yields the final first-order error bound ... is typically smaller",
+        "The path space ratio R = p(Y)/q(Y), where Y = Y_q, should be an unbiased estimator of p(Y) ... R̃ is a biased "
+        "estimator; its expectation under q is not equal to 1. ... yields the final first-order error bound ... the "
+        "bias |B_{align}| is typically smaller than |B|",
         "formalised",
         "four statements in one; the last of them on what bounds the bias, eq. 21",
     ),
@@ -249,8 +251,8 @@ def emitted(p: np.ndarray, q: np.ndarray, ratio: np.ndarray, dx: float) -> np.nd
         "the sentence speaks of $R = p(Y) / q(Y)$, with which the law is preserved; here unbiasedness is taken for the "
         "reason, for any ratio",
     ),
-    r"If a ratio $R$ has $\mathbb{E}_q[R] = 1$, accepting drafts with probability $\min(1, R)$, and else proposals "
-    r"from $p$ with probability $\max(0, 1 - 1 / R)$, preserves the target law $p$.",
+    r"For every target $p$, draft $q$ and ratio $R$ with $\mathbb{E}_q[R] = 1$, accepting drafts with probability "
+    r"$\min(1, R)$, and else proposals from $p$ with probability $\max(0, 1 - 1 / R)$, preserves the target law $p$.",
 )
 def unbiased_suffices(seed: int) -> Finding:
     r"""$\mathbb{E}_q[R] = 1$ says no more than that $R q$ integrates to 1. $R = 1$ has mean 1, accepts every draft, and
@@ -283,15 +285,15 @@ def unbiased_suffices(seed: int) -> Finding:
     "cspd.path-ratio.two-path",
     said(
         "A.1.2",
-        "is a biased estimator; its expectation under q is not equal to 1.",
+        "R̃ is a biased estimator; its expectation under q is not equal to 1.",
         "formalised",
         "with shared noise and $\\Sigma = 1$ it is unbiased, which the first assumption excludes",
     ),
     r"The two-path ratio does not have mean 1: with shared noise $\mathbb{E}[p(Y_p) / q(Y_q)] = \Sigma$, and with "
     r"independent noise it is infinite for $T \ge 2$.",
     assumptions=[
-        r"unequal volumes: where noise is shared, $\Sigma = \prod_{t=2}^T \sqrt{\det \Sigma_t^q} / \sqrt{\det "
-        r"\Sigma_t^p}$ is not 1 and does not depend on the states",
+        r"unequal volumes: where noise is shared, $\Sigma = \prod_{t=2}^T \sqrt{|\Sigma_t^q|} / \sqrt{|\Sigma_t^p|}$ "
+        r"is not 1 and does not depend on the states",
         DENSE,
     ],
 )
@@ -299,7 +301,7 @@ def two_path(seed: int) -> Finding:
     r"""By "full noise" all densities exist and are positive. Given both trajectories down to $x_1$ the last factor has
     mean 1: the integral of $q(x | x_1^q) \, p(x | x_1^p) / q(x | x_1^q)$. Shared noise leaves $\Sigma$ of the other
     factors, so the mean is exactly $\Sigma$, for "unequal volumes" not 1. With independent noise each step $t \ge 2$
-    leaves $\sqrt{\det \Sigma_t^q / \det \Sigma_t^p} \exp((|\varepsilon_t^q|^2 - |\varepsilon_t^p|^2) / 2)$, and
+    leaves $\sqrt{|\Sigma_t^q| / |\Sigma_t^p|} \exp((|\varepsilon_t^q|^2 - |\varepsilon_t^p|^2) / 2)$, and
     $\mathbb{E}\exp(\varepsilon^2 / 2)$ is the integral of a constant: infinite. So averages over samples do not
     converge there.
     """
@@ -352,7 +354,7 @@ def two_path(seed: int) -> Finding:
     "cspd.path-ratio.alignment",
     said(
         "A.1.2, after eq. 21",
-        "is typically smaller than |B|, thereby supporting a more accurate approximation",
+        "the bias |B_{align}| is typically smaller than |B|, thereby supporting a more accurate approximation",
         "formalised",
         "“typically” is read as: for every two models of at least two steps",
     ),
@@ -420,13 +422,13 @@ class Late(Coupling):
     r"independent noise.",
     assumptions=[
         "step by step: the draft's last noise is independent of both states $x_1^p$ and $x_1^q$",
-        "noisy end: the last step of both models adds noise, and its density is that of what it draws",
+        "last density: the last step of both models adds noise, and its density is that of what it draws",
     ],
 )
 def last_step(seed: int) -> Finding:
     r"""For noise that is shared "step by step" the draft follows $q(x | x_1^q)$ given both $x_1^p$ and $x_1^q$. By
-    "noisy end" that is a density, and the integral of $q(x | x_1^q) \, p(x | x_1^p) / q(x | x_1^q)$ is that of $p(x |
-    x_1^p)$, which is 1. So dropping $\Sigma$ makes the mean 1, aligned or not.
+    "last density" that is a density, and the integral of $q(x | x_1^q) \, p(x | x_1^p) / q(x | x_1^q)$ is that of $p(x
+    | x_1^p)$, which is 1. So dropping $\Sigma$ makes the mean 1, aligned or not.
 
     Shared otherwise it fails. Let $T = 2$, and the target make its $x_1$ of the draft's last noise $\varepsilon$, with
     $q = N(0, 1)$ and $p = N(x_1, 1)$ in the last step. Then $x_0 = x_1 = \varepsilon$ and the ratio is

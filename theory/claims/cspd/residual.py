@@ -205,10 +205,10 @@ CLAIMS.summary(
 def two_path(seed: int) -> Finding:
     r"""As functions of $x_0$ the two densities of eq. 9 are $c \Sigma p(x_0 | x_1^p)$ and $c q(x_0 | x_1^q)$ with one
     factor $c$. A proposal is accepted with density $p \max(0, \Sigma p - q) / (\Sigma p) = [\Sigma p - q]_+ / \Sigma$.
-    By somewhere above the integral of that is positive, and by unbounded proposals one is accepted in the end, which
-    has that density up to its integral.
+    By "somewhere above" the integral of that is positive, and by "unbounded proposals" one is accepted in the end,
+    which has that density up to its integral.
 
-    Without somewhere above no proposal is ever accepted (``cspd.termination.printed``).
+    Without "somewhere above" no proposal is ever accepted (``cspd.termination.printed``).
     """
     cases = [
         (sigma, gap, sd)
@@ -338,11 +338,11 @@ def _after_rejection(own: float, others: float, last: float, x: np.ndarray) -> n
     r"threshold of eq. 13 after a rejection follow $p'(Y) = [p(Y) - q(Y)]_+ / Z$.",
     assumptions=(
         "one step: $T = 1$",
-        "shared start: $x_1$ has one law in both models, and is shared by the two trajectories",
+        "one start: $x_1$ has one law in both models, and is shared by the two trajectories",
     ),
 )
 def one_step(seed: int) -> Finding:
-    r"""By one step there is no variance before the last, so that $\Sigma = 1$. By shared start $p(Y) - q(Y) = p(x_1)
+    r"""By "one step" there is no variance before the last, so that $\Sigma = 1$. By "one start" $p(Y) - q(Y) = p(x_1)
     (p(x_0 | x_1) - q(x_0 | x_1))$. A rejection at $x_1$ has probability $Z(x_1)$, so $x_1$ given a rejection has the
     density $p(x_1) Z(x_1) / Z$, and $x_0$ then follows $[p - q]_+ / Z(x_1)$: together $[p(Y) - q(Y)]_+ / Z$.
     """
@@ -433,8 +433,8 @@ def rejected(joint: list[list[Fraction]], p: Kernels, q: Kernels, threshold: Thr
 )
 def given_states(seed: int) -> Finding:
     r"""Let $\alpha = \int \min(q, \Sigma p)$ and $Z' = \int [p - q / \Sigma]_+$. Since $\min(q, \Sigma p) + [\Sigma p -
-    q]_+ = \Sigma p$, $\alpha + \Sigma Z' = \Sigma$. For $\Sigma = 1$ that is $Z' = 1 - \alpha$. For $\Sigma \ne 1$,
-    $Z' = 1 - \alpha / \Sigma$ differs from $1 - \alpha$, since $\alpha > 0$ for normal densities.
+    q]_+ = \Sigma p$, $\alpha + \Sigma Z' = \Sigma$. For $\Sigma = 1$ that is $Z' = 1 - \alpha$. For $\Sigma \ne 1$, $Z'
+    = 1 - \alpha / \Sigma$ differs from $1 - \alpha$, since $\alpha > 0$ for normal densities.
     """
     gaps = np.linspace(-6, 6, 121)
     sds = list(product((0.5, 1.0, 2.0), repeat=2))

@@ -80,7 +80,7 @@ def flow(variance: float, steps: int) -> Chain:
     assumptions=["noise in all steps: every denoising step adds Gaussian noise of full rank, the last one too"],
 )
 def stochastic(seed: int) -> Finding:
-    r"""By noise in all steps each kernel has a density, normal with covariance $\sigma_t^2 I$ for DDIM, and a Markov
+    r"""By "noise in all steps" each kernel has a density, normal with covariance $\sigma_t^2 I$ for DDIM, and a Markov
     chain whose kernels have densities has their product as its density, by induction over steps.
 
     Eq. 16 of the DDIM paper makes $\sigma_1 = 0$ whatever $\eta$ is, as DDPM's $\tilde\beta_1$ is. Samplers either
@@ -219,9 +219,9 @@ def _deviation(chain: Chain) -> float:
     assumptions=[r"one to one: $x_T \to x_0$ is one to one in both models, with a known determinant", UNBOUNDED],
 )
 def marginal(seed: int) -> Finding:
-    r"""By one to one $x_0 = f(x_T)$ has the density $N(f^{-1}(x_0)) / |\det f'|$. The rule is speculative sampling for
-    the densities $p$ and $q$ of tokens: a draft is accepted with mass $\min(p, q)$, a rejection has probability $Z =
-    \int [p - q]_+$ and by unbounded proposals is replaced by a draw from $[p - q]_+ / Z$. Together that is $p$. For
+    r"""By "one to one" $x_0 = f(x_T)$ has the density $N(f^{-1}(x_0)) / |\det f'|$. The rule is speculative sampling
+    for the densities $p$ and $q$ of tokens: a draft is accepted with mass $\min(p, q)$, a rejection has probability $Z
+    = \int [p - q]_+$ and by "unbounded proposals" is replaced by a draw from $[p - q]_+ / Z$. Together that is $p$. For
     these chains $f$ is affine; for a network $f'$ is the product of the Jacobians of $T$ steps, and $f^{-1}$ a walk
     back.
     """

@@ -174,7 +174,6 @@ def block_law(case: Case) -> SequenceLaw:
     BLOCK,
     "With a rule that is lossless for each token, verifying all drafts of a block given the tokens before the block "
     "alone, and replacing rejected ones in place, gives sequences the target's law.",
-    simulates="continuous tokens",
 )
 def sequence(seed: int) -> Finding:
     r"""Let $x$ be the last token before a block. Given $x$, the target's trajectory at place $j$ of the block is drawn
@@ -258,12 +257,11 @@ def sequence(seed: int) -> Finding:
         "exact prediction: what the target predicts for a token from the tokens before the block is its law with the "
         "tokens in between integrated out",
     ],
-    simulates="continuous tokens",
 )
 def token(seed: int) -> Finding:
-    r"""The token before a block has its marginal law, by induction. Given it, by lossless rule token $j$ of the block
-    has the law that the target predicts $j$ places on, and by exact prediction that is the integral over the tokens in
-    between. Averaged over the token before the block, it is the marginal law of its own place.
+    r"""The token before a block has its marginal law, by induction. Given it, by "lossless rule" token $j$ of the block
+    has the law that the target predicts $j$ places on, and by "exact prediction" that is the integral over the tokens
+    in between. Averaged over the token before the block, it is the marginal law of its own place.
     """
     tried = [(case, gamma) for case in cases() for gamma in (1, 2, 3, 5)]
 
@@ -327,7 +325,6 @@ def token(seed: int) -> Finding:
     OURS,
     "Two changes to the published code give sequences the target's law: the target sees the drafts of the block, and "
     "the block ends at its first rejection. Neither change does so alone.",
-    simulates="continuous tokens",
 )
 def mend(seed: int) -> Finding:
     r"""Both: every token is verified given the tokens that stay before it, and follows the target's conditional law, so
@@ -388,7 +385,6 @@ def mend(seed: int) -> Finding:
     OURS,
     r"Where blocks do not end at a rejection, as in the published code, $N$ tokens take $\lceil N / \gamma \rceil$ "
     "calls of the target, however many drafts are accepted.",
-    simulates="continuous tokens",
 )
 def calls(seed: int) -> Finding:
     r"""Every block moves on by $\gamma$ tokens whatever is accepted of it, so $N$ tokens take $\lceil N / \gamma

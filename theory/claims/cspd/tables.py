@@ -251,9 +251,8 @@ def kept(pair: Pair, rule: Rule, seed: int) -> tuple[float, float]:
     "cspd.tables.ddim",
     said(
         "App. E.2, Table 7",
-        "We adopt the DDPM to the DDIM in the diffusion loss of MAR and present the relevant results in Table 7. ... "
-        "Our method and formulas remain applicable to other variants of diffusion models and continue to demonstrate "
-        "good performance.",
+        "Our method and formulas remain applicable to other variants of diffusion ... models and continue to "
+        "demonstrate good performance.",
         "formalised",
         r"the formulas are eqs. 3, 9 and 13, which divide by densities of single steps; DDIM as it is defined, with "
         r"$\bar\alpha_0 = 1$. A variance that is predicted and not drawn with would give a ratio, of another sampler",

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.continuous import affine_chain
 from simlab.continuous.rules import LastStep, Rule, VarianceProduct
 from theory.claims.base import Claims, Finding
-from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, NOISY_END
+from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -94,7 +94,7 @@ def printed(seed: int) -> Finding:
 )
 def large_sigma(seed: int) -> Finding:
     r"""A proposal is accepted with probability $\int [p - q / \Sigma]_+ \ge \int (p - q / \Sigma) = 1 - 1 / \Sigma$, by
-    large Sigma more than 0.
+    "large Sigma" more than 0.
     """
     gaps = np.linspace(-8, 8, 161)
     sds = list(product((0.5, 1.0, 2.0), repeat=2))
@@ -127,13 +127,13 @@ def large_sigma(seed: int) -> Finding:
     r"Without $\Sigma$ in ratio and threshold, the loop of Algorithm 1 ends with probability one, after at most one "
     "proposal a token in the mean; with at most $n$ proposals a token is left without one with probability at most "
     "$1 / (e n)$, up to a factor $1 + 1/n$.",
-    assumptions=(NOISY_END, INDEPENDENT_LAST_NOISE),
+    assumptions=(LAST_NOISE, INDEPENDENT_LAST_NOISE),
 )
 def without_sigma(seed: int) -> Finding:
-    r"""Given both trajectories down to $x_1$, by independent last noise and noisy end a draft is rejected with
-    probability $Z = \int [p - q]_+$, and a proposal accepted with the same $Z$: if there is a rejection, $Z > 0$.
-    Proposals a token: $Z \cdot 1 / Z = 1$ in the mean where the two last steps differ, 0 where they do not. After $n$
-    proposals $Z (1 - Z)^n$ is left, at most $1 / (n + 1) \cdot (n / (n + 1))^n \le (1 + 1/n) / (e n)$.
+    r"""Given both trajectories down to $x_1$, by "independent last noise" and "noise in the last step" a draft is
+    rejected with probability $Z = \int [p - q]_+$, and a proposal accepted with the same $Z$: if there is a rejection,
+    $Z > 0$. Proposals a token: $Z \cdot 1 / Z = 1$ in the mean where the two last steps differ, 0 where they do not.
+    After $n$ proposals $Z (1 - Z)^n$ is left, at most $1 / (n + 1) \cdot (n / (n + 1))^n \le (1 + 1/n) / (e n)$.
     """
     cases = list(islice(mismatches(), 0, None, 6))
     pair = affine_chain(4, 0.8, 0.5), affine_chain(4, 0.8, [0.5, 0.45, 0.45, 0.45])

@@ -206,8 +206,8 @@ CLAIMS.summary(
         "Read as: the ratio exceeds 1 where $q(x)$ is small, and the law of the output can then be far from the "
         "target. How images degrade is measured in the paper's tables.",
     ),
-    r"Where $q(x)$ becomes small the ratios of amplify and addition exceed 1, and their one-step laws can be far from "
-    r"$p$.",
+    r"The ratios of amplify and addition exceed 1 for tokens of small $q(x)$, and their one-step laws can then be far "
+    r"from $p$.",
     [
         "gsd.naive-lossy.explode.amplify",
         "gsd.naive-lossy.explode.addition",
@@ -266,8 +266,8 @@ def explode_amplify(seed: int) -> Finding:
 @CLAIMS.claim(
     "gsd.naive-lossy.explode.addition",
     said(*EXPLODE, "formalised", "Exploding is read as a ratio of at least 1 whatever $p(x)$ is, also where it is 0."),
-    r"Where $q(x) \le \epsilon$ for every token, addition accepts every draft, so that its one-step law is $q$ "
-    r"whatever $p$ is: for $p$ a point mass and $q$ uniform over $V \ge 1/\epsilon$ tokens at TV $1 - 1/V$ from $p$.",
+    r"If $q(x) \le \epsilon$ for every token, addition accepts every draft, so that its one-step law is $q$ whatever "
+    r"$p$ is: for $p$ a point mass and $q$ uniform over $V \ge 1/\epsilon$ tokens at TV $1 - 1/V$ from $p$.",
 )
 def explode_addition(seed: int) -> Finding:
     r"""$(p(x) + \epsilon)/q(x) \ge \epsilon/q(x) \ge 1$ for every token, so nothing is rejected and the law is $q$.

@@ -5,7 +5,9 @@ MODULES = (
     "output",
     "jensen_shannon",
     "neighbours",
+    "greedy",
     "reference_code",
     "large_vocabulary",
     "large_vocabulary_output",
+    "headlines",
 )

@@ -1,20 +1,22 @@
-"""Claims about LANTERN as its published reference code runs it, and about the bound of LANTERN++."""
+"""Claims about LANTERN as its published code runs it, and about the bound of LANTERN++."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, normalised, without
-from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative, codebook_neighbours
+from simlab.arrays import Array, without
+from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, codebook_neighbours
 from theory.acceptance import alpha
 from theory.candidates import candidates_law
-from theory.claims.base import Claims, Finding
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import (
+    control,
     counterexample,
     described,
     enumeration,
@@ -24,16 +26,32 @@ from theory.claims.evidence import (
     refuted_if,
     rejects_mutants,
     require,
-    require_found,
 )
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.lantern.relaxation import cases
+from theory.claims.sources import Repository, derived
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import point_mass, random_row
-from theory.search import relaxed_pairs, smallest_violation
 
 CLAIMS = Claims("lantern")
+
+CODE = Repository("jadohu/LANTERN", "3a56e451dd5ebfa1903d044f754c68c420de27a9")
+LLAMAGEN = "models/ea_model_llamagen.py"
+DYNAMIC = CODE.function(
+    LLAMAGEN,
+    "evaluate_posterior",
+    "Verifies the candidates of a level in turn, each scored with q = 1. Of the k nearest tokens those join, in order, "
+    "whose mass together is at most delta. After a rejection p is set to zero on the candidate and, if any has joined, "
+    "on the k + 1 nearest; p is scaled up, or uniform where nothing is left.",
+)
+STATIC = CODE.function(
+    LLAMAGEN,
+    "evaluate_posterior_v1",
+    "Verifies siblings drawn without replacement (cnets_llamagen.py, sample), each scored with q(x) / (1 - sum of the "
+    "earlier). After a rejection a copy of q without the earlier siblings, scaled up, is set to zero on the k + 1 "
+    "nearest tokens if any has joined, and p becomes [p - q]+, or uniform where that is empty.",
+)
 
 
 # The dynamic tree ----------------------------------------------------------------------------------------------
@@ -53,182 +71,210 @@ def deterministic_law(rule: Rule, p: Any, tokens: list[int]) -> Array:
 
 CLAIMS.summary(
     "lantern-reference.dynamic",
-    "reference code",
-    "The dynamic tree verifies deterministic top-k candidates with q = 1 and, on rejection, zeroes the first k + 1 "
-    "neighbours of the candidate in p: the rule of the paper for such candidates.",
+    DYNAMIC,
+    "The dynamic tree of the published code verifies deterministic candidates by the rule of the paper's section 3.3.",
     ["lantern-reference.dynamic.lossless", "lantern-reference.dynamic.residual"],
 )
 
 
 @CLAIMS.claim(
     "lantern-reference.dynamic.lossless",
-    "reference code",
-    "Without neighbours (k = 0) deterministic candidates scored with q = 1 leave the law p.",
+    DYNAMIC,
+    r"With $k = 0$ the dynamic tree emits $p$, whatever distinct candidates it verifies in turn with $q(x) = 1$.",
 )
 def dynamic_lossless(seed: int) -> Finding:
-    """A deterministic candidate x is a draft from the point mass on x, for which min(1, p/q) = p(x) and [p - q]+ is p
-    without x, scaled up. So each candidate is verified exactly, and by induction so are distinct candidates in turn.
+    r"""A deterministic candidate $x$ is a draft from the point mass on $x$, for which $\min(1, p(x)/q(x)) = p(x)$ and
+    the residual $\max(0, p - q)$ is $p$ without $x$, scaled up. So the token emitted after one candidate follows $p$
+    if what is drawn after a rejection follows that residual; by induction so it is with distinct candidates in turn.
     """
     random = Random(seed)
-    tried = [random_row(random, 2 + k % 4) for k in range(60)]
+    tried = [random_row(random, 2 + k % 4) for k in range(40)]
 
     def gap(k: int) -> Fraction:
         worst = Fraction(0)
         for p in tried:
             size = len(p)
-            lists = [[(x + j) % size for j in range(1, min(k, size - 1) + 1)] for x in range(size)]
-            rule = LanternReference(lists, Fraction(1, 2))
+            lists = [[(x + j) % size for j in range(1, size)] for x in range(size)]
+            rule = LanternReference(lists, Fraction(1, 2), k)
             worst = max(worst, *(tv(deterministic_law(rule, p, list(range(n))), p) for n in range(1, size)))
         return worst
 
+    p, order = (Fraction(1, 2), Fraction(1, 6), Fraction(1, 3)), [1, 0]
+    law = deterministic_law(LanternReference([[]] * 3, Fraction(1, 2)), p, order)
     return holds_if(
         gap(0) == 0,
         enumeration(f"law p in rationals for {len(tried)} rows and 1 to V - 1 candidates"),
-        rejects_mutants({"one neighbour": 1}, gap, "the law of deterministic candidates"),
+        example(
+            f"p = {fmt_row(p)}, candidates 1 and then 0: law {fmt_row(law)}",
+            numbers("lantern-reference", {"k": 0}, p=p, candidates=order, law=law),
+        ),
+        rejects_mutants({"one neighbour": 1, "two neighbours": 2}, gap, "the law of deterministic candidates"),
     )
 
 
 @CLAIMS.claim(
     "lantern-reference.dynamic.residual",
-    "reference code",
-    "Zeroing the k + 1 tokens around a rejected candidate draws from the residual the paper states, [p_A - q]+.",
+    DYNAMIC,
+    r"For every $p$, list of neighbours, $k$ and $\delta$, after a rejected candidate $x$ the dynamic tree draws from "
+    r"the residual of the paper's section 3.3, $[p_A(\cdot \mid x) - q]_+$ with $q$ the point mass on $x$.",
 )
 def dynamic_residual(seed: int) -> Finding:
-    """For a point mass q on x, [p_A - q]+ is p outside A, A being the neighbours that the bound lets join. The code
-    zeroes all k as soon as one has joined: neighbours that did not join have not been paid for in the accept
-    probability, and are lost.
+    r"""For a point mass on $x$, $[p_A - q]_+$ is $p$ outside $A$, the neighbours that the bound lets join. The code
+    sets $p$ to zero on $k + 1$ tokens as soon as one has joined: those that did not join have not been paid for in the
+    accept probability, and are lost. Where they have all that is left, it draws from all tokens alike, those of target
+    probability 0 included. The two agree where all that is set to zero has joined.
     """
-    found = require_found(
-        smallest_violation(relaxed_pairs, _differs, seed), "the search finds no residual that differs"
-    )
-    p, _, lists, delta = found
-    x = next(x for x in range(len(p)) if _distinguished(found, x))
-    paper, code = _residuals(found, x)
-    q = point_mass(x, len(p))
-    rule = LanternReference(lists, delta)
-    spent = tv(step_law(rule, p, q), p)
-    gained = acceptance(rule, p, q) - alpha(p, q)
-    return Finding(
-        "refuted",
-        [
-            counterexample(
-                f"{len(p)} tokens, delta = {fmt(delta)}, candidate {x} rejected: the paper draws from "
-                f"{fmt_row(paper)}, the code from {fmt_row(code)}; TV spent {fmt(spent)} for {fmt(gained)} of "
-                "acceptance gained",
-                described("lantern-reference", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q, x=x),
-            )
-        ],
+    lists = ((1, 2), (), (), ())
+    lost = (Fraction(1, 4), Fraction(1, 8), Fraction(3, 8), Fraction(1, 4))
+    nothing = (Fraction(1, 4), Fraction(1, 8), Fraction(5, 8), Fraction(0))
+    few, most = Fraction(1, 4), Fraction(3, 4)
+    require(_apart(lost, lists, most) == 0, "the residuals differ where all neighbours have joined")
+    return refuted_if(
+        _apart(lost, lists, few) > 0 and _apart(nothing, lists, few) > 0,
+        _shown(lost, lists, few, "token 2 is lost although it has not joined"),
+        _shown(nothing, lists, few, "nothing is left, and all tokens are drawn alike, the last of probability 0"),
+        control(f"the same comparison at delta = {fmt(most)}, where both neighbours join, finds no difference"),
     )
 
 
-def _residuals(e: Any, x: int) -> tuple[tuple, tuple]:
-    p, _, lists, delta = e
-    q = point_mass(x, len(p))
-    return tuple(Lantern(lists, delta).residual(p, q, x)), tuple(LanternReference(lists, delta).residual(p, q, x))
+def _apart(p: Any, lists: Any, delta: Fraction) -> Fraction:
+    """TV between what paper and code draw from after candidate 0 is rejected."""
+    return tv(*_residuals(p, lists, delta))
 
 
-def _differs(e: Any) -> bool:
-    return any(_distinguished(e, x) for x in range(len(e[0])))
+def _shown(p: Any, lists: Any, delta: Fraction, why: str) -> Evidence:
+    """A row where paper and code draw from different residuals after candidate 0."""
+    paper, code = _residuals(p, lists, delta)
+    q, rule = point_mass(0, len(p)), LanternReference(lists, delta)
+    spent, gained = tv(step_law(rule, p, q), p), acceptance(rule, p, q) - alpha(p, q)
+    return counterexample(
+        f"p = {fmt_row(p)}, delta = {fmt(delta)}, candidate 0 rejected, its neighbours {list(lists[0])}: the paper "
+        f"draws from {fmt_row(paper)}, the code from {fmt_row(code)}: {why}; TV spent {fmt(spent)} for {fmt(gained)} "
+        "of acceptance gained",
+        described("lantern-reference", {"neighbours": lists, "delta": delta}, p, q, paper=paper, code=code),
+    )
 
 
-def _distinguished(e: Any, x: int) -> bool:
-    """Whether paper and code draw from different rows, and something is left outside the zeroed tokens."""
-    paper, code = _residuals(e, x)
-    return paper != code and code != e[0]
+def _residuals(p: Any, lists: Any, delta: Fraction) -> tuple[tuple, tuple]:
+    q = point_mass(0, len(p))
+    return tuple(Lantern(lists, delta).residual(p, q, 0)), tuple(LanternReference(lists, delta).residual(p, q, 0))
 
 
 # The static tree -----------------------------------------------------------------------------------------------
 
 CLAIMS.summary(
     "lantern-reference.static",
-    "reference code",
-    "The static tree samples siblings without replacement and, on rejection, zeroes the candidate's neighbours in "
-    "the draft row as well: with a bound that lets no neighbour join, the law is p.",
-    ["lantern-reference.static.skipped", "lantern-reference.static.scored"],
+    STATIC,
+    "The static tree of the published code verifies siblings drawn without replacement by the rule of the paper's "
+    "section 3.3.",
+    ["lantern-reference.static.lossless", "lantern-reference.static.residual", "lantern-reference.static.zero-delta"],
 )
-NEXT = "each token has the next as its neighbour, two siblings, nothing joins"
-
-
-def zeroed(q: Array, x: int) -> Array:
-    """The draft row without x and the next token, scaled up."""
-    rest = without(q, x)
-    rest[(x + 1) % len(rest)] *= 0
-    return normalised(rest, rest * 0)
-
-
-def skipping_law(p: Array, q: Array) -> Array:
-    """The law of two siblings where the second is not verified if the zeroed row excludes it."""
-    rule, law = Speculative(), p * 0
-    for x, drawn in enumerate(q):
-        if not drawn > 0:
-            continue
-        accept = rule.accept(p, q, x)[()]
-        law[x] += drawn * accept
-        rest, scored = rule.residual(p, q, x), zeroed(q, x)
-        for y, second in enumerate(without(q, x)):
-            weight = drawn * (1 - accept) * second
-            if weight > 0 and not scored[y] > 0:
-                law = law + weight * rest
-            elif weight > 0:
-                again = rule.accept(rest, scored, y)[()]
-                law[y] += weight * again
-                law = law + weight * (1 - again) * rule.residual(rest, scored, y)
-        unused = 1 - sum(without(q, x))
-        law = law + drawn * (1 - accept) * unused * rest
-    return law
 
 
 @CLAIMS.claim(
-    "lantern-reference.static.skipped",
-    "reference code",
-    "A sibling whose score is zero is skipped: then the law is p.",
+    "lantern-reference.static.lossless",
+    STATIC,
+    r"With $k = 0$ the static tree emits $p$, for every $p$, $q$ and number of siblings.",
 )
-def static_skipped(seed: int) -> Finding:
-    """Whether the second sibling is one of the zeroed tokens depends on the first alone, and on its own draw, not on
-    p. If it is, the token is drawn from the residual, which is right for one candidate. If not, it follows the zeroed
-    row, scaled up, and is verified with that row. In both cases what is emitted follows p.
+def static_lossless(seed: int) -> Finding:
+    r"""The first sibling follows $q$; given the earlier ones were rejected the next follows $q$ without them, which is
+    the row it is scored with. So each is verified against the row it follows, and the token emitted follows the row it
+    is compared with: $p$ for the first, the residual of the one before for every other. By induction it follows $p$.
     """
     random = Random(seed)
     tried = [(random_row(random, 3 + k % 3), random_row(random, 3 + k % 3)) for k in range(40)]
 
-    def gap(law: Callable[[Array, Array], Array]) -> Fraction:
-        return max(Fraction(tv(tuple(law(np.array(p, dtype=object), np.array(q, dtype=object))), p)) for p, q in tried)
+    def gap(after: Callable[[Array, int], Array]) -> Fraction:
+        worst = Fraction(0)
+        for p, q in tried:
+            rule = LanternReference([[]] * len(p), 0, tree="static")
+            worst = max(worst, *(tv(tuple(candidates_law(rule, p, q, n, after)[0]), p) for n in (1, 2, 3)))
+        return worst
 
-    worst = gap(skipping_law)
+    p = (Fraction(1, 8), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2))
+    q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8))
+    law = candidates_law(LanternReference([[]] * 4, 0, tree="static"), p, q, 2)[0]
     return holds_if(
-        worst == 0,
-        enumeration(f"{NEXT}: law p in rationals for {len(tried)} pairs (largest TV {fmt(worst)})"),
-        rejects_mutants({"scored, not skipped": _scored_law}, gap, "the law of siblings"),
+        gap(without) == 0,
+        enumeration(f"law p in rationals for {len(tried)} pairs and 1 to 3 siblings"),
+        example(
+            f"two siblings, p = {fmt_row(p)}, q = {fmt_row(q)}: law {fmt_row(law)}",
+            numbers("lantern-reference", {"tree": "static", "siblings": 2}, p=p, q=q, law=law),
+        ),
+        rejects_mutants({"siblings scored with q itself": lambda q, x: q}, gap, "the law of siblings"),
     )
 
 
-def _scored_law(p: Array, q: Array) -> Array:
-    return candidates_law(Speculative(), p, q, 2, zeroed)[0]
+@CLAIMS.claim(
+    "lantern-reference.static.residual",
+    STATIC,
+    r"For every $p$, $q$, list of neighbours, $k$ and $\delta$, after a rejected sibling $x$ the static tree draws "
+    r"from the residual of the paper's section 3.3, $[p_A(\cdot \mid x) - q]_+$.",
+)
+def static_residual(seed: int) -> Finding:
+    r"""The paper takes the mass of the neighbours that joined out of $p$, for it was counted for $x$. The code takes
+    it out of $q$: $[p - q]_+$ then has all of $p$ on these tokens, which are emitted more often, not less. In the
+    example the paper never draws the neighbour, and the code draws it with probability $3/5$.
+    """
+    p = (Fraction(1, 8), Fraction(3, 8), Fraction(1, 2))
+    q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+    lists = ((1,), (), ())
+
+    def residuals(delta: Fraction) -> tuple[tuple, tuple]:
+        paper, code = Lantern(lists, delta), LanternReference(lists, delta, tree="static")
+        return tuple(paper.residual(p, q, 0)), tuple(code.residual(p, q, 0))
+
+    joins, stays_out = Fraction(2, 5), Fraction(1, 5)
+    require(tv(*residuals(stays_out)) == 0, "the residuals differ where no neighbour joins")
+    paper, code = residuals(joins)
+    rule = LanternReference(lists, joins, tree="static")
+    spent, gained = tv(step_law(rule, p, q), p), acceptance(rule, p, q) - alpha(p, q)
+    return refuted_if(
+        tv(paper, code) > 0,
+        counterexample(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}, token 1 the neighbour of 0, delta = {fmt(joins)}: after 0 is "
+            f"rejected the paper draws from {fmt_row(paper)}, the code from {fmt_row(code)}; TV spent {fmt(spent)} for "
+            f"{fmt(gained)} of acceptance gained",
+            described(
+                "lantern-reference",
+                {"neighbours": lists, "delta": joins, "tree": "static"},
+                p,
+                q,
+                paper=paper,
+                code=code,
+            ),
+        ),
+        control(f"the same comparison at delta = {fmt(stays_out)}, where no neighbour joins, finds no difference"),
+    )
 
 
 @CLAIMS.claim(
-    "lantern-reference.static.scored",
-    "reference code",
-    "Every second sibling is verified against the zeroed row: then the law is p.",
-    stated=False,
+    "lantern-reference.static.zero-delta",
+    replace(STATIC, relation="ours"),
+    r"With $\delta = 0$ the static tree emits $p$, for every $p$, $q$, list of neighbours and $k$.",
 )
-def static_scored(seed: int) -> Finding:
-    """The second sibling was drawn from q without the first token, not without its neighbours. Verifying it with a
-    row that lacks them is verifying it with a q it does not follow. (A token the row excludes is accepted, as where
-    q(x)
-    = 0.)
+def static_zero_delta(seed: int) -> Finding:
+    r"""The rule of the paper does (lantern.zero-delta). But the code lets a neighbour join while the mass moved is *at
+    most* $\delta$, so neighbours of mass 0, of which a top-k filter leaves many, join at $\delta = 0$; and then the
+    $k + 1$ nearest tokens, some of which have mass, are set to zero in $q$. They keep all of $p$ in the residual.
     """
-    p = (Fraction(1, 8), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2))
-    q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8))
-    law = candidates_law(Speculative(), p, q, 2, zeroed)[0]
-    require(tuple(candidates_law(Speculative(), p, q, 2)[0]) == p, "siblings without replacement are not exact there")
+    p = (Fraction(1, 4), Fraction(0), Fraction(1, 2), Fraction(1, 4))
+    q = (Fraction(1, 2), Fraction(0), Fraction(1, 2), Fraction(0))
+    lists = ((1, 2), (0, 2), (1, 3), (2, 1))
+
+    def off(rule: Rule) -> Fraction:
+        return tv(step_law(rule, p, q), p)
+
+    code = LanternReference(lists, 0, 1, "static")
+    require(off(Lantern(lists, 0)) == 0, "the paper's rule is not lossless at delta = 0")
     return refuted_if(
-        tuple(law) != p,
+        off(code) > 0,
         counterexample(
-            f"{NEXT}, q = {fmt_row(q)}: law {fmt_row(law)} where p = {fmt_row(p)}; with only the sibling "
-            "itself taken out the law is p",
-            numbers("speculative", {"candidates": 2}, p=p, q=q, law=law, tv=tv(tuple(law), p)),
+            f"one sibling, k = 1, p = {fmt_row(p)}, q = {fmt_row(q)}: token 1, the nearest of 0, joins with mass 0, "
+            f"and 1 and 2 are set to zero in q; law {fmt_row(step_law(code, p, q))}, TV {fmt(off(code))}",
+            described("lantern-reference", {"neighbours": lists, "delta": 0, "k": 1, "tree": "static"}, p, q),
         ),
+        control("the paper's rule at delta = 0 is at TV 0 there"),
     )
 
 
@@ -237,16 +283,20 @@ def static_scored(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "lantern-reference.multiplicative",
-    "LANTERN++; reference code",
-    "With a factor lambda the conditional target gives x at most lambda p(x), and no token is accepted with more mass "
-    "than lambda p(x): TV of the output is at most 1 - 1/lambda.",
-    stated=False,
+    derived(
+        f"{LLAMAGEN}, evaluate_posterior",
+        "The code reads a bound above 1 as a factor; the residual here is that of the paper, which the code's is not.",
+    ),
+    r"If neighbours may add at most $(\lambda - 1) p(x)$ to $p(x)$, then for every $p$, $q$ and list of neighbours the "
+    r"law $\ell$ of one emitted token satisfies $\ell(x) \le \lambda p(x)$ for all $x$, and "
+    r"$\mathrm{TV}(\ell, p) \le 1 - 1/\lambda$.",
 )
 def multiplicative(seed: int) -> Finding:
-    """P(A) <= lambda p(x) by construction, so a draft is accepted with mass min(q, P(A)) <= lambda p(x). Tokens with q
-    > p are emitted only by being accepted, and others never more than p (the proof of lantern.frontier): law <= lambda
-    p token by token. So for any set of tokens law - p <= (1 - 1/lambda) law, and TV <= 1 - 1/lambda. An additive bound
-    delta has no such limit (lantern.output-bound.step). And a token of target probability 0 is never emitted.
+    r"""$P(A) \le \lambda p(x)$ by construction, so a draft is accepted with mass $\min(q(x), P(A)) \le \lambda p(x)$.
+    Tokens with $q > p$ are emitted only by being accepted, and others never more often than $p$ (the proof of
+    lantern.frontier): $\ell \le \lambda p$ token by token. So for any set of tokens
+    $\ell(S) - p(S) \le (1 - 1/\lambda) \ell(S)$, and the TV is at most $1 - 1/\lambda$. An additive bound $\delta$ has
+    no such limit (lantern.output-bound.step). And a token of target probability 0 is never emitted.
     """
     tried = cases(seed)
 
@@ -258,49 +308,57 @@ def multiplicative(seed: int) -> Finding:
         return worst
 
     worst = excess(lambda lists: LanternMultiplicative(lists, 2))
+    p, q, lists = (
+        (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)),
+        (Fraction(3, 4), Fraction(1, 4), Fraction(0)),
+        [[1], [0], []],
+    )
     return holds_if(
         worst <= 0,
         identity(f"lambda = 2 on {len(tried)} pairs: law <= 2 p token by token, TV <= 1/2"),
+        example(
+            f"lambda = 2, p = {fmt_row(p)}, q = {fmt_row(q)}: law "
+            f"{fmt_row(step_law(LanternMultiplicative(lists, 2), p, q))}",
+            described("lantern-multiplicative", {"neighbours": lists, "factor": 2}, p, q),
+        ),
         rejects_mutants({"additive bound, delta = 1": lambda lists: Lantern(lists, 1)}, excess, "the factor"),
     )
 
 
 @CLAIMS.claim(
     "lantern-reference.codebook",
-    "reference code",
-    "Neighbours by L2 on the raw codebook are those of the normalised codebook that decoding uses.",
+    CODE.function(
+        "entrypoints/generate_codebook.py",
+        "run_generate_codebook",
+        "Sorts the other tokens by the L2 distance of the raw vectors, quantize.embedding.weight. LlamaGen looks its "
+        "vectors up scaled to unit length (models/base_models/llamagen/vq_model.py, l2_norm).",
+        "ours",
+    ),
+    r"For every codebook, the nearest tokens by the $\ell_2$ distance of the raw vectors are those by the $\ell_2$ "
+    r"distance of the vectors scaled to unit length.",
 )
 def codebook(seed: int) -> Finding:
-    """Distances between raw vectors mix direction and length; after scaling to unit length only the direction is
+    r"""Distances between raw vectors mix direction and length; after scaling to unit length only the direction is
     left. A short vector is near other short ones in the raw codebook, whatever they point at.
     """
     vectors = [[1, 0], [0, 1], [4, 0]]
+
+    def shared(table: Any, count: int) -> float:
+        """The mean share of nearest tokens that both distances find."""
+        raw, unit = (codebook_neighbours(table, count, normalised=n) for n in (False, True))
+        return float(np.mean([len(set(a) & set(b)) / count for a, b in zip(raw, unit, strict=True)]))
+
     raw, unit = (codebook_neighbours(vectors, 1, normalised=n) for n in (False, True))
     random = np.random.default_rng(seed).normal(size=(64, 8))
-    share = float(
-        np.mean(
-            [
-                len(set(a) & set(b)) / 10
-                for a, b in zip(*(codebook_neighbours(random, 10, normalised=n) for n in (False, True)), strict=True)
-            ]
-        )
-    )
     lengths = random / np.linalg.norm(random, axis=1, keepdims=True)
-    unit_raw, unit_scaled = (codebook_neighbours(lengths, 10, normalised=n) for n in (False, True))
-    require(np.array_equal(unit_raw, unit_scaled), "the two disagree on vectors of unit length")
+    require(shared(lengths, 10) == 1, "the two disagree on vectors of unit length")
     return refuted_if(
-        raw[0] != unit[0],
+        shared(vectors, 1) < 1,
         counterexample(
             f"vectors (1, 0), (0, 1), (4, 0): the nearest token of 0 is {int(raw[0, 0])} raw and "
             f"{int(unit[0, 0])} normalised",
-            described(
-                "lantern",
-                {"neighbours": raw, "delta": Fraction(2, 5), "bound": "tv"},
-                (Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)),
-                (Fraction(1), Fraction(0), Fraction(0)),
-                codebook=vectors,
-                normalised=unit,
-            ),
+            numbers(codebook=vectors, raw=raw[:, 0], normalised=unit[:, 0]),
         ),
-        example(f"64 Gaussian vectors in 8 dimensions share {share:.0%} of their ten nearest tokens"),
+        identity(f"64 Gaussian vectors in 8 dimensions share {shared(random, 10):.0%} of their ten nearest tokens"),
+        control("the same comparison finds no difference once the vectors have unit length"),
     )

@@ -1,6 +1,7 @@
 """Claims of LANTERN about its rule: what it accepts, and the bounds that a neighbourhood respects.
 
-The paper writes q for the target and p for the draft; here p is the target.
+The paper writes q for the target and p for the draft; here p is the target. $A(x)$ is the neighbourhood that is built
+around a drafted token, $P(A)$ its mass, and $p_A$ the conditional target: p with the mass of A moved to x.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
     counterexample,
     described,
+    example,
     holds_if,
     holds_under_assumptions_if,
     identity,
     refuted_if,
     rejects_mutants,
 )
-from theory.claims.format import fmt_row
+from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import point_mass, random_row
@@ -38,7 +41,7 @@ POINT = point_mass(0, 4)
 Case = tuple[tuple[Fraction, ...], tuple[Fraction, ...], Any, Fraction]
 
 
-def cases(seed: int, count: int = 150) -> list[Case]:
+def cases(seed: int, count: int = 60) -> list[Case]:
     """Pairs of rows over 3 to 6 tokens, with lists of neighbours in random order and a delta."""
     random = Random(seed)
     found = []
@@ -68,11 +71,24 @@ class WithoutSelf(Lantern):
         return target - at(p, x), draft
 
 
+# The pair of rows that the examples of this module are about: tokens 0 and 1 are neighbours of each other.
+P = (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2))
+Q = (Fraction(1, 2), Fraction(1, 2), Fraction(0))
+PAIRED, DELTA = [[1], [0], []], Fraction(3, 10)
+
+
 @CLAIMS.claim(
-    "lantern.relaxation", "eq. 2", "The relaxed accept probability (2) is at least that of (1), token by token."
+    "lantern.relaxation",
+    said(
+        "3.2, eq. 2",
+        "Because $\\tilde{x}$ is always included in $B_k(\\tilde{x})$, this new accept probability is guaranteed to be "
+        "equal to or higher than the original acceptance condition (1).",
+    ),
+    r"For every $p$, $q$, token $x$ and neighbourhood $A$ that contains $x$: "
+    r"$\min(1, \sum_{y \in A} p(y) / q(x)) \ge \min(1, p(x) / q(x))$.",
 )
 def relaxation(seed: int) -> Finding:
-    """The neighbourhood holds x itself, so P(A) >= p(x), and min(1, m/q(x)) grows with m."""
+    r"""The neighbourhood holds $x$ itself, so $P(A) \ge p(x)$, and $\min(1, m / q(x))$ does not fall as $m$ grows."""
 
     def lost(make: Callable[[list[list[int]], Fraction], Rule]) -> Fraction:
         """The most that any token is accepted less often than by the lossless rule."""
@@ -85,11 +101,18 @@ def relaxation(seed: int) -> Finding:
         return worst
 
     worst = max(lost(Lantern), lost(lambda lists, delta: Lantern(lists, delta, "jsd")), lost(_doubling))
+    rule = Lantern(PAIRED, DELTA)
+    each, lossless = ([r.accept(P, Q, x)[()] for x in (0, 1)] for r in (rule, Speculative()))
     return holds_if(
         worst == 0,
         identity(
             f"every token of {len(cases(seed))} pairs of rows with random lists of neighbours, bounded in TV, in "
             f"JSD and by a factor: none is accepted less often than by the lossless rule (largest loss {worst})",
+        ),
+        example(
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, tokens 0 and 1 neighbours of each other, delta = {fmt(DELTA)}: both "
+            f"are accepted with probability {fmt(each[0])}, by the lossless rule with {fmt(lossless[0])}",
+            numbers("lantern", _parameters(PAIRED, DELTA), p=P, q=Q, accepts=each, accepts_lossless=lossless),
         ),
         rejects_mutants({"neighbourhood without the token itself": WithoutSelf}, lost, "the accept probability"),
     )
@@ -99,38 +122,56 @@ def _doubling(lists: list[list[int]], delta: Fraction) -> Rule:
     return LanternMultiplicative(lists, 1 + delta)
 
 
+def _parameters(lists: Any, delta: Fraction) -> dict[str, Any]:
+    return {"neighbours": lists, "delta": delta, "bound": "tv"}
+
+
 @CLAIMS.claim(
     "lantern.monotone",
-    "Table 2",
-    "The mean accept probability rises with k and with delta.",
-    assumptions=["the contexts are the same: two runs with other parameters visit other contexts"],
+    said(
+        "4.2.3, Table 2",
+        "The trade-off curves highlight that increasing $\\delta$ and k generally improves speedup, but at the expense "
+        "of image quality.",
+        "formalised",
+        "Speedup is read as the mean accept probability of the first draft token, which Table 2 prints and which is at "
+        "least as high wherever $k$ or $\\delta$ is larger.",
+    ),
+    r"For every set of contexts, the mean of $\min(1, P(A_{k,\delta}(x)) / q(x))$ over contexts and drafted tokens "
+    r"does not fall as $k$ or $\delta$ grows.",
+    assumptions=["fixed contexts: the mean is over the same contexts for every $k$ and $\\delta$"],
 )
 def monotone(seed: int) -> Finding:
-    """With a longer list, or a larger delta, the tokens that joined still join, and others may follow: A grows, and
-    P(A) with it, for every x. The mean over any fixed set of contexts then grows or stays. It stays where nothing
-    more can join, so the rise need not be strict.
+    r"""With a longer list, or a larger $\delta$, the tokens that joined still join, and others may follow: $A$ grows,
+    and $P(A)$ with it, for every $x$. So the accept probability of each token grows or stays, and with it its mean over
+    fixed contexts. It stays where nothing more can join. Without fixed contexts a larger $\delta$ emits other tokens
+    and visits other contexts, of which this says nothing.
     """
+    tried = cases(seed, 40)
 
-    def falls(make: Callable[[list[list[int]], Fraction], Rule], lengthen: Callable[..., Any]) -> Fraction:
+    def falls(lengthen: Callable[..., Any]) -> Fraction:
         """The most the mean falls when lists or delta grow."""
         worst = Fraction(0)
-        for p, q, lists, delta in cases(seed):
-            more = [acceptance(make(lengthen(lists, k), delta), p, q) for k in range(len(p))]
-            wider = [acceptance(make(lists, Fraction(k, 10)), p, q) for k in range(11)]
+        for p, q, lists, delta in tried:
+            more = [acceptance(Lantern(lengthen(lists, k), delta), p, q) for k in range(len(p))]
+            wider = [acceptance(Lantern(lists, Fraction(k, 5)), p, q) for k in range(6)]
             worst = max(worst, *(a - b for row in (more, wider) for a, b in pairwise(row)))
         return worst
 
-    worst = falls(Lantern, _cut)
+    worst = falls(_cut)
+    p = tuple(Fraction(k, 16) for k in (1, 2, 3, 4, 6))
+    q, lists = point_mass(0, 5), [[1, 2, 3, 4], [], [], [], []]
+    by_k = [acceptance(Lantern(_cut(lists, k), Fraction(2, 5)), p, q) for k in range(5)]
+    deltas = [Fraction(k, 5) for k in range(6)]
+    by_delta = [acceptance(Lantern(lists, delta), p, q) for delta in deltas]
     return holds_under_assumptions_if(
         worst <= 0,
-        identity(
-            f"k from 0 to V - 1 and delta from 0 to 1 in tenths on {len(cases(seed))} pairs: acceptance never falls",
+        identity(f"k from 0 to V - 1 and delta from 0 to 1 in fifths on {len(tried)} pairs: acceptance never falls"),
+        example(
+            f"p = {fmt_row(p)}, token 0 drafted, its neighbours 1, 2, 3, 4: acceptance {fmt_row(by_k)} for k = 0 to 4 "
+            f"at delta = 2/5, {fmt_row(by_delta)} for delta = 0 to 1 in fifths at k = 4",
+            numbers("lantern", {"neighbours": lists}, p=p, q=q, deltas=deltas, by_k=by_k, by_delta=by_delta),
         ),
-        rejects_mutants(
-            {"lists that change their order as they grow": _rotated},
-            lambda lengthen: falls(Lantern, lengthen),
-            "monotony",
-        ),
+        rejects_mutants({"lists that change their order as they grow": _rotated}, falls, "monotony"),
     )
 
 
@@ -164,13 +205,19 @@ class OneMore(Lantern):
 
 @CLAIMS.claim(
     "lantern.conditional-bound",
-    "3.3",
-    "TV(p_A(. given D = x), p) < delta for every drafted x, where delta > 0.",
+    said(
+        "3.3",
+        "This procedure allows us to relax the acceptance condition by incorporating probabilities of similar tokens "
+        "while keeping the divergence within a predefined boundary.",
+        "formalised",
+        "The divergence is the one the section defines, of the target that one drafted token is compared with.",
+    ),
+    r"For every $p$, $\delta > 0$ and drafted token $x$: $\mathrm{TV}(p_A(\cdot \mid x), p) < \delta$.",
 )
 def conditional_bound(seed: int) -> Finding:
-    """p_A differs from p on A only: x gains what the others lose, so the TV is the mass m that moves. With x alone m
-    = 0 < delta; a neighbour joins only while m stays below delta. The bound is about the target that *one* drafted
-    token is compared with; see lantern.output-bound for what comes out.
+    r"""$p_A(\cdot \mid x)$ differs from $p$ on $A$ only: $x$ gains what the others lose, so the TV is the mass $m$ that
+    moves. With $x$ alone $m = 0 < \delta$; a neighbour joins only while $m$ stays below $\delta$. The bound is about
+    the target that one drafted token is compared with; what comes out is lantern.output-bound.
     """
     tried = cases(seed)
 
@@ -185,9 +232,17 @@ def conditional_bound(seed: int) -> Finding:
 
     beyond = reached(Lantern)
     drafted = sum(len(p) for p, *_ in tried)
+    rule = Lantern(PAIRED, DELTA)
+    rows, x = each_token(rule, P)
+    apart = tv(rule.conditional_rows(rows, x), rows).tolist()
     return holds_if(
         beyond == 0,
         identity(f"TV computed for {drafted} drafted tokens of {len(tried)} rows: {beyond} reach delta"),
+        example(
+            f"p = {fmt_row(P)}, tokens 0 and 1 neighbours of each other, delta = {fmt(DELTA)}: the conditional targets "
+            f"of tokens 0, 1, 2 are TV {fmt_row(apart)} from p",
+            numbers("lantern", _parameters(PAIRED, DELTA), p=P, tv=apart),
+        ),
         rejects_mutants(
             {"at most delta for below delta": UpTo, "the first that reaches it joins": OneMore},
             reached,
@@ -196,44 +251,107 @@ def conditional_bound(seed: int) -> Finding:
     )
 
 
-@CLAIMS.claim(
+LARGEST = "is the largest subset of $B_k(\\tilde{x})$ such that for the total variation distance"
+CLAIMS.summary(
     "lantern.largest",
-    "3.3",
-    "The neighbourhood that is built, nearest first and stopping, is the largest subset of B_k that respects the "
-    "bound.",
+    said(
+        "3.3",
+        LARGEST,
+        "formalised",
+        "The next paragraph builds the set nearest first and stops at the bound: largest among the sets so built.",
+    ),
+    r"The neighbourhood $A_{k,\delta}(x)$ that is built nearest first, stopping at the bound, is the largest within "
+    r"the bound.",
+    ["lantern.largest.nearest", "lantern.largest.subset"],
 )
-def largest(seed: int) -> Finding:
-    """The text defines A as the largest such subset and then builds it nearest first. A near token with much mass
-    stops the building, where farther ones with little would still fit.
+
+
+@CLAIMS.claim(
+    "lantern.largest.nearest",
+    said("3.3", LARGEST, "formalised", "Of the sets of nearest tokens, which the construction goes through."),
+    r"For every $p$, $x$ and $\delta > 0$, of the sets $\{x, y_1, \ldots, y_j\}$ of the $j$ nearest tokens the one "
+    r"that is built is the largest whose conditional target is within TV $\delta$ of $p$.",
+)
+def largest_nearest(seed: int) -> Finding:
+    r"""The mass that moves, $p(y_1) + \ldots + p(y_j)$, does not fall with $j$. So the $j$ for which it is below
+    $\delta$ are $0$ to some last one, and stopping at the first that reaches $\delta$ stops there.
     """
-    p, delta = (Fraction(1, 2), Fraction(3, 10), Fraction(1, 10), Fraction(1, 10)), Fraction(1, 4)
+
+    def differs(make: Callable[[list[list[int]], Fraction], Lantern]) -> int:
+        """How many tokens have another set than the largest of all prefixes of their list."""
+        count = 0
+        for p, _, lists, delta in cases(seed):
+            rule = make(lists, delta)
+            joined = rule.joined_rows(*each_token(rule, p))[0].sum(axis=1)
+            fits = [[j for j in range(len(near) + 1) if sum(p[y] for y in near[:j]) < delta] for near in lists]
+            count += sum(int(built) != max(prefixes) for built, prefixes in zip(joined, fits, strict=True))
+        return count
+
+    wrong = differs(Lantern)
+    p, near, _ = _heavy_first()
+    rule = Lantern([near, [], [], []], Fraction(2, 5))
+    built = int(rule.joined_rows(*each_token(rule, p))[0][0].sum())
+    return holds_if(
+        wrong == 0,
+        identity(f"all prefixes tried for every token of {len(cases(seed))} rows: {wrong} differ"),
+        example(
+            f"p = {fmt_row(p)}, x = 0, neighbours 1, 2, 3 in this order: at delta = 2/5 {built} join",
+            numbers("lantern", _parameters([near, [], [], []], Fraction(2, 5)), p=p, joined=built),
+        ),
+        rejects_mutants(
+            {"at most delta for below delta": UpTo, "the first that reaches it joins": OneMore},
+            differs,
+            "the largest prefix",
+        ),
+    )
+
+
+def _heavy_first() -> tuple[tuple[Fraction, ...], list[int], Fraction]:
+    """A row whose token 0 has a heavy neighbour first and light ones after it."""
+    return (Fraction(1, 2), Fraction(3, 10), Fraction(1, 10), Fraction(1, 10)), [1, 2, 3], Fraction(1, 4)
+
+
+@CLAIMS.claim(
+    "lantern.largest.subset",
+    said(
+        "3.3",
+        LARGEST,
+        "stronger",
+        "The words alone range over all subsets of the k nearest; the construction that follows them does not.",
+    ),
+    r"For every $p$, $x$ and $\delta$, the neighbourhood that is built has the most mass of all subsets of $B_k(x)$ "
+    r"that contain $x$ and respect the bound.",
+)
+def largest_subset(seed: int) -> Finding:
+    """A near token with much mass stops the construction, where farther ones with little would still fit."""
+    p, near, delta = _heavy_first()
     lists = [[y for y in range(4) if y != x] for x in range(4)]
     rule = Lantern(lists, delta)
     built = rule.accept(p, POINT, 0)[()]
     fits = p[0] + p[2] + p[3]
     return refuted_if(
-        built == p[0] and p[2] + p[3] < delta,
+        built < fits and p[2] + p[3] < delta,
         counterexample(
-            f"p = {fmt_row(p)}, x = 0, neighbours 1, 2, 3 in this order, delta = 1/4: token 1 would move 3/10 "
+            f"p = {fmt_row(p)}, x = 0, neighbours {near} in this order, delta = 1/4: token 1 would move 3/10 "
             f"and stops the building, P(A) = {built}; tokens 2 and 3 together move 1/5, P = {fits}",
-            described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, POINT, x=0),
+            described("lantern", _parameters(lists, delta), p, POINT, x=0, built=built, largest=fits),
         ),
     )
 
 
 @CLAIMS.claim(
     "lantern.zero-delta",
-    "3.3",
-    "With delta = 0, or delta at most the smallest mass that p has, the rule is the lossless one, also with top-k "
-    "filtered targets.",
+    derived("3.3", "The paper does not say what its rule is at $\\delta = 0$; its code is lantern-reference.static."),
+    r"For every $p$, $q$ and list of neighbours: with $\delta = 0$, and with $\delta \le \min\{p(x) : p(x) > 0\}$, "
+    r"LANTERN's rule accepts $1 - \mathrm{TV}(p, q)$ of all drafts and emits $p$.",
 )
 def zero_delta(seed: int) -> Finding:
-    """A neighbour joins while the mass m moved is below delta. With delta = 0 none does; with delta at most the
-    smallest mass of p only neighbours of mass 0 do. Either way P(A) = p(x), and p_A = p: zeros replaced by zeros. So
-    the accept probability and the residual are those of the lossless rule. The same goes for the factor of LANTERN++
-    as it goes to 1.
+    r"""A neighbour joins while the mass $m$ moved is below $\delta$. With $\delta = 0$ none does; with $\delta$ at most
+    the smallest mass of $p$ only neighbours of mass 0 do. Either way $P(A) = p(x)$, and $p_A = p$: zeros replaced by
+    zeros, which a top-k filter leaves many of. So the accept probability and the residual are those of the lossless
+    rule. The same goes for a factor $\lambda = 1$ in place of $\delta$.
     """
-    tried = cases(seed)
+    tried = cases(seed, 40)
 
     def apart(make: Callable[[list[list[int]], Fraction], Rule]) -> Fraction:
         worst = Fraction(0)
@@ -246,14 +364,20 @@ def zero_delta(seed: int) -> Finding:
     divergence = apart(lambda lists, delta: Lantern(lists, 0 * delta, "jsd"))
     worst = max(apart(Lantern), divergence, apart(lambda lists, delta: LanternMultiplicative(lists, 1)))
     zeros = sum(0 in p for p, *_ in tried)
+    p, q = (Fraction(1, 4), Fraction(0), Fraction(1, 2), Fraction(1, 4)), (Fraction(1, 2), Fraction(0)) * 2
+    lists, least = [[1, 2], [0, 2], [1, 3], [2, 1]], Fraction(1, 4)
     return holds_if(
         worst == 0,
         identity(
             f"output law p and acceptance 1 - TV(p, q) on {len(tried)} pairs, {zeros} of them with zeros in p as "
             f"top-k leaves them (largest difference {worst})",
         ),
+        example(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}, delta = 1/4: neighbours of mass 0 join, and the law is p",
+            described("lantern", _parameters(lists, least), p, q),
+        ),
         rejects_mutants(
-            {"reference residual: p without all k neighbours": LanternReference, "one neighbour more": OneMore},
+            {"the published code's dynamic tree": LanternReference, "one neighbour more": OneMore},
             apart,
             "the rule at delta = 0",
         ),

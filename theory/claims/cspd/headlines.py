@@ -1,0 +1,74 @@
+"""What CSpD says first, what is found, and what a reader takes home."""
+
+from __future__ import annotations
+
+from theory.claims.headlines import Headline, Result
+
+HEADLINES = (
+    Headline(
+        "cspd.output-law",
+        "Continuous speculative decoding maintains the output distribution.",
+        "refuted",
+        r"The product of variances $\Sigma$ in ratio and threshold says nothing about the token, and where it is not 1 "
+        "the law of the token is off; the appendix itself calls the ratio biased.",
+        r"Leave $\Sigma$ out: the ratio of the last step alone is exact, with noise shared or not. FID and IS, which "
+        "the paper measures, are another question.",
+    ),
+    Headline(
+        "cspd.theorem-1",
+        "Sharing the noise of a denoising step lowers the expected squared distance of the samples by "
+        r"$2 \mathrm{tr}\sqrt{\Sigma_t^q \Sigma_t^p}$.",
+        "holds-under-assumptions",
+        "With given means and covariances that commute, as DDPM's diagonal ones do, it is the cross term of the noise.",
+        "For other roots and along whole trajectories it is the trace of a sum over steps (cspd.theorem-1.corrected).",
+    ),
+    Headline(
+        "cspd.alignment-helps",
+        "Denoising trajectory alignment raises the acceptance rate.",
+        "holds-under-assumptions",
+        "As drafts approach the target shared noise accepts nearly all of them, and independent noise at most 0.510 "
+        "for T = 100, d = 16.",
+        "Not for any two models: with last means two deviations apart, T = 100 and d = 16, shared noise accepts 0.317 "
+        "and independent noise 0.490.",
+    ),
+    Headline(
+        "cspd.prefill",
+        "Pre-filling tokens of the target raises acceptance at no cost, with diminishing returns.",
+        "holds-under-assumptions",
+        "All three follow where the mismatch of the models fades along the sequence: the positions that are drafted "
+        "with least success are left to the target.",
+        "Where it does not fade, each of the three can fail.",
+    ),
+    Headline(
+        "cspd.residual",
+        "Acceptance-rejection sampling draws from the modified distribution without its integral.",
+        "holds",
+        "A proposal is accepted with the positive part of the difference of densities, and the unknown integral "
+        "cancels.",
+    ),
+    Headline(
+        "cspd.draft-length",
+        "Acceptance rates fall from 0.30 at 4 drafts to 0.19 at 32, as Table 1 prints beside the speedups of MAR.",
+        "refuted",
+        "A lossless decoder that cuts blocks at the first rejection accepts as much at every draft length, averaged "
+        "over positions, and what the printed rates at 4 and at 32 drafts allow for that mean does not meet.",
+        "Rates of blocks that are verified against the prefix alone and replaced in place, as in the published code, "
+        "can fall like the printed ones.",
+    ),
+)
+
+TAKE_HOME = (
+    Result(
+        "cspd.output-law.last-step",
+        "The ratio of the last denoising step is enough",
+        "Verified by the densities of the last step alone, continuous tokens have exactly the target's law, however "
+        "the two trajectories are coupled. It costs at most one proposal a token in the mean, and no extra inference.",
+    ),
+    Result(
+        "cspd.draft-length.bounds",
+        "Acceptance averaged over positions does not depend on the draft length",
+        r"For every lossless decoder that cuts blocks at the first rejection, it lies between $\alpha / (1 + \alpha / "
+        r"\gamma)$ and $(\alpha + \alpha / \gamma) / (1 + \alpha / \gamma)$, where $\alpha$ is the "
+        "rate of verified drafts. So two printed rates can be checked against each other without the models.",
+    ),
+)

@@ -1,0 +1,267 @@
+"""Claims of LANTERN about temperature 0, and about the indices of its Algorithm 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from simlab.processes.processors import tempered
+from simlab.rules import Lantern, LanternGreedy, OptimalLossy, Rule, Speculative
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    described,
+    enumeration,
+    example,
+    holds_if,
+    holds_under_assumptions_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+)
+from theory.claims.format import fmt_row, numbers
+from theory.claims.lantern.reference_code import CODE, LLAMAGEN
+from theory.claims.lantern.relaxation import cases
+from theory.claims.sources import said
+from theory.exact import step_law
+from theory.example_processes import point_mass
+
+CLAIMS = Claims("lantern")
+
+# Temperature 0 -------------------------------------------------------------------------------------------------
+
+REDUCED = (
+    "For greedy decoding, LANTERN can be simply reduced to accept $\\tilde{x}$ if $\\tilde{x} = \\arg \\max_x "
+    "q_{k,\\delta}(x|s, D = \\tilde{x})$."
+)
+CLAIMS.summary(
+    "lantern.greedy",
+    said("3.3", REDUCED, "formalised", "Judged for both orders in which temperature 0 and the neighbourhood can come."),
+    r"At temperature 0 LANTERN's rule accepts $x$ exactly if $x = \arg\max p_A(\cdot \mid x)$.",
+    ["lantern.greedy.after", "lantern.greedy.one-hot", "lantern.greedy.code"],
+)
+
+
+def temperature_zero(rule: Lantern, p: Any, x: int) -> tuple[Fraction, tuple[Fraction, ...]]:
+    """What the rule does when temperature 0 is applied to p_A, and the draft is a point mass on x.
+
+    The probability of accepting x, and the row a rejected one is replaced from.
+    """
+    given = rule.conditional_rows(np.array([p], dtype=object), np.array([x]))
+    target = tempered(given, 0)[0]
+    q = point_mass(x, len(p))
+    lossless = Speculative()
+    return Fraction(lossless.accept(target, q, x)[()]), tuple(lossless.residual(target, q, x))
+
+
+def in_code(lists: Any, delta: Fraction, p: Any, x: int) -> tuple[bool, int]:
+    """What the code does: softmax, raise x by what joins, argmax; and the token that a rejected x is replaced by."""
+    raised, moved = list(p), Fraction(0)
+    for y in lists[x]:
+        if moved + p[y] > delta:
+            break
+        moved += p[y]
+    raised[x] += moved
+    return raised.index(max(raised)) == x, list(p).index(max(p))
+
+
+@CLAIMS.claim(
+    "lantern.greedy.after",
+    said(
+        "3.3", REDUCED, "formalised", "The neighbourhood is formed from the softmax row, as the code does, then argmax."
+    ),
+    r"For every $p$, list of neighbours, $\delta$ and deterministic draft $x$: with temperature 0 applied to "
+    r"$p_A(\cdot \mid x)$, formed from the softmax row $p$, the rule accepts $x$ exactly if "
+    r"$x = \arg\max p_A(\cdot \mid x)$, and otherwise emits that argmax.",
+)
+def greedy_after(seed: int) -> Finding:
+    r"""Temperature 0 makes $p_A$ a point mass on $t = \arg\max p_A(\cdot \mid x)$, the first of equals. The draft is a
+    point mass on $x$. So $x$ is accepted with probability 1 if $x = t$ and 0 if not, and what is left after a rejection
+    is $t$. Here the relaxation acts: $x$ may be the argmax of $p_A$ without being that of $p$, which is how Table 3 can
+    find longer accepted lengths at temperature 0; what is emitted is then not what greedy decoding emits.
+    """
+    tried = cases(seed, 60)
+
+    def differences(make: Callable[[Any, Fraction], Rule]) -> int:
+        count = 0
+        for p, _, lists, delta in tried:
+            for x in range(len(p)):
+                q = point_mass(x, len(p))
+                accept, row = temperature_zero(Lantern(lists, delta), p, x)
+                rule = make(lists, delta)
+                same = accept == rule.accept(p, q, x)[()]
+                count += not (same and (accept == 1 or row == tuple(rule.residual(p, q, x))))
+        return count
+
+    found = differences(LanternGreedy)
+    acts = sum(
+        LanternGreedy(lists, delta).accept(p, point_mass(x, len(p)), x)[()] == 1 and p[x] < max(p)
+        for p, _, lists, delta in tried
+        for x in range(len(p))
+    )
+    require(acts > 0, "the relaxation never acts")
+    p, lists, delta = (Fraction(3, 10), Fraction(3, 10), Fraction(2, 5)), [[1, 2], [0, 2], [0, 1]], Fraction(2, 5)
+    law = step_law(LanternGreedy(lists, delta), p, point_mass(0, 3))
+    return holds_if(
+        found == 0,
+        identity(
+            f"every draft over {len(tried)} rows: criterion and rule agree ({found} differences); {acts} drafts "
+            "are accepted that are not the target's argmax",
+        ),
+        example(
+            f"p = {fmt_row(p)}, draft 0 with neighbours 1 and 2, delta = 2/5: token 0 is emitted surely, where greedy "
+            f"decoding emits 2: law {fmt_row(law)}",
+            described("lantern-greedy", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, point_mass(0, 3)),
+        ),
+        rejects_mutants({"temperature 0 on p": _on_target}, differences, "the comparison"),
+    )
+
+
+def _on_target(lists: Any, delta: Fraction) -> Rule:
+    """The criterion without neighbours: accept the target's own argmax."""
+    return LanternGreedy([[] for _ in lists], delta)
+
+
+@CLAIMS.claim(
+    "lantern.greedy.one-hot",
+    said(
+        "3.3", REDUCED, "formalised", "Temperature 0 comes first, and the neighbourhood is formed from its point mass."
+    ),
+    r"For every point mass $p$, every deterministic draft $x$ and every $\delta \le 1$, the rule accepts $x$ exactly "
+    r"if $x = \arg\max p_A(\cdot \mid x)$, which is if $x = \arg\max p$: nothing is relaxed.",
+)
+def greedy_one_hot(seed: int) -> Finding:
+    r"""Let $p$ be a point mass on $t$. A neighbour $t$ of $x$ would move mass 1, and $1 \ge \delta$, so it never joins,
+    and other neighbours have no mass. So $P(A) = p(x)$, $p_A = p$, and $x$ is accepted exactly if $x = t$; a rejected
+    draft is replaced by $t$. This is the lossless rule, and does not explain the longer accepted lengths of Table 3.
+    """
+
+    def disagreements(make: Callable[[Any, Fraction], Rule]) -> int:
+        count = 0
+        for size in (2, 3, 4):
+            lists = [list(permutations([y for y in range(size) if y != x]))[-1] for x in range(size)]
+            for t in range(size):
+                for d in range(size):
+                    p, q = (point_mass(z, size) for z in (t, d))
+                    for delta in (Fraction(1, 10), Fraction(1)):
+                        greedy, rule = LanternGreedy(lists, delta), make(lists, delta)
+                        same = greedy.accept(p, q, d) == rule.accept(p, q, d)
+                        same &= (greedy.residual(p, q, d) == rule.residual(p, q, d)).all()
+                        count += not same
+        return count
+
+    found = disagreements(Lantern)
+    lossless = disagreements(lambda lists, delta: Speculative())
+    return holds_if(
+        found == lossless == 0,
+        enumeration(
+            "every pair of point masses over 2 to 4 tokens, delta = 1/10 and 1: criterion, LANTERN's rule and "
+            f"the lossless rule give the same answers ({found + lossless} differences)",
+        ),
+        rejects_mutants(
+            {"optimal lossy, tv = 1/2": lambda *_: OptimalLossy(Fraction(1, 2))}, disagreements, "the comparison"
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "lantern.greedy.code",
+    CODE.function(
+        LLAMAGEN,
+        "evaluate_posterior",
+        "Without a logits processor, which is temperature 0: softmax of the logits, p(x) raised by the mass of the "
+        "neighbours that join, x accepted if it is the argmax; after a rejection the argmax of the logits is emitted.",
+    ),
+    r"For every softmax row $p$, list of neighbours, $\delta$ and deterministic draft $x$ with "
+    r"$p(x) > 0$, the published code accepts $x$ exactly if $x = \arg\max p_A(\cdot \mid x)$, and otherwise emits that "
+    r"argmax.",
+    assumptions=[
+        "no ties: no two sums of masses of $p$ are equal, nor one equal to $\\delta$",
+    ],
+)
+def greedy_code(seed: int) -> Finding:
+    r"""The order in the code is softmax, raise $x$, argmax (lantern.greedy.after). It raises $p(x)$ to $P(A)$ and
+    leaves the neighbours their mass. That decides nothing: $p(y) < P(A)$ for every $y \ne x$ in $A$, as $p(x) > 0$, so
+    $x$ is the argmax of the raised row exactly if $P(A)$ exceeds all masses outside $A$, as for $p_A$. If not, the
+    argmax of $p_A$ is a token outside $A$ with more mass than $P(A)$, and so than any token of $A$: the argmax of $p$,
+    which the code emits. With no ties neither the first of equals nor $\le$ for $<$ matters.
+    """
+    tried = [(_untied(p), lists, min(delta + Fraction(1, 7919), Fraction(1))) for p, _, lists, delta in cases(seed, 40)]
+
+    def differences(make: Callable[[Any, Fraction], Rule]) -> int:
+        count = 0
+        for p, lists, delta in tried:
+            for x in range(len(p)):
+                rule, q = make(lists, delta), point_mass(x, len(p))
+                accepts, instead = in_code(lists, delta, p, x)
+                same = accepts == bool(rule.accept(p, q, x)[()])
+                count += not (same and (accepts or rule.residual(p, q, x)[instead] == 1))
+        return count
+
+    found = differences(LanternGreedy)
+    p, lists, delta = (Fraction(1, 4), Fraction(5, 16), Fraction(7, 16)), [[1, 2], [0, 2], [0, 1]], Fraction(2, 5)
+    accepts = [in_code(lists, delta, p, x) for x in range(3)]
+    return holds_under_assumptions_if(
+        found == 0,
+        identity(f"every draft over {len(tried)} rows: code and criterion agree ({found} differences)"),
+        example(
+            f"p = {fmt_row(p)}, all tokens neighbours in the order of their numbers, delta = 2/5: the code accepts "
+            + ", ".join(str(x) for x in range(3) if accepts[x][0]),
+            numbers("lantern-greedy", {"neighbours": lists, "delta": delta}, p=p, accepts=[int(a) for a, _ in accepts]),
+        ),
+        rejects_mutants({"temperature 0 on p": _on_target}, differences, "the comparison"),
+    )
+
+
+def _untied(p: Any) -> tuple[Fraction, ...]:
+    """``p`` with a little added to each token, another amount for each, so that no two sums are equal."""
+    more = [m + Fraction(2**x, 100_003) for x, m in enumerate(p)]
+    return tuple(m / sum(more) for m in more)
+
+
+# Algorithm 1 ---------------------------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "lantern.algorithm-1",
+    said(
+        "B, Algorithm 1, line 12",
+        "Set $x_{n+t} \\leftarrow \\tilde{x}_t$ and $n \\leftarrow n+1$",
+        "as stated",
+        "A slip of the indices, which changes nothing in the rule: every other claim reads what is meant.",
+    ),
+    r"With the indices as printed in Algorithm 1, accepting all $L$ drafts of a block writes the $L$ positions after "
+    r"the prefix.",
+)
+def algorithm_1(seed: int) -> Finding:
+    r"""Line 12 writes $x_{n+t}$ and then raises $n$, inside the loop over $t$. So the $t$-th accepted draft is written
+    to position $n + 2t - 1$, $n$ being what it was before the block: every other position is left out. Without the
+    increment, and with $n \leftarrow n + t$ once the loop is left, $x_{n+t}$ are the positions after the prefix.
+    """
+
+    def positions(length: int, increment: bool) -> list[int]:
+        """Where the drafts of a block are written, after a prefix that ends at position 0."""
+        n, found = 0, []
+        for t in range(1, length + 1):
+            found.append(n + t)
+            n += increment
+        return found
+
+    length = 4
+    printed, meant = positions(length, True), positions(length, False)
+    require(meant == [1, 2, 3, 4], "without the increment a position is left out")
+    return refuted_if(
+        printed != meant,
+        counterexample(
+            f"L = {length}, a prefix that ends at position 0, all drafts accepted: written to positions "
+            f"{', '.join(map(str, printed))}",
+            numbers(parameters={"drafts": length}, positions=printed),
+        ),
+        control("without the increment inside the loop the same count finds positions 1 to 4"),
+    )

@@ -1,0 +1,70 @@
+"""What LANTERN claims first, and what a reader takes home."""
+
+from __future__ import annotations
+
+from theory.claims.headlines import Headline, Result
+
+HEADLINES = (
+    Headline(
+        "lantern.relaxation",
+        "Mechanism: counting the mass of near tokens for a draft raises its accept probability",
+        "holds",
+        "The neighbourhood holds the draft itself, so no token is accepted less often than by the lossless rule.",
+    ),
+    Headline(
+        "lantern.conditional-bound",
+        r"Bound: the target that a drafted token is compared with stays within TV $\delta$",
+        "holds",
+        r"A neighbour joins only while the mass moved is below $\delta$, and that mass is the TV.",
+    ),
+    Headline(
+        "lantern.output-bound",
+        "Bound: the deviation of what is generated remains controlled",
+        "holds",
+        r"The TV of what is emitted grows with $\delta$ from 0, and has a bound that vanishes with it.",
+        r"It is not within $\delta$ itself (lantern.output-bound.step): with sampled drafts it can come near 1; the "
+        r"optimal lossy rule keeps to $\delta$ and accepts the most that is possible within it.",
+    ),
+    Headline(
+        "lantern.neighbours",
+        "Mechanism: nearest neighbours accept more than random ones",
+        "not-refuted",
+        "It is so in the printed table and on simulated codebooks of the same size.",
+        "It is no law of the rule: the mass of a neighbour decides, not its distance.",
+    ),
+    Headline(
+        "lantern.greedy",
+        r"Greedy decoding: the rule reduces to accepting the argmax of the conditional target",
+        "holds-under-assumptions",
+        "It is so in either order of temperature and neighbourhood; the published code takes the softmax first, which "
+        "is the order that relaxes anything.",
+    ),
+    Headline(
+        "lantern-reference.static",
+        "Published code: the static tree follows the rule of the paper",
+        "refuted",
+        "After a rejection it takes the neighbours out of the draft row, not out of the target row.",
+        r"Setting the target row to zero on the neighbours that joined, with $<$ for $\le$, gives the paper's rule.",
+    ),
+)
+
+TAKE_HOME = (
+    Result(
+        "lantern.frontier",
+        "LANTERN is on the frontier of lossy rules",
+        "The acceptance it gains over the lossless rule is exactly the TV it spends, for all rows, neighbours and "
+        "bounds; no rule of one draft gains more for its TV. What neighbours choose is where on the frontier.",
+    ),
+    Result(
+        "lantern.gain",
+        "The bound limits the gain of deterministic candidates",
+        r"A candidate scored with $q = 1$ gains less than $\delta$, and all twelve printed gains do. A candidate drawn "
+        r"from $q$ has no such limit, and can be accepted surely at a $\delta$ of 1/8.",
+    ),
+    Result(
+        "lantern-reference.static.zero-delta",
+        "The published static tree is not lossless at a bound of 0",
+        r"Neighbours of mass 0 join, since the code tests with $\le$, and then near tokens that have mass are "
+        "taken out of the draft row. One sibling over four tokens is at TV 1/6 from the target.",
+    ),
+)

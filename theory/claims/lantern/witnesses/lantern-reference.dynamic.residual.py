@@ -1,0 +1,38 @@
+"""The lines of the code that follow a rejected candidate, in rationals, beside the residual of the paper."""
+
+from fractions import Fraction as F
+
+
+def read(entry, *names):
+    """The rationals of an entry."""
+    return [[F(m) for m in entry["exact"][name]] for name in names]
+
+
+def scaled(row):
+    """As the code does: uniform where nothing is left."""
+    row = row if sum(row) > 0 else [F(1)] * len(row)
+    return [m / sum(row) for m in row]
+
+
+def joining(p, near, within):
+    """How many of the nearest join, one after the other."""
+    count = 0
+    while count < len(near) and within(sum(p[y] for y in near[: count + 1])):
+        count += 1
+    return count
+
+
+def recompute(examples):
+    found = []
+    for entry in examples:
+        (p,), near, delta = read(entry, "p"), entry["neighbours"][0], F(entry["exact"]["delta"])
+        few = near[: joining(p, near, delta.__gt__)]
+        paper = scaled([0 if y == 0 or y in few else m for y, m in enumerate(p)])
+        joined = joining(p, near, delta.__ge__)
+        code = scaled([0 if y == 0 or (joined and y in near) else m for y, m in enumerate(p)])
+        keep = p[0] + sum(p[y] for y in near[:joined])
+        law = [(1 - keep) * m + (keep if y == 0 else 0) for y, m in enumerate(code)]
+        assert paper != code
+        off = sum(abs(a - b) for a, b in zip(law, p)) / 2
+        found.append({"paper": paper, "code": code, "acceptance": keep, "law": law, "tv": off})
+    return found
