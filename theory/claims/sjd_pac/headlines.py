@@ -62,13 +62,6 @@ TAKE_HOME = (
         "that proactive drafting saves is the one token drawn from the accepted sibling's own row.",
     ),
     Result(
-        "pac.theorem-1.token",
-        "Retained drafts follow their row given the left, and only then",
-        "A draft that adaptive continuation has retained is known to whoever has seen the window, yet given the "
-        "tokens to its left it follows the row declared for it. The printed proof takes this for granted; it is what "
-        "makes the method lossless.",
-    ),
-    Result(
         "pac.relabel",
         "A lossy rule needs another label on retained drafts",
         "With a lossy rule a verified draft follows the law that the rule emits, not the target's row. An engine that "
