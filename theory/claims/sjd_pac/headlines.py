@@ -61,10 +61,4 @@ TAKE_HOME = (
         "If no token follows an accepted sibling, a comb takes exactly as many calls in law as no tree at all. All "
         "that proactive drafting saves is the one token drawn from the accepted sibling's own row.",
     ),
-    Result(
-        "pac.relabel",
-        "A lossy rule needs another label on retained drafts",
-        "With a lossy rule a verified draft follows the law that the rule emits, not the target's row. An engine that "
-        "declares the row adds an error of its own to that of the rule.",
-    ),
 )
