@@ -403,8 +403,8 @@ figure.tight_layout()
 
 # %% [markdown]
 # **What needs scale.** Three statements are about large vocabularies and long sequences (`at_scale` has them): that
-# speed is almost at its maximum with a window of 16 (`sjd.window`), that there is almost no acceleration without refinement
-# (`sjd.refinement`), and that Jacobi decoding does not accelerate sampling (`sjd.jacobi-sampling`). With
+# speed is almost at its maximum with a window of 16 (`sjd.window`), that there is almost no acceleration without
+# refinement (`sjd.refinement`), and that Jacobi decoding does not accelerate sampling (`sjd.jacobi-sampling`). With
 # two grey levels a random draft is right half of the time, which favours every method that relies on luck: without
 # refinement the mean is even lower here, 2.54 against 2.56. With three levels in place of two the order is reversed,
 # 2.86 against 2.81.
