@@ -136,7 +136,8 @@ hand | {"share below": below / COUNT, "share accepted": accepted_drafts / COUNT}
 # %% [markdown]
 # ## 2. What each rule emits · `cspd.output-law`
 #
-# The abstract says that the output distribution is maintained; **refuted**. Below, models with
+# Section 5 speaks of "maintaining the output distribution"; as equality in law that is **refuted**, and the appendix
+# itself calls the ratio biased. What FID shows is another question. Below, models with
 # $x_{t-1} = 0.8\,x_t + 0.5\,e$ in eight steps, and three drafts: with more noise (sd 0.6, $\Sigma = 3.58$), with less
 # (0.45, $\Sigma = 0.48$), and with the same noise but 0.1 added in every step ($\Sigma = 1$). Given both trajectories
 # down to $x_1$ a rule emits
@@ -389,7 +390,8 @@ by_dimension.map("{:.2g}".format)
 # %% [markdown]
 # ## 6. Blocks that are never cut · `cspd.in-place`
 #
-# Algorithm 1 cuts a block at the first rejection. The published code does not: it verifies $\gamma$ drafts against the
+# In Algorithm 1 the target sees the drafts, and a block is cut at its first rejection. In the published code (of the
+# paper's first version) neither is so: it verifies $\gamma$ drafts against the
 # verified prefix alone and replaces rejected ones where they stand. Does that keep the law of *sequences*? **Refuted**,
 # for every lossless rule of tokens.
 #

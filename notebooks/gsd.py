@@ -25,7 +25,8 @@
 # 1. over a fixed partition the acceptance rate is never below that of speculative sampling, as Theorem 1 says;
 # 2. for the windows of Algorithm 3, which differ from token to token, that is not so: each of three readings of the
 #    printed slice has a counterexample that can be checked by hand;
-# 3. what comes out is neither $p$ token by token nor $P$ group by group; a residual taken on groups would preserve $P$;
+# 3. the mean of the group ratio is 1, as that of $p/q$, and in this sense raising both masses is unbiased; what comes
+#    out is neither $p$ token by token nor $P$ group by group, and a residual taken on groups would preserve $P$;
 # 4. tokens that the target excludes do come out;
 # 5. measured in TV, the naive lossy rules spend the least possible for what they gain, and GSD more; measured by how
 #    far the mass moves, the order can be reversed;
@@ -82,10 +83,11 @@ def windows(size, **filters):
     return {name: make_rule("dynamic-grouped", size=size, window=name, **filters) for name in names}
 
 
-names = ["theorem-1", "dynamic", "printed-slice", "unbiased", "support", "naive-lossy", "accumulation", "speed"]
+names = ["theorem-1", "expected-ratio", "dynamic", "printed-slice", "unbiased", "support", "naive-lossy", "drawbacks"]
+names += ["accumulation", "compounding", "speed"]
 claims = [f"gsd.{name}" for name in names] + ["gsd-reference.acceptance", "gsd-reference.support"]
 pd.DataFrame(
-    [(c.where, c.statement) for c in map(find, claims)],
+    [(c.source.where, c.statement) for c in map(find, claims)],
     index=pd.Index(claims, name="claim"),
     columns=["where", "statement"],
 )
@@ -151,7 +153,8 @@ assert smallest_violation(pairs, loses(lambda e: mutants.RULES["ratio inverted"]
 # * `clamped`: the same, clipped to the list; still half-open, so $G = 2$ is the token and the one below it;
 # * `centred`: ranks $r - \lfloor G/2 \rfloor$ to $r + \lfloor G/2 \rfloor$ inclusive, clipped to the list.
 #
-# **All three are refuted** (`gsd.dynamic.printed`, `.clamped`, `.centred`). By hand, without filters:
+# **All three are refuted** (`gsd.dynamic.centred`, `.clamped`; `.printed` reads the pseudo-code as Python, which is
+# more than the paper says). By hand, first without filters:
 #
 # *Printed*, $G = 3$, $p = q = (\frac16, \frac13, \frac12)$. Speculative sampling accepts every draft. The least likely
 # token has `idx` 0 and its slice is `[-1 : 1]`, which is empty: it is rejected. Acceptance $\frac56$ against 1.
@@ -183,21 +186,21 @@ assert accepted == [F(2, 3), F(3, 4), F(3, 4), 1, 1]
 assert acceptance(windows(2)["centred"], p, q) == F(59, 72) < alpha(p, q) == F(60, 72)
 
 # %% [markdown]
-# The filters do not repair it. Take the paper's $\delta = 0.15$ and $d = 0.5$, tokens on a line $\frac14$ apart,
-# $p = (\frac15, \frac15, \frac15, \frac25)$, $q = (\frac14, \frac12, \frac14, 0)$, $G = 2$, centred. The gap of
-# $\frac15 > \delta$ keeps token 3 out of the windows of the others. These are $\{0, 1\}$, $\{0, 1, 2\}$, $\{1, 2\}$
-# with ratios $\frac{2/5}{3/4} = \frac8{15}$, $\frac35$, $\frac8{15}$. Acceptance $\frac14 \cdot \frac8{15} + \frac12
-# \cdot \frac35 + \frac14 \cdot \frac8{15} = \frac{17}{30}$ against $\frac{18}{30}$.
+# The filters do not repair it, nor does it take ties. The claim's own example has the paper's $\delta = 0.15$ and $d =
+# 0.5$, tokens on a line $\frac14$ apart, $G = 3$, centred, and in units of $\frac1{24}$ $p = (1, 2, 3, 4, 5, 9)$ and $q
+# = (0, 2, 6, 10, 6, 0)$. The gap of $\frac4{24} > \delta$ keeps token 5 out of the window of token 4. Tokens 1 to 4
+# have the ratios $\frac68$, $\frac9{18}$, $\frac{12}{22}$ and $\frac9{16}$, and acceptance is $\frac{391}{704} \approx
+# 0.555$ against $\frac7{12} \approx 0.583$.
 #
 # The cell also runs the search by which such examples are found. It finds a violation for each reading of the slice,
 # and none for consecutive runs of $G$ ranks, which are a partition.
 
 # %%
-p, q = row("1/5 1/5 1/5 2/5"), row("1/4 1/2 1/4 0")
-line = [[abs(x - y) / 4 for y in range(4)] for x in range(4)]
-filtered = windows(2, max_gap=0.15, max_distance=0.5, distances=line)["centred"]
-assert [filtered.accept(list(p), list(q), x) for x in range(3)] == [F(8, 15), F(3, 5), F(8, 15)]
-assert acceptance(filtered, p, q) == F(17, 30) < alpha(p, q) == F(18, 30)
+p, q = row("1/24 2/24 3/24 4/24 5/24 9/24"), row("0 2/24 6/24 10/24 6/24 0")
+line = [[abs(x - y) / 4 for y in range(6)] for x in range(6)]
+filtered = windows(3, max_gap=0.15, max_distance=0.5, distances=line)["centred"]
+assert [filtered.accept(list(p), list(q), x) for x in range(1, 5)] == [F(6, 8), F(9, 18), F(12, 22), F(9, 16)]
+assert acceptance(filtered, p, q) == F(391, 704) < alpha(p, q) == F(7, 12)
 
 
 def runs(p, size):
@@ -217,8 +220,8 @@ assert smallest_violation(sized_pairs, violates, levels=levels, **quick) is None
 # slice as printed accepts less than speculative sampling for 85 % of the pairs, clamped for 26 %, centred for 1 %. On
 # average the centred windows do gain, 0.08; the point of the counterexamples is that nothing guarantees it.
 #
-# The slice itself (`gsd.printed-slice`, **refuted**): over all $V$ and $G$ up to 12 it misses the drafted token for
-# 39 % of the ranks.
+# The slice itself, read as Python (`gsd.printed-slice`, **refuted**): over all $V$ and $G$ up to 12 it misses the
+# drafted token for 39 % of the ranks. The published code accepts such drafts with $p/q$.
 
 # %%
 random = Random(1)
@@ -253,7 +256,14 @@ figure.tight_layout()
 # %% [markdown]
 # ## 3. What comes out · `gsd.unbiased`
 #
-# "Our method increases both $p$ and $q$ in an unbiased manner", says the paper. **Refuted**, for tokens and for groups.
+# "Our method increases both $p$ and $q$ in an unbiased manner", says the paper. Of the ratio by which drafts are tested
+# it is true (`gsd.unbiased.ratio`, **holds**): over a partition and for $q > 0$ its mean under the draft is $\sum_x
+# q(x)\, P/Q = \sum_C P(C) = 1$, as that of $p/q$, while amplify's is $k$ and addition's $1 + \varepsilon V$. So the
+# mean difference of the uncapped ratios, of which Fig. 7 shows the distribution, is exactly 0 over a partition
+# (`gsd.expected-ratio.uncapped`); the mean difference of acceptance probabilities, capped at 1, is $\mathrm{TV}(p, q) -
+# \mathrm{TV}(P, Q) \ge 0$ (`.capped`).
+#
+# That what comes out follows $p$, or $P$ group by group, would be more, and is not so (`gsd.unbiased.token`, `.group`).
 # One step of GSD over a partition emits
 #
 # $$\ell(y) = q(y) \min\left(1, \frac{P(C(y))}{Q(C(y))}\right) + \mathrm{TV}(P, Q)\,[p - q]_+(y).$$
@@ -321,7 +331,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## 4. Tokens the target excludes · `gsd.support`
 #
-# **Refuted**: GSD emits tokens of target probability 0. Top-$k$ sampling makes most of a large vocabulary such tokens.
+# The paper does not speak of it: GSD emits tokens of target probability 0. Top-$k$ sampling makes most of a large
+# vocabulary such tokens.
 #
 # *Over a partition.* $p = (0, 1)$, $q = (1, 0)$, one group: everything is accepted and the law is $(1, 0)$.
 #
@@ -347,12 +358,13 @@ assert smallest_violation(pairs, lambda e: emits_excluded(speculative, *e), **qu
 #
 # *Amplify*, $\min(1, k\,p/q)$, and *addition*, $\min(1, (p + \varepsilon)/q)$, keep the residual $[p - q]_+$. The paper
 # says they "suffer from drastic degradation due to bias or exploding behavior when $q(x)$ becomes small, as they only
-# increase the numerator".
+# increase the numerator". By the measures of its Table 1, calls against FID and CLIP score, no row of theirs reaches
+# GSD's front (`gsd.naive-lossy.printed`, **holds**).
 #
-# **TV at equal acceptance** (`gsd.naive-lossy.tv`, **refuted**; up to ties the reverse is true for every pair and
-# partition). For any rule with one candidate, acceptance gained is at most the TV spent, and amplify ($k \ge 1$) and
-# addition spend exactly what they gain. So at equal acceptance GSD spends at least as much TV as they do. (Amplify
-# cannot reach every acceptance: it never accepts what $p$ excludes.)
+# **TV at equal acceptance** (`gsd.naive-lossy.tv`, **holds**, a result of ours) tells the two apart the other way. For
+# any rule with one candidate, acceptance gained is at most the TV spent, and amplify ($k \ge 1$) and addition spend
+# exactly what they gain. So at equal acceptance GSD spends at least as much TV as they do. (Amplify cannot reach every
+# acceptance: it never accepts what $p$ excludes.)
 #
 # **By hand**, the example of part 1: $p = (\frac13, \frac13, \frac13)$, $q = (\frac14, \frac12, \frac14)$. GSD accepts
 # $\frac{11}{12}$ and emits $(\frac{19}{72}, \frac{32}{72}, \frac{21}{72})$ where $p$ has $\frac{24}{72}$ each:
@@ -370,11 +382,12 @@ assert (tv(step_law(grouped(labels), p, q), p), tv(step_law(amplify, p, q), p)) 
 assert acceptance(make_rule("amplify", k=1000), row("0 1"), row("1 0")) == 0
 
 # %% [markdown]
-# **Small q(x)** (`gsd.naive-lossy.explode`, **refuted**). The ratio $(p + \varepsilon)/q$ does grow without bound as
-# $q(x) \to 0$, and so do $p/q$ and GSD's $P/Q$. But acceptance is capped at 1 and $x$ is drafted with probability
-# $q(x)$ only: the law of $x$ exceeds $p(x)$ by at most $q(x)$. The smaller $q(x)$, the smaller the harm. With
-# $p = (0, 1)$, $q = (\frac1{1000}, \frac{999}{1000})$ and $\varepsilon = 0.1$ the ratio is 100, the draft 0 is surely
-# accepted, and it comes out with $\frac1{1000}$.
+# **Small q(x)** (`gsd.naive-lossy.explode`, **holds**). Where $q(x) \le \varepsilon$ for every token, addition accepts
+# every draft, and what comes out is $q$ (`.addition`); amplify can be $1 - \frac1k$ away from $p$ in TV, however small
+# $q(x)$ is, and not more (`.amplify`). It takes many tokens of small $q(x)$: a single one is drafted with probability
+# $q(x)$ only, and its law exceeds $p(x)$ by at most $\max(0, q(x) - p(x))$ (`.token`). With $p = (0, 1)$, $q =
+# (\frac1{1000}, \frac{999}{1000})$ and $\varepsilon = 0.1$ the ratio is 100, the draft 0 is surely accepted, and it
+# comes out with $\frac1{1000}$.
 #
 # The bound is checked on 150 pairs, and fails for a wrong variant that does not renormalise the residual.
 
@@ -408,7 +421,8 @@ assert excess(mutants.RULES["residual not renormalised"]) > 0
 # In TV amplify is best, as it must be; in Wasserstein-1 (mass times the distance it moves) the group residual is, and
 # it moves mass only within groups. This is no general ranking: groups of two gain the same $\frac5{32}$, and are
 # further from the target than amplify in both measures. Which rule loses more *quality* on images
-# is a matter of a measure of quality; `gsd.naive-lossy.empirical` judges the distance over a codebook, at scale.
+# is a matter of a measure of quality; `gsd.naive-lossy.empirical` takes the distance over a codebook on simulated rows,
+# which says nothing of FID or CLIP score.
 
 # %%
 metric = [[abs(x - y) for y in range(12)] for x in range(12)]
@@ -557,15 +571,15 @@ figure.tight_layout()
 # **By hand.** Three tokens, $\gamma = 2$, groups $\{0, 1\}$ and $\{2\}$. The target always says 0. The draft says 1 at
 # first; if the sequence begins with 0 it agrees with the target from then on, otherwise it says 2 for good.
 #
-# * *Speculative decoding*: the draft 1 is rejected and replaced by 0. Then the drafts 0, 0 are accepted and a bonus
-#   follows: three tokens. Four tokens in 2 steps.
+# * *Speculative decoding*: the draft 1 is rejected and replaced by 0. Then the drafts 0, 0 are accepted, step by step:
+#   five tokens in 3 steps, with a bonus token after an accepted block or, as GSD prints its algorithm, without.
 # * *GSD*: the draft 1 is accepted for its group, the next draft 2 is rejected: two tokens. From then on every draft is
-#   a 2 and is rejected: one token a step. Four tokens in 3 steps.
+#   a 2 and is rejected: one token a step. Five tokens in 4 steps.
 #
-# The gap grows with the length: ten tokens take 4 steps and 9 steps.
+# The gap grows with the length: ten tokens take 4 steps and 9 steps with a bonus token.
 
 # %%
-for length, lossless, lossy in ((4, 2, 3), (10, 4, 9)):
+for length, lossless, lossy in ((5, 3, 4), (10, 4, 9)):
     process = TableProcess(3, length, lambda prefix: [1, 0, 0])
     draft = TableProcess(3, length, lambda s: [0, 1, 0] if not s else [1, 0, 0] if s[0] == 0 else [0, 0, 1])
     assert sequence_law(decoder, process, speculative, draft)[1] == {lossless: 1}
@@ -574,17 +588,18 @@ for length, lossless, lossy in ((4, 2, 3), (10, 4, 9)):
 # %% [markdown]
 # ## 8. Accumulated differences, and the reference code
 #
-# `gsd.accumulation`: "the accumulation of subtle differences between distributions $p$ and $q$ significantly
-# increases total variation", most of all for near-uniform rows. If what is held fixed is the largest difference $e$ of
-# a single token, then $\mathrm{TV} \le e V/2$, and a near-uniform pair reaches it: at $e = 0.01$, TV is 0.01 over 2
-# tokens and 0.5 over 100 (`gsd.accumulation.bounded`, **holds** under that assumption). Being near uniform alone says
-# nothing (`gsd.accumulation.always`): two equal uniform rows have TV 0, two different point masses TV 1.
+# `gsd.accumulation`: "the accumulation of subtle differences between distributions $p$ and $q$ significantly increases
+# total variation", the more the larger the support. At a largest difference $e$ of a single token $\mathrm{TV} \le e
+# \lfloor V/2 \rfloor$, and a near-uniform pair reaches it: at $e = 0.01$, TV is 0.01 over 2 tokens and 0.5 over 100
+# (`gsd.accumulation.bounded`, **holds**). Rows that share a token of probability $c$ stay at or below $1 - c$ whatever
+# the support (`.concentrated`, **holds**). It is not a law for each pair (`.always`): a near-uniform pair that differs
+# on two tokens only has TV $e$.
 #
 # `gsd-reference.acceptance` (**refuted**): the published code takes 7 ranks below and 6 above and falls back to $p/q$
-# for the lowest ranks; its windows overlap too. Scaled down to one below and one above: $p = (0, \frac13, \frac13,
-# \frac13)$, $q = (\frac13, \frac13, \frac13, 0)$. Token 0 falls back and is rejected; token 1 has the window
-# $\{0, 1, 2\}$ with ratio $\frac23$; token 2 has ratio at least 1. Acceptance $\frac29 + \frac39 = \frac59$ against
-# $\frac69$.
+# for the lowest ranks; its windows overlap too. With $p = 0$ on ranks 0 to 6 and $\frac18$ on ranks 7 to 14,
+# $q = \frac12$ on rank 6 and $\frac18$ on ranks 7 to 10: rank 6 falls back and is rejected, rank 7 has the window of
+# ranks 0 to 13 with ratio $\frac78$, the others have ratio 1. Acceptance $\frac18(\frac78 + 3) = \frac{31}{64}$ against
+# $\frac12$.
 #
 # `gsd-reference.support` (**refuted**): only the seven lowest ranks fall back. With eight tokens of probability 0 and
 # ten of $\frac1{10}$, and half of the draft's mass on the eighth, that one comes out with probability $\frac12$.
@@ -595,13 +610,13 @@ for v, expected in ((2, F(1, 100)), (100, F(1, 2))):
     p = [F(1, v) + (e / 2 if x % 2 else -e / 2) for x in range(v)]
     q = [F(1, v) - (e / 2 if x % 2 else -e / 2) for x in range(v)]
     assert tv(p, q) == expected == e * v / 2
-assert tv(row("1/4 1/4 1/4 1/4"), row("1/4 1/4 1/4 1/4")) == 0
-assert tv(row("1 0 0 0"), row("0 1 0 0")) == 1
+assert tv(row("9/10 1/10 0"), row("9/10 0 1/10")) == F(1, 10)  # they share 9/10
 
-p, q = row("0 1/3 1/3 1/3"), row("1/3 1/3 1/3 0")
-scaled = make_rule("gsd-reference", below=1, above=1)
-assert [scaled.accept(list(p), list(q), x) for x in range(3)] == [0, F(2, 3), 1]
-assert acceptance(scaled, p, q) == F(5, 9) < alpha(p, q) == F(6, 9)
+p = [F(0)] * 7 + [F(1, 8)] * 8
+q = [F(0)] * 6 + [F(1, 2)] + [F(1, 8)] * 4 + [F(0)] * 4
+code = make_rule("gsd-reference", max_gap=0.15)
+assert [code.accept(p, q, x) for x in range(6, 11)] == [0, F(7, 8), 1, 1, 1]
+assert acceptance(code, p, q) == F(31, 64) < alpha(p, q) == F(1, 2)
 
 p = [F(0)] * 8 + [F(1, 10)] * 10
 q = [F(0)] * 7 + [F(1, 2)] + [F(0)] * 9 + [F(1, 2)]

@@ -26,7 +26,7 @@ from theory.published.ledger import published
 
 READINGS: dict[str, Bounds] = {"of verified drafts": verified_bounds, "of all drafts": share_bounds}
 IN_PLACE = "in place"
-LENGTH, SEQUENCES = 256, 256
+LENGTH, SEQUENCES = 256, 128
 
 # Easy and hard positions, and how likely the next is of the same kind: the pairs of that sort that come nearest to the
 # rates of Tables 1 and 2, by the largest difference, in the order of the columns there.

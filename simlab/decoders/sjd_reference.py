@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from simlab.arrays import Array, namespace, one_hot
 from simlab.checks import check_at_least
 from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.processes import Process
 
 
@@ -21,6 +22,11 @@ class PointMassSjd(Sjd):
 
     def declared_q(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
         return namespace(rows).where(new[..., None], one_hot(values, rows), rows)
+
+
+@dataclass(frozen=True)
+class UnrefinedPointMassSjd(SjdUnrefined, PointMassSjd):
+    """The same without refinement: every new draft of every call is declared as a point mass."""
 
 
 def sjd_reference(window: int = 16) -> Sjd:

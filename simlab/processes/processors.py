@@ -50,9 +50,9 @@ def tempered(rows: Array, temperature: Number) -> Array:
 
 def top_k(rows: Array, k: int) -> Array:
     """The k likeliest tokens, and all that tie with the last of them, scaled up."""
-    xp, size = namespace(rows), rows.shape[-1]
-    least = xp.sort(rows, axis=-1)[..., size - min(k, size)]
-    return normalised(xp.where(rows >= least[..., None], rows, number(0, rows)), rows)
+    xp, last = namespace(rows), rows.shape[-1] - min(k, rows.shape[-1])
+    ordered = np.partition(rows, last, axis=-1) if isinstance(rows, np.ndarray) else xp.sort(rows, axis=-1)
+    return normalised(xp.where(rows >= ordered[..., last, None], rows, number(0, rows)), rows)
 
 
 def top_p(rows: Array, mass: Number) -> Array:

@@ -1,7 +1,7 @@
 """Grouped acceptance with a residual taken on the groups: what GSD would need to keep the group law.
 
 Not in the paper. The group is drawn in proportion to [P - Q]+, then the token in proportion to p within it,
-so that the law of the *group* emitted is exactly P (:mod:`theory.claims.gsd.acceptance`, ``gsd.unbiased``).
+so that the law of the *group* emitted is exactly P (:mod:`theory.claims.gsd.output`, ``gsd.unbiased``).
 """
 
 from __future__ import annotations

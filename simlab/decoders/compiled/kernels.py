@@ -10,7 +10,7 @@ from simlab.decoders.compiled.jacobi import JacobiKernel
 from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.compiled.sjd_tree import TreeKernel
 from simlab.decoders.compiled.speculative import SpeculativeKernel
-from simlab.decoders.sjd_reference import PointMassSjd
+from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 
 KERNELS: dict[type, type[Kernel]] = {
     decoders.Autoregressive: AutoregressiveKernel,
@@ -19,6 +19,7 @@ KERNELS: dict[type, type[Kernel]] = {
     decoders.Jacobi: JacobiKernel,
     decoders.Sjd: SjdKernel,
     PointMassSjd: SjdKernel,
+    UnrefinedPointMassSjd: SjdKernel,
     decoders.SjdUnrefined: SjdKernel,
     decoders.SjdAc: SjdKernel,
     decoders.SjdPd: TreeKernel,

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from experiments.cli.terminal import plain_math
+from reports.pages.report import PAPERS
+from theory.claims import CLAIMS, HEADLINES
+
 pytestmark = pytest.mark.cli
 
 ROOT = Path(__file__).parents[3]

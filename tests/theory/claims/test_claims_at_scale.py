@@ -37,10 +37,8 @@ def fewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     small = {**lantern_scale_output.SEQUENCE, "vocabulary": 64, "length": 64, "clusters": 8}
     monkeypatch.setattr(lantern_scale_output, "SEQUENCE", small)
     monkeypatch.setattr(lantern_scale_output, "LENGTHS", (1, 64))
-    monkeypatch.setattr(leviathan_scale, "SEQUENCES", 512)
-    monkeypatch.setattr(leviathan_scale, "GAMMAS", (4, 8))
+    monkeypatch.setattr(leviathan_scale, "GAMMAS", (8,))
     monkeypatch.setattr(leviathan_scale, "LINE", {**leviathan_scale.LINE, "shape": (1, 40)})
-    monkeypatch.setattr(leviathan_scale, "IMAGE_LIKE", {**leviathan_scale.IMAGE_LIKE, "vocabulary": 128})
     yield
     lantern_scale.candidates.cache_clear()
 
@@ -71,14 +69,14 @@ def test_regions_and_their_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decided("leviathan.expected-tokens.regions").verdict == "refuted"
 
 
-def test_the_formula_is_refuted_by_uneven_processes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_formula_is_off_on_uneven_processes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("leviathan.expected-tokens.empirical")
-    assert finding.verdict == "refuted"
-    assert "heterogeneity 2" in told(finding, "counterexample")[0]
-    assert "false alarms 3.3e-07" in told(finding, "simulation")[0]
-    even = {name: pair for name, pair in leviathan_scale.processes().items() if name in ("codebook", "markov")}
-    monkeypatch.setattr(leviathan_scale, "processes", lambda: even)
-    assert decided("leviathan.expected-tokens.empirical").verdict == "not-refuted"
+    assert finding.verdict == "not-refuted"
+    assert "heterogeneity 2" in told(finding, "exact-small-scale")[0]
+    found = leviathan_scale.processes()
+    flat = dict.fromkeys(found, found[leviathan_scale.EVEN])
+    monkeypatch.setattr(leviathan_scale, "processes", lambda: flat)
+    assert decided("leviathan.expected-tokens.empirical").verdict == "refuted"
 
 
 # GSD ------------------------------------------------------------------------------------------------------------

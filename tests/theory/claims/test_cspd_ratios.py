@@ -46,6 +46,7 @@ VERDICTS = {
     "cspd.log-ratio.higher-mean": "refuted",
     "cspd.log-ratio.own-end": "holds",
     "cspd.log-ratio.own-end-sign": "holds-under-assumptions",
+    "cspd.log-ratio.mean": "holds-under-assumptions",
     "cspd.log-ratio.unassumed": "refuted",
     "cspd.log-ratio.shared-end": "holds",
 }
@@ -104,6 +105,7 @@ BREAKS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
         "logs",
         changed(logs, lambda found: found._replace(own_end=found.own_end - 9)),
     ),
+    "cspd.log-ratio.mean": (cspd_log_ratio, "mean_ratio", changed(mean_ratio, lambda value: 1.01 * value)),
     "cspd.log-ratio.unassumed": (cspd_log_ratio, "logs", changed(logs, lambda found: found._replace(own_end=0.1))),
     "cspd.log-ratio.shared-end": (cspd_log_ratio, "missed", more(cspd_log_ratio.missed)),
 }

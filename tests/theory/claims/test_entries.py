@@ -1,7 +1,7 @@
 """Entries of claims: none lacks a field, statements stand alone, assumptions are used and consistent, parents follow
 from parts that count, headlines say what is found, and every refutation and closed form has a witness.
 
-What is decided again for this is slow, and decided once.
+Tests that decide claims again for this are slow.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def leaves(claim: Claim) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id", DECIDED)
-def test_a_verdict_is_one_that_its_entry_can_have(id: str) -> None:
+def test_an_entry_fits_what_is_found(id: str) -> None:
+    """Its verdict is one that it can have, and it has a witness if it is refuted, or holds and shows numbers."""
     finding, claim = found(id), CLAIMS[id]
     kinds = {piece.kind for piece in finding.evidence}
     assert finding.verdict != "refuted" or "counterexample" in kinds
@@ -142,16 +143,10 @@ def test_a_verdict_is_one_that_its_entry_can_have(id: str) -> None:
     assert finding.verdict != "holds" or not claim.assumptions
     if finding.verdict == "not-refuted" and "simulation" in kinds:
         assert "simulat" in claim.statement, "it does not say that it is about a simulated process"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("id", DECIDED)
-def test_refutations_and_closed_forms_have_a_witness(id: str) -> None:
-    finding = found(id)
     shown = any(piece.numbers for piece in finding.evidence if piece.kind in EXAMPLES)
-    needs = finding.verdict == "refuted" or (finding.verdict.startswith("holds") and shown)
     excused = any(id in ids for ids in WITHOUT_WITNESS.values())
-    assert not needs or id in sources() or excused
+    if finding.verdict == "refuted" or (finding.verdict.startswith("holds") and shown):
+        assert id in sources() or excused, "it has no witness"
     assert not (id in sources() and excused), "it has a witness, and need not be excused"
 
 

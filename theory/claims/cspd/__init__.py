@@ -17,6 +17,7 @@ MODULES = (
     "prefill_cost",
     "draft_length",
     "mixtures",
+    "settings",
     "tables",
     "headlines",
 )

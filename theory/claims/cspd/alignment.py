@@ -16,7 +16,7 @@ from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.rules import Path
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.bias import near
-from theory.claims.cspd.ratios import FULL, SHARED_START
+from theory.claims.cspd.ratios import COMMON_START, FULL
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -93,7 +93,7 @@ def accepted(coupling: Coupling) -> float:
         "close drafts: with shared noise the gap of the last means tends to 0 in probability, and the draft's "
         "covariances tend to the target's",
         "full-rank steps: every step adds normal noise whose covariance has full rank and does not depend on the state",
-        SHARED_START,
+        COMMON_START,
     ],
 )
 def helps_near(seed: int) -> Finding:
@@ -101,7 +101,7 @@ def helps_near(seed: int) -> Finding:
     x_1^p) / q(x | x_1^q))$ over the draft's last step. For "close drafts" $\Sigma$ tends to 1 and the two last kernels
     to each other, so it tends to 1.
 
-    Independent noise of the steps: by "full-rank steps" and "shared start" $\log p(Y_p) / q(Y_q) = \log \Sigma + W +
+    Independent noise of the steps: by "full-rank steps" and "common start" $\log p(Y_p) / q(Y_q) = \log \Sigma + W +
     L$, where $L$ is the log ratio of the last step and $W = \frac{1}{2} \sum_{t \ge 2} (|\varepsilon_t^q|^2 -
     |\varepsilon_t^p|^2)$ half the difference of two independent chi-squares with $n$ degrees of freedom. Given the
     noise of all steps $t \ge 2$ the mean of $e^L$ is 1, and $\min(1, c y)$ is concave in $y$, so the acceptance is at

@@ -261,7 +261,12 @@ def _column(column: Column, bounds: Bounds, kind: str) -> Any:
         f"{row.printed} at gamma {gamma} asks for a mean of {float(low):.3f} to {float(high):.3f}"
         for row, (gamma, (low, high)) in zip(column.rows, means.items(), strict=True)
     )
-    found = numbers(printed={g: row.printed for g, row in zip(means, column.rows, strict=True)}, means=means, off=off)
+    found = numbers(
+        column=column.name,
+        printed={g: row.printed for g, row in zip(means, column.rows, strict=True)},
+        means=means,
+        off=off,
+    )
     found.pop("exact")
     return (counterexample if kind == "counterexample" else example)(f"{summary}: {told}", found)
 
@@ -286,6 +291,10 @@ def printed(seed: int) -> Finding:
     digit to either side, allows an interval. Longer drafts can change the rate by the positions at which a token of the
     target's own falls, a share of at most $\alpha / (\gamma + \alpha)$, and by no more. Where two intervals of a
     column do not meet, no pair has both rates.
+
+    Positions that are pre-filled are left out of all counts. Where no token of the target's own follows $\gamma$
+    accepted drafts, as Algorithm 1 leaves open, $B = 0$, and every rate is $\bar a$ itself. With a rule that does not
+    keep the law, prefixes can differ from one $\gamma$ to another, and then nothing of this follows.
 
     Rates that are averaged image by image are bounded too, if less closely: for each image $K + B \le N$ parts as
     above, and the mean of $\alpha / (1 + \alpha / \gamma)$ is at least $\gamma / (\gamma + 1)$ times that of

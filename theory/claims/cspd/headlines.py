@@ -35,9 +35,11 @@ HEADLINES = (
         "cspd.prefill",
         "Pre-filling tokens of the target raises acceptance at no cost, with diminishing returns.",
         "holds-under-assumptions",
-        "All three follow where the mismatch of the models fades along the sequence: the positions that are drafted "
-        "with least success are left to the target.",
-        "Where it does not fade, each of the three can fail.",
+        "Where the mismatch of the models fades along the sequence, the positions that are drafted with least success "
+        "are left to the target: the mean of the others rises, a block that accepts next to nothing is saved, and "
+        "gains shrink once acceptance is concave.",
+        "Where it does not fade, each of the three can fail; and a draft behind the pre-filled tokens is accepted no "
+        "more than it was at its place (cspd.prefill.causal).",
     ),
     Headline(
         "cspd.residual",

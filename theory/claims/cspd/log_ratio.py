@@ -13,6 +13,7 @@ from simlab.continuous.models.chains import Chain
 from simlab.continuous.rules import Path, TwoPath
 from simlab.continuous.rules.base import TrajectoryPair
 from theory.claims.base import Claims, Finding
+from theory.claims.cspd.ratios import COMMON_START, FULL, mean_ratio
 from theory.claims.evidence import (
     counterexample,
     example,
@@ -49,6 +50,7 @@ CLAIMS.summary(
         "cspd.log-ratio.higher-mean",
         "cspd.log-ratio.own-end",
         "cspd.log-ratio.own-end-sign",
+        "cspd.log-ratio.mean",
         "cspd.log-ratio.unassumed",
         "cspd.log-ratio.shared-end",
     ],
@@ -193,7 +195,8 @@ def sign(seed: int) -> Finding:
         "A.1.3, after eq. 27",
         HIGHER,
         "formalised",
-        "“leads to” is read as: wherever $\\Delta l > 0$, the mean is the higher one",
+        "“leads to” is read as: wherever $\\Delta l > 0$, the mean is the higher one. With equal last covariances "
+        "the larger entropy of the draft does lead to it (cspd.log-ratio.mean)",
     ),
     r"For every two models with shared noise and $\Delta l = \mathbb{E}\log p(Y_p) - \mathbb{E}\log p(Y_q) > 0$, "
     r"$\mathbb{E}[p(Y_p) / q(Y_q)]$ exceeds $\mathbb{E}[p(Y_q) / q(Y_q)]$.",
@@ -306,6 +309,55 @@ def own_end_sign(seed: int) -> Finding:
             },
             lambda variant: variant(),
             "the sign of Delta l",
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "cspd.log-ratio.mean",
+    derived("eq. 27 and after", "what the paper's assumption on entropies says of the mean of the ratio"),
+    r"With shared noise $\mathbb{E}[p(Y_p) / q(Y_q)] = e^{H(q) - H(p)} \sqrt{|\Sigma_1^p| / |\Sigma_1^q|}$; so if "
+    r"the last covariances are equal, the two-path ratio has a higher mean than the path ratio exactly where $H(q) > "
+    r"H(p)$.",
+    assumptions=[
+        COMMON_START,
+        "constant covariances: every covariance has full rank and does not depend on the state",
+    ],
+)
+def mean(seed: int) -> Finding:
+    r"""For "constant covariances" the entropy of a trajectory is that of $x_T$ plus $\frac{1}{2} \log |\Sigma_t|$ and a
+    constant for each step. By "common start" the difference $H(q) - H(p)$ is $\log \Sigma + \frac{1}{2} \log
+    (|\Sigma_1^q| / |\Sigma_1^p|)$, where $\Sigma$ is the product over $t \ge 2$ of eq. 8, and with shared noise
+    $\Sigma$ is the mean of the two-path ratio (cspd.path-ratio.two-path). That of the path ratio is 1. The means
+    $\mu_t$ do not enter.
+    """
+    tried = random_chains(seed, 16)
+
+    def deviation(last: float = 1.0, way: Callable[..., Coupling] = Coupling) -> float:
+        """Of the mean of the ratio, relative, with ``last`` times the last step's share."""
+        gaps = []
+        for p, q, given in tried:
+            ends = [float(chain.layout.log_volume(chain.factor[0])) for chain in (p, q)]
+            predicted = np.exp(_log_volume(q) - _log_volume(p) + last * (ends[0] - ends[1]))
+            gaps.append(mean_ratio(FULL, way(p, q, given)) / predicted - 1)
+        return _worst(gaps)
+
+    pair = Coupling(*WIDER, UNCONDITIONAL)
+    found, path = (pair.quadratic(rule.log_draft_ratio).mean_exp for rule in (FULL, Path()))
+    return holds_under_assumptions_if(
+        deviation() == 0,
+        checked(f"equal within {NEAR} on {len(tried)} random pairs, diagonal and dense"),
+        example(
+            f"{WIDER_IS}: the mean is {fmt(found)}, of the path ratio {fmt(path)}, and H(q) - H(p) = log 2",
+            numbers(sd_p=1, sd_q=2, last_slope=2, mean_two_path=found, mean_path=path),
+        ),
+        rejects_mutants(
+            {
+                "without the last covariances": lambda: deviation(last=0),
+                "independent noise": lambda: deviation(way=independent_noise),
+            },
+            lambda variant: variant(),
+            "the mean of the ratio",
         ),
     )
 

@@ -40,7 +40,7 @@ LINES = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-0.8, 0.6]])  # along whi
 
 COMPATIBLE = said(
     "App. E.1, eq. 52",
-    "[Our] method is compatible with GMMs by computing $p(x)$, $q(x)$, and $p'(x)$.",
+    "[Our] method is compatible with GMMs by computing p(x), q(x), and p'(x).",
     "formalised",
     "Compatible is read as lossless.",
 )

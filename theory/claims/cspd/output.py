@@ -43,8 +43,7 @@ ROUGH = {"gaps": 48, "points": 120}  # nodes enough for 1e-8 where the law is th
 
 MAINTAINED = said(
     "5, Algorithm 1",
-    r"Extensive experiments show that our algorithm achieves over $2\times$ speedup while maintaining the output "
-    "distribution.",
+    "Extensive experiments show that our algorithm achieves over 2× speedup while maintaining the output distribution.",
     "formalised",
     "Maintained is read as equality in law. Sections 3.1 and A.1.2 call the ratio a practical approximation and "
     "biased, and the experiments measure FID and IS, of which this says nothing.",
@@ -188,7 +187,7 @@ def fixed_variances(seed: int) -> Finding:
     "cspd.output-law.two-path",
     said(
         "A.1.2",
-        r"$\tilde{R}$ is a biased estimator; its expectation under q is not equal to 1.",
+        "R̃ is a biased estimator; its expectation under q is not equal to 1.",
         "formalised",
         "The paper says so of the ratio; here it is said of the law of the emitted token, for trajectories without "
         "shared noise.",
@@ -205,7 +204,7 @@ def two_path(seed: int) -> Finding:
     $|e_p|^2 / 2$, of two normals each, are exponential with mean 1, and the ratio is $W = e^L$ everywhere, $L$ their
     difference. Where $L < 0$ a draft is rejected with probability $1 - e^L$, and no proposal is ever accepted, as
     $\max(0, 1 - 1/W) = 0$. So a token is never made with probability $\frac{1}{2} \int_0^\infty e^{-l} (1 - e^{-l}) dl
-    = 1/4$.
+    = 1/4$, and the mean of the ratio is infinite instead of 1.
     """
     same = affine_chain(2, [0.0, 1.0], 1.0)
     law = two_path_law(same, same, UNCONDITIONAL, 10**6, 24, 100)
@@ -342,7 +341,7 @@ def last_step(seed: int) -> Finding:
     "cspd.output-law.marginal",
     said(
         "A.1.1",
-        "The objective of $p(x)$ is to maintain the marginal distribution, while $p(Y)$ aims to maintain the "
+        "The objective of p(x) is to maintain the marginal distribution, while p(Y) aims to maintain the "
         "probability of the denoising trajectory itself. Both methods are effective",
         "formalised",
         "This is the first of the two; the second is cspd.path-rule. Effective is read as lossless.",

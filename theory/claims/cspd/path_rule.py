@@ -70,7 +70,7 @@ def grid(target: Chain, draft: Chain, rule: Rule, points: int = 241) -> float:
     "cspd.path-rule",
     said(
         "A.1.1, eqs. 2, 5, 12",
-        "The objective of $p(x)$ is to maintain the marginal distribution, while $p(Y)$ aims to maintain the "
+        "The objective of p(x) is to maintain the marginal distribution, while p(Y) aims to maintain the "
         "probability of the denoising trajectory itself. Both methods are effective",
         "formalised",
         "This is the second of the two, with the residual of eq. 5; the first is cspd.output-law.marginal. Effective "

@@ -35,7 +35,7 @@ from theory.continuous.paths import Coupling, independent_noise, on_the_line, ra
 CLAIMS = Claims("cspd")
 NEAR = 1e-8  # of log ratios that are sums of up to 13,000 squares, and of means that are near 1
 
-SHARED_START = "shared start: $x_T$ is the same for both models and has the same density under both"
+COMMON_START = "common start: $x_T$ is the same for both models and has the same density under both"
 
 # Eqs. 7 to 9 ---------------------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ def many_chains(seed: int) -> list[tuple[Chain, Chain, Given]]:
     r"With $\varepsilon_t^p = \varepsilon_t^q$ for $t \ge 2$, $\frac{p(Y_p)}{q(Y_q)} = \Sigma \cdot \frac{p(x_0 | "
     r"x_1^p)}{q(x_0 | x_1^q)}$ with $\Sigma = \prod_{t=2}^T \sqrt{|\Sigma_t^q|} / \sqrt{|\Sigma_t^p|}$.",
     assumptions=[
-        SHARED_START,
+        COMMON_START,
         "own density: each kernel down to $x_1$ has a density, and it is that of what the kernel draws",
     ],
 )
@@ -76,7 +76,7 @@ def ratio_collapse(seed: int) -> Finding:
     exponent is $-(L \varepsilon)^T S^{-1} (L \varepsilon) / 2 = -\varepsilon^T \varepsilon / 2$, as $L^T (L L^T)^{-1} L
     = I$ for every root $L$, symmetric or not, and wherever $\mu$ and $L$ come from. So with the same $\varepsilon$ the
     exponentials cancel and $|\mathrm{det}\,L^q| / |\mathrm{det}\,L^p|$ is left of each step $t \ge 2$; of $x_T$ nothing
-    is, by "shared start". The $x_0$ of the last step is the draft's, so its two densities stay. The same holds if both
+    is, by "common start". The $x_0$ of the last step is the draft's, so its two densities stay. The same holds if both
     models scale their noise by one temperature that their densities do not know: $\varepsilon^T \varepsilon$ is scaled
     in both and cancels too.
     """
@@ -422,13 +422,13 @@ class Late(Coupling):
     r"independent noise.",
     assumptions=[
         "step by step: the draft's last noise is independent of both states $x_1^p$ and $x_1^q$",
-        "noisy end: the last step of both models adds noise, and its density is that of what it draws",
+        "last density: the last step of both models adds noise, and its density is that of what it draws",
     ],
 )
 def last_step(seed: int) -> Finding:
     r"""For noise that is shared "step by step" the draft follows $q(x | x_1^q)$ given both $x_1^p$ and $x_1^q$. By
-    "noisy end" that is a density, and the integral of $q(x | x_1^q) \, p(x | x_1^p) / q(x | x_1^q)$ is that of $p(x |
-    x_1^p)$, which is 1. So dropping $\Sigma$ makes the mean 1, aligned or not.
+    "last density" that is a density, and the integral of $q(x | x_1^q) \, p(x | x_1^p) / q(x | x_1^q)$ is that of $p(x
+    | x_1^p)$, which is 1. So dropping $\Sigma$ makes the mean 1, aligned or not.
 
     Shared otherwise it fails. Let $T = 2$, and the target make its $x_1$ of the draft's last noise $\varepsilon$, with
     $q = N(0, 1)$ and $p = N(x_1, 1)$ in the last step. Then $x_0 = x_1 = \varepsilon$ and the ratio is

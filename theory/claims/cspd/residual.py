@@ -47,8 +47,7 @@ Threshold = Callable[[Fraction, Fraction], Fraction]
     "cspd.residual",
     said(
         "3.3, eqs. 10 to 12",
-        r"Given $\max(0, p(Y) - q(Y)) \leq p(Y)$, $M$ is set to $1/Z$ considering that ... Equation 12 gives the "
-        r"analytic expression of $\alpha_s$ without calculating $Z$.",
+        "M is set to 1/Z considering that ... Equation 12 gives the analytic expression of α_s without calculating Z.",
         "formalised",
         "That $1/Z$ is also the mean number of proposals is added.",
     ),
@@ -164,8 +163,8 @@ def _positive(p: Pmf, q: Pmf) -> list[Fraction]:
 # The threshold ------------------------------------------------------------------------------------------------------
 
 EQUIVALENT = (
-    r"We can compute $\alpha_s$ by gathering $\Sigma$ and sampling $x_0$ from the Gaussian distribution, thereby "
-    r"completing the acceptance-rejection sampling to obtain samples equivalent to those derived from sampling $p'(Y)$."
+    "We can compute α_s by gathering Σ and sampling x_0 from the Gaussian distribution, thereby completing the "
+    "acceptance-rejection sampling to obtain samples equivalent to those derived from sampling p'(Y)."
 )
 
 CLAIMS.summary(

@@ -148,7 +148,12 @@ def _crossed(model: Trajectory, chains: dict[float, list[Chain]]) -> np.ndarray:
 
 @CLAIMS.claim(
     "cspd.samplers.deterministic",
-    ANY_SAMPLER,
+    replace(
+        ANY_SAMPLER,
+        relation="formalised",
+        note="Rectified flow is read as it is mostly sampled, by steps along an ordinary differential equation, and "
+        r"DDIM with $\eta = 0$; with noise in all steps there is a density (cspd.samplers.stochastic).",
+    ),
     r"Trajectories of samplers that add no noise, DDIM with $\eta = 0$ and rectified flow by Euler's method, have a "
     r"density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$, by which they can be verified.",
 )

@@ -65,7 +65,7 @@ CLAIMS.summary(
     "cspd.in-place",
     BLOCK,
     "Verifying all drafts of a block given the tokens before the block alone, and replacing rejected ones in place, "
-    "gives sequences the target's law, as Algorithm 1 in the paper is meant to.",
+    "gives sequences the target's law.",
     ["cspd.in-place.sequence", "cspd.in-place.token", "cspd.in-place.mend", "cspd.in-place.calls"],
 )
 
@@ -323,8 +323,9 @@ def token(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.in-place.mend",
     OURS,
-    "Two changes to the published code give sequences the target's law: the target sees the drafts of the block, and "
-    "the block ends at its first rejection. Neither change does so alone.",
+    "With a rule that is lossless for each token, two changes to how the published code decodes a block give sequences "
+    "the target's law: the target sees the drafts of the block, and the block ends at its first rejection. Neither "
+    "change does so alone.",
 )
 def mend(seed: int) -> Finding:
     r"""Both: every token is verified given the tokens that stay before it, and follows the target's conditional law, so

@@ -214,10 +214,10 @@ def static_lossless(seed: int) -> Finding:
 def static_residual(seed: int) -> Finding:
     r"""The paper takes the mass of the neighbours that joined out of $p$, for it was counted for $x$. The code takes
     it out of $q$: $[p - q]_+$ then has all of $p$ on these tokens, which are emitted more often, not less. In the
-    example the paper never draws the neighbour, and the code draws it with probability $3/5$.
+    example the paper never draws the neighbour, and the code draws it with probability $2/7$.
     """
-    p = (Fraction(1, 8), Fraction(3, 8), Fraction(1, 2))
-    q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+    p = (Fraction(1, 8), Fraction(1, 4), Fraction(5, 8))
+    q = (Fraction(3, 4), Fraction(1, 4), Fraction(0))
     lists = ((1,), (), ())
 
     def residuals(delta: Fraction) -> tuple[tuple, tuple]:

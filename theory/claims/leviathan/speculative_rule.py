@@ -6,8 +6,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
-import numpy as np
-
 from simlab import mutants
 from simlab.decoders import Decoder, SpeculativeDecoder
 from simlab.processes import TableProcess
@@ -23,20 +21,27 @@ from theory.acceptance import (
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
     counterexample,
+    described,
     enumeration,
+    example,
     holds_if,
     holds_under_assumptions_if,
     identity,
     not_refuted_if,
     rejects_mutants,
 )
-from theory.claims.format import fmt, numbers
+from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.sources import derived, said
 from theory.distances import aligned, tv
 from theory.exact import acceptance, block_law, complete, sequence_law, step_law, target_law
 from theory.example_processes import random_process, random_row, small_rules
 
 CLAIMS = Claims("leviathan")
 Row = tuple[Fraction, ...]
+UNEVEN: tuple[Row, Row] = (
+    (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)),
+    (Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)),
+)  # p and q of examples
 
 
 def random_pairs(seed: int, count: int) -> list[tuple[Row, Row]]:
@@ -46,11 +51,19 @@ def random_pairs(seed: int, count: int) -> list[tuple[Row, Row]]:
 
 
 @CLAIMS.claim(
-    "leviathan.acceptance", "GSD Prop. 1; SJD-PAC 4.2", "The acceptance rate is alpha = sum min(p, q) = 1 - TV(p, q)."
+    "leviathan.acceptance",
+    said(
+        "GSD, Proposition 1",
+        "let α_{p,q} be acceptance rate defined on Eq.1, and TV(·,·) be Total Variation distance measure, then "
+        "α_{p,q} = 1 - ½ Σ_x |p(x) - q(x)| = 1 - TV(p,q).",
+    ),
+    r"For every $p$ and $q$, a draft from $q$ is accepted with probability "
+    r"$\alpha = \sum_x \min(p(x), q(x)) = 1 - \mathrm{TV}(p, q)$.",
 )
 def acceptance_is_one_minus_tv(seed: int) -> Finding:
-    """Drafting x has probability q(x), accepting it min(1, p(x)/q(x)), so q(x) min(1, p(x)/q(x)) = min(p, q)(x),
-    also where q(x) = 0. Summing min(a, b) = (a + b - |a - b|)/2 over tokens gives (1 + 1 - 2 TV)/2 = 1 - TV.
+    r"""A draft $x$ has probability $q(x)$ and is accepted with probability $\min(1, p(x)/q(x))$: together
+    $\min(p(x), q(x))$, also where $q(x) = 0$. Since $\min(a, b) = (a + b - |a - b|)/2$, the sum over tokens is
+    $(1 + 1 - 2 \mathrm{TV}(p, q))/2 = 1 - \mathrm{TV}(p, q)$.
     """
     tried = random_pairs(seed, 400)
 
@@ -59,10 +72,15 @@ def acceptance_is_one_minus_tv(seed: int) -> Finding:
 
     worst = deviation(Speculative())
     wrong = {name: rule for name, rule in mutants.RULES.items() if "ratio" in name}
+    p, q = UNEVEN
     return holds_if(
         worst == 0,
         identity(
             f"equal in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros (largest difference {worst})",
+        ),
+        example(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}: accepted with probability {fmt(alpha(p, q))}",
+            numbers("speculative", p=p, q=q, acceptance=acceptance(Speculative(), p, q), tv=tv(p, q)),
         ),
         rejects_mutants(wrong, deviation, "the acceptance rate"),
     )
@@ -70,17 +88,24 @@ def acceptance_is_one_minus_tv(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "leviathan.lossless",
-    "Leviathan et al., Theorem 1; SJD-PAC eq. 1",
-    "One block of draft, verification and residual or bonus emits tokens whose joint law, completed by "
-    "the target, is the target's; and so do whole sequences.",
+    said(
+        "GSD, 2.2",
+        "Notably, this approach ensures that the base distribution p(·) is precisely recovered while sampling from the "
+        "draft distribution q(·), enabling significant acceleration of AR models without compromising output quality.",
+        "formalised",
+        "The distribution that is recovered is read as the joint law: of a block completed by the target, and of whole "
+        "sequences.",
+    ),
+    r"For every target $p$, draft $q$ and draft length $\gamma$, the tokens that a block of speculative decoding "
+    r"emits, completed by sampling from $p$, have the joint law of the target, and so have whole sequences.",
 )
 def lossless(seed: int) -> Finding:
-    """Given the tokens before it, a draft x follows q. It is emitted with probability min(p, q)(x); a rejection
-    has probability 1 - sum min(p, q) = sum [p - q]^+, after which x follows [p - q]^+/sum [p - q]^+. So x is
-    emitted with probability min(p, q) + [p - q]^+ = p. Whether it was accepted or replaced, the token follows p given
-    the tokens before it; drafts after a rejection are dropped unseen; the bonus token follows p by construction.
-    By induction every token emitted follows p given its prefix, and completing the block with p gives the
-    target's joint law. A sequence is a chain of such blocks.
+    r"""Given the tokens before it, a draft $x$ follows $q$. As an accepted draft $x$ is emitted with probability
+    $\min(p(x), q(x))$. A rejection has probability $1 - \sum_y \min(p(y), q(y)) = \sum_y [p(y) - q(y)]^+$, and $x$ then
+    follows $[p(x) - q(x)]^+ / \sum_y [p(y) - q(y)]^+$. Together $x$ is emitted with probability
+    $\min(p(x), q(x)) + [p(x) - q(x)]^+ = p(x)$. So an emitted token, accepted or replaced, follows $p$ given the tokens
+    before it; drafts after a rejection are dropped unseen; the bonus token follows $p$ by construction. By induction
+    over positions the block, completed by $p$, has the target's joint law. A sequence is a chain of such blocks.
     """
     cases = [
         (random_process(seed + k, v, 3, zeros=z), random_process(seed + k + 100, v, 3, zeros=z), gamma)
@@ -121,18 +146,20 @@ def lossless(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "leviathan.frontier",
-    "derived here",
-    "A rule with one candidate gains at most as much acceptance over the lossless rule as its output law "
-    "is away from p in TV: acceptance <= alpha + TV(law, p). Amplify with k >= 1 and addition reach the bound.",
-    stated=False,
+    derived(),
+    r"For every $p$ and $q$, a rule that accepts one draft from $q$ with probability $a$ and emits tokens of law $r$ "
+    r"has $a \le \alpha + \mathrm{TV}(r, p)$, where $\alpha = 1 - \mathrm{TV}(p, q)$; it is an equality for the rules "
+    r"that accept with $\min(1, k p/q)$, $k \ge 1$, or $\min(1, (p + \epsilon)/q)$ and replace from $[p - q]^+$.",
 )
 def acceptance_gained_is_tv_spent(seed: int) -> Finding:
-    """What is accepted is part of what is emitted, q a <= law, and q a <= q. So acceptance <= sum min(q, law) <=
-    sum min(q, p) + sum [law - p]^+ = alpha + TV. With a >= min(1, p/q) and residual [p - q]+, tokens with
-    q <= p are all accepted and the residual adds at most p - q to them, so law exceeds p only where q > p, by
-    q a - p: there the bound is an equality.
+    r"""Let $m(x) = q(x) a(x)$ be the mass of accepted drafts $x$, so that $a = \sum_x m(x)$. It is part of what is
+    drafted and of what is emitted, $m \le q$ and $m \le r$. So $a \le \sum_x \min(q(x), r(x)) \le \sum_x \min(q(x),
+    p(x)) + \sum_x [r(x) - p(x)]^+ = \alpha + \mathrm{TV}(r, p)$. Now let $a(x) \ge \min(1, p(x)/q(x))$ and let rejected
+    drafts be replaced from $[p - q]^+$. Tokens with $q \le p$ are accepted whenever drafted, and since no more is
+    rejected than by the lossless rule, the replacement adds at most $p - q$ to them. So $r$ exceeds $p$ only where $q >
+    p$, by $m - p$, and $\mathrm{TV}(r, p) = \sum_{q > p} (m(x) - p(x)) = a - \alpha$.
     """
-    tried = random_pairs(seed, 120)
+    tried = random_pairs(seed, 30)
     reaching = Amplify(Fraction(3, 2)), Amplify(4), Addition(Fraction(1, 10)), Addition(Fraction(1, 2))
 
     def slack(slope: Fraction) -> list[Fraction]:
@@ -145,6 +172,7 @@ def acceptance_gained_is_tv_spent(seed: int) -> Finding:
         return found
 
     gaps = slack(Fraction(1))
+    (p, q), half_more = UNEVEN, Amplify(Fraction(3, 2))
     on_the_line = [
         acceptance(rule, p, q) == alpha(p, q) + tv(step_law(rule, p, q), p) for p, q in tried for rule in reaching
     ]
@@ -154,15 +182,31 @@ def acceptance_gained_is_tv_spent(seed: int) -> Finding:
             f"{len(gaps)} pairs of rows and rules: smallest slack {fmt(min(gaps))}; amplify and addition on the "
             f"line exactly in {sum(on_the_line)} of {len(on_the_line)} cases",
         ),
+        example(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}, accepted with min(1, 3/2 p/q): acceptance "
+            f"{fmt(acceptance(half_more, p, q))}, TV {fmt(tv(step_law(half_more, p, q), p))}, alpha {fmt(alpha(p, q))}",
+            described("amplify", {"k": Fraction(3, 2)}, p, q),
+        ),
         rejects_mutants({"a line at 0.9 TV": Fraction(9, 10)}, lambda slope: -min(slack(slope)), "the frontier"),
     )
 
 
+EQUATION_51 = (
+    "the expected walltime improvement is assumed to be: (1 - α^{γ+1})/((1 - α)(γc + 1)) ... where α is the acceptance "
+    "rate of draft tokens, γ is the draft length, and c is the inference time ratio between the draft and target "
+    "models."
+)
+
 CLAIMS.summary(
     "leviathan.expected-tokens",
-    "CSpD eq. 51",
-    "With i.i.d. acceptance alpha, tokens per block are (1 - alpha^(gamma+1))/(1 - alpha) and the speedup "
-    "is that over (gamma c + 1); how far off when acceptance is not i.i.d.",
+    said(
+        "CSpD, eq. 51",
+        EQUATION_51,
+        "formalised",
+        "The formula is Leviathan et al.'s for i.i.d. acceptance; the parts on acceptance that is not i.i.d. are ours.",
+    ),
+    r"Where drafts are accepted independently with probability $\alpha$, a block of $\gamma$ drafts yields "
+    r"$(1 - \alpha^{\gamma+1})/(1 - \alpha)$ tokens in the mean, and the speedup is that over $\gamma c + 1$.",
     [
         "leviathan.expected-tokens.iid",
         "leviathan.expected-tokens.dependent",
@@ -175,20 +219,23 @@ CLAIMS.summary(
 
 @CLAIMS.claim(
     "leviathan.expected-tokens.iid",
-    "CSpD eq. 51",
-    "With i.i.d. acceptance alpha, tokens per block are (1 - alpha^(gamma+1))/(1 - alpha), and the "
-    "speedup is that over (gamma c + 1).",
+    said("CSpD, eq. 51", EQUATION_51, "formalised", "Walltime is counted in calls of the target."),
+    r"A block of $\gamma$ drafts, each accepted with probability $\alpha < 1$, yields "
+    r"$(1 - \alpha^{\gamma+1})/(1 - \alpha)$ tokens in the mean; if a draft costs $c$ calls of the target, the speedup "
+    r"is $(1 - \alpha^{\gamma+1})/((1 - \alpha)(\gamma c + 1))$.",
     assumptions=[
-        "every draft is accepted with the same probability, independently of the others",
-        "verifying gamma + 1 rows costs one call of the target, whatever gamma",
-        "a bonus token follows a block that is accepted whole",
-        "the end of the sequence is far",
+        "i.i.d. acceptance: every draft is accepted with the same probability, independently of the others",
+        "parallel verification: verifying all drafts of a block costs one call of the target",
+        "bonus token: a block that is accepted whole is followed by a token from the same call",
+        "long sequence: no block is cut by the end of the sequence",
     ],
 )
 def expected_tokens_iid(seed: int) -> Finding:
-    """A block emits at least k + 1 tokens if its first k drafts are accepted, k = 0 to gamma: probability alpha^k. The
-    mean is the sum of these. A block costs gamma draft calls of c each and one call of the target, and without
-    drafting a call gives one token.
+    r"""In a long sequence a block emits its accepted drafts and one token more: the one that replaces the first
+    rejected draft, or the bonus token. So it emits at least $k + 1$ tokens, $0 \le k \le \gamma$, if its first $k$
+    drafts are accepted, which by i.i.d. acceptance has probability $\alpha^k$. The mean is $\sum_{k=0}^{\gamma}
+    \alpha^k = (1 - \alpha^{\gamma+1})/(1 - \alpha)$. By parallel verification a block costs $\gamma c + 1$ calls of the
+    target, where without drafts a call yields one token.
     """
     weights = [((1, 1), (1, 2)), ((3, 1, 0), (1, 1, 1)), ((1, 2, 3), (3, 2, 1)), ((1, 0), (0, 1)), ((1, 1), (1, 1))]
     cases = [
@@ -207,13 +254,18 @@ def expected_tokens_iid(seed: int) -> Finding:
         return worst
 
     worst = deviation(SpeculativeDecoder)
-    best = speedup(Fraction(9, 10), 5, Fraction(1, 20))
+    rate, gamma, c = Fraction(9, 10), 5, Fraction(1, 20)
+    best = speedup(rate, gamma, c)
     return holds_under_assumptions_if(
         worst == 0,
         enumeration(
             f"mean tokens of a block over a context-free pair equal the formula in rationals for "
-            f"{len(cases)} pairs and gamma = 1 to 4; for example alpha = 0.9, gamma = 5, c = 0.05 gives a "
-            f"speedup of {float(best):.3f}",
+            f"{len(cases)} pairs and gamma = 1 to 4",
+        ),
+        example(
+            f"alpha = 0.9, gamma = 5, c = 0.05: {float(expected_tokens(rate, gamma)):.3f} tokens a block, a speedup of "
+            f"{float(best):.3f}",
+            numbers(alpha=rate, gamma=gamma, c=c, tokens=expected_tokens(rate, gamma), speedup=best),
         ),
         rejects_mutants({"bonus omitted": mutants.BonusOmitted}, deviation, "expected tokens"),
     )
@@ -221,15 +273,18 @@ def expected_tokens_iid(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "leviathan.expected-tokens.dependent",
-    "CSpD eq. 51",
-    "The formula at the mean acceptance rate gives the mean tokens of a block also when acceptance is not i.i.d.",
-    stated=False,
+    derived(
+        "after CSpD, eq. 51",
+        "Leviathan et al. assume i.i.d. acceptance; the tables of a paper give a mean rate, which leaves this open.",
+    ),
+    r"For every target and draft, a block of $\gamma$ drafts yields $(1 - \alpha^{\gamma+1})/(1 - \alpha)$ tokens in "
+    r"the mean, with $\alpha$ the mean acceptance rate over its positions or over its verified drafts.",
 )
 def expected_tokens_dependent(seed: int) -> Finding:
-    """If a whole block is easy or hard, tokens are convex in alpha and their mean is above the formula; if the drafts
-    early in a block are worse than the late ones, it is below. It depends on how the rate is averaged, too: over
-    the positions of a block, or over the drafts a decoder verifies, which leaves out those behind a rejection.
-    Neither rate makes the formula right in general.
+    r"""Where a whole block is easy or hard, the mean of $1 + \alpha + \dots + \alpha^{\gamma}$ over blocks exceeds its
+    value at the mean $\alpha$, since it is convex; where the early drafts of a block are worse than the late ones, the
+    formula promises too much. It also depends on what is averaged over: the positions of a block, or the drafts that
+    are verified, which leaves out those behind a rejection. Neither rate makes the formula right in general.
     """
     gamma, half = 3, Fraction(1, 2)
     # the first token decides whether the other drafts are all accepted (after 0) or not (after 1)
@@ -239,19 +294,19 @@ def expected_tokens_dependent(seed: int) -> Finding:
     late_p = TableProcess(2, gamma + 1, lambda prefix: [1, 0])
     late_q = TableProcess(2, gamma + 1, lambda prefix: [int(len(prefix) > 0), int(len(prefix) == 0)])
     by_position = {"fate": (1 + 2 * half) / gamma, "late": Fraction(gamma - 1, gamma)}
-    tokens, by_look = {}, {}
+    tokens, verified = {}, {}
     for name, p, q in (("fate", fate_p, fate_q), ("late", late_p, late_q)):
         law = block_law(SpeculativeDecoder(gamma), p, Speculative(), q)
         tokens[name] = sum(len(t) * w for t, w in law.items())
-        by_look[name] = accepted_over_verified(law, gamma)
+        verified[name] = accepted_over_verified(law, gamma)
     right = {
         rate: all(tokens[name] == expected_tokens(alphas[name], gamma) for name in tokens)
-        for rate, alphas in (("by position", by_position), ("by look", by_look))
+        for rate, alphas in (("by position", by_position), ("of verified drafts", verified))
     }
     text = "; ".join(
         f"{what}: {fmt(tokens[name])} tokens, formula {fmt(expected_tokens(by_position[name], gamma))} at the rate "
-        f"by position ({fmt(by_position[name])}), {fmt(expected_tokens(by_look[name], gamma))} at the rate of "
-        f"verified drafts ({fmt(by_look[name])})"
+        f"by position ({fmt(by_position[name])}), {fmt(expected_tokens(verified[name], gamma))} at the rate of "
+        f"verified drafts ({fmt(verified[name])})"
         for name, what in (("fate", "a block easy or hard as a whole"), ("late", "one whose first draft is hopeless"))
     )
     return not_refuted_if(
@@ -265,8 +320,8 @@ def expected_tokens_dependent(seed: int) -> Finding:
                 tokens=tokens["fate"],
                 alpha=by_position["fate"],
                 formula=expected_tokens(by_position["fate"], gamma),
-                alpha_looked_at=by_look["fate"],
-                formula_looked_at=expected_tokens(by_look["fate"], gamma),
+                alpha_verified=verified["fate"],
+                formula_verified=expected_tokens(verified["fate"], gamma),
             ),
         ),
     )
@@ -283,15 +338,22 @@ def accepted_over_verified(law: dict, gamma: int) -> Fraction:
 
 @CLAIMS.claim(
     "leviathan.residual-cost",
-    "CSpD A.3",
-    "Accept-reject sampling of the residual with proposal p needs 1/TV trials per rejection; and, per "
-    "verified token, one trial whenever p differs from q.",
+    derived(
+        "after CSpD, G.2",
+        'CSpD says of continuous tokens: "Empirically, acceptance-rejection sampling often requires only a few '
+        'sampling steps." This is the exact number for any p and q, by their distance.',
+    ),
+    r"For every $p \ne q$, accept-reject sampling of the residual in proportion to $[p - q]^+$ with proposals from $p$ "
+    r"takes $1/\mathrm{TV}(p, q)$ trials in the mean after a rejection, and so one trial in the mean for each verified "
+    r"draft.",
 )
 def residual_cost(seed: int) -> Finding:
-    """A trial draws y from p and accepts it with [p(y) - q(y)]^+/p(y). Its success probability is
-    sum [p - q]^+ = TV, whatever was rejected, so trials are geometric with mean 1/TV and variance
-    (1 - TV)/TV^2. A token is rejected with probability TV, so a verified token costs TV * 1/TV = 1 trial on
-    average, and none if p = q. The mean per token does not depend on how close p and q are; its spread does.
+    r"""A trial draws $y$ from $p$ and accepts it with $[p(y) - q(y)]^+/p(y)$. It succeeds with probability $\sum_y
+    [p(y) - q(y)]^+ = \mathrm{TV}(p, q)$, so trials are geometric, of mean $1/\mathrm{TV}$. A draft is rejected with
+    probability $\mathrm{TV}$, so a verified draft costs $\mathrm{TV} \cdot 1/\mathrm{TV} = 1$ trial in the mean,
+    however close $p$ and $q$ are. The second moment of its trials is $\mathrm{TV} (2 - \mathrm{TV})/\mathrm{TV}^2$, so
+    their variance is $(2 - \mathrm{TV})/\mathrm{TV} - 1$: the closer $p$ and $q$, the rarer and longer the runs of
+    trials.
     """
     tried = [(p, q) for p, q in random_pairs(seed, 400) if p != q]
 
@@ -313,13 +375,21 @@ def residual_cost(seed: int) -> Finding:
         return worst
 
     worst = deviation(0)
-    close = (Fraction(1, 2), Fraction(1, 2)), (Fraction(51, 100), Fraction(49, 100))
+    p, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(51, 100), Fraction(49, 100))
+    spread = float((2 - tv(p, q)) / tv(p, q) - 1) ** 0.5
     return holds_if(
         worst == 0,
-        identity(
-            f"equal in rationals on {len(tried)} pairs; at TV = {fmt(tv(*close))} a rejection costs "
-            f"{fmt(trials_per_rejection(*close))} trials and a token {fmt(trials_per_token(*close))}, with a "
-            f"standard deviation of {np.sqrt(float((2 - tv(*close)) / tv(*close) - 1)):.1f} trials a token",
+        identity(f"equal in rationals on {len(tried)} pairs (largest difference {fmt(worst)})"),
+        example(
+            f"at TV = {fmt(tv(p, q))} a rejection costs {fmt(trials_per_rejection(p, q))} trials and a verified draft "
+            f"{fmt(trials_per_token(p, q))}, with a standard deviation of {spread:.1f}",
+            numbers(
+                p=p,
+                q=q,
+                trials_per_rejection=trials_per_rejection(p, q),
+                trials_per_draft=trials_per_token(p, q),
+                standard_deviation=spread,
+            ),
         ),
         rejects_mutants({"proposal q": 1}, deviation, "the cost of the residual"),
     )

@@ -1,22 +1,27 @@
-"""Claims about SJD as its published reference code runs it."""
+"""Claims about SJD as its published code runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
+from random import Random
+from typing import Any
 
 import numpy as np
 
 from simlab import mutants
-from simlab.decoders import Sjd, make_decoder
+from simlab.decoders import Decoder, Sjd, make_decoder
+from simlab.decoders.sjd_reference import PointMassSjd
+from simlab.processes import TableProcess
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
-    control,
     counterexample,
     enumeration,
     example,
     holds_if,
     holds_under_assumptions_if,
+    refuted_if,
     rejects_mutants,
     require,
     require_found,
@@ -26,30 +31,43 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sjd.losslessness import LOSSLESS, deviation, random_tables, two_tokens
 from theory.claims.sjd.speed import steps_of
-from theory.distances import tv
+from theory.claims.sources import Repository
+from theory.distances import aligned, tv
 from theory.exact import sequence_law, step_law, target_law
-from theory.example_processes import random_process
+from theory.example_processes import random_process, random_row
 from theory.search import Pmf, pairs, searched, smallest_violation
 
 CLAIMS = Claims("sjd")
+CODE = Repository("tyshiwo1/Accelerating-T2I-AR-with-SJD", "b389cfb2b6aa228efab32190f98bc13c3fd4b8e6")
+FILE = "scheduler/jacobi_iteration_lumina_mgpt.py"
 
 
 @CLAIMS.claim(
     "sjd-reference.lossless",
-    "reference code",
-    "The reference loop (one committed token and W - 1 drafts, a bonus token, new drafts uniform and scored as "
-    "point masses) has the autoregressive law.",
+    CODE.function(
+        FILE,
+        "SpeculativeSampler.__call__, get_multi_token_for_preparation",
+        "The inputs of a call are the last committed token and W - 1 drafts. It accepts drafts from the left with "
+        "min(1, p/q), draws the first rejected one again from the positive part of p - q, adds a token from the row "
+        "behind the window if none is rejected, and draws the others again from the rows of this call. New drafts are "
+        "uniform, or copies, or the likeliest token of the row to the left, always scored as point masses.",
+    ),
+    r"For every target and window, sequences decoded with the published loop, whose new drafts are uniform and scored "
+    r"as point masses, have the autoregressive law.",
 )
 def reference_lossless(seed: int) -> Finding:
-    """A token that was drawn before anything to its left of this call is a known value: a point mass describes it
-    given that value, as the uniform row does before it is known. The proof of sjd.theorem-1 goes through for
-    either. It costs speed: a new draft is accepted with p(x), not min(1, V p(x)).
+    r"""A new draft was drawn before the tokens that stand to its left in the call that verifies it, and is a known
+    value by then: given that value the point mass on it is the law of the draft, as the uniform row is before it is
+    known. The proof of sjd.theorem-1.sequence goes through for either. It matters to speed: a new draft $x$ is accepted
+    with $p(x)$ and not with $\min(1, V p(x))$.
     """
-    tried = [(make_decoder("sjd-reference", window=w), process) for process in random_tables(seed) for w in (2, 3)]
+    tables = random_tables(seed, small=True)
+    tried = [(make_decoder("sjd-reference", window=w), process) for process in tables for w in (2, 3, 4)]
     worst = max(deviation(*case) for case in tried)
-    processes = [random_process(seed + k, 3, 4, zeros=0) for k in range(3)]
-    found = steps_of({"uniform q": Sjd(3), "point mass": make_decoder("sjd-reference", window=4)}, processes)
-    some = random_tables(seed, small=True)
+    found = steps_of(
+        {"uniform q": Sjd(3), "point mass": make_decoder("sjd-reference", window=4)},
+        [random_process(seed, 3, 4, zeros=0)],
+    )
     return holds_if(
         worst == 0,
         enumeration(
@@ -58,10 +76,10 @@ def reference_lossless(seed: int) -> Finding:
         ),
         rejects_mutants(
             {"tail drawn again, q stale": mutants.ReferenceTailStale(2)},
-            lambda d: max(deviation(d, process) for process in some),
-            "the reference loop",
+            lambda d: max(deviation(d, process) for process in tables),
+            "the published loop",
         ),
-        small_scale(f"exact mean steps for 4 tokens, V = 3, three drafts and a bonus: {found}"),
+        small_scale(f"exact mean calls for 4 tokens, V = 3, three drafts and a bonus: {found}"),
     )
 
 
@@ -70,47 +88,65 @@ K = 2  # of top-k, at vocabularies of 2 to 5 tokens
 
 @CLAIMS.claim(
     "sjd-reference.residual",
-    "reference code",
-    "Passing the residual through the logits processors again does no harm.",
-    assumptions=["temperature 1, no top-p", "no tie at the k-th place of the target's row"],
+    CODE.function(
+        FILE,
+        "SpeculativeSampler.reject_sampling_single_token",
+        "Takes the logarithm of the positive part of p - q, where p and q are rows that have passed through the logits "
+        "processors (guidance aside), and passes it through the same processors again before it draws from it: a mask, "
+        "top-k with ties, and any warpers of temperature and top-p.",
+    ),
+    r"For every $p$ and $q$ filtered to top-k, top-k of the residual $[p - q]^+$ in proportion leaves it as it is.",
+    assumptions=[
+        "top-k alone: the temperature is 1 and there is no top-p",
+        "no tie: no tokens tie for the k-th place of the target's row",
+    ],
 )
 def reference_residual(seed: int) -> Finding:
-    """At temperature 1 a residual of a top-k filtered row has no mass outside the filter. Without a tie at the k-th
-    place the filter leaves at most k tokens, so the k largest of the residual are all of it. With a tie it leaves
-    more, and filtering the residual drops the least of them. At another temperature the residual is sharpened a
-    second time. In both cases the output law is not p.
+    r"""By top-k alone a residual has mass only where the filtered $p$ has. With no tie these are at most $k$ tokens, so
+    the $k$ likeliest of the residual are all of it. With a tie they can be more, and filtering the residual drops the
+    least of them. A temperature is applied to the residual a second time. In both cases the output law is not $p$.
     """
+    cases = list(islice(untied_pairs(seed), CASES))
 
-    def changed(again: int) -> Callable[[tuple[Pmf, Pmf]], bool]:
-        return lambda e: not _tied(e[0], K) and _changed_by_topk(e, K, again)
+    def changes(again: int) -> int:
+        """How often filtering the residual to top-``again`` changes it."""
+        return sum(_changed_by_topk(case, K, again) for case in cases)
 
-    untied = smallest_violation(pairs, changed(K), seed)
-    require_found(
-        smallest_violation(pairs, changed(K - 1), seed), "the search does not find that a smaller k drops tokens"
-    )
-    tied = require_found(
-        smallest_violation(pairs, lambda e: _changed_by_topk(e, K, K), seed), "the search does not find what a tie does"
-    )
-    p, q = require_found(
-        smallest_violation(pairs, lambda e: tv(step_law(mutants.ResidualTempered(), *e), e[0]) > 0, seed),
-        "squaring the residual does not change the law",
-    )
+    third, quarter = Fraction(1, 3), Fraction(1, 4)
+    tied = (third, third, third, 0 * third), (quarter, 0 * quarter, 0 * quarter, 3 * quarter)
+    require(_changed_by_topk(tied, K, K), "a tie changes nothing")
+    p, q = (0 * third, third, 2 * third), (1 + 0 * third, 0 * third, 0 * third)
     law = step_law(mutants.ResidualTempered(), p, q)
+    filtered_p, filtered_q = (_top(np.array(row, dtype=object), K) for row in tied)
+    residual = LOSSLESS.residual(filtered_p, filtered_q, np.int64(0))
     return holds_under_assumptions_if(
-        untied is None,
-        search(f"top-{K} of the residual of a top-{K} filtered row changes nothing: {searched()}"),
-        control(f"the same search finds that top-{K - 1} of that residual changes it"),
+        changes(K) == 0,
+        search(f"top-{K} of the residual of top-{K} filtered rows changes nothing for {len(cases)} random pairs"),
         example(
             f"with a tie at place {K}, p = {fmt_row(tied[0])} and q = {fmt_row(tied[1])} before the filter: "
-            f"top-{K} of the residual changes it",
-            numbers(p=tied[0], q=tied[1], k=K),
+            f"top-{K} turns the residual {fmt_row(residual)} into {fmt_row(_top(residual, K))}",
+            numbers(p=tied[0], q=tied[1], k=K, residual=residual, again=_top(residual, K)),
         ),
         example(
             f"at temperature 1/2, applied to p, to q and again to the residual, {len(p)} tokens: law "
             f"{fmt_row(law)} where the target has {fmt_row(p)}",
             numbers(p=p, q=q, temperature=0.5, law=law, tv=tv(law, p)),
         ),
+        rejects_mutants({f"top-{K - 1} of the residual": K - 1}, changes, "the residual"),
     )
+
+
+CASES = 400
+
+
+def untied_pairs(seed: int) -> Iterator[tuple[Pmf, Pmf]]:
+    """Random pairs of rows over 3 to 5 tokens without a tie at place ``K`` of the first."""
+    random = Random(seed)
+    while True:
+        size = random.randint(3, 5)
+        p, q = random_row(random, size), random_row(random, size)
+        if not _tied(p, K):
+            yield p, q
 
 
 def _tied(row: Pmf, k: int) -> bool:
@@ -134,34 +170,62 @@ def _top(row: np.ndarray, k: int) -> np.ndarray:
 
 @CLAIMS.claim(
     "sjd-reference.greedy",
-    "reference code",
-    "Drafting by argmax while scoring with the softmax row leaves the sampled law unchanged.",
+    CODE.function(
+        FILE,
+        "sampling_logits2tokens, SpeculativeSampler.__call__",
+        "With do_sample off it takes the argmax of each row as its token and declares the softmax row as its q; the "
+        "verification still tosses coins and draws from the residual. The paper's runs sample, where this is not used: "
+        "there the randomness is set by top-k, and top-1 gives point masses (sjd.greedy).",
+    ),
+    r"For every target, the published loop with do_sample off has the target's law or gives the argmax sequence.",
 )
 def reference_greedy(seed: int) -> Finding:
-    """The draft is a point mass, so accepting it with min(1, p(x)/q(x)) instead of p(x) accepts it too often whenever
-    q(x) < 1.
+    r"""A draft is the argmax $x$ of a row $q$, so a point mass, and is accepted with $\min(1, p(x)/q(x))$ instead of
+    $p(x)$: too often for the law of the target if $q(x) < 1$. A new draft that is rejected is drawn again at random, so
+    the argmax is not what comes out either.
     """
-    broken = mutants.GreedyDrafts(2)
-    found = smallest_violation(pairs, lambda e: deviation(broken, two_tokens(*e)) > 0, seed, levels=((2, 1), (2, 4)))
-    if found is None:
-        return Finding("not-refuted", [search(searched(((2, 1), (2, 4))))])
-    process = two_tokens(*found)
-    right = deviation(Sjd(2), process)
-    require(right == 0, "SJD itself deviates on the counterexample")
-    law = sequence_law(broken, process, LOSSLESS)[0]
-    return Finding(
-        "refuted",
-        [
-            counterexample(
-                f"two tokens, window 2: the law of the sequence is off by TV {fmt(deviation(broken, process))}; "
-                f"SJD with drawn drafts is exact there",
-                numbers(
-                    p={"": found[0], "0": found[1], "1": found[1][::-1]},
-                    q={"new draft": (Fraction(1, 2),) * 2, "0": found[1], "1": found[1][::-1]},
-                    window=2,
-                    law=law,
-                    target=target_law(process),
-                ),
-            )
-        ],
+    loop = ArgmaxLoop(2)
+
+    def laws(decoder: Decoder, process: TableProcess) -> tuple[Any, Any, Any]:
+        argmax = tuple_of_argmax(process)
+        return sequence_law(decoder, process, LOSSLESS)[0], target_law(process), {argmax: Fraction(1)}
+
+    def neither(decoder: Decoder, process: TableProcess) -> bool:
+        law, target, argmax = laws(decoder, process)
+        return bool(law not in (target, argmax))
+
+    levels = (2, 1), (2, 4)
+    found = smallest_violation(
+        pairs, lambda e: all(a != b for a, b in e) and neither(loop, two_tokens(*e)), seed, levels
     )
+    first, then = require_found(found, f"no deviation found: {searched(levels)}")
+    process = two_tokens(first, then)
+    require(not neither(PointMassSjd(2), process), "the loop deviates also where it samples")
+    law, target, _ = laws(loop, process)
+    return refuted_if(
+        neither(loop, process),
+        counterexample(
+            f"two tokens, two drafts: the law of the sequence is off the target by TV "
+            f"{fmt(tv(*aligned(law, target)))}, and is no point mass",
+            numbers(
+                p={"": first, "0": then, "1": then[::-1]},
+                window=3,
+                law=law,
+                target=target,
+                tv=tv(*aligned(law, target)),
+            ),
+        ),
+    )
+
+
+class ArgmaxLoop(mutants.GreedyDrafts, PointMassSjd):
+    """The published loop with do_sample off, for sequences no longer than its drafts, so without a bonus token."""
+
+
+def tuple_of_argmax(process: TableProcess) -> tuple[int, ...]:
+    """The argmax sequence."""
+    found: tuple[int, ...] = ()
+    while len(found) < process.length:
+        row = process.row(found)
+        found += (max(range(len(row)), key=lambda token: row[token]),)
+    return found

@@ -1,0 +1,37 @@
+"""Results of ours about the base rule to take home."""
+
+from __future__ import annotations
+
+from theory.claims.headlines import Headline, Result
+
+HEADLINES = (
+    Headline(
+        "leviathan.lossless",
+        "Losslessness: speculative decoding recovers the distribution of the target.",
+        "holds",
+        "An accepted draft and a token from the residual have together exactly the mass that the target gives them.",
+    ),
+    Headline(
+        "leviathan.acceptance",
+        "Bound: the acceptance rate is 1 - TV of draft and target.",
+        "holds",
+        "Draft and coin leave min(p, q) of each token, and the sum of minima is 1 - TV.",
+    ),
+    Headline(
+        "leviathan.expected-tokens",
+        "Speed: tokens a block and speedup follow from acceptance rate, draft length and cost ratio.",
+        "holds-under-assumptions",
+        "With i.i.d. acceptance a block yields the geometric sum of the formula.",
+        "A mean rate over easy and hard positions does not make the formula right "
+        "(leviathan.expected-tokens.dependent).",
+    ),
+)
+
+TAKE_HOME = (
+    Result(
+        "leviathan.frontier",
+        "Acceptance gained is distribution spent",
+        "A rule with one draft accepts at most 1 - TV(p, q) plus the TV between what it emits and the target. Raising "
+        "p/q by a factor or an addend reaches this bound, so no lossy rule buys more acceptance for its TV.",
+    ),
+)
