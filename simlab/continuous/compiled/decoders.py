@@ -141,8 +141,7 @@ def in_place(problem: Problem, sequences: Sequences, workspace: Workspace) -> No
     total, end, width = tokens.shape[0], tokens.shape[1], batch.x.shape[1]
     active, at, alive = np.arange(total), np.zeros(total, np.int64), total
     known, before = np.zeros_like(batch.x), np.zeros_like(batch.x)
-    first = np.int64(0)  # a bare 0 compiles _load twice
-    iteration = 0
+    first = iteration = 0
     while first < end and alive > 0:
         iteration += 1
         for k in range(alive):

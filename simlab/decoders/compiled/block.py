@@ -39,7 +39,7 @@ def _verify_blocks(
     gamma = q.shape[1]
     counts = np.empty(len(p), np.int64)
     for b in range(len(p)):
-        first, w, weight, count = length[b], 1.0, 1.0, np.int64(0)  # a bare 0 compiles _after twice
+        first, w, weight, count = length[b], 1.0, 1.0, 0
         for i in range(1, gamma + 1):
             x = tokens[b, first + i - 1]
             w = min(1.0, w * (np.float64(p[b, i - 1, x]) / np.float64(q[b, i - 1, x])))

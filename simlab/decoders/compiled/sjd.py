@@ -100,10 +100,10 @@ def _begin(
     window: Window, tokens: np.ndarray, q: np.ndarray, past: np.ndarray, uniform: np.ndarray, noise: np.ndarray
 ) -> None:
     """The first window, all of it new."""
-    stay, zero = np.empty(0, np.int64), np.int64(0)  # for a bare 0 the callees would be compiled once more
+    stay = np.empty(0, np.int64)
     for b in range(len(tokens)):
         none = past[b, :0]
-        draft_window(window, tokens[b], q[b], past[b], none, zero, zero, zero, zero, zero, stay, uniform, noise[b])
+        draft_window(window, tokens[b], q[b], past[b], none, 0, 0, 0, 0, 0, stay, uniform, noise[b])
 
 
 @njit(nogil=True, cache=True)

@@ -164,7 +164,7 @@ def step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, np.nd
     law, rejected = q * each, q * (1.0 - each)
     if rule.kind == LANTERN_GREEDY or rule.kind == LANTERN_REFERENCE:
         return total(law), law + _redrawn(rule, p, q, rejected)
-    return total(law), law + total(rejected) * residual(rule, p, q, np.int64(0))
+    return total(law), law + total(rejected) * residual(rule, p, q, 0)
 
 
 @njit(nogil=True, cache=True)
