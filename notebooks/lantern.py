@@ -51,7 +51,6 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import display
 
-from simlab.arrays import without
 from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
 from simlab.processes.processors import tempered
@@ -91,11 +90,21 @@ def moved(rule, p):
 
 
 names = ["relaxation", "monotone", "conditional-bound", "output-bound", "output-bound.sum", "frontier", "zero-delta"]
-names += ["largest", "support", "jsd", "neighbours", "neighbours.distance", "greedy"]
+names += [
+    "largest",
+    "support",
+    "gain",
+    "metric",
+    "jsd",
+    "neighbours",
+    "neighbours.distance",
+    "quality-of-near",
+    "greedy",
+]
 claims = [f"lantern.{name}" for name in names]
 claims += [f"lantern-reference.{name}" for name in ("dynamic", "static", "multiplicative", "codebook")]
 pd.DataFrame(
-    [(c.where, c.statement) for c in map(find, claims)],
+    [(c.source.where, c.statement) for c in map(find, claims)],
     index=pd.Index(claims, name="claim"),
     columns=["where", "statement"],
 )
@@ -190,9 +199,10 @@ assert moved(lantern([[1], [0]], F(51, 100)), row("1/2 1/2")).tolist() == [F(1, 
 # %% [markdown]
 # ## 3. What is not · `lantern.output-bound`
 #
-# "We impose an upper bound on the distributional divergence", says the paper, to "ensure that the distribution of
-# generated images does not catastrophically deviate". **Refuted**, for a single token already: each drafted token is
-# compared with a target of its own, and what comes out collects what all of them were given.
+# A bound on total variation, says the paper, "ensures that the deviation remains controlled". So it does: what comes
+# out is as far from the target as $\delta$ lets it be, from nothing on (`lantern.output-bound.sum`, **holds**). But it
+# is not within $\delta$ itself, a single token already (`.step`, **refuted**, and stronger than what the paper says):
+# each drafted token is compared with a target of its own, and what comes out collects what all of them were given.
 #
 # **Three tokens** (`lantern.output-bound.step`). $p = (\frac14, \frac14, \frac12)$, $q = (\frac12, \frac12, 0)$, tokens
 # 0 and 1 neighbours of each other, $\delta = \frac3{10}$. The neighbour's $\frac14$ is below $\delta$ and joins; so
@@ -242,7 +252,7 @@ figure.tight_layout()
 # $P(A) = 1$, at TV $\frac12 < \delta$. With one draft a block every other token is a bonus and exact, and a sequence of
 # $N$ tokens has $\lceil N/2 \rceil$ sure zeros: TV $\frac12, \frac12, \frac34, \frac34, \frac78$ for $N = 1, \dots, 5$.
 #
-# **What does hold** (`lantern.output-bound.sum`): one token is within $\sum_x \min(q(x), m(x))$ of $p$. That is below
+# **What holds** (`lantern.output-bound.sum`): one token is within $\sum_x \min(q(x), m(x))$ of $p$. That is below
 # $\delta$ if a single token can be drafted, and in general below $\delta$ times the number of tokens that can.
 
 # %%
@@ -318,7 +328,7 @@ assert smallest_violation(relaxed_pairs, reference, **quick) is not None
 # %% [markdown]
 # The same cases as a picture, with drafts that are point masses: LANTERN, and the variant of part 10, whose residual
 # leaves out all listed neighbours, also those that did not join. LANTERN is on the line in every case; the variant
-# gains as much, and spends more in some.
+# gains as much, or more where a neighbour just reaches the bound, and spends more than it gains in some.
 
 # %%
 points = pd.DataFrame(
@@ -342,7 +352,7 @@ for axis in grid.axes.flat:
 by_rule = dict(list(points.groupby("rule")))
 exact, variant = by_rule["LANTERN"], by_rule["residual without all neighbours"]
 assert np.allclose(exact.gained, exact.spent)
-assert np.allclose(variant.gained, exact.gained.to_numpy())
+assert (variant.gained.to_numpy() >= exact.gained.to_numpy()).all()
 assert (variant.spent > variant.gained - 1e-12).all()
 assert (variant.spent > variant.gained + 0.01).any()
 
@@ -607,7 +617,7 @@ find("lantern-reference.multiplicative")
 # The bound is reached: $p = (\frac12, \frac12)$, $q = (1, 0)$, $\lambda = 2$; the neighbour's $\frac12$ may join, and
 # the law is $(1, 0)$, at TV $\frac12$.
 #
-# *Tokens of target probability 0* never come out either. With $\delta$ they do (`lantern.support`, **refuted**), and
+# *Tokens of target probability 0* never come out either. With $\delta$ they do (`lantern.support`, **holds**), and
 # with top-$k$ sampling most of a large vocabulary is such tokens. $p = (\frac12, \frac12, 0)$, $q = (0, 0, 1)$,
 # $\delta = \frac35$: token 0 is the neighbour of 2 and joins. Token 2 is accepted with $\frac12$; after a rejection the
 # residual $[p_A - q]_+$ is a point mass on 1. The law is $(0, \frac12, \frac12)$: the excluded token in place of its
@@ -647,20 +657,16 @@ figure.tight_layout()
 # "For greedy decoding, LANTERN can be simply reduced to accept $x$ if $x$ = argmax $p_A(\cdot \mid x)$." It depends on
 # which $p$ is meant, and when temperature 0 is applied.
 #
-# *To $p_A$, formed from the softmax row* (`lantern.greedy.after`, **holds under that assumption**). The row the draft
-# is compared with is then a point mass on $t = $ argmax $p_A(\cdot \mid x)$: $x$ is accepted if and only if $x = t$,
-# and replaced by $t$ otherwise. Here the relaxation acts.
-#
-# *The point mass that temperature 0 makes of a row* (`lantern.greedy.one-hot`, **holds under that assumption**, for the
-# TV bound). If $p$ is a point mass on $t$, a neighbour $t$ of $x$ would move mass $1 \ge \delta$ and never joins;
-# others have no mass. So $P(A) = p(x)$, $x$ is accepted if and only if $x = t$, and criterion and rule agree. But so
-# does the lossless rule: nothing is relaxed.
-#
-# *The softmax row* (`lantern.greedy.softmax`, **refuted**). $p = (\frac25, \frac15, \frac25)$, a greedy draft of token
-# 0 with neighbour 1, $\delta = \frac14$. The rule accepts it with $P(A) = \frac35$; the criterion surely. The criterion
-# is then a rule of its own, and no small change to greedy decoding: $p = (\frac3{10}, \frac3{10}, \frac4{10})$,
+# *To $p_A$, formed from the softmax row* (`lantern.greedy.after`, **holds**). The row the draft is compared with is
+# then a point mass on $t = $ argmax $p_A(\cdot \mid x)$: $x$ is accepted if and only if $x = t$, and replaced by $t$
+# otherwise. Here the relaxation acts, and this is the order of the published code (`lantern.greedy.code`): softmax,
+# raise $x$, argmax. What comes out is not what greedy decoding emits: $p = (\frac3{10}, \frac3{10}, \frac4{10})$,
 # $\delta = \frac25$, all tokens neighbours of each other. Token 1 joins 0, $P(A) = \frac35$ exceeds every other mass,
 # and 0 comes out surely, where greedy decoding says 2.
+#
+# *The point mass that temperature 0 makes of a row* (`lantern.greedy.one-hot`, **holds**). If $p$ is a point mass on
+# $t$, a neighbour $t$ of $x$ would move mass $1 \ge \delta$ and never joins; others have no mass. So $P(A) = p(x)$, $x$
+# is accepted if and only if $x = t$, and criterion and rule agree. But so does the lossless rule: nothing is relaxed.
 
 # %%
 accepted = 0
@@ -684,9 +690,7 @@ for size in (2, 3, 4):
             assert criterion.accept(p, q, x) == rule.accept(p, q, x) == int(x == t)
             assert tuple(criterion.residual(p, q, x)) == tuple(rule.residual(p, q, x)) == p
 
-p, q, lists, delta = row("2/5 1/5 2/5"), row("1 0 0"), [[1], [0], [0]], F(1, 4)
-assert lantern(lists, delta).accept(p, q, 0) == F(3, 5)
-assert make_rule("lantern-greedy", neighbours=lists, delta=delta).accept(p, q, 0) == 1
+q = row("1 0 0")
 criterion = make_rule("lantern-greedy", neighbours=[[1, 2], [0, 2], [0, 1]], delta=F(2, 5))
 assert tuple(step_law(criterion, row("3/10 3/10 4/10"), q)) == row("1 0 0")
 
@@ -698,12 +702,13 @@ assert tuple(step_law(criterion, row("3/10 3/10 4/10"), q)) == row("1 0 0")
 # replaced by $p$ without $x$. *Without neighbours* that is exact for any number of distinct candidates in turn
 # (`.lossless`, **holds**).
 #
-# *With neighbours* the code sets $p$ to zero on $x$ and its listed neighbours, where the paper's $[p_A - q]_+$ is $p$
-# outside $A$ (`.residual`, **refuted**). Those that did not join have not been paid for in the accept probability. $p =
-# (0, \frac1{10}, \frac4{10}, \frac5{10})$, candidate 0 with neighbours 1 and 2, $\delta = \frac15$: 1 joins, 2 would
-# make it $\frac12$. Candidate 0 is accepted with $\frac1{10}$. The paper goes on with $(0, 0, \frac49, \frac59)$, the
-# code with $(0, 0, 0, 1)$: laws $(\frac1{10}, 0, \frac4{10}, \frac5{10})$ and $(\frac1{10}, 0, 0, \frac9{10})$, TV
-# $\frac1{10}$ and $\frac12$ for the same $\frac1{10}$ gained.
+# *With neighbours* the code sets $p$ to zero on $x$ and the $k + 1$ nearest tokens, where the paper's $[p_A - q]_+$ is
+# $p$ outside $A$ (`.residual`, **refuted**). Those that did not join have not been paid for in the accept probability.
+# $p = (0, \frac1{10}, \frac4{10}, \frac5{10})$, candidate 0 with neighbours 1 and 2, $\delta = \frac15$: 1 joins, 2
+# would make it $\frac12$. Candidate 0 is accepted with $\frac1{10}$. The paper goes on with $(0, 0, \frac49,
+# \frac59)$, the code with $(0, 0, 0, 1)$: laws $(\frac1{10}, 0, \frac4{10}, \frac5{10})$ and $(\frac1{10}, 0, 0,
+# \frac9{10})$, TV $\frac1{10}$ and $\frac12$ for the same $\frac1{10}$ gained. Where nothing is left the code draws
+# from all tokens alike, those of target probability 0 included.
 
 
 # %%
@@ -739,57 +744,33 @@ assert acceptance(code, p, q) - alpha(p, q) == F(1, 10)
 
 # %% [markdown]
 # **Siblings drawn without replacement** (`lantern-reference.static`). The static tree draws siblings from what is left
-# of $q$, which is exact (see the notebook on SJD-PAC), but also sets the draft row to zero on the neighbours of a
-# rejected sibling, which may still be drawn. What comes of that depends on what the row is used for. Three tokens, each
-# the neighbour of the one before it; nothing has joined.
+# of $q$ and scores each with the row it was drawn from. *Without neighbours* that is exact (`.lossless`, **holds**; see
+# the notebook on SJD-PAC).
 #
-# * *To tell which siblings to skip* (`.skipped`, **holds**). Whether the next sibling is skipped depends on the draws
-#   alone, and one that is not follows the row it is scored with. The law is $p$.
-# * *To score the next sibling, whatever it is* (`.scored`, **refuted**). $p = (0, 0, 1)$, $q = (\frac12, \frac12,
-#   0)$. If 0 comes first it is rejected, and the second sibling, surely 1, is scored with a row that has nothing on
-#   it: a ratio of $p$ to 0 accepts it. Token 1 comes out with $\frac12$, though its target probability is 0.
-# * *To form the residual.* $p = (0, \frac12, \frac12)$, $q = (\frac12, \frac12, 0)$. Draft 1 is accepted, 0 is
-#   rejected. The residual $[p - q]_+$ is a point mass on 2; with $q(1)$ set to zero it is $(0, \frac12, \frac12)$. The
-#   law is $(0, \frac34, \frac14)$.
+# *With neighbours* (`.residual`, **refuted**) the paper takes the mass of those that joined out of $p$, for it was
+# counted for $x$. The code sets them to zero in $q$: $[p - q]_+$ then has all of $p$ on them. $p = (\frac18, \frac14,
+# \frac58)$, $q = (\frac34, \frac14, 0)$, token 1 the neighbour of 0, $\delta = \frac25$: after 0 is rejected the paper
+# draws 2, and the code draws 1 with $\frac27$.
+#
+# *At $\delta = 0$* (`.zero-delta`, **refuted**) a neighbour of mass 0 joins, for the test in the code is $\le$, and the
+# $k + 1$ nearest are set to zero in $q$, whatever they have. $p = (\frac14, 0, \frac12, \frac14)$, $q = (\frac12, 0,
+# \frac12, 0)$, $k = 1$, one sibling: TV $\frac16$.
 
 # %%
-neighbour = [1, 2, 0]
+for p, q in ((random_row(Random(k), 4), random_row(Random(k + 99), 4)) for k in range(40)):
+    alone = make_rule("lantern-reference", neighbours=[[]] * 4, delta=0, tree="static")
+    assert all(tuple(candidates_law(alone, p, q, siblings)[0]) == p for siblings in (1, 2, 3))
 
+p, q, lists, delta = row("1/8 1/4 5/8"), row("3/4 1/4 0"), [[1], [], []], F(2, 5)
+static = make_rule("lantern-reference", neighbours=lists, delta=delta, tree="static")
+assert lantern(lists, delta).accept(p, q, 0) == static.accept(p, q, 0) == F(1, 2)
+assert tuple(lantern(lists, delta).residual(p, q, 0)) == row("0 0 1")
+assert tuple(static.residual(p, q, 0)) == row("0 2/7 5/7")
 
-def also_without_neighbour(q, x):
-    """What is left of the draft row without x and its neighbour."""
-    return without(without(q, x), neighbour[x])
-
-
-p, q = row("0 0 1"), row("1/2 1/2 0")
-assert tuple(candidates_law(speculative, p, q, 2)[0]) == p
-assert tuple(candidates_law(speculative, p, q, 2, also_without_neighbour)[0]) == row("0 1/2 1/2")
-
-
-def skipping(p, q):
-    """The law with two siblings, the second skipped where the row it would be scored with excludes it."""
-    law = np.array([F(0)] * 3)
-    for x in range(3):
-        left, rest = without(np.array(q), x), speculative.residual(p, q, x)
-        keep, scored = speculative.accept(p, q, x), also_without_neighbour(np.array(q), x)
-        law[x] += q[x] * keep
-        for y in range(3):
-            drawn = q[x] * (1 - keep) * left[y]
-            again = speculative.accept(rest, scored, y) if scored[y] else 0
-            last = speculative.residual(rest, scored, y) if scored[y] else rest
-            law += drawn * (1 - again) * last
-            law[y] += drawn * again
-    return tuple(law)
-
-
-random = Random(1)
-assert all(skipping(p, q) == p for p, q in ((random_row(random, 3), random_row(random, 3, 1)) for _ in range(40)))
-
-p = row("0 1/2 1/2")
-assert [speculative.accept(p, q, x) for x in (0, 1)] == [0, 1]
-rest = np.maximum(np.array(p) - np.array(row("1/2 0 0")), 0)
-assert tuple(rest) == row("0 1/2 1/2")
-assert tuple(np.array([0, F(1, 2), 0]) + F(1, 2) * rest) == row("0 3/4 1/4")
+p, q, lists = row("1/4 0 1/2 1/4"), row("1/2 0 1/2 0"), [[1, 2], [0, 2], [1, 3], [2, 1]]
+assert tuple(step_law(lantern(lists, 0), p, q)) == p
+static = make_rule("lantern-reference", neighbours=lists, delta=0, k=1, tree="static")
+assert tv(step_law(static, p, q), p) == F(1, 6)
 
 # %% [markdown]
 # **Which codebook** (`lantern-reference.codebook`, **refuted**): the code lists neighbours by the distance of raw

@@ -66,7 +66,7 @@ PAC: list[Case] = [
 PAC_PROCESSES: dict[str, tuple[TableProcess, list[Case]]] = {
     "tokens that repeat with probability 4/5": (
         sticky_process(STAY, 3, 5),
-        [c for c in PAC if c[3].get("tree") != "full"],
+        [c for c in PAC if c[3].get("tree") != "full" and c[3].get("depth") != 1],
     ),
     "a random process with zeros": (random_process(6, 3, 5, zeros=0.6), PAC),
 }

@@ -1,7 +1,8 @@
 """How far a token's influence reaches in a real model: ``pac.locality``, SJD-PAC, Figure 4.
 
-As :mod:`theory.claims.sjd_pac.locality` defines it: a token is replaced by another one, drawn from its own row without
-it; all other tokens stay; and TV is taken between the row j places behind it before and after.
+A token is replaced by another one, drawn from its own row without it; all other tokens stay; and TV is taken between
+the row j places behind it before and after. The paper masks the token's entry in the cache, which a model without a
+cache cannot do; :mod:`theory.claims.sjd_pac.locality` masks tokens of a simulated process.
 """
 
 from __future__ import annotations

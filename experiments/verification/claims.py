@@ -13,10 +13,10 @@ from theory.claims.format import plain
 from theory.claims.witnesses import sources
 
 SECONDS = {  # of long simulations
-    "SJD-PAC on the image-like process": 40.0,
+    "SJD-PAC on the image-like process": 20.0,
     "SJD on the image-like process": 25.0,
     "neighbours over a codebook": 20.0,
-    "groups over a codebook": 20.0,
+    "groups over a codebook": 3.0,
 }
 
 

@@ -133,7 +133,7 @@ def _is_continuous(task: Task) -> bool:
 # Measurements --------------------------------------------------------------------------------------------------
 
 FIT = "digits: fit"
-SECONDS = {FIT: 100.0, "digits pac: random": 25.0, "codebook": 10.0}  # of long tasks, and of those that follow them
+SECONDS = {FIT: 100.0, "digits pac: random": 5.0, "codebook": 10.0}  # of long tasks, and of those that follow them
 
 
 def _measurements(seed: int) -> list[Task]:

@@ -57,7 +57,7 @@ def rule_parameters(vocabulary: int) -> list[tuple[str, dict[str, Any]]]:
         *(("lantern-greedy", {"delta": delta, **near}) for delta in (0, Fraction(1, 4))),
         *(
             ("lantern-reference", {"delta": delta, "tree": t, **near})
-            for t in TREES
+            for t in KINDS
             for delta in (0, Fraction(1, 4), 2)
         ),
         *(("lantern-reference", {"delta": Fraction(1, 4), "k": 1, "tree": tree, **near}) for tree in KINDS),

@@ -120,10 +120,10 @@ def parameters_to(rows: CodebookPairs, wanted: float) -> tuple[float, float]:
     simulates="groups over a codebook",
 )
 def naive_lossy_empirical(seed: int) -> Finding:
-    """Exact for each context: acceptance, TV and Wasserstein-1 of the one-step law; k and epsilon are solved for, so
-    that the mean acceptance is equal. Tokens that are near in rank need not be near in the codebook, so GSD moves mass
-    as far as the others, and it moves more of it (gsd.naive-lossy.tv). Where rank and codebook agree better it may be
-    otherwise.
+    r"""Exact for each context: acceptance, TV and Wasserstein-1 of the one-step law; $k$ and $\epsilon$ are solved for,
+    so that the mean acceptance is equal. Tokens that are near in rank need not be near in the codebook, so GSD moves
+    mass as far as the others, and it moves more of it (gsd.naive-lossy.tv). Where rank and codebook agree better it may
+    be otherwise.
     """
     found: dict[str, dict[str, Moved]] = {}
     solved = {}
@@ -188,9 +188,9 @@ FLAT, NEARLY = 6.0, 0.98  # bits, and a share of all drafts
     simulates="groups over a codebook",
 )
 def explode_scale(seed: int) -> Finding:
-    """A draft with q(x) <= epsilon is surely accepted (gsd.naive-lossy.explode.addition), and over hundreds of tokens
-    nearly all drafts are such. Exact for each context. Where rows are peaked addition does reject, and amplify, whose
-    law is at most k p, does so everywhere.
+    r"""A draft with $q(x) \le \epsilon$ is accepted with probability 1 (gsd.naive-lossy.explode.addition), and over
+    hundreds of tokens nearly all drafts are such. Exact for each context. Where rows are peaked addition does reject,
+    and amplify, whose law is at most $k p$, does so everywhere.
     """
     found = [rows_of(kind, seed) for kind in KINDS]
     p, q = (np.concatenate([getattr(rows, side) for rows in found]) for side in "pq")

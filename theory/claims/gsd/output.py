@@ -44,8 +44,8 @@ CLAIMS.summary(
     said(
         *UNBIASED,
         "formalised",
-        "“Unbiased” is read of the ratio by which a draft is tested, over the partitions of section 4; that the output "
-        "follows the target is more than the sentence says, and judged apart.",
+        "“Unbiased” is taken to be about the ratio that tests a draft, over the partitions of section 4; that the "
+        "output follows the target is more than the sentence says, and judged apart.",
     ),
     r"Raising numerator and denominator together leaves the mean over drafts of the acceptance ratio at that of $p/q$.",
     [
@@ -187,7 +187,7 @@ def _off(p: Pmf, q: Pmf, labels: tuple[int, ...], what: str, rule: str = "groupe
 
 @CLAIMS.claim(
     "gsd.unbiased.token",
-    said(*UNBIASED, "stronger", "“Unbiased” is read of the law of the token that comes out."),
+    said(*UNBIASED, "stronger", "“Unbiased” is taken to be about the law of the token that comes out."),
     r"For every $p$, $q$ and every partition fixed before the draft is drawn, the token that GSD emits follows $p$.",
 )
 def unbiased_token(seed: int) -> Finding:
@@ -209,7 +209,7 @@ def unbiased_token(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "gsd.unbiased.group",
-    said(*UNBIASED, "stronger", "“Unbiased” is read of the law of the group that comes out."),
+    said(*UNBIASED, "stronger", "“Unbiased” is taken to be about the law of the group that comes out."),
     r"For every $p$, $q$ and every partition fixed before the draft is drawn, the group of the token that GSD emits "
     r"follows $p'$.",
 )
@@ -354,7 +354,7 @@ WIDE = r"wide vocabulary: $V \ge 2 \lfloor G/2 \rfloor$"
 def support_printed(seed: int) -> Finding:
     r"""Tokens of probability 0 are first in the sorted list, and all of them are found at $i = 0$. Their slice, from
     $-\lfloor G/2 \rfloor$ to $\lfloor G/2 \rfloor$, starts $V - \lfloor G/2 \rfloor$ places from the front and is
-    empty in a *wide vocabulary*: they are always rejected, and the residual $[p - q]_+$ has no mass where $p$ has
+    empty in a wide vocabulary: they are always rejected, and the residual $[p - q]_+$ has no mass where $p$ has
     none. In a smaller vocabulary the slice is not empty.
     """
 
@@ -390,7 +390,7 @@ LENGTHS = (1, 4, 16, 64)
 
 @CLAIMS.claim(
     "gsd.compounding",
-    derived("on 5.1", "The paper measures quality of whole images; nothing is said there of TV."),
+    derived("on 5.1", "The paper measures the quality of whole images, not the TV of sequences."),
     r"If given every prefix the one-step law of a rule is within TV $d$ and Kullback-Leibler divergence $K$, in nats, "
     r"of the target's, $n$ tokens that are verified drafts are within TV $\min(1 - (1 - d)^n, \sqrt{n K / 2})$ of the "
     r"target's.",

@@ -43,7 +43,7 @@ REDUCED = (
 CLAIMS.summary(
     "lantern.greedy",
     said("3.3", REDUCED, "formalised", "Judged for both orders in which temperature 0 and the neighbourhood can come."),
-    r"At temperature 0 LANTERN's rule accepts $x$ exactly if $x = \arg\max p_A(\cdot \mid x)$.",
+    r"At temperature 0 LANTERN's rule accepts $x$ exactly if $x = \mathrm{argmax}\ p_A(\cdot \mid x)$.",
     ["lantern.greedy.after", "lantern.greedy.one-hot", "lantern.greedy.code"],
 )
 
@@ -78,13 +78,13 @@ def in_code(lists: Any, delta: Fraction, p: Any, x: int) -> tuple[bool, int]:
     ),
     r"For every $p$, list of neighbours, $\delta$ and deterministic draft $x$: with temperature 0 applied to "
     r"$p_A(\cdot \mid x)$, formed from the softmax row $p$, the rule accepts $x$ exactly if "
-    r"$x = \arg\max p_A(\cdot \mid x)$, and otherwise emits that argmax.",
+    r"$x = \mathrm{argmax}\ p_A(\cdot \mid x)$, and otherwise emits that argmax.",
 )
 def greedy_after(seed: int) -> Finding:
-    r"""Temperature 0 makes $p_A$ a point mass on $t = \arg\max p_A(\cdot \mid x)$, the first of equals. The draft is a
-    point mass on $x$. So $x$ is accepted with probability 1 if $x = t$ and 0 if not, and what is left after a rejection
-    is $t$. Here the relaxation acts: $x$ may be the argmax of $p_A$ without being that of $p$, which is how Table 3 can
-    find longer accepted lengths at temperature 0; what is emitted is then not what greedy decoding emits.
+    r"""Temperature 0 makes $p_A$ a point mass on $t = \mathrm{argmax}\ p_A(\cdot \mid x)$, the first of equals. The
+    draft is a point mass on $x$. So $x$ is accepted with probability 1 if $x = t$ and 0 if not, and what is left after
+    a rejection is $t$. Here the relaxation acts: $x$ may be the argmax of $p_A$ without being that of $p$, which is how
+    Table 3 can find longer accepted lengths at temperature 0; what is emitted is then not what greedy decoding emits.
     """
     tried = cases(seed, 60)
 
@@ -134,7 +134,7 @@ def _on_target(lists: Any, delta: Fraction) -> Rule:
         "3.3", REDUCED, "formalised", "Temperature 0 comes first, and the neighbourhood is formed from its point mass."
     ),
     r"For every point mass $p$, every deterministic draft $x$ and every $\delta \le 1$, the rule accepts $x$ exactly "
-    r"if $x = \arg\max p_A(\cdot \mid x)$, which is if $x = \arg\max p$: nothing is relaxed.",
+    r"if $x = \mathrm{argmax}\ p_A(\cdot \mid x)$, which is if $x = \mathrm{argmax}\ p$: nothing is relaxed.",
 )
 def greedy_one_hot(seed: int) -> Finding:
     r"""Let $p$ be a point mass on $t$. A neighbour $t$ of $x$ would move mass 1, and $1 \ge \delta$, so it never joins,
@@ -179,8 +179,8 @@ def greedy_one_hot(seed: int) -> Finding:
         "neighbours that join, x accepted if it is the argmax; after a rejection the argmax of the logits is emitted.",
     ),
     r"For every softmax row $p$, list of neighbours, $\delta$ and deterministic draft $x$ with "
-    r"$p(x) > 0$, the published code accepts $x$ exactly if $x = \arg\max p_A(\cdot \mid x)$, and otherwise emits that "
-    r"argmax.",
+    r"$p(x) > 0$, the published code accepts $x$ exactly if $x = \mathrm{argmax}\ p_A(\cdot \mid x)$, and otherwise "
+    r"emits that argmax.",
     assumptions=[
         "no ties: no two sums of masses of $p$ are equal, nor one equal to $\\delta$",
     ],

@@ -72,7 +72,7 @@ def deterministic_law(rule: Rule, p: Any, tokens: list[int]) -> Array:
 CLAIMS.summary(
     "lantern-reference.dynamic",
     DYNAMIC,
-    "The dynamic tree of the published code verifies deterministic candidates by the rule of the paper's section 3.3.",
+    "The dynamic tree of LANTERN's published code verifies deterministic candidates by LANTERN's rule.",
     ["lantern-reference.dynamic.lossless", "lantern-reference.dynamic.residual"],
 )
 
@@ -116,7 +116,7 @@ def dynamic_lossless(seed: int) -> Finding:
     "lantern-reference.dynamic.residual",
     DYNAMIC,
     r"For every $p$, list of neighbours, $k$ and $\delta$, after a rejected candidate $x$ the dynamic tree draws from "
-    r"the residual of the paper's section 3.3, $[p_A(\cdot \mid x) - q]_+$ with $q$ the point mass on $x$.",
+    r"LANTERN's residual $[p_A(\cdot \mid x) - q]_+$ with $q$ the point mass on $x$: from $p$ outside $A(x)$.",
 )
 def dynamic_residual(seed: int) -> Finding:
     r"""For a point mass on $x$, $[p_A - q]_+$ is $p$ outside $A$, the neighbours that the bound lets join. The code
@@ -165,8 +165,7 @@ def _residuals(p: Any, lists: Any, delta: Fraction) -> tuple[tuple, tuple]:
 CLAIMS.summary(
     "lantern-reference.static",
     STATIC,
-    "The static tree of the published code verifies siblings drawn without replacement by the rule of the paper's "
-    "section 3.3.",
+    "The static tree of LANTERN's published code verifies siblings drawn without replacement by LANTERN's rule.",
     ["lantern-reference.static.lossless", "lantern-reference.static.residual", "lantern-reference.static.zero-delta"],
 )
 
@@ -209,15 +208,15 @@ def static_lossless(seed: int) -> Finding:
     "lantern-reference.static.residual",
     STATIC,
     r"For every $p$, $q$, list of neighbours, $k$ and $\delta$, after a rejected sibling $x$ the static tree draws "
-    r"from the residual of the paper's section 3.3, $[p_A(\cdot \mid x) - q]_+$.",
+    r"from LANTERN's residual $[p_A(\cdot \mid x) - q]_+$, $p_A$ being $p$ with the mass of $A(x)$ moved to $x$.",
 )
 def static_residual(seed: int) -> Finding:
     r"""The paper takes the mass of the neighbours that joined out of $p$, for it was counted for $x$. The code takes
     it out of $q$: $[p - q]_+$ then has all of $p$ on these tokens, which are emitted more often, not less. In the
-    example the paper never draws the neighbour, and the code draws it with probability $3/5$.
+    example the paper never draws the neighbour, and the code draws it with probability $2/7$.
     """
-    p = (Fraction(1, 8), Fraction(3, 8), Fraction(1, 2))
-    q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+    p = (Fraction(1, 8), Fraction(1, 4), Fraction(5, 8))
+    q = (Fraction(3, 4), Fraction(1, 4), Fraction(0))
     lists = ((1,), (), ())
 
     def residuals(delta: Fraction) -> tuple[tuple, tuple]:

@@ -89,8 +89,7 @@ def row(seed: int) -> Finding:
     "pac.locality.above",
     derived(
         "Fig. 4",
-        "Offsets in raster order are not distances on the grid; the paper's figure has no scale in its text. The "
-        "process looks at the tokens above by construction.",
+        "Offsets in raster order are not distances on the grid. The process looks at the tokens above by construction.",
     ),
     "On the simulated image-like process with rows of 48 tokens, masking the token above, at offset 48 in raster "
     "order, moves a row farther in TV than masking a token at offset 32.",

@@ -47,15 +47,16 @@ HALVES, NEW = (Fraction(1, 2),) * 2, (Fraction(1, 4), Fraction(3, 4))  # p' and 
     ),
     r"A token drawn from $p'$ is accepted by verification against $p$ with probability $1 - \mathrm{TV}(p', p)$. A "
     r"token drawn independently from $p$ equals it with probability "
-    r"$\sum_x p'(x) p(x) \le e^{-(H_2(p') + H_2(p))/2}$, with equality only if $p' = p$, where $H_2$ is the Rényi "
+    r"$\sum_x p'(x) p(x) \le \exp(-(H_2(p') + H_2(p))/2)$, with equality only if $p' = p$, where $H_2$ is the Rényi "
     r"entropy of order 2.",
 )
 def retention(seed: int) -> Finding:
     r"""Verification accepts it with probability
     $\sum_x p'(x) \min(1, p(x)/p'(x)) = \sum_x \min(p'(x), p(x)) = 1 - \mathrm{TV}(p', p)$. Two independent draws are
     both $x$ with probability $p'(x) p(x)$. By Cauchy and Schwarz $(\sum p' p)^2 \le \sum p'^2 \sum p^2$, and
-    $\sum p^2 = e^{-H_2(p)}$ by definition; equality holds only if $p'$ and $p$ are in proportion, that is equal. Since
-    $\min(a, b) \ge a b$ for probabilities, verification retains a token at least as often as drawing it anew does.
+    $\sum p^2 = \exp(-H_2(p))$ by definition; equality holds only if $p'$ and $p$ are in proportion, that is equal.
+    Since $\min(a, b) \ge a b$ for probabilities, verification retains a token at least as often as drawing it anew
+    does.
     """
     tried = random_pairs(seed, 100)
 
@@ -101,7 +102,7 @@ THEOREM_1 = "AC preserves the target distribution [p(x)] for all tokens accepted
 
 CLAIMS.summary(
     "pac.theorem-1",
-    said("App. A.2, Theorem 1", THEOREM_1, note="read for single tokens and, as A says, for whole sequences"),
+    said("App. A.2, Theorem 1", THEOREM_1, "formalised", "for single tokens and, as appendix A says, for sequences"),
     "Adaptive continuation is lossless: tokens that are verified in a later call follow the target's rows, and "
     "finished sequences follow the target's law.",
     ["pac.theorem-1.token", "pac.theorem-1.sequence"],
@@ -270,7 +271,7 @@ def theorem_2(seed: int) -> Finding:
         note="eq. 9 continues with the sum of the statement; a candidate c_k is there if q has a token left to draw",
     ),
     r"For every $p$, $q$ and every candidate $c_k$ that is drawn, given the candidates before it, "
-    r"$P(c_k \text{ is rejected}) = \sum_x \max(0, p^{(k)}(x) - q^{(k)}(x))$.",
+    r"the probability that it is rejected is $\sum_x \max(0, p^{(k)}(x) - q^{(k)}(x))$.",
 )
 def rejection_mass(seed: int) -> Finding:
     r"""Given the candidates before it, $c_k$ follows $q = q^{(k)}$ and is rejected with probability
@@ -353,7 +354,7 @@ def combined(seed: int) -> Finding:
         for tree, k, d in shapes
         for bonus in (True, False)
         for make in (SjdPd, SjdPac)
-        if process.vocabulary == 2 or (bonus and tree == "comb")
+        if tree == "comb" or (process.vocabulary == 2 and make is SjdPac)
     ]
     wide = random_process(seed + 9, 3, 3, zeros=0.35)
     tried += [(SjdPac(2, candidates=2, depth=2, tree="full"), wide), (SjdPac(2, candidates=3, depth=2), wide)]
