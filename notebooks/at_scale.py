@@ -364,7 +364,7 @@ pd.DataFrame(rows, columns=["of", "against", "tokens a call", "images faster", "
 
 # %% [markdown]
 # **The window** (`sjd.window`): from one window to the next, twice as long, the gain is 0.26, 0.33, 0.19, 0.08, and
-# from 16 on nothing that twelve images can see. (The claim is judged on 96, for a gain of 5 %.)
+# from 16 on nothing that twelve images can see. (The claim is judged on 24, for a gain of a tenth.)
 #
 # **Jacobi decoding** (`sjd.jacobi-sampling`): with new noise in every call, 1.044 ± 0.006 tokens a call; printed: 1.04.
 # Nothing was fitted to it. With one uniform a position through all calls 1.18 ± 0.01: still slow, but not *that* slow.
@@ -385,7 +385,7 @@ assert jacobi["fixed"].mean.interval(0.999)[0] > jacobi["fresh"].mean.interval(0
 {noise: str(found) for noise, found in jacobi.items()}
 
 # %% [markdown]
-# **Without refinement** (`sjd.refinement`): "without re-sampling unaccepted tokens there is almost no acceleration".
+# **Without refinement** (`sjd.refinement`), the paper says, there is almost no acceleration.
 # Every draft is then new and uniform; how it is *scored* decides what becomes of it.
 #
 # * *As a point mass*, as the published code does (`.certain`, **holds**): a uniform $x$ is accepted with $p(x)$, so

@@ -292,7 +292,7 @@ assert smallest is not None
 #   \frac16$. TV $\frac16 (\frac14 - \frac16) = \frac1{72}$.
 # * *Tail drawn anew, q stale.* The draft follows $(\frac14, \frac34)$, but is declared uniform: 1 is accepted with
 #   $\frac12$ and comes out with $\frac34 \cdot \frac12 = \frac38$. TV $\frac16 (\frac38 - \frac14) = \frac1{48}$.
-# * *Greedy drafts* (`sjd-reference.greedy`, **refuted**). The draft is the likeliest token, 1, but is declared
+# * *Greedy drafts* (`sjd-reference.greedy`). The draft is the likeliest token, 1, but is declared
 #   $(\frac14, \frac34)$: it is accepted with $\frac13$. TV $\frac16 (\frac13 - \frac14) = \frac1{72}$.
 # * *A repeated neighbour declared uniform.* The first call starts from 00 or 11, as with one uniform for all draws:
 #   TV $\frac5{24}$.
@@ -403,8 +403,8 @@ figure.tight_layout()
 
 # %% [markdown]
 # **What needs scale.** Three statements are about large vocabularies and long sequences (`at_scale` has them): that
-# speed saturates at a window of about 16 (`sjd.window`), that there is almost no acceleration without refinement
-# (`sjd.refinement`), and that deterministic Jacobi decoding does not accelerate sampling (`sjd.jacobi-sampling`). With
+# speed is almost at its maximum with a window of 16 (`sjd.window`), that there is almost no acceleration without
+# refinement (`sjd.refinement`), and that Jacobi decoding does not accelerate sampling (`sjd.jacobi-sampling`). With
 # two grey levels a random draft is right half of the time, which favours every method that relies on luck: without
 # refinement the mean is even lower here, 2.54 against 2.56. With three levels in place of two the order is reversed,
 # 2.86 against 2.81.

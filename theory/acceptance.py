@@ -58,8 +58,8 @@ def trials_per_rejection(p: Any, q: Any) -> Any:
     """Mean trials of accept-reject sampling of [p - q]+ with proposal p: 1/TV(p, q).
 
     A trial draws y from p and keeps it with [p(y) - q(y)]^+/p(y), so it succeeds with probability
-    sum [p - q]^+ = TV; trials are geometric. CSpD, appendix A.3 (M = 1/Z, Z = TV). Raises
-    ``ZeroDivisionError`` for p = q, where nothing is ever rejected.
+    sum [p - q]^+ = TV; trials are geometric. CSpD, equations 10 to 12, has
+    M = 1/Z for it, Z = TV. Raises ``ZeroDivisionError`` for p = q, where nothing is ever rejected.
     """
     spent = tv(p, q)
     if not spent > 0:

@@ -16,7 +16,7 @@ SECONDS = {  # of long simulations
     "SJD-PAC on the image-like process": 20.0,
     "SJD on the image-like process": 25.0,
     "neighbours over a codebook": 20.0,
-    "groups over a codebook": 20.0,
+    "groups over a codebook": 3.0,
 }
 
 

@@ -20,6 +20,7 @@ from simlab.randomness import Tape
 from theory.claims import CLAIMS, CheckFailed, Finding
 from theory.claims.cspd import alignment as cspd_alignment
 from theory.claims.cspd import residual as cspd_residual
+from theory.claims.cspd import settings as cspd_settings
 from theory.claims.cspd import tables as cspd_tables
 from theory.continuous import line
 from theory.continuous.example_processes import UNCONDITIONAL
@@ -40,6 +41,8 @@ VERDICTS = {
     "cspd.output-law.many-dimensions": "not-refuted",
     "cspd.residual": "holds",
     "cspd.path-rule": "holds-under-assumptions",
+    "cspd.temperature": "holds-under-assumptions",
+    "cspd.guidance": "holds-under-assumptions",
     "cspd.corollary-1.two-path": "holds-under-assumptions",
     "cspd.corollary-1.paths": "refuted",
     "cspd.corollary-1.one-step": "holds-under-assumptions",
@@ -155,6 +158,10 @@ def _without_sigma(self: VarianceProduct, seen: TrajectoryPair, candidate: np.nd
     return LastStep.log_ratio(self, seen, candidate)
 
 
+def _last_step_alone(self: Path, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+    return seen.target.log_step(1, candidate[0]) - seen.draft.log_step(1, candidate[0])
+
+
 def _wider(self: Marginal, seen: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
     target, draft = (model.chain.marginal(model.condition) for model in seen)
     return target.log_density(candidate[0]) - draft._replace(covariance=1.1 * draft.covariance).log_density(
@@ -169,6 +176,7 @@ def _wider(self: Marginal, seen: TrajectoryPair, candidate: np.ndarray) -> np.nd
         (LastStep, _deflated, "cspd.termination.without-sigma"),
         (VarianceProduct, _without_sigma, "cspd.output-law.algorithm-1"),
         (Marginal, _wider, "cspd.output-law.marginal"),
+        (Path, _last_step_alone, "cspd.path-rule"),
     ],
 )
 def test_a_broken_rule_does_not_keep_its_verdict(
@@ -213,6 +221,17 @@ def test_a_threshold_that_is_off_is_no_verdict(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(cspd_residual, "proposal_acceptance", lambda ratio: 0.9 * right(ratio))
     with pytest.raises(CheckFailed):
         decided("cspd.residual")
+
+
+def test_settings_with_another_acceptance_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates that rise with the scale and fall with the temperature, since they are those of what is rejected."""
+    monkeypatch.setattr(cspd_settings, "last_step_acceptance", lambda *given: 1 - last_step_acceptance(*given))
+    for id in ("cspd.temperature", "cspd.guidance"):
+        try:
+            found = decided(id).verdict
+        except CheckFailed:
+            continue
+        assert found != VERDICTS[id]
 
 
 def test_a_target_that_is_off_refutes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
-from simlab.continuous.rules import Path, Rule
+from simlab.continuous.rules import LastStep, Path, Rule
 from simlab.continuous.rules.base import Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
@@ -100,7 +101,8 @@ def path_rule(seed: int) -> Finding:
         """Of the law of a trajectory from the target's; the first."""
         return first(max(abs(one - mass(p, *y)) for y, one in emitted(p, q, ratio).items()) for p, q in pairs if p != q)
 
-    target, draft = affine_chain(1, 0.8, 0.5), affine_chain(1, 0.6, 0.6, 0.3)
+    target = affine_chain(1, 0.8, 0.5)
+    draft = replace(affine_chain(1, 0.6, 0.6, 0.3), start_factor=np.array([1.2]))  # another law of x_1
 
     def apart(rule: Rule) -> float:
         """The same for the rule that is simulated, on a grid; 0 within the error of the grid."""
@@ -133,7 +135,7 @@ def path_rule(seed: int) -> Finding:
             deviation,
             "the law of trajectories",
         ),
-        rejects_mutants({"1 % too large": _TooLarge()}, apart, "the rule on a grid"),
+        rejects_mutants({"1 % too large": _TooLarge(), "the last step alone": LastStep()}, apart, "the rule on a grid"),
     )
 
 

@@ -166,8 +166,8 @@ ROUNDING = {"path_ratio": 0.0005, "two_path_unaligned": 0.005, "two_path_aligned
     "cspd.tables.ratios",
     derived("Tables 4 and 6", "a pair made for the purpose; it shows what the tables do not exclude, not what was run"),
     r"Some pair of Gaussian chains with tokens of 16 numbers has, to rounding, the distances of tokens of Table 4 at "
-    r"$\gamma = 4$, the three acceptance rates of Table 6, and $\Sigma = 1.86$, the mean that Table 6 prints for the "
-    r"aligned ratio.",
+    r"$\gamma = 4$, the $\Sigma = 1.86$ that Table 6 prints as the mean of the aligned ratio and, on simulated tokens, "
+    r"the three acceptance rates of Table 6.",
     simulates="continuous tokens",
 )
 def ratios(seed: int) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,16 +83,21 @@ def theorem_1(seed: int) -> Finding:
     be a partition that does not depend on the drafted token: only then do the sums close.
     """
 
+    @cache
+    def rates(make: Make) -> list[tuple[Any, Any, Any]]:
+        """The acceptance rates of groups, 1 - TV of their masses, and the lossless acceptance rates."""
+        return [
+            (acceptance(make(labels), *e), 1 - tv(*(group_masses(side, labels) for side in e)), alpha(*e))
+            for e, labels in every_grouping()
+        ]
+
     def off(make: Make) -> Fraction:
         """Most that the acceptance rate differs from 1 - TV of the group masses."""
-        return max(
-            abs(acceptance(make(labels), *e) - (1 - tv(*(group_masses(side, labels) for side in e)))).max()
-            for e, labels in every_grouping()
-        )
+        return max(abs(own - shared).max() for own, shared, _ in rates(make))
 
     def lost(make: Make) -> Fraction:
         """Most that is accepted less than by the lossless rule."""
-        return max((alpha(*e) - acceptance(make(labels), *e)).max() for e, labels in every_grouping())
+        return max((lossless - own).max() for own, _, lossless in rates(make))
 
     wrong = {"half the ratio of group masses": HalfRatio}
     accepted = acceptance(Grouped(LABELS), *PAIR)

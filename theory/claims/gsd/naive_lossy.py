@@ -159,10 +159,12 @@ def naive_lossy_tv(seed: int) -> Finding:
         """Most that the TV spent differs from the acceptance gained."""
         return max(abs(_spent(rule, *e) - _gained(rule, *e)).max() for e in every_pair())
 
+    rules = [(e, Grouped(labels)) for e, labels in every_grouping()]
+    rates = [(_gained(rule, *e), _spent(rule, *e)) for e, rule in rules]
+
     def excess(share: Fraction) -> Any:
         """Most that GSD gains above ``share`` of the TV it spends."""
-        rules = ((e, Grouped(labels)) for e, labels in every_grouping())
-        return max((_gained(rule, *e) - share * _spent(rule, *e)).max() for e, rule in rules)
+        return max((gained - share * spent).max() for gained, spent in rates)
 
     naive = [Amplify(Fraction(5, 4)), Amplify(4), Addition(Fraction(1, 12)), Addition(Fraction(3, 10))]
     k, epsilon = Fraction(5, 4), Fraction(1, 12)

@@ -28,7 +28,7 @@ RULE = {"below": 7, "above": 6, "max_gap": 0.15}
 
 @CLAIMS.claim(
     "gsd-reference.acceptance",
-    CODE.function(FILE, FUNCTION, COMPUTES),
+    CODE.function(FILE, FUNCTION, f"{COMPUTES} The guarantee is that of the paper's section 4.1."),
     r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ when the group of the token of rank $r$ by $p$ is the "
     r"ranks $r - 7$ to $r + 6$ less those whose probability differs by 0.15 or more, and drafts of rank below 7 are "
     r"accepted with $\min(1, p/q)$.",

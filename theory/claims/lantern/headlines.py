@@ -33,11 +33,11 @@ HEADLINES = (
         "It is no law of the rule: the mass of a neighbour decides, not its distance.",
     ),
     Headline(
-        "lantern.greedy",
-        r"Greedy decoding: the rule reduces to accepting the argmax of the conditional target",
-        "holds-under-assumptions",
-        "It is so in either order of temperature and neighbourhood; the published code takes the softmax first, which "
-        "is the order that relaxes anything.",
+        "lantern.speed",
+        "Speed: speedups 1.75 and 1.76 times those of plain speculative decoding, greedy and sampled",
+        "holds",
+        "The printed speedups have these quotients; the times themselves are not measured here.",
+        "They come with an FID that is 2.15 and 3.54 higher.",
     ),
     Headline(
         "lantern-reference.static",

@@ -72,7 +72,7 @@ def deterministic_law(rule: Rule, p: Any, tokens: list[int]) -> Array:
 CLAIMS.summary(
     "lantern-reference.dynamic",
     DYNAMIC,
-    "The dynamic tree of the published code verifies deterministic candidates by the rule of the paper's section 3.3.",
+    "The dynamic tree of LANTERN's published code verifies deterministic candidates by LANTERN's rule.",
     ["lantern-reference.dynamic.lossless", "lantern-reference.dynamic.residual"],
 )
 
@@ -116,7 +116,7 @@ def dynamic_lossless(seed: int) -> Finding:
     "lantern-reference.dynamic.residual",
     DYNAMIC,
     r"For every $p$, list of neighbours, $k$ and $\delta$, after a rejected candidate $x$ the dynamic tree draws from "
-    r"the residual of the paper's section 3.3, $[p_A(\cdot \mid x) - q]_+$ with $q$ the point mass on $x$.",
+    r"LANTERN's residual $[p_A(\cdot \mid x) - q]_+$ with $q$ the point mass on $x$: from $p$ outside $A(x)$.",
 )
 def dynamic_residual(seed: int) -> Finding:
     r"""For a point mass on $x$, $[p_A - q]_+$ is $p$ outside $A$, the neighbours that the bound lets join. The code
@@ -165,8 +165,7 @@ def _residuals(p: Any, lists: Any, delta: Fraction) -> tuple[tuple, tuple]:
 CLAIMS.summary(
     "lantern-reference.static",
     STATIC,
-    "The static tree of the published code verifies siblings drawn without replacement by the rule of the paper's "
-    "section 3.3.",
+    "The static tree of LANTERN's published code verifies siblings drawn without replacement by LANTERN's rule.",
     ["lantern-reference.static.lossless", "lantern-reference.static.residual", "lantern-reference.static.zero-delta"],
 )
 
@@ -209,7 +208,7 @@ def static_lossless(seed: int) -> Finding:
     "lantern-reference.static.residual",
     STATIC,
     r"For every $p$, $q$, list of neighbours, $k$ and $\delta$, after a rejected sibling $x$ the static tree draws "
-    r"from the residual of the paper's section 3.3, $[p_A(\cdot \mid x) - q]_+$.",
+    r"from LANTERN's residual $[p_A(\cdot \mid x) - q]_+$, $p_A$ being $p$ with the mass of $A(x)$ moved to $x$.",
 )
 def static_residual(seed: int) -> Finding:
     r"""The paper takes the mass of the neighbours that joined out of $p$, for it was counted for $x$. The code takes

@@ -212,7 +212,8 @@ class OneMore(Lantern):
         "formalised",
         "The divergence is the one the section defines, of the target that one drafted token is compared with.",
     ),
-    r"For every $p$, $\delta > 0$ and drafted token $x$: $\mathrm{TV}(p_A(\cdot \mid x), p) < \delta$.",
+    r"For every $p$, $\delta > 0$ and drafted token $x$ the conditional target $p_A(\cdot \mid x)$, which is $p$ with "
+    r"the mass of $A_{k,\delta}(x)$ moved to $x$, is within the bound: $\mathrm{TV}(p_A(\cdot \mid x), p) < \delta$.",
 )
 def conditional_bound(seed: int) -> Finding:
     r"""$p_A(\cdot \mid x)$ differs from $p$ on $A$ only: $x$ gains what the others lose, so the TV is the mass $m$ that

@@ -126,9 +126,10 @@ def _over_formula(found: Rated, gamma: int) -> float:
 @CLAIMS.claim(
     "leviathan.expected-tokens.regions",
     derived("after CSpD, eq. 51", "Searched over two kinds of positions; proven only where the kinds are independent."),
-    r"Let positions of two acceptance rates follow each other as a Markov chain that stays at a rate with probability "
-    r"$s$. Then the mean tokens of a block of $\gamma \ge 2$ drafts are less than $1 + a + \dots + a^{\gamma}$ for "
-    r"$s > 1/2$, more for $s < 1/2$ and equal for $s = 1/2$, with $a$ the acceptance rate of verified drafts.",
+    r"Let positions of two different acceptance rates follow each other as a Markov chain that stays at a rate with "
+    r"probability $s$. Then the mean tokens of a block of $\gamma \ge 2$ drafts are less than $1 + a + \dots + "
+    r"a^{\gamma}$ for $s > 1/2$, more for $s < 1/2$ and equal for $s = 1/2$, with $a$ the acceptance rate of verified "
+    r"drafts.",
 )
 def regions(seed: int) -> Finding:
     r"""For $s = 1/2$ rates are drawn anew at each position, so every draft is accepted with the mean rate, whatever was

@@ -109,7 +109,7 @@ def lossless(seed: int) -> Finding:
     """
     cases = [
         (random_process(seed + k, v, 3, zeros=z), random_process(seed + k + 100, v, 3, zeros=z), gamma)
-        for k in range(4)
+        for k in range(2)
         for v in (2, 3)
         for z in (0.0, 0.3)
         for gamma in (1, 2, 3)
@@ -159,7 +159,7 @@ def acceptance_gained_is_tv_spent(seed: int) -> Finding:
     rejected than by the lossless rule, the replacement adds at most $p - q$ to them. So $r$ exceeds $p$ only where $q >
     p$, by $m - p$, and $\mathrm{TV}(r, p) = \sum_{q > p} (m(x) - p(x)) = a - \alpha$.
     """
-    tried = random_pairs(seed, 30)
+    tried = random_pairs(seed, 20)
     reaching = Amplify(Fraction(3, 2)), Amplify(4), Addition(Fraction(1, 10)), Addition(Fraction(1, 2))
 
     def slack(slope: Fraction) -> list[Fraction]:

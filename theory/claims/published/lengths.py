@@ -58,14 +58,14 @@ def _printed(ledger: Ledger) -> dict[str, tuple[Row, Row]]:
         "independent siblings: a candidate is accepted with the first draft's probability, whatever its depth and "
         "whatever becomes of its siblings",
         "temperature 1: Table 2, which does not say, is for the temperature of the lengths it is held against",
-        "bonus token: the mean accepted length counts the token after the accepted drafts, as it is 1.00 without "
+        "counted token: the mean accepted length counts the token after the accepted drafts, as it is 1.00 without "
         "drafts",
     ],
 )
 def accepted_length_tree(seed: int) -> Finding:
     r"""Rows of the tables are put side by side by temperature 1. With independent siblings, if every node has $m$
     children, and each is accepted with probability $a$, some child is with probability $b = 1 - (1 - a)^m$, and a tree
-    of depth $D$ has, with the bonus token, the mean length $1 + b + ... + b^D$, for $m + ... + m^D$ candidates. For
+    of depth $D$ has, with the counted token, the mean length $1 + b + ... + b^D$, for $m + ... + m^D$ candidates. For
     each row some tree of at most 60 is long enough, and thinner ones have every length below. So no row contradicts
     another: the numbers fit together. Which tree was drafted is not printed, and the five rows may share it: 5 children
     to a depth of 2 come near four of them, and to 2.70 for 2.40 at $\delta = 0.4$, as if siblings were less independent

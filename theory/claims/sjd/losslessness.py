@@ -101,7 +101,7 @@ def theorem_1_sequence(seed: int) -> Finding:
     tried = [
         (Sjd(w, bonus=bonus), process)
         for process in random_tables(seed)
-        for w, bonus in ((1, True), (2, False), (3, True), (5, False))
+        for w, bonus in ((1, True), (2, False), (4, True))
     ]
     worst = max(deviation(*case) for case in tried)
     some = random_tables(seed + 7, small=True)
@@ -111,7 +111,7 @@ def theorem_1_sequence(seed: int) -> Finding:
         worst == 0,
         enumeration(
             f"the joint law of finished sequences equals the target's in rationals for {len(tried)} "
-            f"pairs of process and decoder (V = 2, 3; length 3 to 6; 1, 2, 3, 5 drafts; with and without bonus "
+            f"pairs of process and decoder (V = 2, 3; length 3 to 6; 1, 2, 4 drafts; with and without bonus "
             f"and zeros); largest TV {fmt(worst)}",
         ),
         rejects_mutants(wrong, lambda v: max(deviation(v[0], process, v[1]) for process in some), "the sequence law"),
@@ -132,9 +132,8 @@ def theorem_1_token(seed: int) -> Finding:
     of it.
     """
     tried = [
-        (make_decoder("sjd", window=w, initial=initial), process)
+        (make_decoder("sjd", window=2, initial=initial), process)
         for process in random_tables(seed, small=True)
-        for w in (2, 3)
         for initial in INITIALS
     ]
     worst = max(honesty_gap(decoder, process) for decoder, process in tried)
@@ -295,7 +294,7 @@ def worst_case(seed: int) -> Finding:
     tried = [
         (decoder, process)
         for process in small
-        for decoder in (Sjd(1), Sjd(3, bonus=False), Sjd(4, "sample-above"), SjdUnrefined(3), Jacobi(3))
+        for decoder in (Sjd(1), Sjd(3, bonus=False), Sjd(3, "sample-above"), Jacobi(3))
     ]
 
     def longest(decoder: Decoder, process: TableProcess) -> int:
@@ -351,9 +350,7 @@ def greedy(seed: int) -> Finding:
     criterion; the other tokens are drawn from the same rows in both. Both end in the argmax sequence.
     """
     # up to a relabelling of tokens the first one is 0
-    cases = [
-        (greedy_process(choices, v, n), w) for v, n in ((2, 3), (3, 2)) for choices in _choices(v, n) for w in (2, 3)
-    ]
+    cases = [(greedy_process(choices, v, n), n - 1) for v, n in ((2, 3), (3, 2)) for choices in _choices(v, n)]
 
     def apart(make: Callable[[int], Decoder], processes: Iterable[tuple[TableProcess, int]]) -> int:
         """In how many cases a decoder differs from Jacobi decoding or from the target."""
@@ -367,7 +364,7 @@ def greedy(seed: int) -> Finding:
     return holds_if(
         different == 0,
         enumeration(
-            f"every top-1 process with V = 2, length 3 and V = 3, length 2 that begins with 0, two and three drafts: "
+            f"every top-1 process with V = 2, length 3 and two drafts, or V = 3, length 2 and one, that begins with 0: "
             f"equal laws of sequences and of calls in {len(cases) - different} of {len(cases)} cases",
         ),
         rejects_mutants(
