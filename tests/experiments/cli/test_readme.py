@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from experiments.cli.terminal import plain_math
+from reports.pages.report import PAPERS
+from theory.claims import CLAIMS, HEADLINES
+
 pytestmark = pytest.mark.cli
 
 ROOT = Path(__file__).parents[3]
@@ -123,3 +127,17 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"version: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     changes = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert changes[0] == version[1]
+
+
+def test_the_headlines() -> None:
+    table = README.split("a test holds this table against them -->")[1].split("<!-- end of headlines -->")[0]
+    assert table.strip() == headline_table()
+
+
+def headline_table() -> str:
+    """The headlines of all papers as Markdown."""
+    lines = ["| paper | headline | verdict | why |", "|---|---|---|---|"]
+    for each in HEADLINES:
+        paper = PAPERS[CLAIMS[each.claim].paper].split(" (")[-1].rstrip(")")
+        lines.append(f"| {paper} | {plain_math(each.says)} | `{each.verdict}` | {plain_math(each.why)} |")
+    return "\n".join(lines)

@@ -86,8 +86,8 @@ CLAIMS.summary(
         r"Controlled is read as: the deviation falls with $\delta$, vanishes with it, and has a bound in it.",
     ),
     r"For every $p$, $q$ and list of neighbours, the TV between $p$ and the law of one emitted token is 0 at "
-    r"$\delta = 0$, does not fall as $\delta$ grows, and is at most $\sum_x \min(q(x), m(x))$, where $m(x) < \delta$ "
-    r"is the mass of the neighbours that join $x$.",
+    r"$\delta = 0$, does not fall as $\delta$ grows, and is at most $\sum_x \min(q(x), m(x))$, $m(x)$ being the mass "
+    r"of the neighbours that join $x$, below $\delta > 0$.",
 )
 def output_sum(seed: int) -> Finding:
     r"""The TV is the acceptance gained (lantern.frontier), $\sum_x \min(q(x), p(x) + m(x)) - \min(q(x), p(x))$. At
