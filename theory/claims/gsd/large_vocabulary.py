@@ -1,4 +1,4 @@
-"""Claims on simulated rows over vocabularies of 128 to 1024 tokens: group sizes, and the naive lossy rules at equal acceptance.
+"""Claims on simulated rows over 128 to 1024 tokens: group sizes, and the naive lossy rules at equal acceptance.
 
 The rows imitate an image model's over a random codebook, with independent noise in target and draft
 (:func:`theory.example_processes.codebook_pairs`). They are not images; what they settle is what the rules do on them.
