@@ -4,8 +4,8 @@ Speculative decoding without loss commits tokens of the target's law, and a draf
 its prefix decides. So the mean of that probability over the positions of a sequence is a number of the two models:
 gamma does not enter. A rate that is measured at one gamma bounds it from both sides, for two readings of "rate":
 
-    of verified drafts, alpha:   alpha / (1 + alpha / gamma)        <= mean <= (alpha + alpha / gamma) / (1 + alpha /
-    gamma) of all drafts, s:            gamma s / (1 + gamma s)            <= mean <= (gamma + 1) s / (1 + gamma s)
+    of verified drafts, alpha: alpha / (1 + alpha / gamma) <= mean <= (alpha + alpha / gamma) / (1 + alpha / gamma)
+    of all drafts, s:          gamma s / (1 + gamma s) <= mean <= (gamma + 1) s / (1 + gamma s)
 
 Blocks whose tokens are replaced in place, each verified without the others, are in :func:`in_place_rates`.
 """

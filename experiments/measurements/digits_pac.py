@@ -22,7 +22,7 @@ from simlab.processes.digits import DigitsPair
 from simlab.randomness import Tape
 from simlab.rules import make_rule
 
-SEQUENCES = 48  # as many as tell apart what the page compares; the other decoders of digits are run on more
+SEQUENCES = 40  # as many as tell apart what the page compares; the other decoders of digits are run on more
 WINDOW = BUDGET = 16
 CANDIDATES, DEPTHS = (2, 4, 8), (1, 2, 3)
 MOST_NODES = 110  # of a tree that is measured: 8 candidates a node and depth 3 would have 597

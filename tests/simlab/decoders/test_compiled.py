@@ -25,7 +25,8 @@ from simlab.decoders.compiled import simulate
 from simlab.decoders.compiled.kernels import KERNELS
 from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.initial import INITIALS
-from simlab.processes import Process
+from simlab.decoders.sjd_reference import UnrefinedPointMassSjd
+from simlab.processes import Process, make_process
 from simlab.randomness import Purpose, Tape
 from simlab.randomness import inverse_cdf_compiled as compiled_draws
 from simlab.randomness.inverse_cdf import inverse_cdf
@@ -245,3 +246,13 @@ def test_what_has_no_compiled_form_says_so() -> None:
         simulate(make_decoder("speculative", gamma=2), WORLD, Speculative(), Tape(0, 1))
     with pytest.raises(ValueError, match="threads is 0; expected a whole number >= 1"):
         simulate(right, WORLD, Speculative(), Tape(0, 1), threads=0)
+
+
+@pytest.mark.parametrize("initial", INITIALS)
+def test_sjd_without_refinement_scored_as_point_masses(initial: Any) -> None:
+    target = make_process("local", vocabulary=16, shape=(4, 6), entropy=2.0).target
+    decoder = UnrefinedPointMassSjd(4, initial)
+    reference = run(decoder, target, Speculative(), Tape(3, SEQUENCES))
+    compiled = simulate(decoder, target, Speculative(), Tape(3, SEQUENCES))
+    assert np.array_equal(reference.tokens, compiled.tokens)
+    assert np.array_equal(reference.steps, compiled.steps)

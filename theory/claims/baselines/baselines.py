@@ -275,6 +275,12 @@ def _going_on(process: TableProcess, prefix: tuple[int, ...], sequence: tuple[in
 # Several candidates --------------------------------------------------------------------------------------------
 
 
+APART = (
+    (Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)),
+    (Fraction(1, 10), Fraction(3, 10), Fraction(3, 5)),
+)  # p and q of examples: even the best method rejects some candidates
+
+
 def candidate_cases(seed: int) -> list[tuple[Any, Any, int]]:
     """Pairs of rows over 2 to 5 tokens with 1 to 3 candidates."""
     random = Random(seed)
@@ -308,7 +314,7 @@ def optimal_candidates(seed: int) -> Finding:
             for p, q, k in tried
         )
 
-    worst, (p, q) = beyond(Speculative()), UNEVEN
+    worst, (p, q) = beyond(Speculative()), APART
     best = optimal_acceptance(p, candidate_sets(q, 2))
     return holds_if(
         worst <= 0 and single and linear < 1e-9,
@@ -356,6 +362,8 @@ def frontier_candidates(seed: int) -> Finding:
             worst = max(worst, Fraction(accepted - limit))
         return worst
 
+    p, q = APART
+    most = candidates_frontier(p, candidate_sets(q, 2), Fraction(1, 10))
     rules = [OptimalLossy(Fraction(1, 5)), *mutants.RULES.values()]
     worst = max(map(beyond, rules))
     reached = max(_reached(p, q, k, Fraction(1, 10)) for p, q, k in tried)
@@ -365,6 +373,11 @@ def frontier_candidates(seed: int) -> Finding:
             f"{len(rules)} rules, right and wrong, verified in turn on {len(tried)} cases stay within the bound; "
             "a law moved by 1/10 as in the proof has an optimum larger by 1/10 (largest difference "
             f"{reached:.1e})",
+        ),
+        example(
+            f"p = {fmt_row(p)}, two candidates from q = {fmt_row(q)}, without replacement: at most {fmt(most)} "
+            f"accepted at TV 1/10",
+            numbers(p=p, q=q, candidates=2, tv=Fraction(1, 10), most=most),
         ),
         rejects_mutants(
             {"optimum + TV/2": Fraction(1, 2)},

@@ -282,8 +282,9 @@ def reference(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.output-law.last-step",
     derived("Algorithm 1 without eq. 8", "The smallest change to Algorithm 1 that makes it exact."),
-    r"Algorithm 1 with the ratio of the last step alone, $p(x_0 | x_1^p) / q(x_0 | x_1^q)$, is lossless, whether "
-    "noise is shared step by step or not, and draws at most one proposal a token in the mean.",
+    r"Algorithm 1 with the ratio of the last step alone, $p(x_0 | x_1^p) / q(x_0 | x_1^q)$, is lossless: the emitted "
+    "token has the law of the target's token, whether noise is shared step by step or not, after at most one proposal "
+    "in the mean.",
     assumptions=(LAST_NOISE, INDEPENDENT_LAST_NOISE, UNBOUNDED),
 )
 def last_step(seed: int) -> Finding:

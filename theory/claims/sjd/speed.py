@@ -298,7 +298,8 @@ def refinement_uniform(seed: int) -> Finding:
     "sjd.refinement.sticky",
     derived("after F", "Appendix F is about images; that repeated drafts need no refinement depends on the target."),
     r"For the Markov chain that repeats its last token with probability $s$, SJD without refinement, with horizontal "
-    r"repeat and $W$ drafts, commits $(1 - s^{W+1})/(1 - s)$ tokens a call in the mean, the end of the sequence aside.",
+    r"repeat and $W$ drafts, commits $(1 - s^{W+1})/(1 - s)$ tokens a call in the mean, the first call and the end of "
+    r"the sequence aside.",
 )
 def refinement_sticky(seed: int) -> Finding:
     r"""All $W$ drafts repeat the last committed token, and are scored as point masses. Each is accepted with the
