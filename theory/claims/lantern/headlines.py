@@ -55,16 +55,4 @@ TAKE_HOME = (
         "The acceptance it gains over the lossless rule is exactly the TV it spends, for all rows, neighbours and "
         "bounds; no rule of one draft gains more for its TV. What neighbours choose is where on the frontier.",
     ),
-    Result(
-        "lantern.gain",
-        "The bound limits the gain of deterministic candidates",
-        r"A candidate scored with $q = 1$ gains less than $\delta$, and all twelve printed gains do. A candidate drawn "
-        r"from $q$ has no such limit, and can be accepted surely at a $\delta$ of 1/8.",
-    ),
-    Result(
-        "lantern-reference.static.zero-delta",
-        "The published static tree is not lossless at a bound of 0",
-        r"Neighbours of mass 0 join, since the code tests with $\le$, and then near tokens that have mass are "
-        "taken out of the draft row. One sibling over four tokens is at TV 1/6 from the target.",
-    ),
 )
