@@ -61,10 +61,4 @@ TAKE_HOME = (
         r"A candidate scored with $q = 1$ gains less than $\delta$, and all twelve printed gains do. A candidate drawn "
         r"from $q$ has no such limit, and can be accepted surely at a $\delta$ of 1/8.",
     ),
-    Result(
-        "lantern-reference.static.zero-delta",
-        "The published static tree is not lossless at a bound of 0",
-        r"Neighbours of mass 0 join, since the code tests with $\le$, and then near tokens that have mass are "
-        "taken out of the draft row. One sibling over four tokens is at TV 1/6 from the target.",
-    ),
 )
