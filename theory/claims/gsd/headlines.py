@@ -56,6 +56,13 @@ HEADLINES = (
 
 TAKE_HOME = (
     Result(
+        "gsd.naive-lossy.tv",
+        "Nothing beats amplify in TV",
+        "At equal acceptance amplify and addition are at most as far from the target in TV as GSD over any partition, "
+        "since no rule gains more acceptance than it spends TV and they spend just that. What grouping wins in image "
+        "quality must come from which tokens are alike, not from how much probability is moved.",
+    ),
+    Result(
         "gsd.expected-ratio.uncapped",
         "A positive mean in Fig. 7 is not Theorem 1",
         "For every partition the uncapped difference of group and token ratios has mean exactly 0 under the draft. "

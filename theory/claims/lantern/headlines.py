@@ -55,10 +55,4 @@ TAKE_HOME = (
         "The acceptance it gains over the lossless rule is exactly the TV it spends, for all rows, neighbours and "
         "bounds; no rule of one draft gains more for its TV. What neighbours choose is where on the frontier.",
     ),
-    Result(
-        "lantern.gain",
-        "The bound limits the gain of deterministic candidates",
-        r"A candidate scored with $q = 1$ gains less than $\delta$, and all twelve printed gains do. A candidate drawn "
-        r"from $q$ has no such limit, and can be accepted surely at a $\delta$ of 1/8.",
-    ),
 )
