@@ -63,12 +63,6 @@ TAKE_HOME = (
         "quality must come from which tokens are alike, not from how much probability is moved.",
     ),
     Result(
-        "gsd.expected-ratio.uncapped",
-        "A positive mean in Fig. 7 is not Theorem 1",
-        "For every partition the uncapped difference of group and token ratios has mean exactly 0 under the draft. "
-        "Where it is measured as positive, the groups overlap or the drafts do not follow q.",
-    ),
-    Result(
         "gsd.unbiased.group-residual",
         "A lossless rule for groups",
         "Draw the replacement's group from what the draft lacks by group, then the token in proportion to p within it: "
