@@ -234,16 +234,18 @@ def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndar
         "Diffrence of acceptance proability (p'(C(x))/q'(C(x)) − p(x)/q(x)) during image AR decoding ... its expected "
         "rate is still higher",
         "stronger",
-        "The paper reports what it measured with groups that move with the drafted token; the statement derives the "
-        "sign of the printed quantity for partitions, of which Theorem 1 speaks.",
+        "The paper reports what it measured with groups that move with the drafted token, under top-k sampling; the "
+        "statement derives the sign of the printed quantity for partitions, of which Theorem 1 speaks.",
     ),
     r"For every $p$, every $q$ of full support and every partition fixed before the draft is drawn such that "
     r"$\alpha_{GSD} > \alpha_{SD}$, $\mathbb{E}_q[p'(C(x))/q'(C(x)) - p(x)/q(x)] > 0$.",
 )
 def uncapped(seed: int) -> Finding:
     r"""The mean is 0, always: $\sum_{x \in C} q(x)\, p'(C)/q'(C) = p'(C)$, and the groups' masses sum to 1, as do those
-    of single tokens. So a positive mean does not follow from Theorem 1, nor does it support it. Where groups overlap,
-    as those of Algorithm 3 do, the mean can have either sign (gsd.unbiased.windows).
+    of single tokens. So a positive mean does not follow from Theorem 1, nor does it support it. Where $q$ has no full
+    support, as under top-k sampling, the mean is the mass that $p$ has on tokens with $q = 0$ in groups with $q' > 0$,
+    which can be positive. Where groups overlap, as those of Algorithm 3 do, the mean can have either sign
+    (gsd.unbiased.windows).
     """
 
     def largest(ratio: Callable[..., np.ndarray]) -> Fraction:
@@ -292,8 +294,9 @@ def _numerator_only(p: np.ndarray, labels: tuple[int, ...]) -> np.ndarray:
         "The key takeaway from Theorem 1 is that GSD improves or at least preserves decoding speed regardless of how "
         "clusters are formed.",
         "formalised",
-        "Speed is read as the expected number of target calls for a whole sequence. Read position by position, at the "
-        "same rows, it is Theorem 1, which holds (gsd.theorem-1).",
+        "Speed is read as the expected number of target calls for a whole sequence. Position by position, at the same "
+        "rows, it is Theorem 1 (gsd.theorem-1), and it follows from it where acceptance is i.i.d., as in "
+        "leviathan.expected-tokens.iid.",
     ),
     r"For every target, draft and partition fixed before drafts are drawn, decoding a sequence takes on average no "
     r"more calls of the target with the grouped rule than with the lossless rule.",
@@ -480,7 +483,8 @@ RANKS = "partition: the groups of a step are a partition that is made from $p$ a
 @CLAIMS.claim(
     "gsd.dynamic.partition",
     said(*DYNAMIC, "formalised", "“Higher” is read as at least as high, and “clustering function” as a partition."),
-    r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ at every step, with groups that change from step to step.",
+    r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ at every step, with partitions that change from step to "
+    r"step.",
     assumptions=[RANKS],
 )
 def dynamic_partition(seed: int) -> Finding:

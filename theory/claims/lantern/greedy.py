@@ -233,8 +233,9 @@ def _untied(p: Any) -> tuple[Fraction, ...]:
     said(
         "B, Algorithm 1, line 12",
         "Set $x_{n+t} \\leftarrow \\tilde{x}_t$ and $n \\leftarrow n+1$",
-        "as stated",
-        "A slip of the indices, which changes nothing in the rule: every other claim reads what is meant.",
+        "stronger",
+        "A slip of the indices, which changes nothing in the rule: the paper does not say that the line is to be taken "
+        "to the letter, and every other claim reads what is meant.",
     ),
     r"With the indices as printed in Algorithm 1, accepting all $L$ drafts of a block writes the $L$ positions after "
     r"the prefix.",
