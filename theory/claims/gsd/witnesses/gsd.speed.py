@@ -1,6 +1,6 @@
 """The blocks are followed by hand, as a recursion over what is committed; no general decoder is needed, since every row
 of both models is a point mass, and so is every decision. Once as the paper prints its algorithm, and once with a bonus
-token of the target after a block that is accepted whole. The tokens of a block from one context are 1 and, for each draft, the
+token of the target after a block that is accepted whole. The tokens of the single block are 1 and, for each draft, the
 probability that it and those before it are accepted: a sum over all pairs of drafts.
 """
 
