@@ -10,7 +10,7 @@ HEADLINES = (
         "Continuous speculative decoding maintains the output distribution.",
         "refuted",
         r"The product of variances $\Sigma$ in ratio and threshold says nothing about the token, and where it is not 1 "
-        "the law of the token is off; the appendix itself calls the ratio biased.",
+        "the law of the token is off, but for special pairs; the appendix itself calls the ratio biased.",
         r"Leave $\Sigma$ out: the ratio of the last step alone is exact, with noise shared or not. FID and IS, which "
         "the paper measures, are another question.",
     ),
@@ -64,8 +64,9 @@ TAKE_HOME = (
     Result(
         "cspd.output-law.last-step",
         "The ratio of the last denoising step is enough",
-        "Verified by the densities of the last step alone, continuous tokens have exactly the target's law, however "
-        "the two trajectories are coupled. It costs at most one proposal a token in the mean, and no extra inference.",
+        "Verified by the densities of the last step alone, continuous tokens have exactly the target's law, whether "
+        "or not the noise of the steps is shared. It costs at most one proposal a token in the mean, and no extra "
+        "inference.",
     ),
     Result(
         "cspd.draft-length.bounds",

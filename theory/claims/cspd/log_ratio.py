@@ -48,7 +48,7 @@ CLAIMS.summary(
         "A.1.3, eqs. 22 to 27",
         HIGHER,
         "formalised",
-        "With eqs. 26 and 27, on which the sentence rests. Of our method is read as: of the ratio of eq. 4, whose two "
+        "With eqs. 26 and 27, on which the sentence rests. “Our method” is read as the ratio of eq. 4, whose two "
         "trajectories share $x_0$. Where each has an $x_0$ of its own, as in eq. 24, all of it is true under the "
         "paper's assumption (cspd.log-ratio.own-end, own-end-sign and own-end-mean).",
     ),
@@ -211,8 +211,9 @@ def sign(seed: int) -> Finding:
         "equal last covariances the larger entropy of the draft does lead to it (cspd.log-ratio.mean), and with an "
         "$x_0$ each, as in eq. 24, it always does (cspd.log-ratio.own-end-mean)",
     ),
-    r"For every two models with shared noise and $\Delta l = \mathbb{E}\log p(Y_p) - \mathbb{E}\log p(Y_q) > 0$, "
-    r"$\mathbb{E}[p(Y_p) / q(Y_q)]$ exceeds $\mathbb{E}[p(Y_q) / q(Y_q)]$.",
+    r"For every two models with $H(q) > H(p)$ whose trajectories share the noise of all steps and $x_0$, $\Delta l = "
+    r"\mathbb{E}\log p(Y_p) - \mathbb{E}\log p(Y_q) > 0$ implies that $\mathbb{E}[p(Y_p) / q(Y_q)]$ exceeds "
+    r"$\mathbb{E}[p(Y_q) / q(Y_q)]$.",
 )
 def higher_mean(seed: int) -> Finding:
     r"""A larger mean of the logarithm does not order the means of two variables. The mean of the path ratio is 1 always
