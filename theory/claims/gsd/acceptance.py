@@ -177,8 +177,8 @@ CLAIMS.summary(
         "The figure prints the ratios without min(1, .); its text speaks of acceptance probabilities, and so does the "
         "statement. What was measured on images is not judged.",
     ),
-    r"Over drafts the mean difference between the acceptance probabilities of groups and of tokens is at least 0, and "
-    r"positive wherever grouping raises the acceptance rate.",
+    r"For every $p$, $q$ and every partition, the mean difference over drafts between the acceptance probabilities of "
+    r"groups and of tokens is at least 0, and positive wherever grouping raises the acceptance rate.",
     ["gsd.expected-ratio.capped", "gsd.expected-ratio.uncapped"],
 )
 

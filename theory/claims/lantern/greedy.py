@@ -176,7 +176,9 @@ def greedy_one_hot(seed: int) -> Finding:
         LLAMAGEN,
         "evaluate_posterior",
         "Without a logits processor, which is temperature 0: softmax of the logits, p(x) raised by the mass of the "
-        "neighbours that join, x accepted if it is the argmax; after a rejection the argmax of the logits is emitted.",
+        "neighbours that join, x accepted if it is the argmax; after a rejection the argmax of the logits is emitted. "
+        "The paper's sentence is about the rule, not about this function.",
+        "ours",
     ),
     r"For every softmax row $p$, list of neighbours, $\delta$ and deterministic draft $x$ with "
     r"$p(x) > 0$, the published code accepts $x$ exactly if $x = \mathrm{argmax}\ p_A(\cdot \mid x)$, and otherwise "
