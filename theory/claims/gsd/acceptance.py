@@ -31,7 +31,7 @@ from theory.claims.format import fmt, numbers
 from theory.claims.gsd.enumerated import COVERED, GROUPED, every_grouping, every_pair, group_masses, positive
 from theory.claims.sources import derived, said
 from theory.distances import tv
-from theory.exact import acceptance, mean, sequence_law
+from theory.exact import acceptance, block_law, mean, sequence_law
 from theory.search import Pmf
 
 CLAIMS = Claims("gsd")
@@ -304,7 +304,9 @@ def _numerator_only(p: np.ndarray, labels: tuple[int, ...]) -> np.ndarray:
 def speed(seed: int) -> Finding:
     """Theorem 1 compares one position at equal p and q. A grouped rule also changes which tokens come out, and
     so which rows come next. If the tokens it prefers lead to contexts where draft and target disagree across
-    groups, every later position is rejected, and decoding takes more steps than with the lossless rule.
+    groups, every later position is rejected, and decoding takes more steps than with the lossless rule. It is so within
+    one block already: both rules may accept equally many first drafts, but not the same ones, and the second draft can
+    be good after those of the one and bad after those of the other.
     """
     length, gamma = 5, 2
     # the draft says 1 where the target says 0; after a 1 they disagree across groups for good
@@ -313,6 +315,15 @@ def speed(seed: int) -> Finding:
 
     def steps(decoder: Decoder, rule: Rule) -> Any:
         return mean(sequence_law(decoder, p, rule, q)[1])
+
+    half = Fraction(1, 2)
+    block_p = TableProcess(3, 3, lambda prefix: [half, 0, half] if not prefix else [1, 0, 0])
+    block_q = TableProcess(
+        3, 3, lambda prefix: [half, half, 0] if not prefix else [0, 0, 1] if prefix[0] == 1 else [1, 0, 0]
+    )
+
+    def tokens(rule: Rule) -> Any:
+        return sum(len(each) * mass for each, mass in block_law(decoders[0], block_p, rule, block_q).items())
 
     decoders = SpeculativeDecoder(gamma), mutants.BonusOmitted(gamma)
     lossless, grouped = ([steps(decoder, rule) for decoder in decoders] for rule in (Speculative(), Grouped(LABELS)))
@@ -335,6 +346,20 @@ def speed(seed: int) -> Finding:
                 steps_speculative=lossless[1],
                 steps_with_bonus=grouped[0],
                 steps_speculative_with_bonus=lossless[0],
+            ),
+        ),
+        example(
+            f"one block of two drafts from one context, the same groups: both rules accept half of the first drafts, "
+            f"the lossless one 0 alone, GSD 0 and 1 alike; after a 1 the second draft is rejected. The lossless rule "
+            f"yields {fmt(tokens(Speculative()))} tokens in the mean, GSD {fmt(tokens(Grouped(LABELS)))}",
+            numbers(
+                "grouped",
+                {"labels": LABELS},
+                gamma=gamma,
+                p={"": [half, 0, half], "0": [1, 0, 0], "1": [1, 0, 0]},
+                q={"": [half, half, 0], "0": [1, 0, 0], "1": [0, 0, 1]},
+                tokens=tokens(Grouped(LABELS)),
+                tokens_speculative=tokens(Speculative()),
             ),
         ),
         control("the same count of calls for groups of one token is that of the lossless rule"),
