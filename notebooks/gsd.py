@@ -577,6 +577,11 @@ figure.tight_layout()
 #   a 2 and is rejected: one token a step. Five tokens in 4 steps.
 #
 # The gap grows with the length: ten tokens take 4 steps and 9 steps with a bonus token.
+#
+# A single block can yield less, although every row accepts as much. Let $p = (\frac12, 0, \frac12)$ and $q =
+# (\frac12, \frac12, 0)$ at first; after a 0 draft and target agree, after a 1 the draft is rejected. Both rules accept
+# half of the first drafts: speculative decoding all 0 and no 1, GSD half of each. So it has $1 + \frac12 + \frac12 = 2$
+# tokens, and GSD $1 + \frac12 + \frac14 = \frac74$. Where acceptance is i.i.d. this cannot be.
 
 # %%
 for length, lossless, lossy in ((5, 3, 4), (10, 4, 9)):

@@ -452,9 +452,9 @@ assert soft[0] != soft[1]
 # two-token process one step suffices with probability $\frac12$ instead of $\frac56$; on the six pixels the mean is
 # 3.29 steps instead of 2.56.
 #
-# *Residual* (`sjd-reference.residual`, **holds** at temperature 1 without top-p): the code passes the residual through
-# the logits processors once more. The residual has no mass outside the support of $p$, so top-$k$ finds nothing more to
-# remove. Another temperature does harm: at temperature $\frac12$, which squares and renormalises, $p = (0, \frac13,
+# *Residual* (`sjd-reference.residual`, **holds** at temperature 1 without top-p and ties): the code passes the residual
+# through the logits processors once more. The residual has no mass outside the support of $p$, so top-$k$ finds nothing
+# more to remove. Another temperature does harm: at temperature $\frac12$, which squares and renormalises, $p = (0, \frac13,
 # \frac23)$ and $q = (1, 0, 0)$ have the residual $p$, and squaring it once more gives $(0, \frac15, \frac45)$, at TV
 # $\frac2{15}$.
 
