@@ -454,9 +454,9 @@ assert soft[0] != soft[1]
 #
 # *Residual* (`sjd-reference.residual`, **holds** at temperature 1 without top-p and ties): the code passes the residual
 # through the logits processors once more. The residual has no mass outside the support of $p$, so top-$k$ finds nothing
-# more to remove. Another temperature does harm: at temperature $\frac12$, which squares and renormalises, $p = (0, \frac13,
-# \frac23)$ and $q = (1, 0, 0)$ have the residual $p$, and squaring it once more gives $(0, \frac15, \frac45)$, at TV
-# $\frac2{15}$.
+# more to remove. Another temperature does harm: at temperature $\frac12$, which squares and renormalises, $p = (0,
+# \frac13, \frac23)$ and $q = (1, 0, 0)$ have the residual $p$, and squaring it once more gives $(0, \frac15, \frac45)$,
+# at TV $\frac2{15}$.
 
 # %%
 reference = make_decoder("sjd-reference", window=3)
