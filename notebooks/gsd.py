@@ -259,7 +259,7 @@ figure.tight_layout()
 # "Our method increases both $p$ and $q$ in an unbiased manner", says the paper. Of the ratio by which drafts are tested
 # it is true (`gsd.unbiased.ratio`, **holds**): over a partition and for $q > 0$ its mean under the draft is $\sum_x
 # q(x)\, P/Q = \sum_C P(C) = 1$, as that of $p/q$, while amplify's is $k$ and addition's $1 + \varepsilon V$. So the
-# mean difference of the uncapped ratios, of which Fig. 7 shows the distribution, is exactly 0 over a partition
+# mean difference of the uncapped ratios, which Fig. 7 shows for moving groups, is exactly 0 over a partition then
 # (`gsd.expected-ratio.uncapped`); the mean difference of acceptance probabilities, capped at 1, is $\mathrm{TV}(p, q) -
 # \mathrm{TV}(P, Q) \ge 0$ (`.capped`).
 #

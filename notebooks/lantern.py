@@ -494,7 +494,8 @@ figure.tight_layout()
 # ## 7. Near tokens · `lantern.neighbours`
 #
 # The paper's Table 4 compares nearest with random neighbours at equal $\delta$: nearest accept more. Over
-# thousands of tokens that is so in most settings (`lantern.neighbours.empirical`). For every pair of rows it is not
+# thousands of tokens that is so at the table's $\delta$ and share of the vocabulary (`lantern.neighbours.empirical`),
+# and not at every $k$ and $\delta$ (`.settings`). For every pair of rows it is not
 # (`lantern.neighbours.always`, **refuted**): the mass decides. Three tokens on a line, $p = (\frac12, 0, \frac12)$,
 # $q = (1, 0, 0)$, $\delta = 1$: with its nearest token, which has no mass, draft 0 is accepted with $\frac12$; with the
 # farthest it is accepted surely.

@@ -212,8 +212,8 @@ assert all(deviation(decoder, w) == 0 for decoder, w in tried)
 # ## 3. Equation 6 · `sjd.independence`
 #
 # The paper assumes $p(\mathcal J_j \mid x, \mathcal J_{j-1}) = p(\mathcal J_j \mid \mathcal J_{j-1})$: given the last
-# call, a draft is independent of the tokens that will stand to its left. **Holds** for the algorithm as run, where
-# each token of a call is drawn with its own uniform from rows that are already known.
+# call, a draft is independent of the tokens that will stand to its left. It **holds under the assumption** that each
+# token of a call is drawn with its own uniform, from rows that are already known, for all drafts that are not copied.
 #
 # What the proof needs is $\Pr(x_i = x \mid J, \mathcal F) = q(x)$, and this can be computed: at the start and after
 # every step, in every state, the law of each draft given the state before the step and everything now to its left,

@@ -682,7 +682,7 @@ for k, zeros in product(range(4), (0.0, 0.35)):
 # %% [markdown]
 # ## 10. What needs scale
 #
-# Two statements are about image models; they are judged on a process that imitates one (notebook `at_scale`).
+# Three statements are about image models; they are judged on a process that imitates one (notebook `at_scale`).
 #
 # * *Locality* (`pac.locality`): how much a row changes when the token $j$ places before it is masked falls with $j$. It
 #   is what AC lives on (part 4), and a property of a model, not of the method. If the token is redrawn, and those
@@ -691,8 +691,8 @@ for k, zeros in product(range(4), (0.0, 0.35)):
 #   token three back has no TV at $j = 1$ and a large one at $j = 3$.
 # * *Ablation* (`pac.ablation`): the order SJD, + PD, + PD + AC at windows of 32 and 64, and the best $K$ and $D$ at a
 #   fixed budget. How large the steps are is asked of `pac.readings.steps`.
-# * *Matches* (`pac.match-rate`): a typical token is drawn again with probability below 0.01, and retained with
-#   probability above 0.7.
+# * *Matches* (`pac.match-rate`): how often a typical token is drawn again, for the paper below 0.01, and how often it
+#   is retained, for the paper above 0.7.
 
 # %%
 chain = sticky_process(F(4, 5), 2, 3)

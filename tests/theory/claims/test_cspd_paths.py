@@ -35,7 +35,7 @@ pytestmark = pytest.mark.exact
 VERDICTS = {
     "cspd.theorem-1.commuting": "holds-under-assumptions",
     "cspd.theorem-1.non-commuting": "refuted",
-    "cspd.theorem-1.any-root": "refuted",
+    "cspd.theorem-1.any-root": "holds",
     "cspd.theorem-1.several-steps": "refuted",
     "cspd.theorem-1.corrected": "holds-under-assumptions",
     "cspd.trajectory-distance": "holds",
@@ -112,7 +112,7 @@ def test_the_non_commuting_counterexample() -> None:
 
 
 def test_the_counterexample_of_triangular_roots() -> None:
-    example = next(e.numbers for e in decided("cspd.theorem-1.any-root").evidence if e.kind == "counterexample")
+    example = next(e.numbers for e in decided("cspd.theorem-1.any-root").evidence if e.kind == "example")
     assert example is not None
     p, q = (np.array(example[name], int).astype(object) for name in ("Lp", "Lq"))
     own = sum(((q @ e - p @ f) ** 2).sum() for e in signs(2) for f in signs(2)) / F(16)

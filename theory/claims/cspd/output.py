@@ -188,9 +188,9 @@ def fixed_variances(seed: int) -> Finding:
     said(
         "A.1.2",
         "R̃ is a biased estimator; its expectation under q is not equal to 1.",
-        "formalised",
-        "The paper says so of the ratio; here it is said of the law of the emitted token, for trajectories without "
-        "shared noise.",
+        "ours",
+        "The paper says of the mean of the ratio that it is not 1 (cspd.path-ratio.two-path); here it is the law of "
+        "the emitted token, for trajectories without shared noise.",
     ),
     r"The ratio $p(Y_p) / q(Y_q)$ of two trajectories on independent noise that share $x_0$ alone (eq. 4) does not "
     "preserve the law of the token in general, not even where draft and target are the same model.",

@@ -176,7 +176,7 @@ def _lowered(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray] |
         "Theorem 1; eqs. 43 and 45",
         THEOREM,
         "stronger",
-        "the theorem is printed for any covariances; the diagonal ones that the paper uses commute",
+        "the theorem names no covariances, and is read here for any two; the diagonal ones that the paper uses commute",
     ),
     r"For given means and every two covariances $\Sigma_t^q$, $\Sigma_t^p$, setting $\varepsilon_t^p = "
     r"\varepsilon_t^q$ lowers $\mathbb{E}|x_{t-1}^q - x_{t-1}^p|^2$ by $2\,\mathrm{tr}\sqrt{\Sigma_t^q \Sigma_t^p}$.",
@@ -221,8 +221,9 @@ def non_commuting(seed: int) -> Finding:
 @CLAIMS.claim(
     "cspd.theorem-1.any-root",
     derived("after eqs. 30 and 38", "the theorem for roots that are not symmetric, such as Cholesky's"),
-    r"For every two covariances and every choice of their roots $L L^T = \Sigma$, samples $x = \mu + L \varepsilon$ "
-    r"are no farther apart in $\mathbb{E}|x^q - x^p|^2$ with shared noise than with independent noise.",
+    r"There are covariances with roots $L L^T = \Sigma$, triangular ones for instance, for which samples $x = \mu + L "
+    r"\varepsilon$ are farther apart in $\mathbb{E}|x^q - x^p|^2$ with shared noise than with independent noise; with "
+    "symmetric roots they never are.",
 )
 def any_root(seed: int) -> Finding:
     r"""The distance falls by $2\,\mathrm{tr}(L_q^T L_p)$, which may be negative. Every root is $\Sigma^{1/2} U$ with
@@ -244,9 +245,9 @@ def any_root(seed: int) -> Finding:
         outside = max(outside, abs(best - bound) - NEAR)
         least = min(least, np.trace(root_of(b @ b.T) @ root_of(a @ a.T)))
     require(outside <= NEAR and least >= 0, "a pair of roots lies outside of the bounds")
-    return refuted_if(
-        found < 0,
-        counterexample(
+    return holds_if(
+        found < 0 <= least,
+        example(
             "the triangular roots Lp = (1, 0; -2, 1) and Lq = (1, 0; 2, 1) of (1, -2; -2, 5) and (1, 2; 2, 5): "
             f"with independent noise E||x^q - x^p||^2 is 12, with shared noise it is {12 - found}",
             numbers(Lp=p, Lq=q, reduction=found, independent=Fraction(12), shared=12 - found),
@@ -315,7 +316,7 @@ def predicted(target: Chain, draft: Chain, carried: bool = True, transposed: boo
     derived("Theorem 1 for whole trajectories", "with any roots and over any number of steps"),
     r"With $P_s$, $Q_s$ the products of the slopes of target and draft from step $s - 1$ down to $t + 1$, sharing the "
     r"noise lowers $\mathbb{E}|x_t^q - x_t^p|^2$ by $2 \sum_{s > t} \mathrm{tr}((P_s L_s^p)^T Q_s L_s^q)$; between "
-    r"exact DDPM chains of normal data it never raises it.",
+    r"exact DDPM chains of normal data, of one schedule and with symmetric roots, it never raises it.",
     assumptions=[FIXED],
 )
 def corrected(seed: int) -> Finding:

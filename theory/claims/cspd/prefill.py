@@ -133,7 +133,10 @@ LAST_STEP = (
     r"last denoising step, and that step has one standard deviation $s$ in both models"
 )
 SHARED = "shared noise: both models denoise a token on the same noise"
-AFFINE = "affine steps: the mean of each denoising step is affine in its state and in the condition, the same in both"
+AFFINE = (
+    "affine steps: the mean of each denoising step is affine in its state and in the condition, and its covariance is "
+    "fixed, the same in both"
+)
 FADING = (
     r"fading mismatch: the conditions of the two models differ by $\delta \rho^n$ at position $n$, with $\delta \neq "
     r"0$ and $0 < \rho < 1$, whatever the prefix"

@@ -76,7 +76,7 @@ def flow(variance: float, steps: int) -> Chain:
         relation="formalised",
         note=r"DDIM is read as the sampler with $\eta > 0$, which has a PDF.",
     ),
-    r"DDIM with $\eta > 0$: trajectories have the density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$.",
+    r"With $\eta > 0$, trajectories of DDIM have the density $p(x_T) \prod_{t=1}^T p(x_{t-1} | x_t)$.",
     assumptions=["noise in all steps: every denoising step adds Gaussian noise of full rank, the last one too"],
 )
 def stochastic(seed: int) -> Finding:

@@ -56,8 +56,9 @@ BLOCK = CODE.function(
     "Every num_draft steps the target predicts all tokens of the block at once, from the tokens before the block: "
     "those of the block are masked, so that it does not see their drafts. Each rejected token is replaced where it "
     "stands, and the next block begins after the last token of this one. Algorithm 1 in the paper differs: there M_p "
-    "is given the drafts, and the block ends at its first rejection. The code is that of the paper's first version; "
-    "that its law should be the target's is what section 5 says of the algorithm.",
+    "is given the drafts, and the block ends at its first rejection. The repository calls itself an "
+    "implementation of the paper, in its first version; that the law should be the target's is what section 5 says of "
+    "the algorithm.",
 )
 OURS = replace(BLOCK, relation="ours")
 

@@ -19,8 +19,8 @@ TEMPERATURES, SCALES = (0.5, 0.8, 1.0, 1.5, 3.0), (1.0, 1.5, 2.0, 3.0, 5.0)
 
 ALL_SHARED = "all noise shared: the trajectories share $x_T$ and the noise of every step"
 ONE_SLOPE = (
-    "one slope: the means of all denoising steps are affine in the state, with one slope a step and one last standard "
-    "deviation $s$ for all models"
+    "one slope: the means of all denoising steps are affine in the state, with one slope and one standard deviation a "
+    "step for all models, $s$ in the last"
 )
 
 
@@ -39,14 +39,15 @@ def falls(rates: list[float]) -> bool:
         "steps. Figure 10c is not printed as numbers.",
     ),
     r"With noise scaled by a temperature $\tau$ in every step of both models, the ratio of the last step accepts $2 "
-    r"\Phi(-|g| / (2 \tau s))$ of all drafts, $g$ the gap of the last means: more at every higher temperature.",
+    r"\Phi(-|g| / (2 \tau s))$ of all drafts, $g$ the gap of the last means: where $g \ne 0$, more at every higher "
+    "temperature.",
     assumptions=(ALL_SHARED, ONE_SLOPE),
 )
 def temperature(seed: int) -> Finding:
     r"""By "all noise shared" and "one slope" the noise cancels from the gap $g$ of the last means, at every
     temperature. Given the trajectories down to $x_1$ the last steps are two normal laws with standard deviation $\tau
-    s$ whose means are $g$ apart, and a draft is accepted with their overlap, $2 \Phi(-|g| / (2 \tau s))$. It rises with
-    $\tau$, from 0 to 1, unless $g = 0$.
+    s$ whose means are $g$ apart, and a draft is accepted with their overlap, $2 \Phi(-|g| / (2 \tau s))$. Where
+    $g \ne 0$ it rises with $\tau$, from 0 to 1.
     """
 
     def rates(gap: float) -> list[float]:

@@ -31,7 +31,7 @@ from theory.claims.format import fmt, numbers
 from theory.claims.gsd.enumerated import COVERED, GROUPED, every_grouping, every_pair, group_masses, positive
 from theory.claims.sources import derived, said
 from theory.distances import tv
-from theory.exact import acceptance, mean, sequence_law
+from theory.exact import acceptance, block_law, mean, sequence_law
 from theory.search import Pmf
 
 CLAIMS = Claims("gsd")
@@ -177,8 +177,8 @@ CLAIMS.summary(
         "The figure prints the ratios without min(1, .); its text speaks of acceptance probabilities, and so does the "
         "statement. What was measured on images is not judged.",
     ),
-    r"Over drafts the mean difference between the acceptance probabilities of groups and of tokens is at least 0, and "
-    r"positive wherever grouping raises the acceptance rate.",
+    r"For every $p$, $q$ and every partition, the mean difference over drafts between the acceptance probabilities of "
+    r"groups and of tokens is at least 0, and positive wherever grouping raises the acceptance rate.",
     ["gsd.expected-ratio.capped", "gsd.expected-ratio.uncapped"],
 )
 
@@ -234,16 +234,18 @@ def mean_ratio(p: np.ndarray, q: np.ndarray, labels: tuple[int, ...]) -> np.ndar
         "Diffrence of acceptance proability (p'(C(x))/q'(C(x)) − p(x)/q(x)) during image AR decoding ... its expected "
         "rate is still higher",
         "stronger",
-        "The paper reports what it measured with groups that move with the drafted token; the statement derives the "
-        "sign of the printed quantity for partitions, of which Theorem 1 speaks.",
+        "The paper reports what it measured with groups that move with the drafted token, under top-k sampling; the "
+        "statement derives the sign of the printed quantity for partitions, of which Theorem 1 speaks.",
     ),
     r"For every $p$, every $q$ of full support and every partition fixed before the draft is drawn such that "
     r"$\alpha_{GSD} > \alpha_{SD}$, $\mathbb{E}_q[p'(C(x))/q'(C(x)) - p(x)/q(x)] > 0$.",
 )
 def uncapped(seed: int) -> Finding:
     r"""The mean is 0, always: $\sum_{x \in C} q(x)\, p'(C)/q'(C) = p'(C)$, and the groups' masses sum to 1, as do those
-    of single tokens. So a positive mean does not follow from Theorem 1, nor does it support it. Where groups overlap,
-    as those of Algorithm 3 do, the mean can have either sign (gsd.unbiased.windows).
+    of single tokens. So a positive mean does not follow from Theorem 1, nor does it support it. Where $q$ has no full
+    support, as under top-k sampling, the mean is the mass that $p$ has on tokens with $q = 0$ in groups with $q' > 0$,
+    which can be positive. Where groups overlap, as those of Algorithm 3 do, the mean can have either sign
+    (gsd.unbiased.windows).
     """
 
     def largest(ratio: Callable[..., np.ndarray]) -> Fraction:
@@ -292,8 +294,9 @@ def _numerator_only(p: np.ndarray, labels: tuple[int, ...]) -> np.ndarray:
         "The key takeaway from Theorem 1 is that GSD improves or at least preserves decoding speed regardless of how "
         "clusters are formed.",
         "formalised",
-        "Speed is read as the expected number of target calls for a whole sequence. Read position by position, at the "
-        "same rows, it is Theorem 1, which holds (gsd.theorem-1).",
+        "Speed is read as the expected number of target calls for a whole sequence. Position by position, at the same "
+        "rows, it is Theorem 1 (gsd.theorem-1), and it follows from it where acceptance is i.i.d., as in "
+        "leviathan.expected-tokens.iid.",
     ),
     r"For every target, draft and partition fixed before drafts are drawn, decoding a sequence takes on average no "
     r"more calls of the target with the grouped rule than with the lossless rule.",
@@ -301,7 +304,9 @@ def _numerator_only(p: np.ndarray, labels: tuple[int, ...]) -> np.ndarray:
 def speed(seed: int) -> Finding:
     """Theorem 1 compares one position at equal p and q. A grouped rule also changes which tokens come out, and
     so which rows come next. If the tokens it prefers lead to contexts where draft and target disagree across
-    groups, every later position is rejected, and decoding takes more steps than with the lossless rule.
+    groups, every later position is rejected, and decoding takes more steps than with the lossless rule. It is so within
+    one block already: both rules may accept equally many first drafts, but not the same ones, and the second draft can
+    be good after those of the one and bad after those of the other.
     """
     length, gamma = 5, 2
     # the draft says 1 where the target says 0; after a 1 they disagree across groups for good
@@ -310,6 +315,15 @@ def speed(seed: int) -> Finding:
 
     def steps(decoder: Decoder, rule: Rule) -> Any:
         return mean(sequence_law(decoder, p, rule, q)[1])
+
+    half = Fraction(1, 2)
+    block_p = TableProcess(3, 3, lambda prefix: [half, 0, half] if not prefix else [1, 0, 0])
+    block_q = TableProcess(
+        3, 3, lambda prefix: [half, half, 0] if not prefix else [0, 0, 1] if prefix[0] == 1 else [1, 0, 0]
+    )
+
+    def tokens(rule: Rule) -> Any:
+        return sum(len(each) * mass for each, mass in block_law(decoders[0], block_p, rule, block_q).items())
 
     decoders = SpeculativeDecoder(gamma), mutants.BonusOmitted(gamma)
     lossless, grouped = ([steps(decoder, rule) for decoder in decoders] for rule in (Speculative(), Grouped(LABELS)))
@@ -332,6 +346,20 @@ def speed(seed: int) -> Finding:
                 steps_speculative=lossless[1],
                 steps_with_bonus=grouped[0],
                 steps_speculative_with_bonus=lossless[0],
+            ),
+        ),
+        example(
+            f"one block of two drafts from one context, the same groups: both rules accept half of the first drafts, "
+            f"the lossless one 0 alone, GSD 0 and 1 alike; after a 1 the second draft is rejected. The lossless rule "
+            f"yields {fmt(tokens(Speculative()))} tokens in the mean, GSD {fmt(tokens(Grouped(LABELS)))}",
+            numbers(
+                "grouped",
+                {"labels": LABELS},
+                gamma=gamma,
+                p={"": [half, 0, half], "0": [1, 0, 0], "1": [1, 0, 0]},
+                q={"": [half, half, 0], "0": [1, 0, 0], "1": [0, 0, 1]},
+                tokens=tokens(Grouped(LABELS)),
+                tokens_speculative=tokens(Speculative()),
             ),
         ),
         control("the same count of calls for groups of one token is that of the lossless rule"),
@@ -480,7 +508,8 @@ RANKS = "partition: the groups of a step are a partition that is made from $p$ a
 @CLAIMS.claim(
     "gsd.dynamic.partition",
     said(*DYNAMIC, "formalised", "“Higher” is read as at least as high, and “clustering function” as a partition."),
-    r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ at every step, with groups that change from step to step.",
+    r"For every $p$ and $q$, $\alpha_{GSD} \ge \alpha_{SD}$ at every step, with partitions that change from step to "
+    r"step.",
     assumptions=[RANKS],
 )
 def dynamic_partition(seed: int) -> Finding:

@@ -24,9 +24,10 @@ HEADLINES = (
         "gsd.speed",
         "Speed: GSD improves or at least preserves decoding speed however clusters are formed.",
         "refuted",
-        "Other tokens come out and lead to other contexts: five tokens can take 4 calls of the target instead of 3.",
-        "At each position by itself it is true (gsd.theorem-1); on the rows of real models calls fall in every printed "
-        "table.",
+        "Other tokens come out and lead to other contexts: five tokens can take 4 calls of the target instead of 3, "
+        "and one block can yield fewer tokens although every row accepts as much.",
+        "At each position by itself, and where acceptance is i.i.d., it is true (gsd.theorem-1); on real models calls "
+        "fall in every printed table.",
     ),
     Headline(
         "gsd.accumulation",
@@ -46,11 +47,11 @@ HEADLINES = (
     ),
     Headline(
         "gsd.naive-lossy",
-        "Quality: at equal speed GSD keeps more quality than amplify and addition.",
+        "Quality: at equal speed GSD keeps more image quality than amplify and addition.",
         "holds",
         "In Table 1 no row of amplify or addition reaches GSD's front of calls against FID or CLIP score.",
-        "TV does not explain it: at equal acceptance both naive rules are nearer to the target than GSD "
-        "(gsd.naive-lossy.tv).",
+        "TV does not explain it: at equal acceptance both naive rules are at least as near to the target as GSD over a "
+        "partition (gsd.naive-lossy.tv).",
     ),
 )
 
@@ -58,9 +59,9 @@ TAKE_HOME = (
     Result(
         "gsd.naive-lossy.tv",
         "Nothing beats amplify in TV",
-        "At equal acceptance amplify and addition are at most as far from the target in TV as GSD over any partition, "
-        "since no rule gains more acceptance than it spends TV and they spend just that. What grouping wins in image "
-        "quality must come from which tokens are alike, not from how much probability is moved.",
+        "At equal acceptance a token of amplify or addition is at most as far from the target in TV as one of GSD over "
+        "any partition, since no rule gains more acceptance than it spends TV and they spend just that. So what "
+        "grouping wins in image quality is not a smaller TV: TV does not know which tokens look alike.",
     ),
     Result(
         "gsd.unbiased.group-residual",

@@ -54,8 +54,8 @@ CLAIMS.summary(
         "Quality is what the paper prints: FID and CLIP score. Distances between laws are other measures, judged "
         "apart.",
     ),
-    r"At equal speed amplify, with ratio $k p/q$, and addition, with ratio $(p + \epsilon)/q$, lose more quality than "
-    r"GSD, and their ratios exceed 1 where $q(x)$ becomes small.",
+    r"In Table 1 amplify, with ratio $k p/q$, and addition, with ratio $(p + \epsilon)/q$, lose more quality than GSD "
+    r"at an equal number of calls, and their ratios exceed 1 where $q(x)$ becomes small.",
     ["gsd.naive-lossy.printed", "gsd.naive-lossy.explode", "gsd.naive-lossy.tv", "gsd.naive-lossy.empirical"],
 )
 
@@ -426,9 +426,9 @@ CLAIMS.summary(
     said(
         *SUBTLE, "formalised", "The toy example of Fig. 6 is one pair of each kind; what such pairs can reach is given."
     ),
-    r"Small differences of single tokens add up: with differences of at most $e$ the TV of near-uniform rows can grow "
-    r"with the support, to $e \lfloor V/2 \rfloor$ and up to 1, while that of rows that are both concentrated on one "
-    r"token stays bounded whatever the support.",
+    r"Small differences of single tokens add up: near-uniform rows over $V$ tokens that differ by at most $e$ on every "
+    r"token can have $\mathrm{TV} = e \lfloor V/2 \rfloor$, which grows with $V$ up to 1, while rows that both give "
+    r"one token at least $c$ have $\mathrm{TV} \le 1 - c$ whatever $V$ is.",
     ["gsd.accumulation.bounded", "gsd.accumulation.concentrated", "gsd.accumulation.always"],
 )
 

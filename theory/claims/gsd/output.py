@@ -47,7 +47,9 @@ CLAIMS.summary(
         "“Unbiased” is taken to be about the ratio that tests a draft, over the partitions of section 4; that the "
         "output follows the target is more than the sentence says, and judged apart.",
     ),
-    r"Raising numerator and denominator together leaves the mean over drafts of the acceptance ratio at that of $p/q$.",
+    r"For every $p$, every $q$ of full support and every partition, replacing $p(x)/q(x)$ by the ratio of the masses "
+    r"of the group of $x$ leaves its mean over drafts at 1, while raising the numerator alone, as amplify and addition "
+    r"do, raises the mean.",
     [
         "gsd.unbiased.ratio",
         "gsd.unbiased.windows",

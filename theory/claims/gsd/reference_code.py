@@ -19,9 +19,10 @@ CODE = Repository("junhyukso/GSD", "4216c7c2bd5d04be12410adb07143af4cd7f7b88")
 FILE, FUNCTION = "scheduler/jacobi_iteration_lumina_mgpt.py", "SpeculativeSampler.__call__"
 COMPUTES = (
     "Sorts the target's processed logits ascending and takes 14 ranks around the draft, 7 below, itself and 6 above, "
-    "whatever G; keeps those whose probability is within 0.15 and whose input embedding is within squared L2 distance "
-    "0.5; accepts with min(1, p'/q'), or with min(1, p/q) where the slice is empty, as it is for the 7 lowest ranks; "
-    "after a rejection draws from [p - q]+, passed through the logit processors again."
+    "whatever G; keeps those whose probability is within 0.15 and, if the ids of all of them are at most 10000, whose "
+    "input embedding is within squared L2 distance 0.5; accepts with min(1, p'/q'), or with min(1, p/q) where the "
+    "slice is empty, as it is for the 7 lowest ranks; after a rejection draws from [p - q]+, passed through the logit "
+    "processors again."
 )
 RULE = {"below": 7, "above": 6, "max_gap": 0.15}
 

@@ -176,7 +176,9 @@ def greedy_one_hot(seed: int) -> Finding:
         LLAMAGEN,
         "evaluate_posterior",
         "Without a logits processor, which is temperature 0: softmax of the logits, p(x) raised by the mass of the "
-        "neighbours that join, x accepted if it is the argmax; after a rejection the argmax of the logits is emitted.",
+        "neighbours that join, x accepted if it is the argmax; after a rejection the argmax of the logits is emitted. "
+        "The paper's sentence is about the rule, not about this function.",
+        "ours",
     ),
     r"For every softmax row $p$, list of neighbours, $\delta$ and deterministic draft $x$ with "
     r"$p(x) > 0$, the published code accepts $x$ exactly if $x = \mathrm{argmax}\ p_A(\cdot \mid x)$, and otherwise "
@@ -233,8 +235,9 @@ def _untied(p: Any) -> tuple[Fraction, ...]:
     said(
         "B, Algorithm 1, line 12",
         "Set $x_{n+t} \\leftarrow \\tilde{x}_t$ and $n \\leftarrow n+1$",
-        "as stated",
-        "A slip of the indices, which changes nothing in the rule: every other claim reads what is meant.",
+        "stronger",
+        "A slip of the indices, which changes nothing in the rule: the paper does not say that the line is to be taken "
+        "to the letter, and every other claim reads what is meant.",
     ),
     r"With the indices as printed in Algorithm 1, accepting all $L$ drafts of a block writes the $L$ positions after "
     r"the prefix.",

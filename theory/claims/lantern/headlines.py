@@ -40,11 +40,11 @@ HEADLINES = (
         "They come with an FID that is 2.15 and 3.54 higher.",
     ),
     Headline(
-        "lantern-reference.static",
-        "Published code: the static tree follows the rule of the paper",
+        "lantern-reference.dynamic",
+        "Published code: the dynamic tree of EAGLE-2, which the paper uses, follows the rule of the paper",
         "refuted",
-        "After a rejection it takes the neighbours out of the draft row, not out of the target row.",
-        r"Setting the target row to zero on the neighbours that joined, with $<$ for $\le$, gives the paper's rule.",
+        "After a rejection it takes all of the $k$ nearest tokens out of the target row, if any has joined.",
+        r"Setting the row to zero on the neighbours that joined alone, with $<$ for $\le$, gives the paper's rule.",
     ),
 )
 
@@ -53,6 +53,7 @@ TAKE_HOME = (
         "lantern.frontier",
         "LANTERN is on the frontier of lossy rules",
         "The acceptance it gains over the lossless rule is exactly the TV it spends, for all rows, neighbours and "
-        "bounds; no rule of one draft gains more for its TV. What neighbours choose is where on the frontier.",
+        "bounds; no rule of one draft gains more for its TV. What neighbours decide is which tokens gain, and how "
+        "much.",
     ),
 )

@@ -85,7 +85,8 @@ CRUCIAL = (
 CLAIMS.summary(
     "lantern.neighbours",
     said("4.3.1, Table 4", CRUCIAL, "formalised", "Acceleration; image quality is lantern.quality-of-near."),
-    r"Nearest neighbours accept more than random ones at equal $\delta$, with $\ell_2$ and cosine alike.",
+    r"In Table 4 and on the simulated codebook process, nearest neighbours accept more than random ones at equal "
+    r"$\delta$, with $\ell_2$ and cosine alike.",
     [
         "lantern.neighbours.printed",
         "lantern.neighbours.empirical",
@@ -156,7 +157,7 @@ CLAIMS.summary(
         "Image quality, in FID as printed. Read at equal speed, the reading in which random neighbours do not win for "
         "accepting next to nothing.",
     ),
-    "Selecting neighbours by proximity is better for image quality, in FID, than selecting them at random.",
+    "In Table 4, at equal mean accepted length, neighbours selected by proximity give a lower FID than random ones.",
     ["lantern.quality-of-near.equal-length", "lantern.quality-of-near.equal-delta"],
 )
 

@@ -66,7 +66,8 @@ CLAIMS.summary(
         r"Controlled is read as: $\delta$ sets how far the law of what is emitted may be from the target's, down to "
         r"none. That it is within $\delta$ itself is a stronger statement.",
     ),
-    r"The bound $\delta$ controls how far the law of the emitted tokens is from the target's.",
+    r"For every $p$, $q$ and list of neighbours, the TV between $p$ and the law of one emitted token is 0 at "
+    r"$\delta = 0$, does not fall as $\delta$ grows, and has a bound that vanishes with $\delta$.",
     [
         "lantern.output-bound.sum",
         "lantern.output-bound.step",

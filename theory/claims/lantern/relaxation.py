@@ -261,8 +261,8 @@ CLAIMS.summary(
         "formalised",
         "The next paragraph builds the set nearest first and stops at the bound: largest among the sets so built.",
     ),
-    r"The neighbourhood $A_{k,\delta}(x)$ that is built nearest first, stopping at the bound, is the largest within "
-    r"the bound.",
+    r"The neighbourhood $A_{k,\delta}(x)$ that is built nearest first, stopping at the bound, is the largest set of "
+    r"nearest tokens within the bound.",
     ["lantern.largest.nearest", "lantern.largest.subset"],
 )
 

@@ -132,7 +132,9 @@ def printed_cost(seed: int) -> Finding:
         "C.1, eq. 51; Tables 1, 2",
         f"{FORMULA} ... {BATCHES}",
         "formalised",
-        "In the authors' favour each speedup may have a c of its own, down to a draft model that costs nothing.",
+        "In the authors' favour each speedup may have a c of its own, down to a draft model that costs nothing. The "
+        "rate is that of the formula, of the drafts that are verified: blocks in which a share $\\alpha$ of all drafts "
+        "is accepted have up to $1 + \\gamma \\alpha$ tokens (published.cspd-walltime.dependence).",
     ),
     r"No speedup of CSpD's Tables 1 and 2 exceeds $(1 - \alpha^{\gamma + 1}) / (1 - \alpha)$ at the $\alpha$ and "
     r"$\gamma$ printed beside it, the largest value of $(1 - \alpha^{\gamma + 1}) / ((1 - \alpha)(\gamma c + 1))$ "
@@ -143,6 +145,10 @@ def any_cost(seed: int) -> Finding:
     0: a speedup up to that has a $c$, and a larger one has none. The bound is less than $1 / (1 - \alpha)$, which for
     $\alpha = 0.19$ is 1.23. A row that exceeds it would need more tokens a call of the target than eq. 51 gives, were
     drafts free. The rates needed then, at $c = 0$, are in the table.
+
+    That drafts are not accepted independently of each other makes no more of it. Of $V$ verified drafts $(1 - \alpha)
+    V$ are rejected, each of which ends a block, so that there are at least as many blocks, with $\alpha V$ accepted
+    drafts and one more token each: at most $1 + \alpha / (1 - \alpha) = 1 / (1 - \alpha)$ tokens a block.
     """
     ledger = published()
     lowered = {row.line: min(Fraction(row.value), Fraction(1)) for row, _, _ in _speedups(ledger, "1", "2")}

@@ -47,6 +47,6 @@ TAKE_HOME = (
         "sjd.refinement.sticky",
         "Repetition needs no refinement",
         "Where a token repeats with probability s, W repeated drafts without refinement commit (1 - s^(W+1))/(1 - s) "
-        "tokens a call. That refinement is what accelerates is a property of images and not of the algorithm.",
+        "tokens a call. Whether refinement is what accelerates depends on the target, and not on the algorithm alone.",
     ),
 )

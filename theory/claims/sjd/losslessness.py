@@ -218,18 +218,18 @@ def honesty_gap(decoder: Decoder, process: TableProcess) -> Fraction:
         "The paper argues that the assumption is reasonable; this says when it is true of the algorithm as run.",
     ),
     r"For every target and window, $p(J_j | x, J_{j-1}) = p(J_j | J_{j-1})$: given the inputs $J_{j-1}$ of a call, a "
-    r"draft $x$ that it draws is independent of the tokens $J_j$ that stand to its left in the next call.",
+    r"draft $x$ that it draws, and does not copy, is independent of the tokens $J_j$ that stand to its left in the "
+    r"next call.",
     assumptions=[
         "independent uniforms: all tokens and coins of a call are drawn with uniforms independent of each other",
-        "declared q: each new draft is declared with the pmf that it follows given the tokens to its left, which is a "
-        "point mass where it was copied",
     ],
 )
 def independence(seed: int) -> Finding:
-    r"""Each token of a call is drawn from a row that is a function of $J_{j-1}$. By independent uniforms the tokens are
-    independent given these rows, which is the equation. A copied draft is not independent of the token that it copies;
-    its declared q is then the point mass on its value, under which it follows $q$ given the tokens to its left, all
-    that sjd.theorem-1 needs. One uniform for all draws of a call breaks the equation, and with it the output law.
+    r"""Each token of a call is drawn from a row that is a function of $J_{j-1}$. By independent uniforms the tokens
+    are independent given these rows, and of the coins that decide what is committed, which is the equation. A copied
+    draft is not independent of the token that it copies; its declared q is then the point mass on its value, under
+    which it follows $q$ given the tokens to its left, all that sjd.theorem-1 needs. One uniform for all draws of a call
+    breaks the equation, and with it the output law.
     """
     some = random_tables(seed, small=True)
     gap = max(honesty_gap(Sjd(3, initial), process) for process in some for initial in ("random", "sample-left"))

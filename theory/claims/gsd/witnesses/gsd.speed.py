@@ -1,11 +1,12 @@
 """The blocks are followed by hand, as a recursion over what is committed; no general decoder is needed, since every row
 of both models is a point mass, and so is every decision. Once as the paper prints its algorithm, and once with a bonus
-token of the target after a block that is accepted whole.
+token of the target after a block that is accepted whole. The tokens of the single block are 1 and, for each draft, the
+probability that it and those before it are accepted: a sum over all pairs of drafts.
 """
 
 
 def recompute(examples):
-    (entry,) = examples
+    entry, block = examples
     labels, gamma, length = entry["labels"], entry["gamma"], entry["length"]
     p = [1, 0, 0]  # the target says 0 whatever the prefix
 
@@ -34,11 +35,28 @@ def recompute(examples):
         return blocks
 
     assert all(calls(True, bonus) > calls(False, bonus) for bonus in (False, True))
+
+    def tokens(grouped):
+        found = 1.0
+        for x, first in enumerate(block["q"][""]):
+            if first > 0:
+                reached = first * min(1, mass(block["p"][""], x, grouped) / mass(block["q"][""], x, grouped))
+                after_p, after_q = block["p"][str(x)], block["q"][str(x)]
+                second = [
+                    m * min(1, mass(after_p, y, grouped) / mass(after_q, y, grouped))
+                    for y, m in enumerate(after_q)
+                    if m
+                ]
+                found += reached * (1 + sum(second))
+        return found
+
+    assert tokens(True) < tokens(False)
     return [
         {
             "steps": calls(True, False),
             "steps_speculative": calls(False, False),
             "steps_with_bonus": calls(True, True),
             "steps_speculative_with_bonus": calls(False, True),
-        }
+        },
+        {"tokens": tokens(True), "tokens_speculative": tokens(False)},
     ]
