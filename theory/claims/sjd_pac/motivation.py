@@ -151,7 +151,8 @@ def rows_of_calls(seed: int) -> dict[str, Estimate]:
         "Given the high entropy of image distributions, this resampling probability is negligible [< 0.01]",
         "stronger",
         "The paper does not say that the bound of 0.01 holds for the first draft of a window, whose row is stale "
-        "least. The step compression of SJD's Table 1 is read as all tokens over all calls.",
+        "least. SJD's Table 1 averages the step compression over images; it is read as that of all tokens and calls "
+        "together.",
     ),
     "In Jacobi decoding of Lumina-mGPT with sampling, for which SJD prints 1.04 tokens a call, a draft that is "
     "compared with a new draw matches it with probability below 0.01.",
