@@ -14,10 +14,10 @@ verify: .venv/.verify
 	$(BIN)/simlab verify --out out
 
 test: .venv/.test
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto --dist loadfile -m "not slow"
 
 slow: .venv/.test
-	$(BIN)/pytest -n auto -m slow
+	$(BIN)/pytest -n auto --dist loadfile -m slow
 
 check: .venv/.test
 	$(BIN)/ruff check .

@@ -63,7 +63,7 @@ def row(text):
 
 claims = [f"leviathan.{name}" for name in ("acceptance", "lossless", "expected-tokens", "residual-cost", "frontier")]
 pd.DataFrame(
-    [(c.where, c.statement) for c in map(find, claims)],
+    [(c.source.where, c.statement) for c in map(find, claims)],
     index=pd.Index(claims, name="claim"),
     columns=["where", "statement"],
 )

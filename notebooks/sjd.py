@@ -77,7 +77,7 @@ names = ["theorem-1", "independence", "initialisation", "worst-case", "greedy", 
 claims = [f"sjd.{name}" for name in [*names, "jacobi-sampling"]]
 claims += [f"sjd-reference.{name}" for name in ("lossless", "residual", "greedy")]
 pd.DataFrame(
-    [(c.where, c.statement) for c in map(find, claims)],
+    [(c.source.where, c.statement) for c in map(find, claims)],
     index=pd.Index(claims, name="claim"),
     columns=["where", "statement"],
 )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from theory.claims.sources import Source, derived
+from theory.claims.sources import Source
 
 Verdict = Literal["holds", "holds-under-assumptions", "refuted", "not-refuted", "not-decided"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
@@ -112,32 +112,23 @@ class Claims(dict[str, Claim]):
     def claim(
         self,
         id: str,
-        source: Source | str,
+        source: Source,
         statement: str,
         assumptions: Sequence[str] = (),
-        stated: bool = True,
         simulates: str = "",
     ) -> Callable[[Callable[[int], Finding]], Callable[[int], Finding]]:
         """Register the function that decides claim ``id``; it takes a seed and returns a finding."""
 
         def register(decide: Callable[[int], Finding]) -> Callable[[int], Finding]:
             proof = _unwrapped(inspect.cleandoc(decide.__doc__ or ""))
-            found = _source(source, stated)
-            self[id] = Claim(id, self.paper, found, statement, decide, assumptions, (), proof, simulates)
+            self[id] = Claim(id, self.paper, source, statement, decide, assumptions, (), proof, simulates)
             return decide
 
         return register
 
-    def summary(self, id: str, source: Source | str, statement: str, parts: Sequence[str]) -> None:
+    def summary(self, id: str, source: Source, statement: str, parts: Sequence[str]) -> None:
         """Register a claim whose verdict follows from its parts, which may be registered later."""
-        self[id] = Claim(id, self.paper, _source(source, True), statement, None, (), tuple(parts))
-
-
-def _source(source: Source | str, stated: bool) -> Source:
-    """TRANSITION: goes once every claim has a source."""
-    if isinstance(source, Source):
-        return source
-    return replace(derived(source), relation="formalised" if stated else "ours")
+        self[id] = Claim(id, self.paper, source, statement, None, (), tuple(parts))
 
 
 def _unwrapped(text: str) -> str:

@@ -24,7 +24,7 @@ from tests.support.cli import usage_error
 from tests.support.fashion import CODES, SIDE, write_models
 
 pytestmark = pytest.mark.cli
-DEFAULT_EVERY = 3
+DEFAULT_EVERY = 6
 
 CODEBOOK = np.random.default_rng(0).normal(size=(CODES, 4))
 NEEDED = {

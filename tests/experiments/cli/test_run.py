@@ -33,6 +33,7 @@ from experiments.sweeps.store import locked
 from tests.support.cli import COMMAND, simlab, usage_error
 
 pytestmark = pytest.mark.cli
+DEFAULT_EVERY = 2
 
 EXAMPLE = textwrap.dedent(re.search(r"::\n\n(.*?)\n\nKeys", inspect.getdoc(spec) or "", re.S)[1])  # type: ignore[index]
 CELLS = 18  # of the example

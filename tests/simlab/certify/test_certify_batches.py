@@ -21,6 +21,7 @@ from simlab.randomness.coins import SampledCoins
 from tests.support.certify import REACHABLE, Stuck, calls_to_tell_apart, exact_law, found_in
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 2
 
 SMALL = [case for case in cases() if case.small]
 BREAKS = "bonus token written twice"  # a token too many: no law, but broken output

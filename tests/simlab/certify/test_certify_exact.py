@@ -34,7 +34,7 @@ from simlab.mutants.verifiers import MUTANTS, lossless
 from simlab.randomness.coins import Coins, SampledCoins, outcomes
 
 pytestmark = pytest.mark.exact
-DEFAULT_EVERY = 2
+DEFAULT_EVERY = 4
 
 
 def a_block(size: int, gamma: int, order: int) -> Block:

@@ -25,7 +25,7 @@ from simlab.mutants.generator_verifiers import BUGS, CORRECT, plain
 from simlab.mutants.verifiers import MUTANTS
 
 pytestmark = pytest.mark.statistical
-DEFAULT_EVERY = 2
+DEFAULT_EVERY = 4
 
 LOSSLESS = CORRECT["all coins and residuals at once"]
 SAMPLED = Hidden(LOSSLESS)  # nothing is enumerated, which takes seconds

@@ -26,7 +26,7 @@ from tests.support.cases import DECODERS, by_decoder, every_rule, sized, tree
 from tests.support.networks import CLASSES, SAMPLINGS, V, classes, decoded, head, model, same
 
 pytestmark = pytest.mark.parity
-DEFAULT_EVERY = 6
+DEFAULT_EVERY = 10
 
 SEED, REPLICATES = 5, 8
 sampled = pytest.mark.parametrize("sampling", SAMPLINGS)

@@ -35,7 +35,7 @@ from tests.support.cases import by_decoder, tree
 from tests.support.networks import randomised, same
 
 pytestmark = pytest.mark.parity
-DEFAULT_EVERY = 4
+DEFAULT_EVERY = 8
 
 LAYOUT = Layout(range(4, 10), 3, 2, line=50, end=(12, 51), header=(13, 52, 52))
 PREFIX, BATCH, SEED = 6, 4, 7

@@ -34,6 +34,7 @@ from tests.support.dense import DenseProcess
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.statistical
+DEFAULT_EVERY = 3
 
 V, N, SHAPE = 3, 4, (2, 2)
 SEQUENCES, SEED = 20_000, 1

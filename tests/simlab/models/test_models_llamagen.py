@@ -39,7 +39,7 @@ from tests.support.llamagen import (
 from tests.support.networks import same
 
 pytestmark = pytest.mark.parity
-DEFAULT_EVERY = 4
+DEFAULT_EVERY = 8
 
 LENGTH = SHAPE[0] * SHAPE[1]
 CLOSE: dict[str, float] = {"rtol": 1e-10, "atol": 1e-10}

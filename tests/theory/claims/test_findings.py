@@ -20,6 +20,7 @@ from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding
 from theory.published.ledger import published
 
 pytestmark = pytest.mark.exact
+DEFAULT_EVERY = 3
 
 HERE = Path(theory.claims.__file__).parent
 MODULES = sorted(str(path.relative_to(HERE)) for path in HERE.glob("*/*.py") if path.name != "__init__.py")

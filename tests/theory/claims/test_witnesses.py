@@ -16,7 +16,7 @@ from theory.claims import CLAIMS
 from theory.claims.witnesses import examples, program, sources
 
 pytestmark = pytest.mark.exact
-DEFAULT_EVERY = 4
+DEFAULT_EVERY = 6
 
 # Runs a program as the file it is, with this project out of reach.
 ALONE = """
