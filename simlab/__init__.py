@@ -6,5 +6,10 @@ source of chance a decoder sees, and a *claim* (in :mod:`theory`) is a statement
 """
 
 from importlib.metadata import version
+from pathlib import Path
+
+from simlab.kernel_cache import drop_stale_kernels
 
 __version__ = version("simlab")
+
+drop_stale_kernels(Path(__file__).parent)

@@ -1,0 +1,54 @@
+"""Cached kernels go when a compiled source has changed, and only then."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from simlab.kernel_cache import drop_stale_kernels
+
+pytestmark = pytest.mark.exact
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two compiled sources with a kernel cached beside each, and a source that is not compiled."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    for folder in (tmp_path, tmp_path / "compiled"):
+        (folder / "__pycache__").mkdir(parents=True)
+        (folder / "__pycache__" / "kernel.nbi").touch()
+        (folder / "__pycache__" / "kernel.1.nbc").touch()
+    for path in ("one_compiled.py", "compiled/other.py", "plain.py"):
+        (tmp_path / path).write_text("x = 1")
+    return tmp_path
+
+
+def kernels(package: Path) -> int:
+    return len(list(package.rglob("*.nb[ic]")))
+
+
+def test_kernels_of_unknown_sources_go_and_those_of_known_ones_stay(package: Path) -> None:
+    assert drop_stale_kernels(package)
+    assert kernels(package) == 0
+    (package / "compiled" / "__pycache__" / "new.nbi").touch()
+    assert not drop_stale_kernels(package)
+    assert kernels(package) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "dropped"), [("one_compiled.py", True), ("compiled/other.py", True), ("plain.py", False)]
+)
+def test_a_changed_source_drops_all(package: Path, changed: str, dropped: bool) -> None:
+    drop_stale_kernels(package)
+    (package / "__pycache__" / "new.nbi").touch()
+    os.utime(package / changed, ns=(1, 1))
+    assert drop_stale_kernels(package) == dropped
+    assert kernels(package) == (not dropped)
+
+
+def test_kernels_elsewhere_are_left_alone(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "elsewhere")
+    assert not drop_stale_kernels(package)
+    assert kernels(package) == 4
