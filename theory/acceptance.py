@@ -226,7 +226,8 @@ def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
     -----
     A rule keeps masses k <= q of total ``accepted`` and emits k and something else. Whatever it emits, moving p to it
     moves ``accepted`` of p's mass onto k; and mass that is not needed there may stay where it is. So the least is a
-    *partial* transport of that much mass from p to q, and a rule that emits its plan, the rest of p unmoved, reaches it.
+    *partial* transport of that much mass from p to q, and a rule that emits its plan, the rest of p unmoved, reaches
+    it.
     """
     p, q = (np.asarray(row, dtype=np.float64) for row in as_pair(p, q))
     check_number("accepted", accepted, most=1)
