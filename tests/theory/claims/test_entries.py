@@ -24,8 +24,6 @@ WITHOUT_WITNESS: dict[str, set[str]] = {
     "means over rows of a simulated process with thousands of tokens, which no short program makes again": {
         "lantern.neighbours.settings",
         "lantern.neighbours.naive",
-        "lantern.output-bound.scale",
-        "lantern.output-bound.long",
     },
 }
 
