@@ -27,6 +27,23 @@ __all__ = [
 def alpha(p: Any, q: Any) -> Any:
     """alpha = sum min(p, q) = 1 - TV(p, q): the acceptance rate of speculative sampling.
 
+    Parameters
+    ----------
+    p, q
+        Target and draft rows ``[..., V]``, floats or ``Fraction``.
+
+    Returns
+    -------
+    Any
+        ``[...]``, a number for single rows; exact for exact rows.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
+
+    Notes
+    -----
     GSD, Proposition 1. Since min(a, b) = (a + b - |a - b|)/2, summing over tokens gives 1 - TV.
     """
     return 1 - tv(p, q)
@@ -35,8 +52,27 @@ def alpha(p: Any, q: Any) -> Any:
 def expected_tokens(alpha: Number, gamma: int) -> Number:
     """Tokens a block of ``gamma`` drafts with i.i.d. acceptance ``alpha``: (1 - alpha^(gamma+1))/(1 - alpha).
 
-    At least k + 1 tokens are emitted with probability alpha^k, k = 0 to gamma, and the mean is the sum of
-    these. CSpD, equation 51; Leviathan et al., equation 1. Raises ``ValueError`` for alpha outside [0, 1].
+    Parameters
+    ----------
+    alpha
+        The acceptance rate, in [0, 1]; a float or ``Fraction``.
+    gamma
+        The draft length, at least 0.
+
+    Returns
+    -------
+    Number
+        1 to gamma + 1, the token after the accepted drafts included.
+
+    Raises
+    ------
+    ValueError
+        If alpha is outside [0, 1], or gamma is no whole number >= 0.
+
+    Notes
+    -----
+    At least k + 1 tokens are emitted with probability alpha^k, k = 0 to gamma, and the mean is the sum of these.
+    CSpD, equation 51; Leviathan et al., equation 1.
     """
     check_at_least("gamma", gamma, 0)
     check_number("alpha", alpha)
@@ -48,6 +84,27 @@ def expected_tokens(alpha: Number, gamma: int) -> Number:
 def speedup(alpha: Number, gamma: int, c: Number) -> Number:
     """Wall-clock speedup when a draft costs ``c`` calls of the target: expected tokens/(gamma c + 1).
 
+    Parameters
+    ----------
+    alpha
+        The acceptance rate, in [0, 1].
+    gamma
+        The draft length, at least 0.
+    c
+        Cost of a draft in calls of the target, at least 0.
+
+    Returns
+    -------
+    Number
+        Relative to one call of the target a token.
+
+    Raises
+    ------
+    ValueError
+        If alpha is outside [0, 1], gamma is no whole number >= 0, or c is negative.
+
+    Notes
+    -----
     CSpD, equation 51. Assumes i.i.d. acceptance and that verifying gamma + 1 rows costs one call.
     """
     check_number("c", c)
@@ -57,9 +114,27 @@ def speedup(alpha: Number, gamma: int, c: Number) -> Number:
 def trials_per_rejection(p: Any, q: Any) -> Any:
     """Mean trials of accept-reject sampling of [p - q]+ with proposal p: 1/TV(p, q).
 
+    Parameters
+    ----------
+    p, q
+        Target and draft rows ``[V]``, floats or ``Fraction``.
+
+    Returns
+    -------
+    Any
+        Trials a rejected token.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
+    ZeroDivisionError
+        If p = q, where nothing is ever rejected.
+
+    Notes
+    -----
     A trial draws y from p and keeps it with [p(y) - q(y)]^+/p(y), so it succeeds with probability
-    sum [p - q]^+ = TV; trials are geometric. CSpD, equations 10 to 12, has
-    M = 1/Z for it, Z = TV. Raises ``ZeroDivisionError`` for p = q, where nothing is ever rejected.
+    sum [p - q]^+ = TV; trials are geometric. CSpD, equations 10 to 12, has M = 1/Z for it, Z = TV.
     """
     spent = tv(p, q)
     if not spent > 0:
@@ -68,13 +143,48 @@ def trials_per_rejection(p: Any, q: Any) -> Any:
 
 
 def trials_per_token(p: Any, q: Any) -> Any:
-    """Mean trials a verified token: TV rejections of 1/TV trials each, so 1 unless p = q, and then 0."""
+    """Mean trials a verified token: TV rejections of 1/TV trials each, so 1 unless p = q, and then 0.
+
+    Parameters
+    ----------
+    p, q
+        Target and draft rows ``[..., V]``, floats or ``Fraction``.
+
+    Returns
+    -------
+    Any
+        ``[...]``, 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
+    """
     return tv(p, q) * 0 + (tv(p, q) > 0)
 
 
 def frontier(p: Any, q: Any, spent: Number) -> Any:
     """The most a rule with one candidate can accept if its output law is within TV ``spent`` of p.
 
+    Parameters
+    ----------
+    p, q
+        Target and draft rows ``[V]``, floats or ``Fraction``.
+    spent
+        The TV allowed, at least 0.
+
+    Returns
+    -------
+    Any
+        ``min(alpha + spent, 1)``.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, their shapes differ, or ``spent`` is negative.
+
+    Notes
+    -----
     **Acceptance gained <= TV spent.** Let a rule keep x from q with probability a(x), and let ``law`` be the
     law of what it emits. What is kept is part of what is emitted, q a <= law, and also q a <= q. So
 
@@ -93,12 +203,31 @@ def frontier(p: Any, q: Any, spent: Number) -> Any:
 def nearest_frontier(p: Any, q: Any, accepted: float, metric: Any) -> float:
     """The least Wasserstein-1 at which a rule with one candidate can accept ``accepted``; floating point.
 
+    Parameters
+    ----------
+    p, q
+        Target and draft rows ``[V]``.
+    accepted
+        The acceptance asked for, in [0, 1].
+    metric
+        Distances ``float[V, V]``, which obey the triangle inequality: without it a detour could be cheaper.
+
+    Returns
+    -------
+    float
+        In units of the metric: 0 up to alpha = sum min(p, q), and the whole distance from p to q at 1.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, ``accepted`` is outside [0, 1], or ``metric`` is no table of distances.
+
+    Notes
+    -----
     A rule keeps masses k <= q of total ``accepted`` and emits k and something else. Whatever it emits, moving p to it
     moves ``accepted`` of p's mass onto k; and mass that is not needed there may stay where it is. So the least is a
     *partial* transport of that much mass from p to q, and a rule that emits its plan, the rest of p unmoved, reaches
-    it. It is 0 up to alpha = sum min(p, q), and the whole distance from p to q at 1. ``metric`` is ``[V, V]`` and obeys
-    the triangle inequality, without which a detour could be cheaper.
-    Raises ``ValueError`` for ``accepted`` outside [0, 1], and where p or q is no pmf.
+    it.
     """
     p, q = (np.asarray(row, dtype=np.float64) for row in as_pair(p, q))
     check_number("accepted", accepted, most=1)

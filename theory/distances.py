@@ -21,21 +21,66 @@ __all__ = ["aligned", "js", "kl", "pot", "tv", "wasserstein1", "wasserstein1_lin
 
 
 def tv(p: Any, q: Any) -> Any:
-    """Total variation, sum |p - q|/2, of rows ``[..., V]``; ``Fraction`` for exact rows.
+    """Total variation, sum |p - q|/2.
 
-    Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    Parameters
+    ----------
+    p, q
+        Rows ``[..., V]``, floats or ``Fraction``.
+
+    Returns
+    -------
+    Any
+        ``[...]``, a number for single rows; ``Fraction`` for exact rows.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
     """
     return total_variation(*as_pair(p, q))
 
 
 def kl(p: Any, q: Any) -> Any:
-    """KL(p || q) in nats; infinite where p has mass and q has none."""
+    """KL(p || q) in nats; infinite where p has mass and q has none.
+
+    Parameters
+    ----------
+    p, q
+        Rows ``[..., V]``, floats or ``Fraction``.
+
+    Returns
+    -------
+    Any
+        ``float64[...]``.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
+    """
     p, q = _floats(p, q)
     return scipy.special.rel_entr(p, q).sum(axis=-1)
 
 
 def js(p: Any, q: Any) -> Any:
-    """The Jensen-Shannon divergence in nats (not its square root); at most log 2."""
+    """The Jensen-Shannon divergence in nats (not its square root); at most log 2.
+
+    Parameters
+    ----------
+    p, q
+        Rows ``[..., V]``, floats or ``Fraction``.
+
+    Returns
+    -------
+    Any
+        ``float64[...]``.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
+    """
     p, q = _floats(p, q)
     middle = (p + q) / 2
     return np.maximum(
@@ -44,9 +89,24 @@ def js(p: Any, q: Any) -> Any:
 
 
 def wasserstein1(p: Any, q: Any, metric: Any) -> Any:
-    """Wasserstein-1 under the ground metric ``metric[V, V]``, in its units.
+    """Wasserstein-1 under a ground metric, in its units.
 
-    Raises ``ValueError`` where the metric has another shape or holds NaN or negative numbers.
+    Parameters
+    ----------
+    p, q
+        Rows ``[..., V]``, floats or ``Fraction``.
+    metric
+        Distances between tokens, ``float[V, V]``.
+
+    Returns
+    -------
+    Any
+        ``float64[...]``, a ``float`` for single rows.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, their shapes differ, or the metric has another shape or holds NaN or negative numbers.
     """
     p, q = _floats(p, q)
     size = p.shape[-1]
@@ -57,7 +117,25 @@ def wasserstein1(p: Any, q: Any, metric: Any) -> Any:
 
 
 def wasserstein1_line(p: Any, q: Any, values: Any) -> Any:
-    """Wasserstein-1 of rows ``[..., V]`` on a line, ``values[V]`` being where the tokens stand; batched."""
+    """Wasserstein-1 on a line; batched.
+
+    Parameters
+    ----------
+    p, q
+        Rows ``[..., V]``, floats or ``Fraction``.
+    values
+        Where the tokens stand, ``float[V]``, in any order.
+
+    Returns
+    -------
+    Any
+        ``float64[...]``, in units of ``values``.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
+    """
     p, q = _floats(p, q)
     places = np.asarray(values, dtype=np.float64)
     order = np.argsort(places)
@@ -66,7 +144,23 @@ def wasserstein1_line(p: Any, q: Any, values: Any) -> Any:
 
 
 def aligned(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Two laws as pmfs over the outcomes of either."""
+    """Two laws as pmfs over the outcomes of either.
+
+    Parameters
+    ----------
+    one, other
+        Each outcome, and its probability; outcomes can be ordered.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        Two pmfs of one length, outcomes in ascending order.
+
+    Raises
+    ------
+    ValueError
+        If one of them does not sum to 1, or holds a negative number.
+    """
     outcomes = sorted(one.keys() | other.keys())
     return as_pmf([one.get(o, 0) for o in outcomes], "law"), as_pmf([other.get(o, 0) for o in outcomes], "law")
 

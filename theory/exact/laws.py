@@ -57,7 +57,15 @@ def acceptance(rule: Rule, p: Any, q: Any) -> Any:
     p, q
         Target and draft rows ``[..., V]``, floats or ``Fraction``.
 
-    Returns ``[...]``, a number for single rows. Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    Returns
+    -------
+    Any
+        ``[...]``, a number for single rows; exact for exact rows.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
     """
     p, q = as_pair(p, q)
     accepted = rule.step_rows(p, q).acceptance
@@ -74,7 +82,15 @@ def step_law(rule: Rule, p: Any, q: Any) -> Array:
     p, q
         Target and draft rows ``[..., V]``, floats or ``Fraction``.
 
-    Returns ``[..., V]``, exact for exact rows. Raises ``ValueError`` where p or q is no pmf or their shapes differ.
+    Returns
+    -------
+    Array
+        ``[..., V]``, exact for exact rows.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf, or their shapes differ.
     """
     p, q = as_pair(p, q)
     law = rule.law_rows(p, q)
@@ -93,9 +109,34 @@ def sequence_law(
 ) -> tuple[Law, dict[int, Number]]:
     """The joint law of finished sequences, and the law of the number of steps they take.
 
-    States that are equal in every respect (prefix, drafts and the q declared for each) are merged between
-    steps. Raises ``ValueError`` if the decoder needs a draft process and has none, or the other way round, and
-    ``ArithmeticError`` if the decoder does not get to the end.
+    Parameters
+    ----------
+    decoder
+        Whose sequences are enumerated.
+    process
+        The target.
+    rule
+        The verification rule.
+    draft
+        The draft process, for a decoder that needs one.
+
+    Returns
+    -------
+    law
+        Each finished sequence, a tuple of tokens, and its probability, in order of tokens.
+    steps
+        Each number of steps, and its probability.
+
+    Raises
+    ------
+    ValueError
+        If the decoder needs a draft process and has none, or the other way round.
+    ArithmeticError
+        If the decoder has not finished after 4 N + 4 steps for N tokens.
+
+    Notes
+    -----
+    States that are equal in every respect (prefix, drafts and the q declared for each) are merged between steps.
     """
     check_draft(decoder, process, draft)
     law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
@@ -110,13 +151,40 @@ def sequence_law(
 
 
 def deviation(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Number:
-    """TV between the law of finished sequences and the target's."""
+    """TV between the law of finished sequences and the target's.
+
+    Parameters
+    ----------
+    decoder, process, rule, draft
+        As for :func:`sequence_law`.
+
+    Returns
+    -------
+    Number
+        0 exactly for a lossless decoder on rational tables.
+
+    Raises
+    ------
+    ValueError, ArithmeticError
+        As :func:`sequence_law` does.
+    """
     law, _ = sequence_law(decoder, process, rule, draft)
     return tv(*aligned(law, target_law(process)))
 
 
 def mean(law: Mapping[int, Number]) -> Number:
-    """The mean of a law of numbers, such as the number of steps."""
+    """The mean of a law of numbers, such as the number of steps.
+
+    Parameters
+    ----------
+    law
+        Each number, and its probability.
+
+    Returns
+    -------
+    Number
+        A ``Fraction`` where the probabilities are.
+    """
     return sum(value * weight for value, weight in law.items())
 
 
@@ -125,9 +193,21 @@ def transitions(
 ) -> Iterator[list[Outcomes]]:
     """All outcomes of the start, then of each step.
 
-    Yields lists of batches of states, with the path that led to each of their rows: its ``row`` numbers the
-    merged states before the step, its ``weight`` is the probability of the whole history. Raises
-    ``ArithmeticError`` if the decoder does not get to the end.
+    Parameters
+    ----------
+    decoder, process, rule, draft
+        As for :func:`sequence_law`.
+
+    Yields
+    ------
+    list of (states, paths)
+        Batches of states, with the path that led to each of their rows: its ``row`` numbers the merged states before
+        the step, its ``weight`` is the probability of the whole history.
+
+    Raises
+    ------
+    ValueError, ArithmeticError
+        As :func:`sequence_law` does.
     """
     check_draft(decoder, process, draft)
     outcomes = list(_at_start(decoder, process))
@@ -145,12 +225,41 @@ def transitions(
 
 
 def merged_unfinished(outcomes: Iterable[Outcomes], length: int) -> Any:
-    """The distinct unfinished states of ``outcomes``, in the order in which the next step's paths number them."""
+    """The distinct unfinished states of ``outcomes``, in the order in which the next step's paths number them.
+
+    Parameters
+    ----------
+    outcomes
+        One item of :func:`transitions`.
+    length
+        Tokens of a finished sequence.
+
+    Returns
+    -------
+    Any
+        One batch of the decoder's states.
+    """
     return _merged(_unfinished(batch, length) for batch in outcomes)[0]
 
 
 def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Law:
-    """The joint law of the tokens that the first step emits: tuples of one or more, cut at the end."""
+    """The joint law of the tokens that the first step emits: tuples of one or more, cut at the end.
+
+    Parameters
+    ----------
+    decoder, process, rule, draft
+        As for :func:`sequence_law`.
+
+    Returns
+    -------
+    Law
+        Each tuple of tokens, and its probability, in order of tokens.
+
+    Raises
+    ------
+    ValueError
+        If the decoder needs a draft process and has none, or the other way round.
+    """
     check_draft(decoder, process, draft)
     law: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
     states, weights = _merged(_at_start(decoder, process))
@@ -161,7 +270,22 @@ def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | N
 
 
 def complete(law: Law, process: Process, length: int) -> Law:
-    """``law`` of tuples of at most ``length`` tokens, each continued to ``length`` tokens by the process."""
+    """``law`` of tuples of at most ``length`` tokens, each continued to ``length`` tokens by the process.
+
+    Parameters
+    ----------
+    law
+        Each tuple of tokens, and its probability, as :func:`block_law` gives it.
+    process
+        What the tokens that are missing follow.
+    length
+        Tokens of a completed tuple.
+
+    Returns
+    -------
+    Law
+        Each completed tuple, and its probability; that of the process itself if ``law`` is lossless.
+    """
     full: defaultdict[tuple[int, ...], Number] = defaultdict(_zero(process))
     waiting = list(law.items())
     while waiting:
@@ -175,7 +299,20 @@ def complete(law: Law, process: Process, length: int) -> Law:
 
 
 def target_law(process: Process, length: int | None = None) -> Law:
-    """The law of the first ``length`` tokens of the process itself; of whole sequences by default."""
+    """The law of the first tokens of the process itself.
+
+    Parameters
+    ----------
+    process
+        The target.
+    length
+        How many tokens; whole sequences by default.
+
+    Returns
+    -------
+    Law
+        Each tuple of tokens, and its probability.
+    """
     return complete({(): number(1, process.uniform)}, process, process.length if length is None else length)
 
 

@@ -40,12 +40,38 @@ class EmittedSequences(NamedTuple):
 
 
 def laws_of(rule: Rule) -> Laws:
-    """The one-step laws of ``rule``, compiled."""
+    """The one-step laws of ``rule``, compiled.
+
+    Parameters
+    ----------
+    rule
+        A verification rule that has a compiled form.
+
+    Returns
+    -------
+    Callable
+        From rows p and q ``float64[B, V]`` to the laws of the next tokens, ``float64[B, V]``.
+    """
     return lambda p, q: np.stack([compiled_step(rule, *rows).law for rows in zip(p, q, strict=True)])
 
 
 def follow(target: Process, draft: Process, laws: Laws, tape: Tape) -> EmittedSequences:
-    """Draw one sequence for each replicate of ``tape`` from the one-step ``laws``; returns its statistics."""
+    """Draw one sequence for each replicate of ``tape`` from the one-step ``laws``.
+
+    Parameters
+    ----------
+    target, draft
+        Processes of N tokens.
+    laws
+        From rows p and q ``[B, V]`` to the laws of the next tokens, such as :func:`laws_of` gives.
+    tape
+        Random numbers, with B replicates.
+
+    Returns
+    -------
+    EmittedSequences
+        Statistics of the sequences, ``float64[B, N]`` each.
+    """
     batch = len(tape.replicates)
     tokens = np.zeros((batch, target.length), np.int64)
     seen = []
@@ -75,7 +101,22 @@ class Distance(NamedTuple):
 
 
 def distance(followed: EmittedSequences, n: int, confidence: float) -> Distance:
-    """Between the laws of the first ``n`` tokens."""
+    """TV between the laws of the first ``n`` tokens, with its bounds.
+
+    Parameters
+    ----------
+    followed
+        Sequences drawn from the rule's laws, by :func:`follow`.
+    n
+        Tokens, 1 to N.
+    confidence
+        With which each bound holds, between 0 and 1.
+
+    Returns
+    -------
+    Distance
+        ``coupled`` and ``summed`` are upper bounds that hold with the same confidence.
+    """
     values = -np.expm1(np.minimum(followed.log_ratio[:, n - 1], 0.0))
     least, most = mean_interval(values, confidence, 0, 1)
     coupled = -np.expm1(followed.log_coupled[:, n - 1])
@@ -88,8 +129,26 @@ def distance(followed: EmittedSequences, n: int, confidence: float) -> Distance:
 def directed(honest: EmittedSequences, lossy: EmittedSequences, n: int, confidence: float) -> float:
     """A lower confidence bound for the TV of ``n`` tokens from their likelihood under the target.
 
-    The event is a likelihood below the median of the first half of ``honest``, sequences of the target itself; its
-    frequency is counted in the second half and in all of ``lossy``. Two proportions share 1 - ``confidence`` equally.
+    Parameters
+    ----------
+    honest
+        Sequences of the target itself.
+    lossy
+        Sequences that the rule emits.
+    n
+        Tokens, 1 to N.
+    confidence
+        With which the bound holds, between 0 and 1.
+
+    Returns
+    -------
+    float
+        At least 0.
+
+    Notes
+    -----
+    The event is a likelihood below the median of the first half of ``honest``; its frequency is counted in the second
+    half and in all of ``lossy``. Two proportions share 1 - ``confidence`` equally.
     """
     pilot, rest = np.split(honest.log_target[:, n - 1], [len(honest.log_target) // 2])
     edge, each = np.median(pilot), (1 + confidence) / 2

@@ -72,7 +72,13 @@ def output_scale(seed: int) -> Finding:
             f"V = {VOCABULARY}, flat rows, k = {COUNTS[0]}, delta = {DELTAS[0]}, the smallest of Table 2: "
             f"acceptance {accepted:.4f}, TV {flat.mean():.4f} in the mean of {CONTEXTS} contexts, {flat.min():.4f} to "
             f"{flat.max():.4f}; TV(p, q) is {1 - draft.lossless:.4f}",
-            numbers("lantern", {"neighbours": "l2", "k": COUNTS[0], "delta": DELTAS[0]}, acceptance=accepted, tv=flat),
+            numbers(
+                "lantern",
+                {"neighbours": "l2", "k": COUNTS[0], "delta": DELTAS[0]},
+                acceptance=accepted,
+                tv=flat.mean(),
+                deviation=flat.std(),
+            ),
         ),
         search(
             "mean TV at the same k and delta: "

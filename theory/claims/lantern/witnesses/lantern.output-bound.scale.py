@@ -1,0 +1,87 @@
+"""Makes a codebook process of the same sizes with random numbers of its own: 4096 tokens around 64 unit vectors of 8
+dimensions, at about the distance 0.3; a query is a mean of a unit vector of the position and the last two tokens, each
+rotated; a row is the softmax of -|e(v) - query|^2/0.2; the draft's query is the target's plus 0.3 of another. Finds the
+100 nearest tokens of each by brute force, joins them one by one while the mass moved stays below delta, and sums the
+law of one emitted token over the draft's candidates. The rows are thus others than the entry's, and the means agree to
+sampling error only: TV of one context has a standard deviation of about 0.08, so the mean of the entry's 24 contexts
+is off by about 0.02, and that of the 32 here too. The tolerance is 0.05; delta is exceeded by 0.2.
+"""
+
+import numpy as np
+
+TOLERANCE = {"acceptance": 0.001, "tv": 0.05, "deviation": 0.05}
+V, D, CLUSTERS, SPREAD, ORDER, LENGTH = 4096, 8, 64, 0.3, 2, 64
+TEMPERATURE, NOISE = 0.2, 0.3
+SEQUENCES, EVERY = 8, 16
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def rotation(random):
+    q, r = np.linalg.qr(random.standard_normal((D, D)))
+    return q * np.sign(np.diagonal(r))
+
+
+def rows_of(random):
+    """The codebook, and rows p and q of contexts that the target visits."""
+    codebook = unit(random.standard_normal((CLUSTERS, D)))[random.permutation(V) % CLUSTERS]
+    codebook = codebook + random.standard_normal((V, D)) * SPREAD / D**0.5
+    places = unit(random.standard_normal((2, LENGTH, D)))
+    maps = [[rotation(random) for _ in range(ORDER)] for _ in range(2)]
+    tokens, kept = np.zeros((SEQUENCES, LENGTH), int), []
+    for i in range(LENGTH):
+        queries = []
+        for place, turns in zip(places, maps):
+            past = sum(codebook[tokens[:, i - 1 - o]] @ turns[o] for o in range(ORDER) if i - 1 - o >= 0)
+            queries.append((place[i] + past) / (ORDER + 1) ** 0.5 + np.zeros((SEQUENCES, D)))
+        queries[1] = (queries[0] + NOISE * queries[1]) / np.hypot(1, NOISE)
+        p, q = (softmax((2 * query @ codebook.T - (codebook**2).sum(1)) / TEMPERATURE) for query in queries)
+        tokens[:, i] = [random.choice(V, p=row) for row in p]
+        if i % EVERY == EVERY // 2:
+            kept += list(zip(p, q))
+    return codebook, kept
+
+
+def softmax(logits):
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def nearest(codebook, k):
+    squares = (codebook**2).sum(1)
+    away = squares[:, None] + squares - 2 * codebook @ codebook.T
+    np.fill_diagonal(away, np.inf)
+    some = np.argpartition(away, k, axis=1)[:, :k]
+    return np.take_along_axis(some, np.argsort(np.take_along_axis(away, some, axis=1), axis=1), axis=1)
+
+
+def step(p, q, near, delta):
+    """Acceptance and the law of one token: drafts that are accepted, and what follows each that is rejected."""
+    moved = np.cumsum(p[near], axis=1)
+    joined = moved < delta
+    accept = np.minimum(1, (p + np.where(joined, p[near], 0).sum(axis=1)) / q)
+    law = q * accept
+    for x in np.flatnonzero(accept < 1):
+        rest = np.maximum(p - q, 0)
+        rest[near[x][joined[x]]] = 0
+        law += q[x] * (1 - accept[x]) * rest / rest.sum()
+    return (q * accept).sum(), law
+
+
+def recompute(examples):
+    found = []
+    for example in examples:
+        k, delta = example["k"], example["delta"]
+        codebook, contexts = rows_of(np.random.default_rng(1))
+        near, accepted, apart = nearest(codebook, k), [], []
+        for p, q in contexts:
+            acceptance, law = step(p, q, near, delta)
+            assert abs(law.sum() - 1) < 1e-9
+            accepted.append(acceptance)
+            apart.append(np.maximum(law - p, 0).sum())
+        tv, deviation = np.mean(apart), np.std(apart)
+        assert tv - 5 * deviation / len(apart) ** 0.5 > delta, "within the bound"
+        found.append({"acceptance": np.mean(accepted), "tv": tv, "deviation": deviation})
+    return found
