@@ -51,11 +51,35 @@ __all__ = [
 def candidates_law(
     rule: Rule, p: Any, q: Any, candidates: int, after: Callable[[Array, int], Array] = without
 ) -> tuple[Array, Number]:
-    """The law ``[V]`` of the token emitted by K candidates verified in turn, and how often one of them is kept.
+    """The law of the token emitted by K candidates verified in turn, and how often one of them is kept.
 
-    c_1 follows q, c_{k+1} follows what is left of q; after a rejection p becomes ``rule.residual`` and q
-    becomes ``after(q, c_k)``, by default what is left of it. K above the support draws all of it. SJD-PAC, appendix
-    A.3. Raises ``ValueError`` where p or q is no pmf, or K < 1.
+    Parameters
+    ----------
+    rule
+        The verification rule.
+    p, q
+        Target and draft rows ``[V]``, floats or ``Fraction``.
+    candidates
+        K, at least 1; above the support of q all of it is drawn.
+    after
+        What q becomes after the rejection of a token: by default what is left of it.
+
+    Returns
+    -------
+    law
+        ``[V]``, exact for exact rows.
+    kept
+        The probability that one of the candidates is kept.
+
+    Raises
+    ------
+    ValueError
+        If p or q is no pmf or not one row, their shapes differ, or K < 1.
+
+    Notes
+    -----
+    c_1 follows q, c_{k+1} follows what is left of q; after a rejection p becomes ``rule.residual`` and q becomes
+    ``after(q, c_k)``. SJD-PAC, appendix A.3.
     """
     p, q = as_pair(p, q)
     _one_row(p, "p")
@@ -64,10 +88,30 @@ def candidates_law(
 
 
 def given_candidates_law(rule: Rule, p: np.ndarray, q: np.ndarray, candidates: Sequence[int]) -> Step:
-    """What these candidates come to, verified in turn with recursive residuals: SJD-PAC, equations 7 and 8.
+    """What these candidates come to, verified in turn with recursive residuals; compiled.
 
-    Rows ``[V]`` of floats, taken as they are; compiled. The mean over the candidates drawn is :func:`candidates_law`.
-    Raises ``ValueError`` for a rule that has no compiled form.
+    Parameters
+    ----------
+    rule
+        A verification rule that has a compiled form.
+    p, q
+        Target and draft rows ``float[V]``, taken as they are.
+    candidates
+        Tokens, in the order in which they are verified.
+
+    Returns
+    -------
+    Step
+        The probability that one is kept, and the law ``float64[V]`` of the token emitted.
+
+    Raises
+    ------
+    ValueError
+        If the rule has no compiled form.
+
+    Notes
+    -----
+    SJD-PAC, equations 7 and 8. The mean over the candidates drawn is :func:`candidates_law`.
     """
     from simlab.rules.compiled.dispatch import accept, compiled, residual
 
@@ -108,9 +152,26 @@ def _verified(
 
 
 def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
-    """The law of the set of K candidates from ``q[V]``, drawn with or without replacement.
+    """The law of the set of K candidates from q.
 
-    Raises ``ValueError`` where q is no pmf, or K < 1.
+    Parameters
+    ----------
+    q
+        A draft row ``[V]``, floats or ``Fraction``.
+    candidates
+        K, at least 1.
+    replacement
+        Whether they are drawn with replacement.
+
+    Returns
+    -------
+    Sets
+        Each set of tokens, and its probability.
+
+    Raises
+    ------
+    ValueError
+        If q is no pmf or not one row, or K < 1.
     """
     q = _one_row(as_pmf(q, "q"), "q")
     law: Sets = {frozenset(): q[0] * 0 + 1}
@@ -132,9 +193,28 @@ def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
 
 
 def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
-    """The most often a lossless method can keep one of the candidates, whose set has the law ``sets``; exact.
+    """The most often a lossless method can keep one of the candidates; exact.
 
-    Raises ``ValueError`` where p is no pmf or has more than 16 tokens.
+    Parameters
+    ----------
+    p
+        The target row ``[V]``, floats or ``Fraction``, V at most 16.
+    sets
+        The law of the set of candidates, as :func:`candidate_sets` gives it.
+
+    Returns
+    -------
+    Number
+        A ``Fraction`` for exact rows.
+
+    Raises
+    ------
+    ValueError
+        If p is no pmf, not one row or has more than 16 tokens, or a set holds a token that p does not have.
+
+    References
+    ----------
+    SpecTr, Sun et al., arXiv 2310.15141: the optimal transport whose value this is.
     """
     p = _one_row(as_pmf(p, "p"), "p")
     _within(sets, p)
@@ -151,7 +231,29 @@ def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
 
 
 def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[float, dict[frozenset[int], np.ndarray]]:
-    """The same by linear programming, in floating point, and the masses f(S, y) ``[V]`` that reach it."""
+    """The same by linear programming, in floating point, and the masses that reach it.
+
+    Parameters
+    ----------
+    p
+        The target row ``[V]``; any V for which the program can be solved.
+    sets
+        The law of the set of candidates, as :func:`candidate_sets` gives it.
+
+    Returns
+    -------
+    value
+        How often a candidate is kept.
+    plan
+        For each set S the masses f(S, y), ``float64[V]``.
+
+    Raises
+    ------
+    ValueError
+        If p is no pmf or not one row, or a set holds a token that p does not have.
+    ArithmeticError
+        If the linear program is not solved.
+    """
     p = np.asarray([float(x) for x in _one_row(as_pmf(p, "p"), "p")])
     _within(sets, p)
     pairs = [(s, y) for s in sets for y in sorted(s)]
@@ -170,7 +272,27 @@ def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[fl
 
 
 def candidates_frontier(p: Any, sets: Mapping[frozenset[int], Number], spent: Number) -> Number:
-    """The most any method can keep of the candidates if its output law is within TV ``spent`` of p."""
+    """The most any method can keep of the candidates if its output law is within TV ``spent`` of p.
+
+    Parameters
+    ----------
+    p
+        The target row ``[V]``, floats or ``Fraction``, V at most 16.
+    sets
+        The law of the set of candidates, as :func:`candidate_sets` gives it.
+    spent
+        The TV allowed, at least 0.
+
+    Returns
+    -------
+    Number
+        At most 1.
+
+    Raises
+    ------
+    ValueError
+        If ``spent`` is negative, and as :func:`optimal_acceptance` does.
+    """
     check_number("spent", spent)
     best = optimal_acceptance(p, sets) + (spent if isinstance(spent, Fraction) else float(spent))
     return best if best < 1 else best * 0 + 1

@@ -39,9 +39,28 @@ class Contexts(NamedTuple):
 
 
 def visited(pair: Pair, count: int, seed: int, sequences: int = 8) -> Contexts:
-    """``count`` contexts, spread evenly over places of ``sequences`` sequences that the target draws itself.
+    """Contexts spread evenly over places of sequences that the target draws itself.
 
-    Raises ``ValueError`` for a pair without draft, or fewer places than a sequence is asked for.
+    Parameters
+    ----------
+    pair
+        A target and its draft.
+    count
+        How many contexts.
+    seed
+        Of the tape.
+    sequences
+        How many sequences are drawn.
+
+    Returns
+    -------
+    Contexts
+        Rows ``float[count, V]`` of target and draft.
+
+    Raises
+    ------
+    ValueError
+        If the pair has no draft, ``count`` or ``sequences`` < 1, or the sequences have fewer places than are asked for.
     """
     if pair.draft is None:
         raise ValueError("the pair has no draft; expected a target and a draft")
@@ -62,7 +81,18 @@ def visited(pair: Pair, count: int, seed: int, sequences: int = 8) -> Contexts:
 
 
 def likeliest(contexts: Contexts) -> Contexts:
-    """The same contexts where the draft's likeliest token is the candidate, surely, and scored so."""
+    """The same contexts where the draft's likeliest token is the candidate, surely, and scored so.
+
+    Parameters
+    ----------
+    contexts
+        Rows of target and draft.
+
+    Returns
+    -------
+    Contexts
+        With one-hot rows q.
+    """
     q = np.zeros_like(contexts.q)
     q[np.arange(len(q)), contexts.q.argmax(axis=1)] = 1
     return contexts._replace(q=q)
@@ -82,7 +112,22 @@ class Means(NamedTuple):
 
 
 def means(contexts: Contexts, rule: Rule, distance: DistanceOf | None = None) -> Means:
-    """Mean acceptance, TV, and ``distance`` from law to target, of ``rule``."""
+    """Mean acceptance, TV and distance of a rule over contexts.
+
+    Parameters
+    ----------
+    contexts
+        Rows of target and draft.
+    rule
+        A verification rule that has a compiled form.
+    distance
+        From the law emitted and the target row, ``[V]`` each, to a number; none by default.
+
+    Returns
+    -------
+    Means
+        ``wasserstein`` is the mean of ``distance``, NaN without one.
+    """
     found = []
     for p, q in zip(*contexts, strict=True):
         step = compiled_step(rule, p, q)
@@ -95,15 +140,48 @@ def means(contexts: Contexts, rule: Rule, distance: DistanceOf | None = None) ->
 
 
 def amplify_to(contexts: Contexts, acceptance: float) -> float:
-    """The factor at which amplify accepts that much in the mean, at least 1.
+    """The factor at which amplify accepts as much in the mean as is asked for.
 
-    Raises ``ValueError`` for less than the lossless rule accepts, or more than amplify can.
+    Parameters
+    ----------
+    contexts
+        Rows of target and draft.
+    acceptance
+        The mean acceptance wanted.
+
+    Returns
+    -------
+    float
+        At least 1.
+
+    Raises
+    ------
+    ValueError
+        If that is less than the lossless rule accepts, or more than amplify can.
     """
     return 1 + _parameter(lambda more: _accepted(contexts, Amplify(1 + more)), acceptance)
 
 
 def addition_to(contexts: Contexts, acceptance: float) -> float:
-    """The same for the addend of addition, at least 0."""
+    """The addend at which addition accepts as much in the mean as is asked for.
+
+    Parameters
+    ----------
+    contexts
+        Rows of target and draft.
+    acceptance
+        The mean acceptance wanted.
+
+    Returns
+    -------
+    float
+        At least 0.
+
+    Raises
+    ------
+    ValueError
+        If that is less than the lossless rule accepts, or more than addition can.
+    """
     return _parameter(lambda epsilon: _accepted(contexts, Addition(epsilon)), acceptance)
 
 

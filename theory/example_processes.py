@@ -15,7 +15,24 @@ from simlab.rules import Addition, Amplify, Grouped, Rule, Speculative, make_rul
 def random_process(
     seed: int, vocabulary: int, length: int, shape: tuple[int, int] | None = None, zeros: float = 0.25
 ) -> TableProcess:
-    """A table with an independent random row for every prefix; a share ``zeros`` of its entries is 0."""
+    """A table with an independent random row for every prefix.
+
+    Parameters
+    ----------
+    seed
+        Of the rows: the same seed gives the same table.
+    vocabulary, length
+        V and the tokens of a sequence.
+    shape
+        Rows and columns of a grid; one row by default.
+    zeros
+        The share of entries that is 0.
+
+    Returns
+    -------
+    TableProcess
+        With rational rows.
+    """
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:
         random = Random(f"{seed}/{vocabulary}/{prefix}")
@@ -28,7 +45,22 @@ def random_process(
 
 
 def random_row(random: Random, size: int, least: int = 0) -> tuple[Fraction, ...]:
-    """A rational pmf; with ``least`` = 0 a third of its entries is 0, with 1 none."""
+    """A rational pmf.
+
+    Parameters
+    ----------
+    random
+        Where the weights come from.
+    size
+        V.
+    least
+        The least weight: with 0 a third of the entries is 0, with 1 none.
+
+    Returns
+    -------
+    tuple of Fraction
+        V of them.
+    """
     weights = [random.choice([least, random.randint(1, 9), random.randint(1, 9)]) for _ in range(size)]
     if not any(weights):
         weights[random.randrange(size)] = 1
@@ -41,7 +73,20 @@ def point_mass(token: int, size: int) -> tuple[Fraction, ...]:
 
 
 def sticky_process(stay: Fraction, vocabulary: int, length: int) -> TableProcess:
-    """A Markov chain: the next token repeats the last one with probability ``stay``."""
+    """A Markov chain: the next token repeats the last one with probability ``stay``.
+
+    Parameters
+    ----------
+    stay
+        In [0, 1]; every other token is equally likely.
+    vocabulary, length
+        V, at least 2, and the tokens of a sequence.
+
+    Returns
+    -------
+    TableProcess
+        Uniform in the first token.
+    """
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:
         if not prefix:
@@ -53,7 +98,22 @@ def sticky_process(stay: Fraction, vocabulary: int, length: int) -> TableProcess
 
 
 def copying_process(stay: Fraction, vocabulary: int, shape: tuple[int, int]) -> TableProcess:
-    """A grid whose tokens repeat the one above with probability ``stay``, and are uniform in the first line."""
+    """A grid whose tokens repeat the one above with probability ``stay``, and are uniform in the first line.
+
+    Parameters
+    ----------
+    stay
+        In [0, 1]; every other token is equally likely.
+    vocabulary
+        V, at least 2.
+    shape
+        Rows and columns.
+
+    Returns
+    -------
+    TableProcess
+        With rational rows.
+    """
     columns = shape[1]
 
     def row(prefix: tuple[int, ...]) -> list[Fraction]:
@@ -66,7 +126,20 @@ def copying_process(stay: Fraction, vocabulary: int, shape: tuple[int, int]) -> 
 
 
 def greedy_process(choices: dict[tuple[int, ...], int], vocabulary: int, length: int) -> TableProcess:
-    """A deterministic process: after each prefix the token ``choices[prefix]``."""
+    """A deterministic process.
+
+    Parameters
+    ----------
+    choices
+        The token after each prefix.
+    vocabulary, length
+        V and the tokens of a sequence.
+
+    Returns
+    -------
+    TableProcess
+        With one-hot rows.
+    """
     return TableProcess(vocabulary, length, lambda prefix: [int(t == choices[prefix]) for t in range(vocabulary)])
 
 
@@ -103,11 +176,32 @@ def codebook_pairs(
     roughness: float = 0.8,
     error: float = 0.4,
 ) -> CodebookPairs:
-    """``count`` target and draft rows imitating an image model's over a random codebook.
+    """Target and draft rows imitating an image model's over a random codebook.
 
-    Logits are ``sharpness`` times the inner product of a token's vector with a content vector, plus ``roughness``
-    times independent noise: which of several near tokens is likely is random, as LANTERN finds in image models
-    (section 2.2). The draft's content vector has an ``error``, and its noise is independent.
+    Parameters
+    ----------
+    seed
+        Of codebook and rows.
+    count
+        How many pairs of rows.
+    vocabulary, dimensions
+        V and the numbers of a token's vector.
+    sharpness
+        Scale of the inner product of a token's vector with a content vector.
+    roughness
+        Scale of the independent noise added to each logit.
+    error
+        Standard deviation of the draft's content vector from the target's.
+
+    Returns
+    -------
+    CodebookPairs
+        The codebook, and rows p and q.
+
+    Notes
+    -----
+    Which of several near tokens is likely is random, as LANTERN finds in image models (section 2.2); the draft's noise
+    is independent of the target's.
     """
     random = np.random.default_rng(seed)
     codebook = random.normal(size=(vocabulary, dimensions))

@@ -64,7 +64,17 @@ LOSSLESS = Speculative()
 
 @dataclass(frozen=True, eq=False)
 class Speed:
-    """Calls of one decoder for n images of N tokens: ``calls[n]``; ``lengths[k]`` of all calls committed k tokens."""
+    """How many calls one decoder took for n images.
+
+    Attributes
+    ----------
+    tokens
+        Tokens of an image.
+    calls
+        ``int[n]``: calls for each image.
+    lengths
+        ``lengths[k]`` of all calls committed k tokens.
+    """
 
     tokens: int
     calls: np.ndarray
@@ -96,12 +106,44 @@ class Speed:
 
 @lru_cache(maxsize=256)
 def image(number: int, **changes: Any) -> Pair:
-    """One image of the model: its process, a draft of it, and the codebook."""
+    """One image of the model: its process, a draft of it, and the codebook.
+
+    Parameters
+    ----------
+    number
+        Which image; images are independent.
+    **changes
+        Parameters of :mod:`simlab.processes.local`, in place of those in ``IMAGE``.
+
+    Returns
+    -------
+    Pair
+        The same object at every call with the same arguments.
+    """
     return make_process("local", image=number, **(IMAGE | changes))
 
 
 def speed(decoder: Decoder, seed: int, images: int = IMAGES, rule: Rule = LOSSLESS, **changes: Any) -> Speed:
-    """How fast ``decoder`` is; every image has its own replicate of the tape."""
+    """How fast ``decoder`` is; every image has its own replicate of the tape.
+
+    Parameters
+    ----------
+    decoder
+        What is simulated.
+    seed
+        Of the tape.
+    images
+        How many images, numbered from 0.
+    rule
+        The verification rule.
+    **changes
+        Parameters of the process, in place of those in ``IMAGE``.
+
+    Returns
+    -------
+    Speed
+        Calls for each image, kept for whoever asks again.
+    """
     committed = [_committed(decoder, seed, number, rule, **changes) for number in range(images)]
     lengths = np.bincount(np.concatenate(committed))
     return Speed(image(0, **changes).target.length, np.array([len(calls) for calls in committed]), lengths)
@@ -141,12 +183,34 @@ class Comparison:
 
 
 def compare(one: Speed, other: Speed) -> Comparison:
-    """``one`` against ``other``, on the images that both have."""
+    """``one`` against ``other``, on the images that both have.
+
+    Parameters
+    ----------
+    one, other
+        Speeds from the same seed, so that image k is the same in both.
+
+    Returns
+    -------
+    Comparison
+        The gain in tokens a call, and on how many images each takes fewer calls.
+    """
     n = min(len(one.calls), len(other.calls))
     fewer, more = (one.calls[:n] < other.calls[:n]).sum(), (one.calls[:n] > other.calls[:n]).sum()
     return Comparison(paired(one.ratios[:n], other.ratios[:n]), int(fewer), int(more))
 
 
 def stated(images: int = IMAGES) -> str:
-    """n, false-alarm rate and detectable effect of a sign test over that many images."""
+    """n, false-alarm rate and detectable effect of a sign test, as text.
+
+    Parameters
+    ----------
+    images
+        How many are compared.
+
+    Returns
+    -------
+    str
+        One sentence for a report.
+    """
     return str(ProportionTest(0.5).stated(images, FALSE_ALARMS)).replace("rate", "a share of faster images off 1/2 by")

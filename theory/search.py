@@ -47,10 +47,25 @@ def smallest_violation(
     levels: Sequence[tuple[int, int]] = LEVELS,
     tries: int = TRIES,
 ) -> Example | None:
-    """The smallest example found for which ``violates`` is true; ``None`` if there is none.
+    """The smallest example found for which ``violates`` is true.
 
-    ``examples(vocabulary, largest)`` generates the examples of a level, of which ``tries`` are tried. What an
-    example raises is raised.
+    Parameters
+    ----------
+    examples
+        From vocabulary and largest weight to the Hypothesis strategy that generates the examples of a level.
+    violates
+        Whether an example violates the statement; what it raises is raised.
+    seed
+        Of the search: the same seed tries the same examples.
+    levels
+        Pairs of vocabulary and largest weight, simplest first.
+    tries
+        Examples tried at each level.
+
+    Returns
+    -------
+    Example or None
+        ``None`` if none was found, which proves nothing.
     """
     from hypothesis.errors import NoSuchExample
 
@@ -96,7 +111,18 @@ def _found(
 
 
 def searched(levels: Sequence[tuple[int, int]] = LEVELS, tries: int = TRIES) -> str:
-    """A sentence on the examples that a search without a violation has tried."""
+    """A sentence on the examples that a search without a violation has tried.
+
+    Parameters
+    ----------
+    levels, tries
+        As for :func:`smallest_violation`.
+
+    Returns
+    -------
+    str
+        Number of examples, vocabularies and weights.
+    """
     sizes = listed({vocabulary for vocabulary, _ in levels})
     return (
         f"up to {tries} examples at each of {len(levels)} levels of size (V = {sizes}, weights "
@@ -116,7 +142,20 @@ def listed(sizes: set[int]) -> str:
 
 
 def pmfs(vocabulary: int, largest: int) -> st.SearchStrategy[Pmf]:
-    """A rational pmf with weights 0 to ``largest``; smaller weights are simpler."""
+    """A rational pmf; smaller weights are simpler.
+
+    Parameters
+    ----------
+    vocabulary
+        V, the number of tokens.
+    largest
+        Weights are whole numbers from 0 to this, divided by their sum.
+
+    Returns
+    -------
+    SearchStrategy
+        Of tuples of V fractions.
+    """
     from hypothesis import strategies as st
 
     @st.composite
@@ -128,7 +167,18 @@ def pmfs(vocabulary: int, largest: int) -> st.SearchStrategy[Pmf]:
 
 
 def pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf]]:
-    """Two pmfs over one vocabulary."""
+    """Two pmfs over one vocabulary.
+
+    Parameters
+    ----------
+    vocabulary, largest
+        As for :func:`pmfs`.
+
+    Returns
+    -------
+    SearchStrategy
+        Of (p, q).
+    """
     from hypothesis import strategies as st
 
     pmf = pmfs(vocabulary, largest)
@@ -136,7 +186,18 @@ def pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf]]:
 
 
 def grouped_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf, tuple[int, ...]]]:
-    """Two pmfs and a partition of their vocabulary: a label for every token."""
+    """Two pmfs and a partition of their vocabulary.
+
+    Parameters
+    ----------
+    vocabulary, largest
+        As for :func:`pmfs`.
+
+    Returns
+    -------
+    SearchStrategy
+        Of (p, q, labels), a label from 0 to V - 1 for every token.
+    """
     from hypothesis import strategies as st
 
     pmf = pmfs(vocabulary, largest)
@@ -145,7 +206,18 @@ def grouped_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf,
 
 
 def sized_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, Pmf, int]]:
-    """Two pmfs, the first in ascending order, and a group size >= 2: for rules that sort by p."""
+    """Two pmfs, the first in ascending order, and a group size: for rules that sort by p.
+
+    Parameters
+    ----------
+    vocabulary, largest
+        As for :func:`pmfs`.
+
+    Returns
+    -------
+    SearchStrategy
+        Of (p, q, size), size from 2 to V + 1.
+    """
     from hypothesis import strategies as st
 
     pmf = pmfs(vocabulary, largest)
@@ -154,7 +226,18 @@ def sized_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[tuple[Pmf, P
 
 
 def relaxed_pairs(vocabulary: int, largest: int) -> st.SearchStrategy[Relaxation]:
-    """Two pmfs, a list of neighbours for every token (all others, in some order, cut somewhere), and 0 < delta <= 1."""
+    """Two pmfs, a list of neighbours for every token, and a bound delta.
+
+    Parameters
+    ----------
+    vocabulary, largest
+        As for :func:`pmfs`.
+
+    Returns
+    -------
+    SearchStrategy
+        Of (p, q, neighbours, delta): all other tokens in some order, cut somewhere, and 0 < delta <= 1.
+    """
     from hypothesis import strategies as st
 
     pmf = pmfs(vocabulary, largest)

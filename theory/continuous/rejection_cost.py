@@ -18,9 +18,19 @@ class Cost(NamedTuple):
 
 
 def bounded(taken: np.ndarray, limit: float = inf) -> Cost:
-    """The cost where a proposal is taken with probability ``taken[M]``: (1 - (1 - Z)^n) / Z and (1 - Z)^n for limit n.
+    """The cost of a rejected token where each proposal is taken with probability Z.
 
-    Without a limit 1 / Z and 0; where Z is 0, ``limit`` proposals, and they surely run out.
+    Parameters
+    ----------
+    taken
+        Z, ``float[M]``.
+    limit
+        n, proposals at most; none by default.
+
+    Returns
+    -------
+    Cost
+        (1 - (1 - Z)^n) / Z and (1 - Z)^n; without a limit 1 / Z and 0. Where Z is 0, n proposals that surely run out.
     """
     some = taken > 0
     z = np.where(some, np.minimum(taken, 1.0), 1.0)

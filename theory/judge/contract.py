@@ -59,7 +59,18 @@ class Check(NamedTuple):
 
 
 def families(seed: int) -> dict[str, list[Pair]]:
-    """Pairs of rational rows, smallest first, by what is particular about them."""
+    """Pairs of rational rows by what is particular about them.
+
+    Parameters
+    ----------
+    seed
+        Of the random rows.
+
+    Returns
+    -------
+    dict of str to list of Pair
+        In words what is particular, and the pairs, smallest first.
+    """
     random = Random(seed)
     one_hot = {v: [tuple(Fraction(int(y == x)) for y in range(v)) for x in range(v)] for v in SMALL}
     positive = {v: [random_row(random, v, least=1) for _ in range(6)] for v in SMALL}
@@ -103,7 +114,23 @@ def contract(
 ) -> list[Check]:
     """Every line of the contract: the checks, the families of inputs it has to work on, and the notes.
 
-    ``cases`` are :func:`families`; a search over ``levels`` looks for smaller failures.
+    Parameters
+    ----------
+    rule
+        The user's rule.
+    seed
+        Of the search.
+    levels
+        Pairs of vocabulary and largest weight, over which a search looks for smaller failures.
+    tries
+        Examples tried at each level.
+    cases
+        What :func:`families` gives.
+
+    Returns
+    -------
+    list of Check
+        Notes only where nothing fails.
     """
     known: dict[Pair, dict[str, Fault]] = {}
 

@@ -68,7 +68,29 @@ class _Answers(NamedTuple):
 
 
 def match_rule(rule: UserRule, cases: Iterable[tuple[Array, Array]], tolerance: float) -> RuleMatch:
-    """What a rule is like on ``cases`` of rows ``[V]``; float answers agree within ``tolerance``."""
+    """Which known rules a user's rule is like.
+
+    Parameters
+    ----------
+    rule
+        The user's rule.
+    cases
+        Pairs of rows p and q ``[V]`` on which answers are compared.
+    tolerance
+        Within which answers agree; 0 for exact rows.
+
+    Returns
+    -------
+    RuleMatch
+        Names of known rules.
+
+    Raises
+    ------
+    Broken
+        If the rule does not answer as a rule must.
+    Inexact
+        If rationals are answered with floats.
+    """
     answers = [_answers(rule, p, q) for p, q in cases]
     accepts = {**_rules(answers), "accepting every draft": _Constant(1), "accepting no draft": _Constant(0)}
     residuals = {**_rules(answers), "q": _DrawsDraft()}

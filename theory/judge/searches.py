@@ -73,7 +73,17 @@ class Searched(NamedTuple):
 
 
 class Judged:
-    """A rule with the arithmetic it is judged in; remembers every step it took."""
+    """A rule with the arithmetic it is judged in; remembers every step it took.
+
+    Parameters
+    ----------
+    rule
+        The user's rule.
+    exact
+        Whether rows are rationals, else float64.
+    tolerance
+        Of every comparison in floats; exact ones have none.
+    """
 
     def __init__(self, rule: UserRule, exact: bool, tolerance: float = NEGLIGIBLE) -> None:
         self.rule = rule
@@ -87,7 +97,25 @@ class Judged:
         return p, q
 
     def step(self, pair: Pair) -> Step:
-        """What the rule does for a pair of rows."""
+        """What the rule does for a pair of rows.
+
+        Parameters
+        ----------
+        pair
+            Rational rows p and q.
+
+        Returns
+        -------
+        Step
+            In this arithmetic, with what lossless speculative sampling accepts beside it.
+
+        Raises
+        ------
+        Broken
+            If the rule does not answer as a rule must.
+        Inexact
+            If rationals are answered with floats.
+        """
         if pair not in self._steps:
             p, q = self.rows(pair)
             law, accepted = self.rule.step(p, q)
@@ -95,7 +123,25 @@ class Judged:
         return self._steps[pair]
 
     def search(self, seed: int, tries: int) -> list[Searched]:
-        """The smallest example found for every question, over :data:`WIDE`."""
+        """The smallest example found for every question, over :data:`WIDE`.
+
+        Parameters
+        ----------
+        seed
+            Of the search.
+        tries
+            Examples tried at each level.
+
+        Returns
+        -------
+        list of Searched
+            One for each of :data:`QUESTIONS`, in their order.
+
+        Raises
+        ------
+        Broken, Inexact
+            As :meth:`step` does.
+        """
         seen: dict[str, int] = {}  # question: the least vocabulary on which it was answered with yes
 
         def looked_at(pair: Pair) -> bool:
@@ -120,7 +166,20 @@ class Judged:
 
 
 def step_tolerance(rule: UserRule, pair: Pair) -> float:
-    """How far a float answer may be off: 1e-9, or 1e-5 for a rule that answers in less than float64."""
+    """How far a float answer may be off.
+
+    Parameters
+    ----------
+    rule
+        The user's rule.
+    pair
+        Rational rows p and q on which the types of its answers are looked at.
+
+    Returns
+    -------
+    float
+        1e-9, or 1e-5 for a rule that answers in less than float64.
+    """
     p, q = map(floats, pair)
     answers: list[Any] = []
     for x in np.flatnonzero(q > 0).tolist():

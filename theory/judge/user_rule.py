@@ -29,16 +29,29 @@ __all__ = ["NEGLIGIBLE", "Broken", "Functions", "Inexact", "UserRule", "as_proba
 
 
 class Functions(NamedTuple):
-    """The two functions of one position that make a rule."""
+    """The two functions of one position that make a rule.
+
+    Attributes
+    ----------
+    accept
+        From p, q ``[V]`` and a drafted token x to the probability of accepting it.
+    residual
+        From the same to the pmf ``[V]`` to draw from once x is rejected.
+    """
 
     accept: Callable[[Array, Array, int], Any]
     residual: Callable[[Array, Array, int], Any]
 
 
 class Broken(Exception):
-    """A rule did not answer as a rule must: ``check`` is the id of what it breaks (:mod:`theory.judge.contract`).
+    """A rule did not answer as a rule must.
 
-    ``at`` is the position, p, q and x, where it is known.
+    Attributes
+    ----------
+    check
+        The id of what it breaks (:mod:`theory.judge.contract`).
+    at
+        The position, p, q and x, where it is known.
     """
 
     def __init__(self, check: str, message: str, at: tuple[Array, Array, int] | None = None) -> None:
@@ -53,10 +66,19 @@ class Inexact(Exception):
 
 @dataclass(frozen=True, eq=False)
 class UserRule(Rule):
-    """The rule that two functions make; ``functions`` gives them for a vocabulary. For NumPy and ``Fraction`` rows.
+    """The rule that two functions make. For NumPy and ``Fraction`` rows.
 
-    Every method raises :class:`Broken` where an answer is no answer, and :class:`Inexact` where rationals are
-    answered with floats.
+    Attributes
+    ----------
+    functions
+        From the vocabulary V to the two functions.
+
+    Raises
+    ------
+    Broken
+        By every method, where an answer is no answer.
+    Inexact
+        By every method, where rationals are answered with floats.
     """
 
     functions: Callable[[int], Functions]
@@ -77,17 +99,56 @@ class UserRule(Rule):
         return Step(acceptance.reshape(p.shape[:-1])[()], law.reshape(p.shape))
 
     def acceptance_of(self, p: Array, q: Array, x: int) -> Number:
-        """The probability of accepting x; 1 where q(x) = 0, which is not asked."""
+        """The probability of accepting x.
+
+        Parameters
+        ----------
+        p, q
+            Target and draft rows ``[V]``.
+        x
+            A token.
+
+        Returns
+        -------
+        Number
+            1 where q(x) = 0, which is not asked.
+        """
         if not q[x] > 0:
             return number(1, p)
         return _read(as_probability, self._functions(p, q, x).accept, "accept", p, q, x)
 
     def residual_of(self, p: Array, q: Array, x: int) -> Array:
-        """The pmf to draw from after x is rejected; p where x is never rejected, which is not asked."""
+        """The pmf to draw from after x is rejected.
+
+        Parameters
+        ----------
+        p, q
+            Target and draft rows ``[V]``.
+        x
+            A token.
+
+        Returns
+        -------
+        Array
+            ``[V]``; p where x is never rejected, which is not asked.
+        """
         return self._rest(p, q, x) if self.acceptance_of(p, q, x) < 1 - NEGLIGIBLE else p
 
     def step(self, p: Array, q: Array) -> tuple[Array, Number]:
-        """The law ``[V]`` of what is emitted for one pair of rows, and how often a draft is accepted."""
+        """The law of what is emitted for one pair of rows, and how often a draft is accepted.
+
+        Parameters
+        ----------
+        p, q
+            Target and draft rows ``[V]``.
+
+        Returns
+        -------
+        law
+            ``[V]``, in the arithmetic of the rows.
+        acceptance
+            A number of the same kind.
+        """
         law, accepted = p * 0, number(0, p)
         for x in np.flatnonzero(q > 0).tolist():
             probability = self.acceptance_of(p, q, x)
@@ -126,7 +187,27 @@ def _read(reader: Callable[..., Any], function: Any, name: str, p: Array, q: Arr
 
 
 def asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q: Array, x: int) -> Any:
-    """What a function answers, as it comes; raises :class:`Broken` where it raises."""
+    """What a function answers, as it comes.
+
+    Parameters
+    ----------
+    function
+        One of the two of a rule.
+    name
+        What messages call it.
+    p, q, x
+        Rows ``[V]`` and a token, handed over as they are.
+
+    Returns
+    -------
+    Any
+        Not checked.
+
+    Raises
+    ------
+    Broken
+        If the function raises.
+    """
     try:
         with np.errstate(all="ignore"):  # what a division by zero comes to is looked at, not how
             return function(p, q, x)
@@ -141,7 +222,29 @@ def last_line(error: BaseException) -> str:
 
 
 def as_probability(answer: Any, name: str, like: Array) -> Number:
-    """``answer`` as a number from 0 to 1 in the arithmetic of ``like``; raises :class:`Broken` or :class:`Inexact`."""
+    """An answer as a number from 0 to 1.
+
+    Parameters
+    ----------
+    answer
+        What ``accept`` returned.
+    name
+        What messages call the function.
+    like
+        A row, in whose arithmetic the answer is read.
+
+    Returns
+    -------
+    Number
+        A float may miss a bound by a billionth, and is cut.
+
+    Raises
+    ------
+    Broken
+        If the answer is no such number.
+    Inexact
+        If rationals are answered with a float other than 0 and 1.
+    """
     expected = "expected one number from 0 to 1"
     try:
         return _probability(answer, name, like, expected)
@@ -166,9 +269,28 @@ def _probability(answer: Any, name: str, like: Array, expected: str) -> Number:
 
 
 def as_row(answer: Any, name: str, like: Array) -> Array:
-    """``answer`` as a pmf shaped as ``like``, in its arithmetic; raises :class:`Broken` or :class:`Inexact`.
+    """An answer as a pmf.
 
-    A float row may miss 1 by a millionth, and is scaled: code that draws from it does the same.
+    Parameters
+    ----------
+    answer
+        What ``residual`` returned.
+    name
+        What messages call the function.
+    like
+        A row ``[V]``, whose shape and arithmetic the pmf has.
+
+    Returns
+    -------
+    Array
+        ``[V]``. A float row may miss 1 by a millionth, and is scaled: code that draws from it does the same.
+
+    Raises
+    ------
+    Broken
+        If the answer is no pmf of V numbers.
+    Inexact
+        If rationals are answered with floats other than 0 and 1.
     """
     expected = f"expected a pmf of {len(like)} numbers"
     try:

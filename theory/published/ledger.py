@@ -69,7 +69,25 @@ class Interval:
 
 @dataclass(frozen=True)
 class Row:
-    """One printed number. ``line`` is its line in the file; ``cut`` says that digits were cut off, not rounded."""
+    """One printed number.
+
+    Attributes
+    ----------
+    line
+        Its line in the file.
+    paper, table, dataset, target, draft, method, metric
+        Entries of the columns of these names; some may be empty.
+    params
+        Names and values of the parameters; what has no value has the empty one.
+    value
+        The number, as printed.
+    std
+        The standard deviation printed beside it, if any.
+    decimals
+        Digits printed after the point.
+    cut
+        Whether digits were cut off, not rounded.
+    """
 
     line: int
     paper: str
@@ -99,7 +117,18 @@ class Row:
         return Interval(value, value + self.unit) if value >= 0 else Interval(value - self.unit, value)
 
     def prints(self, value: Decimal) -> bool:
-        """Whether ``value`` is this number once it is printed with as many digits."""
+        """Whether ``value`` is this number once it is printed with as many digits.
+
+        Parameters
+        ----------
+        value
+            A number with more digits, or as many.
+
+        Returns
+        -------
+        bool
+            True for both ways of rounding a tie.
+        """
         if self.cut:
             return 0 <= (Fraction(value) - Fraction(self.value)) * (-1 if self.value < 0 else 1) < self.unit
         return abs(Fraction(value) - Fraction(self.value)) <= self.unit / 2
@@ -132,7 +161,13 @@ def place(paper: str, table: str) -> str:
 
 
 class Ledger:
-    """Printed numbers, in the order of the file."""
+    """Printed numbers, in the order of the file.
+
+    Parameters
+    ----------
+    rows
+        The numbers.
+    """
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self.rows = tuple(rows)
@@ -144,7 +179,22 @@ class Ledger:
     def select(self, params: Mapping[str, str] | None = None, /, **columns: str) -> list[Row]:
         """The rows that have these parameters, maybe others too, and these values in the columns named.
 
-        Raises ``ValueError`` for a column that is not one of :data:`COLUMNS`.
+        Parameters
+        ----------
+        params
+            Names and values of parameters.
+        **columns
+            Values of columns, by the names in :data:`COLUMNS`.
+
+        Returns
+        -------
+        list of Row
+            In the order of the file; maybe none.
+
+        Raises
+        ------
+        ValueError
+            If a column is not one of :data:`COLUMNS`.
         """
         unknown = columns.keys() - set(COLUMNS)
         if unknown:
@@ -157,18 +207,58 @@ class Ledger:
         ]
 
     def one(self, params: Mapping[str, str] | None = None, /, **columns: str) -> Row:
-        """The row that :meth:`select` finds; raises ``ValueError`` unless there is exactly one."""
+        """The row that :meth:`select` finds.
+
+        Parameters
+        ----------
+        params, **columns
+            As for :meth:`select`.
+
+        Returns
+        -------
+        Row
+            The only one.
+
+        Raises
+        ------
+        ValueError
+            If a column is not one of :data:`COLUMNS`, or there is not exactly one row.
+        """
         found = self.select(params, **columns)
         if len(found) != 1:
             raise ValueError(f"{len(found)} rows have {columns | dict(params or {})}; expected one")
         return found[0]
 
     def beside(self, row: Row, metric: str) -> Row | None:
-        """The other ``metric`` of what ``row`` is about, in the same table, if it is printed."""
+        """Another metric of what a row is about, in the same table.
+
+        Parameters
+        ----------
+        row
+            A row of this ledger.
+        metric
+            The metric wanted.
+
+        Returns
+        -------
+        Row or None
+            ``None`` if it is not printed.
+        """
         return self._at.get((row.paper, row.table, row.setting, metric))
 
     def altered(self, changes: Mapping[int, float | Fraction]) -> Ledger:
-        """A copy with other values in the lines named, rounded to as many digits as are printed there."""
+        """A copy with other values in some lines.
+
+        Parameters
+        ----------
+        changes
+            New values by line of the file.
+
+        Returns
+        -------
+        Ledger
+            Values are rounded to as many digits as are printed there.
+        """
         return Ledger(
             replace(row, value=Decimal(f"{float(changes[row.line]):.{row.decimals}f}")) if row.line in changes else row
             for row in self.rows
@@ -186,10 +276,23 @@ def published() -> Ledger:
 
 
 def read(path: Path) -> Ledger:
-    """The ledger in the file at ``path``.
+    """The ledger in a file.
 
-    Raises ``ValueError``, naming the line, unless the columns are :data:`COLUMNS`, every value is a finite decimal
-    number, and no number is given twice.
+    Parameters
+    ----------
+    path
+        A CSV file with the columns :data:`COLUMNS`.
+
+    Returns
+    -------
+    Ledger
+        Entries of a column have as many digits as the longest, except in :data:`UNEVEN` columns.
+
+    Raises
+    ------
+    ValueError
+        Naming the line, if the columns differ, a value is no finite decimal number, a paper is unknown, an entry is
+        missing, or a number is given twice.
     """
     with path.open(encoding="utf-8", newline="") as lines:
         header, *entries = _entries(lines, path.name)

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.exact
 # What has no witness although it is refuted, or holds and shows numbers: by the reason, which must be a good one.
 WITHOUT_WITNESS: dict[str, set[str]] = {
     "means over rows of a simulated process with thousands of tokens, which no short program makes again": {
-        "lantern.neighbours.settings",
         "lantern.neighbours.naive",
     },
 }

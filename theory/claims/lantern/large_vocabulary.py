@@ -15,6 +15,7 @@ import numpy as np
 
 from simlab.processes import Pair, make_process
 from simlab.rules import Amplify, Lantern, Rule, codebook_neighbours
+from simlab.rules.compiled import compiled_step
 from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.evidence import counterexample, example, not_refuted_if, refuted_if, rejects_mutants, require, search
 from theory.claims.format import numbers
@@ -32,7 +33,7 @@ TEMPERATURES = {"flat": 0.2, "peaked": 0.05, "sharp": 0.02}
 CANDIDATES = ("sampled", "likeliest")
 MEASURES = ("l2", "cosine", "random")
 NAMES = {"sampled": "sampled", "likeliest": "deterministic"}
-CONTEXTS, FEW = 24, 6
+CONTEXTS, FEW, MANY = 24, 6, 192
 ALL = 0.999  # so much is called every draft
 ALIKE = 0.25  # so little, of what both are ahead by, is called no difference
 
@@ -163,35 +164,51 @@ def _distances(seed: int, count: int) -> Evidence:
 )
 def neighbours_settings(seed: int) -> Finding:
     r"""Joining stops at the first neighbour that would reach $\delta$. The nearest of a likely token are likely
-    themselves, so it stops early, with much of $\delta$ unused; many random ones with little mass each fill it up. With
-    many neighbours random ones can be ahead.
+    themselves, so it stops early, with some of $\delta$ unused; many random ones with little mass each fill it up.
+    Where rows are flat and $\delta$ is small, random ones are ahead, by little. Both are compared in each context, and
+    the mean of the differences has to exceed three standard errors.
     """
     settings = [
         Setting(rows, candidate, "l2", COUNTS[-1], delta)
         for rows, candidate in (("peaked", "sampled"), ("flat", "likeliest"))
         for delta in DELTAS
     ]
-
-    def lead(setting: Setting, other: str) -> float:
-        """How much more another choice of neighbours accepts."""
-        return accepted(seed, setting._replace(measure=other)) - accepted(seed, setting)
-
-    behind = {setting: lead(setting, "random") for setting in settings}
-    ahead = [setting for setting, more in behind.items() if more > 0]
-    worst = max(settings, key=lambda setting: behind[setting])
-    near, random = (accepted(seed, worst._replace(measure=measure)) for measure in ("l2", "random"))
+    found = {
+        setting: [accepted_each(seed, setting._replace(measure=measure)) for measure in ("l2", "random")]
+        for setting in settings
+    }
+    lead = {setting: random - near for setting, (near, random) in found.items()}
+    errors = {setting: float(more.std() / np.sqrt(len(more))) for setting, more in lead.items()}
+    ahead = [setting for setting in settings if lead[setting].mean() > 3 * errors[setting]]
+    worst = max(settings, key=lambda setting: lead[setting].mean() / max(errors[setting], 1e-300))
+    near, random = (float(each.mean()) for each in found[worst])
     return refuted_if(
-        random > near,
+        worst in ahead,
         counterexample(
             f"V = {VOCABULARY}, {worst.rows} rows, {NAMES[worst.candidate]} candidates, k = {worst.k}, delta = "
-            f"{worst.delta}: mean acceptance {near:.4f} with the nearest by L2, {random:.4f} with random ones",
-            numbers("lantern", worst._asdict(), nearest=near, random=random),
+            f"{worst.delta}: mean acceptance {near:.4f} with the nearest by L2, {random:.4f} with random ones, which "
+            f"are ahead by {random - near:.4f} (standard error {errors[worst]:.4f}) in {len(lead[worst])} contexts",
+            numbers("lantern", worst._asdict(), nearest=near, random=random, ahead=random - near),
         ),
         search(
-            f"random ones ahead in {len(ahead)} of {len(settings)} settings: "
-            + ", ".join(f"{s.rows}, {NAMES[s.candidate]}, delta = {s.delta}" for s in ahead),
+            f"random ones ahead by more than three standard errors in {len(ahead)} of {len(settings)} settings; by "
+            + ", ".join(
+                f"{lead[s].mean():.4f} (standard error {errors[s]:.4f}; {s.rows}, {NAMES[s.candidate]}, "
+                f"delta = {s.delta})"
+                for s in settings
+            ),
         ),
     )
+
+
+def accepted_each(seed: int, setting: Setting) -> np.ndarray:
+    """The acceptance of each context; there are many contexts where the candidate is deterministic."""
+    rule = Lantern(shortest(neighbours()[setting.measure], setting.k), setting.delta)
+    if setting.candidate == "sampled":
+        contexts = candidates(setting.rows, seed)["sampled"]
+        return np.array([compiled_step(rule, *rows).acceptance for rows in zip(*contexts, strict=True)])
+    contexts = likeliest(visited(pair_of(setting.rows), MANY, seed))
+    return np.asarray(rule.accept_rows(*contexts, contexts.q.argmax(axis=1)))
 
 
 @CLAIMS.claim(
