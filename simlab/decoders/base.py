@@ -110,8 +110,8 @@ class Decoder(ABC, Generic[State]):
         Returns
         -------
         tuple
-            How many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them: the residual of
-            the rejected draft, or the last row of p, the bonus, if none was.
+            How many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them: the
+            residual of the rejected draft, or the last row of p, the bonus, if none was.
 
         References
         ----------
