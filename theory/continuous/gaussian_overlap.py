@@ -22,14 +22,32 @@ PANELS = 36  # over 18 standard deviations of the gap
 
 
 class AcceptanceRates(NamedTuple):
-    """alpha and Z, each ``[M]``."""
+    """Acceptance of a draft and of a proposal.
+
+    Attributes
+    ----------
+    acceptance
+        alpha, ``float64[M]``.
+    proposal_acceptance
+        Z, ``float64[M]``.
+    """
 
     acceptance: np.ndarray
     proposal_acceptance: np.ndarray
 
 
 class VerificationCost(NamedTuple):
-    """Means over tokens: the draft's acceptance, proposals, and the probability that these run out."""
+    """Means over tokens.
+
+    Attributes
+    ----------
+    acceptance
+        Of the draft.
+    trials
+        Proposals a token.
+    unfinished
+        The probability that they run out.
+    """
 
     acceptance: float
     trials: float
@@ -37,7 +55,15 @@ class VerificationCost(NamedTuple):
 
 
 class Region(NamedTuple):
-    """Where W p exceeds q: between ``low`` and ``high``, both ``[M]``, if ``inside``, else outside of them."""
+    """Where W p exceeds q.
+
+    Attributes
+    ----------
+    low, high
+        Ends of intervals, ``float64[M]``, maybe infinite.
+    inside
+        Whether it is between them, else outside of them.
+    """
 
     low: np.ndarray
     high: np.ndarray

@@ -14,7 +14,15 @@ from simlab.continuous.models.chains import Chain
 
 
 class Joint(NamedTuple):
-    """The law of (x^p, x^q), both ``[d]``: mean ``[2 d]`` and covariance ``[2 d, 2 d]``, the target first."""
+    """The law of (x^p, x^q), both ``[d]``, the target first.
+
+    Attributes
+    ----------
+    mean
+        ``float64[2 d]``.
+    covariance
+        ``float64[2 d, 2 d]``.
+    """
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -158,7 +166,22 @@ def last_sd(chain: Chain) -> float:
 
 
 def log_sigma(target: Chain, draft: Chain) -> float:
-    """log Sigma, the product over t >= 2 of sqrt(det S_t^q) / sqrt(det S_t^p); CSpD, eq. 8."""
+    """log Sigma, the product over t >= 2 of sqrt(det S_t^q) / sqrt(det S_t^p).
+
+    Parameters
+    ----------
+    target, draft
+        Chains of one dimension and as many steps.
+
+    Returns
+    -------
+    float
+        0 for models with the same variances.
+
+    Notes
+    -----
+    CSpD, equation 8.
+    """
     logs = [sum(float(chain.layout.log_volume(root)) for root in chain.factor[1:]) for chain in (target, draft)]
     return logs[1] - logs[0]
 

@@ -22,7 +22,21 @@ NONE = 1e-13  # a Z below this is 0, up to rounding
 
 
 class MixedLaw(NamedTuple):
-    """The emitted density at nodes ``x[N]`` with weights, beside the target's there; and what is left unfinished."""
+    """The law of an emitted token: a density, beside it what is left unfinished.
+
+    Attributes
+    ----------
+    x, weight
+        Nodes and weights of the quadrature, ``float64[N]``.
+    density, target
+        The density emitted and the target's at the nodes, ``float64[N]``.
+    acceptance
+        Of a draft.
+    trials
+        Proposals a token.
+    unfinished
+        The probability that no proposal is ever taken.
+    """
 
     x: np.ndarray
     weight: np.ndarray

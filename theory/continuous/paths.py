@@ -117,7 +117,17 @@ def independent_noise(
 
 
 class Quadratic(NamedTuple):
-    """c + b'e + e'Me/2 of n standard normals: a number, ``[n]`` and ``[n, n]``."""
+    """c + b'e + e'Me/2 of n standard normals.
+
+    Attributes
+    ----------
+    constant
+        c.
+    linear
+        b, ``float64[n]``.
+    curvature
+        M, symmetric, ``float64[n, n]``.
+    """
 
     constant: float
     linear: np.ndarray
@@ -272,7 +282,18 @@ def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
 
 
 def on_the_line(slopes: Sequence[float], deviations: Sequence[float], means: Sequence[float] | None = None) -> Chain:
-    """A chain of one dimension from N(0, 1), given step by step, t = 1 first; without a condition."""
+    """A chain of one dimension from N(0, 1), without a condition.
+
+    Parameters
+    ----------
+    slopes, deviations, means
+        Of each step, t = 1 first; means are 0 by default.
+
+    Returns
+    -------
+    Chain
+        Of as many steps.
+    """
     slope, factor, mean = (np.array(v, float)[:, None] for v in (slopes, deviations, means or [0.0] * len(slopes)))
     return Chain(slope, np.zeros_like(slope), mean, factor, np.ones(1))
 

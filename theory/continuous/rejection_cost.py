@@ -11,7 +11,15 @@ LEAST = 1e-13  # of a draft's mass: what is lost to rounding is not a rejection
 
 
 class Cost(NamedTuple):
-    """Of a rejected token: proposals in the mean, and the probability that they run out, ``[M]``."""
+    """The cost of a rejected token.
+
+    Attributes
+    ----------
+    trials
+        Proposals in the mean, ``float64[M]``.
+    unfinished
+        The probability that they run out, ``float64[M]``.
+    """
 
     trials: np.ndarray
     unfinished: np.ndarray
