@@ -49,8 +49,8 @@ class Process(ABC):
         Returns
         -------
         Array
-            ``float[B, count, V]``: row j is the pmf of token ``start + j`` given ``tokens[b, :start + j]``. Past the end
-            every row is a point mass on token 0, so a decoder needs no special case there.
+            ``float[B, count, V]``: row j is the pmf of token ``start + j`` given ``tokens[b, :start + j]``.
+            Past the end every row is a point mass on token 0, so a decoder needs no special case there.
         """
         return self._ended(self._rows(tokens, start, count), grid(start, count))
 
