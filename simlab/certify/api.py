@@ -63,6 +63,8 @@ def certify(
     ----------
     function
         Any callable with the contract's signature (:data:`simlab.certify.CONTRACTS`).
+    contract
+        How it is called: ``verify``, ``verify_batch``, ``verify_candidates``, ``decode`` or ``draft``.
     budget
         Seconds. A fault ends it earlier; a pass uses it. Shrinking a failure may take some seconds more.
     epsilon, confidence
@@ -81,8 +83,16 @@ def certify(
     progress
         Called with the current step and the share of the budget that is spent.
 
-    Raises ``ValueError`` for an unknown contract and for numbers that are out of range. Whatever ``function`` does is
-    reported, not raised.
+    Returns
+    -------
+    Certificate
+        The verdict and its grounds; with a failure, the smallest case found that fails.
+
+    Raises
+    ------
+    ValueError
+        For an unknown contract, what cannot be called, or a number out of range. Whatever ``function`` does is
+        reported, not raised.
     """
     if not callable(function):
         raise ValueError(f"function is {function!r}; expected something that can be called")
@@ -100,10 +110,27 @@ def certify(
 
 
 def assert_lossless(function: Function, contract: str = "verify", **options: Any) -> Certificate:
-    """The certificate of ``function``; raises ``AssertionError`` that says what is wrong unless it is lossless.
+    """The certificate of ``function``, or an error that says what is wrong; for pytest.
 
-    ``options`` are those of :func:`certify`; with ``calls`` the same calls are made on every machine. An inconclusive
-    certificate passes unless ``epsilon`` is given: no deviation was found then either.
+    Parameters
+    ----------
+    function, contract
+        As for :func:`certify`.
+    **options
+        Those of :func:`certify`; with ``calls`` the same calls are made on every machine.
+
+    Returns
+    -------
+    Certificate
+        A ``lossless`` one, or, unless ``epsilon`` is given, an ``inconclusive`` one: no deviation was found then
+        either.
+
+    Raises
+    ------
+    AssertionError
+        Unless it passes; the message is that of :func:`format_certificate`.
+    ValueError
+        As :func:`certify` does.
     """
     certificate = certify(function, contract, **options)
     fine = ("lossless",) if "epsilon" in options else ("lossless", "inconclusive")
@@ -113,7 +140,18 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
 
 
 def format_certificate(certificate: Certificate) -> str:
-    """A certificate in a few lines of text: what fails, what comes out of it, and how to see it."""
+    """A certificate in a few lines of text: what fails, what comes out of it, and how to see it.
+
+    Parameters
+    ----------
+    certificate
+        What :func:`certify` returned.
+
+    Returns
+    -------
+    str
+        Lines joined by newlines; at most 12 outcomes, those off by most.
+    """
     lines = [f"{certificate.subject} is {certificate.verdict}: {certificate.summary}"]
     failure = certificate.failure
     if failure:

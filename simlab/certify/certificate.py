@@ -24,8 +24,20 @@ LISTED = 64  # outcomes of a failing case that are listed
 class Line:
     """One kind of events of one case: how often it was called, and what that is worth.
 
-    ``tv_at_most`` holds for all lines at once with the confidence of the certificate; ``detectable`` is the smallest
-    TV that would have raised an alarm with power 0.999; ``log10_e`` is the evidence, at most 9999.
+    Attributes
+    ----------
+    case, events
+        Names of the case and of the kind of events counted.
+    calls
+        Calls that were counted.
+    tv_at_most
+        Upper limit on TV from the target; holds for all lines at once with the confidence of the certificate.
+    detectable
+        The smallest TV that would have raised an alarm with power 0.999.
+    log10_e
+        The evidence against the target's law, as a power of ten; at most 9999.
+    fails
+        Whether the evidence raised an alarm.
     """
 
     case: str
@@ -41,9 +53,30 @@ class Line:
 class Failure:
     """The smallest case found that fails.
 
-    ``told`` says what is wrong in one sentence; ``arguments`` are those of the case, ``outcomes`` lists what comes out:
-    target, measured, and exact where the code can be enumerated. ``diagnosis`` is in plain language. ``at_the_ends``
-    says that it only shows where a coin is 0 or the largest float below 1.
+    Attributes
+    ----------
+    kind
+        ``law``, ``edge``, ``broken``, ``raises``, ``hangs`` or ``dies``.
+    at_the_ends
+        Whether it only shows where a coin is 0 or the largest float below 1.
+    found_in
+        Where it was found first, before it was reduced.
+    told
+        What is wrong, in one sentence.
+    case, arguments
+        Name and arguments of the case.
+    calls
+        Calls of the case that were counted.
+    tv_measured, tv_exact
+        TV from the target, by counts and by enumeration; None where there is none.
+    outcomes
+        What comes out: ``outcome``, ``target``, ``measured``, and ``exact`` where the code can be enumerated.
+    diagnosis
+        The likely cause in plain language.
+    known
+        Known bugs that explain it.
+    script
+        Code that shows it, or None.
     """
 
     kind: str  # law, edge, broken, raises, hangs, dies
@@ -63,12 +96,34 @@ class Failure:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The verdict on a callable: ``lossless``, ``lossy``, ``breaks`` or ``inconclusive``, and its grounds.
+    """The verdict on a callable and its grounds.
 
-    ``false_alarms`` bounds the probability that a lossless callable is called lossy; ``epsilon`` and ``confidence`` are
-    what was asked for. ``calls`` are those that were counted, ``calls_to_finding`` those until the first finding.
-    ``notes`` are peculiarities that are no fault of the law. ``exact`` says whether the law was also enumerated,
-    ``forced`` whether coins were tried at their ends; if not, why not.
+    Attributes
+    ----------
+    subject, contract
+        What was called, and how.
+    verdict
+        ``lossless``, ``lossy``, ``breaks`` or ``inconclusive``.
+    summary
+        The verdict in a sentence or two.
+    epsilon, confidence
+        What was asked for.
+    false_alarms
+        Bound on the probability that a lossless callable is called lossy.
+    seed
+        Of what was drawn in the cases.
+    seconds, calls
+        What it took; calls are those that were counted.
+    seconds_to_finding, calls_to_finding
+        Until the first finding; None without one.
+    lines
+        One for each case and kind of events.
+    failure
+        The smallest case found that fails, or None.
+    notes
+        Peculiarities that are no fault of the law.
+    exact, forced
+        Whether the law was also enumerated, and coins tried at their ends; if not, why not.
     """
 
     subject: str

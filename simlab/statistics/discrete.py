@@ -34,7 +34,17 @@ NUMBERS = 1 << 22  # held in memory at a time
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cell 0 is shared by the first ``shared`` places of ``order``, where there are any; the others stand alone."""
+    """The cells of a G-test: cell 0 is shared by the rarest outcomes, where there are any; the others stand alone.
+
+    Attributes
+    ----------
+    order
+        ``int[K]``, the places of the law from the rarest to the most frequent.
+    shared
+        How many places of ``order``, from the first, share cell 0.
+    mass
+        ``float64[C]``, the probability of each cell, summing to one.
+    """
 
     order: np.ndarray
     shared: int
@@ -42,12 +52,38 @@ class Cells:
 
     @classmethod
     def of(cls, law: Law, n: int, least: float = LEAST) -> Cells:
-        """All outcomes expected fewer than ``least`` times share a cell, which may itself be rare."""
+        """All outcomes expected fewer than ``least`` times share a cell, which may itself be rare.
+
+        Parameters
+        ----------
+        law
+            The law, of K outcomes with a probability above 0.
+        n
+            Number of observations.
+        least
+            How often an outcome must be expected to stand alone.
+
+        Returns
+        -------
+        Cells
+            At most K cells.
+        """
         shared = int(np.searchsorted(law.mass[law.order] * n, least))
         return cls(law.order, shared, pooled(law.mass, law.order, shared))
 
     def totals(self, values: np.ndarray) -> np.ndarray:
-        """``values[..., K]`` summed over cells, ``[..., C]``."""
+        """Values of outcomes summed over cells.
+
+        Parameters
+        ----------
+        values
+            ``[..., K]``, counts or probabilities.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``[..., C]``.
+        """
         return pooled(values, self.order, self.shared)
 
     @property
@@ -73,10 +109,28 @@ def pooled(values: np.ndarray, order: np.ndarray, shared: int) -> np.ndarray:
 
 
 class GTest(Planned):
-    """Whether counts follow ``law``, a :class:`~simlab.statistics.laws.Law` or what makes one.
+    """Whether counts follow ``law``, by the G-test with Williams' correction.
 
-    ``least`` is how often a cell must be expected. Where n is so small that one cell is left, nothing but an outcome
-    the law excludes raises an alarm, and nothing is detectable.
+    Parameters
+    ----------
+    law
+        A :class:`~simlab.statistics.laws.Law` or what makes one: a mapping to probabilities, or a row ``[V]``.
+    least
+        How often a cell must be expected; rarer outcomes share one.
+
+    Raises
+    ------
+    ValueError
+        If ``law`` is no pmf, or ``least`` is not a finite number of at least 0.
+
+    Notes
+    -----
+    Where n is so small that one cell is left, nothing but an outcome the law excludes raises an alarm, and nothing is
+    detectable. A deviation is the TV of the true law from ``law``.
+
+    References
+    ----------
+    Williams, Biometrika 63, 1976, for the correction.
     """
 
     def __init__(self, law: Any, least: float = LEAST) -> None:
@@ -89,7 +143,23 @@ class GTest(Planned):
         return Cells.of(self.law, n, self.least)
 
     def p_value(self, counts: Any) -> Any:
-        """Of counts ``[..., V]`` (a float for one row) or a mapping; 0 if something was seen that the law excludes."""
+        """The p-value of counts; 0 if something was seen that the law excludes.
+
+        Parameters
+        ----------
+        counts
+            ``int[..., V]``, all rows of one n, or a mapping from outcomes to counts.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            A float for one row or a mapping, else ``float64[...]``.
+
+        Raises
+        ------
+        ValueError
+            If counts are negative, not whole, sum to 0 or to different n, or their length is not the law's.
+        """
         seen, excluded = self.law.counts(counts)
         n = observations(seen, excluded)
         cells = self.cells(n)
@@ -103,7 +173,27 @@ class GTest(Planned):
         return as_p_values(np.where(excluded > 0, 0.0, fitting))
 
     def power_against(self, n: int, level: float, wrong: Any) -> float:
-        """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``."""
+        """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``.
+
+        Parameters
+        ----------
+        n
+            Number of observations, at least 1.
+        level
+            False-alarm rate, between 0 and 1.
+        wrong
+            The true law: a ``Law``, a mapping or a row ``[V]``.
+
+        Returns
+        -------
+        float
+            The power, by the noncentral chi-square approximation for three cells or more; exact for two.
+
+        Raises
+        ------
+        ValueError
+            If a number is out of range, or ``wrong`` is no pmf over as many outcomes.
+        """
         check_at_least("n", n, 1)
         check_share("level", level)
         inside, outside = self.law.masses(wrong)

@@ -14,10 +14,27 @@ from simlab.checks import as_pmf
 class Law:
     """A known law over finitely many outcomes.
 
-    ``values`` maps outcomes to probabilities (as :func:`theory.exact.sequence_law` does), or is a row ``[V]`` whose
-    outcomes are 0 to V - 1; rationals are welcome. What it excludes is set apart: ``mass[K]`` holds the probabilities
-    above 0, summing to one, and counts come as ``[..., K]`` with the number of excluded outcomes seen beside them.
-    Raises ``ValueError`` where ``values`` is no pmf.
+    Parameters
+    ----------
+    values
+        A mapping from outcomes to probabilities (as :func:`theory.exact.sequence_law` gives), or a row ``[V]`` whose
+        outcomes are 0 to V - 1; floats or rationals.
+    what
+        What errors call it.
+
+    Attributes
+    ----------
+    size
+        V, the number of outcomes.
+    support
+        ``int64[K]``, the places of outcomes with a probability above 0.
+    mass
+        ``float64[K]``, their probabilities, summing to one.
+
+    Raises
+    ------
+    ValueError
+        If ``values`` is no pmf, or not one row.
     """
 
     def __init__(self, values: Any, what: str = "law") -> None:
@@ -33,7 +50,18 @@ class Law:
 
     @classmethod
     def of(cls, values: Any, what: str = "law") -> Law:
-        """``values`` as a law, unless it is one."""
+        """A value as a law, unless it is one.
+
+        Parameters
+        ----------
+        values, what
+            As for :class:`Law`.
+
+        Returns
+        -------
+        Law
+            ``values`` itself where it is one.
+        """
         return values if isinstance(values, cls) else cls(values, what)
 
     @cached_property
@@ -46,10 +74,24 @@ class Law:
         return {name: place for place, name in enumerate(self._names)}
 
     def counts(self, counts: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Counts ``int64[..., K]`` of the outcomes of the law, and ``int64[...]`` of those it excludes.
+        """Counts of the outcomes of the law, and of those it excludes.
 
-        ``counts`` maps outcomes to how often they were seen, or is an array ``[..., V]``. Raises ``ValueError`` for
-        numbers that are not whole or below 0, for no observations, and for an array of another length than the law.
+        Parameters
+        ----------
+        counts
+            A mapping from outcomes to how often they were seen, or an array ``int[..., V]``.
+
+        Returns
+        -------
+        seen : numpy.ndarray
+            ``int64[..., K]``, of the outcomes with a probability above 0.
+        excluded : numpy.ndarray
+            ``int64[...]``, of all others together.
+
+        Raises
+        ------
+        ValueError
+            If a number is not whole or below 0, counts sum to 0, or their length is not the law's.
         """
         seen, excluded = self._parted(counts, "counts")
         if not (np.isfinite(seen).all() and (seen == np.rint(seen)).all() and (excluded == np.rint(excluded)).all()):
@@ -61,7 +103,27 @@ class Law:
         return seen.astype(np.int64), excluded.astype(np.int64)
 
     def masses(self, wrong: Any, what: str = "wrong") -> tuple[np.ndarray, float]:
-        """The probabilities ``[K]`` another law gives these outcomes, and what it gives to others."""
+        """The probabilities that another law gives to these outcomes, and to others.
+
+        Parameters
+        ----------
+        wrong
+            The other law: a ``Law``, a mapping or a row ``[V]``.
+        what
+            What errors call it.
+
+        Returns
+        -------
+        inside : numpy.ndarray
+            ``float64[K]``, on the outcomes of this law.
+        outside : float
+            The probability of all others.
+
+        Raises
+        ------
+        ValueError
+            If ``wrong`` is no pmf, or of another length.
+        """
         if isinstance(wrong, Law):
             wrong = wrong.named
         as_pmf(list(wrong.values()) if isinstance(wrong, Mapping) else wrong, what)
@@ -109,7 +171,18 @@ def observations(seen: np.ndarray, excluded: np.ndarray) -> int:
 
 
 def tally(rows: Any) -> dict[Any, int]:
-    """How often each row of ``[n, N]``, as a tuple, or each number of ``[n]`` occurs."""
+    """How often each row or number occurs.
+
+    Parameters
+    ----------
+    rows
+        ``[n, N]``, sequences, or ``[n]``, single tokens.
+
+    Returns
+    -------
+    dict
+        From a tuple of N tokens, or a number, to its count: what tests take as counts.
+    """
     values, counts = np.unique(np.asarray(rows), axis=0, return_counts=True)
     keys = map(tuple, values.tolist()) if values.ndim > 1 else values.tolist()
     return dict(zip(keys, counts.tolist(), strict=True))

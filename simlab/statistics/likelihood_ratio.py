@@ -29,8 +29,27 @@ OUTSIDE = 70.0  # what lies off the lattice is below 2 e^-70
 class Directed(Planned):
     """Whether counts follow ``law``, by a test that looks towards the law ``towards``.
 
-    A deviation is the TV of a law on the way from the one to the other, ``law + share (towards - law)``; the farthest
-    is ``towards`` itself, :attr:`most` away. Raises ``ValueError`` where the two are the same.
+    Parameters
+    ----------
+    law
+        The null hypothesis: a ``Law``, a mapping to probabilities or a row ``[V]``.
+    towards
+        The alternative, in the same form.
+
+    Attributes
+    ----------
+    most
+        TV between the two laws, the farthest deviation.
+
+    Raises
+    ------
+    ValueError
+        If one is no pmf, or the two are the same.
+
+    Notes
+    -----
+    A deviation is the TV of a law on the way from the one to the other, ``law + share (towards - law)``. No test of the
+    same level has more power at ``towards`` (Neyman and Pearson), but for the rounding of scores.
     """
 
     def __init__(self, law: Any, towards: Any) -> None:
@@ -46,7 +65,23 @@ class Directed(Planned):
         self._edge = lru_cache(maxsize=None)(self._critical)
 
     def p_value(self, counts: Any) -> Any:
-        """Of counts ``[..., V]`` (a float for one row) or a mapping; 0 if something was seen that the law excludes."""
+        """The p-value of counts; 0 if something was seen that the law excludes.
+
+        Parameters
+        ----------
+        counts
+            ``int[..., V]``, all rows of one n, or a mapping from outcomes to counts.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            A float for one row or a mapping, else ``float64[...]``.
+
+        Raises
+        ------
+        ValueError
+            If counts are negative, not whole, sum to 0 or to different n, or their length is not the law's.
+        """
         seen, excluded = self.law.counts(counts)
         n = observations(seen, excluded)
         scores = self._scores(n)
@@ -55,7 +90,27 @@ class Directed(Planned):
         return as_p_values(np.where(excluded > 0, 0.0, fitting))
 
     def power_against(self, n: int, level: float, wrong: Any) -> float:
-        """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``; exact."""
+        """The probability of a p-value of at most ``level`` where outcomes follow ``wrong``; exact.
+
+        Parameters
+        ----------
+        n
+            Number of observations, at least 1.
+        level
+            False-alarm rate, between 0 and 1.
+        wrong
+            The true law: a ``Law``, a mapping or a row ``[V]``.
+
+        Returns
+        -------
+        float
+            The power.
+
+        Raises
+        ------
+        ValueError
+            If a number is out of range, or ``wrong`` is no pmf over as many outcomes.
+        """
         check_share("level", level)
         return self._reached(n, level, *self.law.masses(wrong))
 

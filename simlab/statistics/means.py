@@ -21,14 +21,40 @@ from simlab.statistics.power import Planned, check_share
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its standard error, of n numbers."""
+    """A mean with its standard error.
+
+    Attributes
+    ----------
+    mean
+        The sample mean.
+    error
+        Its standard error, in the unit of the mean.
+    n
+        How many numbers it is of.
+    """
 
     mean: float
     error: float
     n: int
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Student's interval; its coverage is asymptotic."""
+        """Student's interval; its coverage is asymptotic.
+
+        Parameters
+        ----------
+        confidence
+            Wanted coverage, between 0 and 1.
+
+        Returns
+        -------
+        low, high : float
+            The ends.
+
+        Raises
+        ------
+        ValueError
+            Unless 0 < confidence < 1.
+        """
         check_share("confidence", confidence)
         half = float(scipy.stats.t.isf((1 - confidence) / 2, self.n - 1)) * self.error
         return self.mean - half, self.mean + half
@@ -38,13 +64,45 @@ class Estimate:
 
 
 def estimate(values: Any) -> Estimate:
-    """The mean of ``values[n]``, n >= 2, with its standard error."""
+    """The mean of numbers, with its standard error.
+
+    Parameters
+    ----------
+    values
+        ``float[n]``, finite, n >= 2.
+
+    Returns
+    -------
+    Estimate
+        Mean, standard error and n.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another, or a number is not finite.
+    """
     numbers = _numbers(values)
     return Estimate(float(numbers.mean()), float(numbers.std(ddof=1) / np.sqrt(len(numbers))), len(numbers))
 
 
 def paired(first: Any, second: Any) -> Estimate:
-    """The mean of first - second, image by image: what both share does not widen it."""
+    """The mean of first - second, image by image: what both share does not widen it.
+
+    Parameters
+    ----------
+    first, second
+        ``float[n]`` in the same order, finite, n >= 2.
+
+    Returns
+    -------
+    Estimate
+        Mean of the differences, its standard error and n.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, n is below 2, or a number is not finite.
+    """
     one, other = _numbers(first), _numbers(second)
     if one.shape != other.shape:
         raise ValueError(f"there are {len(one)} and {len(other)} numbers; expected pairs")
@@ -52,7 +110,31 @@ def paired(first: Any, second: Any) -> Estimate:
 
 
 def mean_interval(values: Any, confidence: float, least: float, most: float) -> tuple[float, float]:
-    """An interval that holds the mean with at least ``confidence``, for numbers from ``least`` to ``most``."""
+    """An interval that holds the mean of bounded numbers with at least the wanted confidence.
+
+    Parameters
+    ----------
+    values
+        ``float[n]``, n >= 2.
+    confidence
+        Least coverage, between 0 and 1.
+    least, most
+        Bounds of the numbers, known beforehand.
+
+    Returns
+    -------
+    low, high : float
+        The ends, within ``least`` and ``most``.
+
+    Raises
+    ------
+    ValueError
+        If confidence is out of range, n is below 2, or a number is out of bounds.
+
+    References
+    ----------
+    Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, Theorem 4.
+    """
     check_share("confidence", confidence)
     numbers = _numbers(values, least, most)
     log = np.log(4 / (1 - confidence))
@@ -63,9 +145,25 @@ def mean_interval(values: Any, confidence: float, least: float, most: float) -> 
 
 
 class MeanTest(Planned):
-    """Whether numbers from ``least`` to ``most`` have this ``mean``; its level is never exceeded, nor nearly met.
+    """Whether bounded numbers have this mean; its level is never exceeded, nor nearly met.
 
-    ``spread`` is the standard deviation that plans suppose: the largest possible, unless it is given.
+    Parameters
+    ----------
+    mean
+        The mean under the null hypothesis, from ``least`` to ``most``.
+    least, most
+        Bounds of the numbers.
+    spread
+        The standard deviation that plans suppose; the largest possible, half the range, unless given.
+
+    Raises
+    ------
+    ValueError
+        If ``mean`` is out of bounds, ``most`` is not above ``least``, or ``spread`` is not from 0 to half the range.
+
+    References
+    ----------
+    Maurer and Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009, Theorems 4 and 10.
     """
 
     unit = "mean"
@@ -80,7 +178,23 @@ class MeanTest(Planned):
         self.most = max(mean - least, most - mean)
 
     def p_value(self, values: Any) -> float:
-        """Of ``values[n]``, n >= 2."""
+        """The p-value of numbers.
+
+        Parameters
+        ----------
+        values
+            ``float[n]``, n >= 2, within the bounds.
+
+        Returns
+        -------
+        float
+            An upper bound that holds at any n.
+
+        Raises
+        ------
+        ValueError
+            If n is below 2, or a number is out of bounds.
+        """
         numbers = _numbers(values, self.least, self.least + self.range)
         n, spread = len(numbers), float(numbers.std(ddof=1))
         log = _solved(7 * self.range / (3 * (n - 1)), spread * np.sqrt(2 / n), abs(float(numbers.mean()) - self.mean))

@@ -24,7 +24,21 @@ LARGEST = 1 << 50  # observations: where a search for a sample size ends
 
 @dataclass(frozen=True)
 class Stated:
-    """What stands beside a verdict by sampling: n, the false-alarm rate, and the smallest deviation it detects."""
+    """What stands beside a verdict by sampling.
+
+    Attributes
+    ----------
+    n
+        Number of observations.
+    false_alarms
+        The level: probability of an alarm where nothing is wrong.
+    detectable
+        The smallest deviation detected with ``power``; infinite if none is.
+    power
+        Probability of an alarm at that deviation.
+    unit
+        What deviations are measured in, such as ``TV``.
+    """
 
     n: int
     false_alarms: float
@@ -38,7 +52,15 @@ class Stated:
 
 
 class Planned(ABC):
-    """A test that can be planned. ``unit`` names its deviations, ``most`` is the largest there is."""
+    """A test that can be planned before there are data.
+
+    Attributes
+    ----------
+    unit
+        What its deviations are measured in.
+    most
+        The largest deviation there is.
+    """
 
     unit: str = "TV"
     most: float = 1.0
@@ -48,9 +70,26 @@ class Planned(ABC):
         """:meth:`power`, of checked numbers."""
 
     def power(self, n: int, level: float, deviation: float) -> float:
-        """The least probability of an alarm at ``level`` with n observations, at any deviation of that size.
+        """The least probability of an alarm at any deviation of that size.
 
-        Raises ``ValueError`` unless n >= 1, 0 < level < 1 and 0 <= deviation <= ``most``.
+        Parameters
+        ----------
+        n
+            Number of observations, at least 1.
+        level
+            False-alarm rate, between 0 and 1.
+        deviation
+            Size of the deviation in ``unit``, from 0 to ``most``.
+
+        Returns
+        -------
+        float
+            The power, whatever the deviation's shape.
+
+        Raises
+        ------
+        ValueError
+            If a number is out of range.
         """
         check_at_least("n", n, 1)
         check_share("level", level)
@@ -58,9 +97,26 @@ class Planned(ABC):
         return self._power(n, level, deviation)
 
     def detectable(self, n: int, level: float, power: float = POWER) -> float:
-        """The smallest deviation for an alarm with probability ``power``; infinite if the largest is not enough.
+        """The smallest deviation that raises an alarm with probability ``power``.
 
-        Raises ``ValueError`` unless n >= 1 and 0 < level < power < 1.
+        Parameters
+        ----------
+        n
+            Number of observations, at least 1.
+        level
+            False-alarm rate, between 0 and ``power``.
+        power
+            Wanted probability of an alarm, below 1.
+
+        Returns
+        -------
+        float
+            The deviation in ``unit``; infinite if the largest is not enough.
+
+        Raises
+        ------
+        ValueError
+            Unless n >= 1 and 0 < level < power < 1.
         """
         check_plan(level, power, n)
         return smallest_deviation(lambda deviation: self._power(n, level, deviation), power, self.most)
@@ -68,14 +124,51 @@ class Planned(ABC):
     def sample_size(self, deviation: float, level: float, power: float = POWER) -> int:
         """How many observations raise the alarm with probability ``power`` at that deviation.
 
-        Raises ``ValueError`` unless 0 < deviation and 0 < level < power < 1, or where no number of them does.
+        Parameters
+        ----------
+        deviation
+            Size of the deviation in ``unit``, above 0 and at most ``most``.
+        level
+            False-alarm rate, between 0 and ``power``.
+        power
+            Wanted probability of an alarm, below 1.
+
+        Returns
+        -------
+        int
+            A number that suffices where one less does not.
+
+        Raises
+        ------
+        ValueError
+            If a number is out of range, or where no number of observations suffices.
         """
         check_plan(level, power)
         check_deviation(deviation, self.most)
         return smallest_sample(lambda n: self._power(n, level, deviation) >= power, deviation, self.unit)
 
     def stated(self, n: int, level: float, power: float = POWER) -> Stated:
-        """n, the level and what it detects, to print beside a result."""
+        """n, the level and what it detects, to print beside a result.
+
+        Parameters
+        ----------
+        n
+            Number of observations, at least 1.
+        level
+            False-alarm rate, between 0 and ``power``.
+        power
+            Wanted probability of an alarm, below 1.
+
+        Returns
+        -------
+        Stated
+            Its ``str`` is the line to print.
+
+        Raises
+        ------
+        ValueError
+            Unless n >= 1 and 0 < level < power < 1.
+        """
         return Stated(n, level, self.detectable(n, level, power), power, self.unit)
 
 

@@ -13,7 +13,22 @@ from simlab.statistics.power import Planned, check_share
 
 
 def binomial_p_value(successes: Any, n: int, rate: float) -> Any:
-    """Of ``successes[...]`` among n at ``rate``; no level is exceeded."""
+    """The two-sided p-value of the exact binomial test; no level is exceeded.
+
+    Parameters
+    ----------
+    successes
+        ``int[...]``, from 0 to n.
+    n
+        Number of trials.
+    rate
+        The rate under the null hypothesis.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        ``float64[...]``, a float for one number.
+    """
     tails = np.minimum(
         scipy.stats.binom.cdf(successes, n, rate), scipy.stats.binom.sf(np.asarray(successes) - 1, n, rate)
     )
@@ -31,7 +46,31 @@ def binomial_power(n: int, level: float, rate: float, true: float) -> float:
 
 
 def proportion_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval (Biometrika 26, 1934): it holds the rate with at least ``confidence``."""
+    """Clopper and Pearson's interval of a rate, two-sided.
+
+    Parameters
+    ----------
+    successes
+        How many of the trials succeeded, from 0 to n.
+    n
+        Number of trials, at least 1.
+    confidence
+        Least probability that the interval holds the rate, between 0 and 1.
+
+    Returns
+    -------
+    low, high : float
+        The ends, within 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    References
+    ----------
+    Clopper and Pearson, Biometrika 26, 1934.
+    """
     from statsmodels.stats.proportion import proportion_confint  # slow to import
 
     n = check_at_least("n", n, 1)
@@ -44,7 +83,22 @@ def proportion_interval(successes: int, n: int, confidence: float) -> tuple[floa
 
 
 class ProportionTest(Planned):
-    """Whether a proportion is ``rate``, 0 to 1. A deviation is how far the true rate is from it, either way."""
+    """Whether a proportion is ``rate``, by the exact binomial test.
+
+    Parameters
+    ----------
+    rate
+        The proportion under the null hypothesis, from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If ``rate`` is not from 0 to 1.
+
+    Notes
+    -----
+    Two-sided by doubling the smaller tail. A deviation is how far the true rate is from ``rate``, either way.
+    """
 
     unit = "rate"
 
@@ -54,7 +108,25 @@ class ProportionTest(Planned):
         self.most = max(self.rate, 1 - self.rate)
 
     def p_value(self, successes: Any, n: int) -> Any:
-        """Of ``successes[...]`` among n. Never below the level more often than that."""
+        """The p-value of a number of successes; never below a level more often than that level.
+
+        Parameters
+        ----------
+        successes
+            ``int[...]``, each from 0 to n.
+        n
+            Number of trials, at least 1.
+
+        Returns
+        -------
+        float or numpy.ndarray
+            A float for one number, else ``float64[...]``.
+
+        Raises
+        ------
+        ValueError
+            If n is below 1, or a number of successes is not from 0 to n.
+        """
         check_at_least("n", n, 1)
         if np.any(np.asarray(successes) < 0) or np.any(np.asarray(successes) > n):
             raise ValueError(f"successes is {successes!r}; expected numbers from 0 to n = {n}")

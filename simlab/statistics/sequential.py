@@ -25,11 +25,41 @@ WEIGHTS = 4.0 ** np.arange(10)  # of the priors, in observations an outcome
 
 
 class Sequential(Planned):
-    """Whether batches of counts follow ``law``, after every batch; ``towards`` are laws that are feared.
+    """Whether batches of counts follow ``law``, after every batch.
 
-    :meth:`update` gives the test after a batch; it is never changed itself. In plans, n is how many observations there
-    are in all: an alarm by then.
+    :meth:`update` gives the test after a batch; it is never changed itself.
 
+    Parameters
+    ----------
+    law
+        The null hypothesis: a ``Law``, a mapping to probabilities or a row ``[V]``.
+    towards
+        Laws that are feared; together they get half the stake.
+
+    Attributes
+    ----------
+    seen
+        ``int64[..., K]``, counts so far of the outcomes with a probability above 0.
+    excluded
+        ``int64[...]``, how often an outcome was seen that the law excludes.
+    highest
+        ``float64[...]``, the largest log e-value so far.
+
+    Raises
+    ------
+    ValueError
+        If a law is no pmf, or one of ``towards`` is over other outcomes.
+
+    Notes
+    -----
+    In plans, n is how many observations there are in all: an alarm by then.
+
+    References
+    ----------
+    Ramdas et al., "Game-theoretic statistics and safe anytime-valid inference", Statist. Sci. 38, 2023.
+
+    Examples
+    --------
     >>> test = Sequential([0.5, 0.5])
     >>> test = test.update([6, 4]).update([5, 5])
     >>> test.rejects(1e-6), test.n
@@ -49,7 +79,23 @@ class Sequential(Planned):
         return int((self.seen.sum(axis=-1) + self.excluded).ravel()[0])
 
     def update(self, counts: Any) -> Sequential:
-        """The test after one batch more: counts ``[..., V]``, or a mapping."""
+        """The test after one batch more.
+
+        Parameters
+        ----------
+        counts
+            ``int[..., V]`` of the new batch alone, or a mapping from outcomes to counts.
+
+        Returns
+        -------
+        Sequential
+            A new test; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If counts are negative, not whole, sum to 0, or their length is not the law's.
+        """
         seen, excluded = self.law.counts(counts)
         later = copy(self)
         later.seen, later.excluded = self.seen + seen, self.excluded + excluded
@@ -88,13 +134,45 @@ class Sequential(Planned):
         return as_p_values(np.exp(-self.highest))
 
     def rejects(self, level: float) -> Any:
-        """Whether the product has ever reached 1 / level; true once, it stays true."""
+        """Whether the product has ever reached 1 / level; true once, it stays true.
+
+        Parameters
+        ----------
+        level
+            Bound on the probability of ever a false alarm, between 0 and 1.
+
+        Returns
+        -------
+        bool or numpy.ndarray
+            A bool for one row of counts, else ``bool[...]``.
+
+        Raises
+        ------
+        ValueError
+            Unless 0 < level < 1.
+        """
         check_share("level", level)
         reached = self.highest >= -np.log(level)
         return reached if np.ndim(reached) else bool(reached)
 
     def tv_upper(self, confidence: float) -> float:
-        """How far a pass has got: TV from the law is at most this, with ``confidence``, whenever one looks."""
+        """How far a pass has got: an upper limit on TV from the law, whenever one looks.
+
+        Parameters
+        ----------
+        confidence
+            Probability with which the limit holds at all times, between 0 and 1.
+
+        Returns
+        -------
+        float
+            The limit, at most 1.
+
+        Raises
+        ------
+        ValueError
+            Unless 0 < confidence < 1, or if the test holds more than one row of counts.
+        """
         return event_bound(self.law, self.seen, self.excluded, always(confidence))
 
     def _power(self, n: int, level: float, deviation: float) -> float:

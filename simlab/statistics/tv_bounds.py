@@ -28,10 +28,31 @@ STRETCHES = 64
 
 
 def tv_upper(counts: Any, law: Any, confidence: float) -> float:
-    """TV between ``law`` and what the counts follow is at most this, with ``confidence``, for one n fixed beforehand.
+    """An upper limit on the TV between ``law`` and what the counts follow, for one n fixed beforehand.
 
-    Clopper and Pearson's one-sided limit on one event. Raises ``ValueError`` where counts do not fit the law, and
-    unless 0 < confidence < 1.
+    Parameters
+    ----------
+    counts
+        ``int[V]``, or a mapping from outcomes to counts.
+    law
+        A ``Law``, a mapping to probabilities or a row ``[V]``.
+    confidence
+        Probability with which the limit holds, between 0 and 1.
+
+    Returns
+    -------
+    float
+        The limit, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If ``law`` is no pmf, counts do not fit it, or confidence is not between 0 and 1.
+
+    Notes
+    -----
+    Clopper and Pearson's one-sided limit on the event {w > p}, at its most over events. At confidence 1 - a it is at
+    most TV(x/n, p) + sqrt(log(1/a) / (2 n)), up to a relative 1e-4.
     """
     known = Law.of(law)
     return event_bound(known, *known.counts(counts), once(confidence))

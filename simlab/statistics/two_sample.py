@@ -21,18 +21,46 @@ from simlab.statistics.power import Planned
 
 
 class TwoSampleG(Planned):
-    """Whether two samples follow one law.
+    """Whether two samples follow one law, by the G-test of homogeneity.
 
-    ``cells`` is the most cells used: the most frequent outcomes stand alone where they are expected ``LEAST`` times
-    in either sample, the others share one. A deviation is the TV of the two laws over those cells. In plans, n is the
-    size of either sample.
+    Parameters
+    ----------
+    cells
+        The most cells used, at least 2: the most frequent outcomes stand alone where they are expected ``LEAST`` times
+        in either sample, the others share one.
+
+    Raises
+    ------
+    ValueError
+        If ``cells`` is below 2.
+
+    Notes
+    -----
+    A deviation is the TV of the two laws over those cells. In plans, n is the size of either sample. With two cells the
+    exact hypergeometric test takes the place of chi-square.
     """
 
     def __init__(self, cells: int = 64) -> None:
         self.most_cells = check_at_least("cells", cells, 2)
 
     def p_value(self, first: Any, second: Any) -> float:
-        """Of two mappings from outcomes to counts, or two arrays ``[V]``."""
+        """The p-value of two samples of counts.
+
+        Parameters
+        ----------
+        first, second
+            Two mappings from outcomes to counts, or two arrays ``int[V]`` of one length.
+
+        Returns
+        -------
+        float
+            1 where all observations fall into one cell.
+
+        Raises
+        ------
+        ValueError
+            If one is a mapping and the other is not, shapes differ, a number is no count, or a sample is empty.
+        """
         table = self._pooled(_table(first, second))
         rows, columns, n = table.sum(axis=1), table.sum(axis=0), int(table.sum())
         if len(columns) == 1:

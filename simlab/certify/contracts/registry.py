@@ -13,8 +13,18 @@ from simlab.certify.contracts.base import Case
 class Contract:
     """What is called how, and on what it is tried.
 
-    ``cases`` are those that are sampled, the simplest first; ``both_ends`` are small ones that are not sampled:
-    they are for given coins; ``simplest`` are small ones a failure is reduced to, from the smallest up.
+    Attributes
+    ----------
+    name
+        What :func:`simlab.certify.certify` takes.
+    signature
+        The call in words, such as ``verify(p, q, drafts, rng) -> tokens``.
+    cases
+        Makes the cases that are sampled, the simplest first.
+    both_ends
+        Makes small ones that are not sampled: they are for given coins.
+    simplest
+        Makes small ones a failure is reduced to, from the smallest up.
     """
 
     name: str
@@ -67,7 +77,23 @@ CONTRACTS: dict[str, Contract] = {
 
 
 def contract_named(name: str) -> Contract:
-    """A contract by its name; raises ``ValueError`` where there is none."""
+    """A contract by its name.
+
+    Parameters
+    ----------
+    name
+        A key of ``CONTRACTS``.
+
+    Returns
+    -------
+    Contract
+        The contract.
+
+    Raises
+    ------
+    ValueError
+        Where there is none of that name.
+    """
     if name not in CONTRACTS:
         raise ValueError(f"contract is {name!r}; expected one of {', '.join(CONTRACTS)}")
     return CONTRACTS[name]
