@@ -27,7 +27,13 @@ DistanceOf = Callable[[np.ndarray, np.ndarray], float]  # from rows [V]
 
 
 class Contexts(NamedTuple):
-    """Rows of a target and its draft, ``[n, V]`` each."""
+    """Rows of a target and its draft.
+
+    Attributes
+    ----------
+    p, q
+        ``float64[n, V]`` each.
+    """
 
     p: np.ndarray
     q: np.ndarray
@@ -99,7 +105,18 @@ def likeliest(contexts: Contexts) -> Contexts:
 
 
 def entropies(contexts: Contexts) -> np.ndarray:
-    """The entropy of each of the target's rows in bits, ``[n]``."""
+    """The entropy of each of the target's rows in bits.
+
+    Parameters
+    ----------
+    contexts
+        Rows of target and draft.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[n]``.
+    """
     return scipy.special.entr(contexts.p).sum(axis=1) / np.log(2)
 
 

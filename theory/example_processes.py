@@ -144,7 +144,18 @@ def greedy_process(choices: dict[tuple[int, ...], int], vocabulary: int, length:
 
 
 def small_rules(vocabulary: int) -> dict[str, Rule]:
-    """Every rule GSD compares, with parameters for a small vocabulary."""
+    """Every rule GSD compares, with parameters for a small vocabulary.
+
+    Parameters
+    ----------
+    vocabulary
+        V.
+
+    Returns
+    -------
+    dict of str to Rule
+        By a name for reports.
+    """
     labels = [token // 2 for token in range(vocabulary)]
     dynamic = {
         f"dynamic, {w}": make_rule("dynamic-grouped", size=3, window=w) for w in ("printed", "clamped", "centred")

@@ -27,7 +27,15 @@ ITERATIONS = 10_000_000  # of the network simplex; it ends long before
 
 
 class Cells(NamedTuple):
-    """A partition of a codebook ``[V, d]``: the cell of every token, and the tokens of every cell."""
+    """A partition of a codebook ``[V, d]``.
+
+    Attributes
+    ----------
+    labels
+        The cell of every token, ``int[V]``.
+    members
+        The tokens of every cell.
+    """
 
     labels: np.ndarray
     members: list[np.ndarray]

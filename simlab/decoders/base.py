@@ -20,7 +20,15 @@ State = TypeVar("State", bound=Any)  # a NamedTuple of arrays with the batch fir
 
 
 class Info(NamedTuple):
-    """Counts of one step, ``[B]`` each, for sequences that were not over."""
+    """Counts of one step, for sequences that were not over.
+
+    Attributes
+    ----------
+    accepted
+        ``int[B]``: drafts accepted.
+    committed
+        ``int[B]``: tokens added to the sequence.
+    """
 
     accepted: Array  # drafts accepted
     committed: Array  # tokens added to the sequence
@@ -33,13 +41,42 @@ class Decoder(ABC, Generic[State]):
 
     @abstractmethod
     def init(self, process: Process, randomness: Randomness, batch: int) -> State:
-        """The state before the first step; calls no model."""
+        """The state before the first step; calls no model.
+
+        Parameters
+        ----------
+        process
+            The target.
+        randomness
+            Where random choices of the start come from.
+        batch
+            B, the number of sequences.
+        """
 
     @abstractmethod
     def step(
         self, state: State, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[State, Info]:
-        """One call of the target; commits at least one token to every sequence that is not over."""
+        """One call of the target; commits at least one token to every sequence that is not over.
+
+        Parameters
+        ----------
+        state
+            What :meth:`init` or the last step returned.
+        process
+            The target.
+        rule
+            The verification rule; some decoders do not use it.
+        randomness
+            The random choices of this iteration.
+        draft
+            The draft process, where ``needs_draft``.
+
+        Returns
+        -------
+        tuple
+            The next state, and the :class:`Info` of the step.
+        """
 
     def verify(
         self,
@@ -51,12 +88,34 @@ class Decoder(ABC, Generic[State]):
         position: Array,
         active: Array | None = None,
     ) -> tuple[Array, Array]:
-        """Verify drafts from the left up to the first rejection: Leviathan et al., Algorithm 1.
+        """Verify drafts from the left up to the first rejection.
 
-        ``p[B, W+1, V]`` and ``q[B, W, V]`` are the rows of the drafts ``x[B, W]``, with one more row of p.
-        Returns how many drafts are accepted, ``[B]``, and weights ``[B, V]`` of the token after them: the residual of
-        the rejected draft, or the last row of p, the bonus, if none was. Where ``active[B]`` is false no draft is
-        accepted, and no coin tossed.
+        Parameters
+        ----------
+        rule
+            The verification rule.
+        p
+            ``float[B, W+1, V]``: the target's rows of the drafts, and one more.
+        q
+            ``float[B, W, V]``: the rows declared for the drafts.
+        x
+            ``int[B, W]``: the drafts.
+        randomness
+            Where the coins come from.
+        position
+            ``int[B]``: the position of the first draft.
+        active
+            ``bool[B]``: where false, no draft is accepted, and no coin tossed.
+
+        Returns
+        -------
+        tuple
+            How many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them: the
+            residual of the rejected draft, or the last row of p, the bonus, if none was.
+
+        References
+        ----------
+        Leviathan et al., arXiv 2211.17192, Algorithm 1.
         """
         xp, width = namespace(p), x.shape[1]
         probability = rule.accept_rows(p[:, :width], q, x)

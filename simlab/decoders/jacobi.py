@@ -34,7 +34,24 @@ class JacobiState(NamedTuple):
 
 @dataclass(frozen=True)
 class Jacobi(Decoder[JacobiState]):
-    """Jacobi iteration over a window of ``window`` tokens, started at random. The rule is not used."""
+    """Jacobi iteration over a window of ``window`` tokens, started at random. The rule is not used.
+
+    Attributes
+    ----------
+    window
+        Tokens drawn in one call, >= 1.
+    noise
+        ``fresh``: new randomness in every iteration; ``fixed``: one uniform a position, kept through all iterations.
+
+    Raises
+    ------
+    ValueError
+        For a window below 1, or another noise.
+
+    References
+    ----------
+    Song et al. 2021, as described in SJD, section 3.2.
+    """
 
     window: int
     noise: Noise = "fresh"

@@ -13,7 +13,15 @@ from simlab.rules import Rule
 
 
 class Run(NamedTuple):
-    """Finished sequences and the calls of the target each has taken."""
+    """Finished sequences and the calls of the target each has taken.
+
+    Attributes
+    ----------
+    tokens
+        ``int[B, N]``.
+    steps
+        ``int[B]``: calls of the target.
+    """
 
     tokens: Array  # int[B, N]
     steps: Array  # int[B]: calls of the target
@@ -29,8 +37,30 @@ def run(
 ) -> Run:
     """Decode one sequence a replicate of ``tape``.
 
-    ``watch(before, after, info)`` is called after every step with the states around it. Raises ``ValueError``
-    if the decoder needs a draft process and has none, or has one it cannot use.
+    Parameters
+    ----------
+    decoder
+        The decoding loop.
+    process
+        The target.
+    rule
+        The verification rule.
+    tape
+        The random numbers; its replicates are the batch.
+    draft
+        The draft process, where the decoder needs one.
+    watch
+        ``watch(before, after, info)`` is called after every step with the states around it.
+
+    Returns
+    -------
+    Run
+        The tokens ``int[B, N]`` and the steps ``int[B]``.
+
+    Raises
+    ------
+    ValueError
+        If the decoder needs a draft process and has none, or has one it cannot use.
     """
     check_draft(decoder, process, draft)
     state = decoder.init(process, tape.at(0), len(tape.replicates))

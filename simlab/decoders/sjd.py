@@ -78,8 +78,20 @@ class DraftTail(NamedTuple):
 class Sjd(Decoder[SjdState]):
     """Speculative Jacobi decoding over a window of ``window`` drafts.
 
-    With ``bonus`` a window that is accepted as a whole is followed by a token drawn from the row after it, which the
-    same call has computed; without it, as the paper states the loop, by a new draft.
+    Attributes
+    ----------
+    window
+        W, the drafts verified in one call, >= 1.
+    initial
+        How new drafts start, one of ``INITIALS``.
+    bonus
+        Whether a window accepted as a whole is followed by a token drawn from the row after it, which the same call has
+        computed; without it, as the paper states the loop, by a new draft.
+
+    Raises
+    ------
+    ValueError
+        For a window below 1, another initialisation, or a ``bonus`` that is no bool.
     """
 
     window: int

@@ -29,7 +29,23 @@ Kept = Literal["first", "dropped"]
 
 @dataclass(frozen=True)
 class SjdPac(SjdPd, SjdAc):
-    """SJD-PAC; ``kept`` says what becomes of a token that adaptive continuation has left where a tree begins."""
+    """SJD-PAC: proactive drafting and adaptive continuation together.
+
+    Attributes
+    ----------
+    kept
+        What becomes of a token that adaptive continuation has left where a tree begins: ``first`` (it is c_1) or
+        ``dropped`` (all K candidates are drawn again).
+
+    Raises
+    ------
+    ValueError
+        As :class:`SjdPd` does, and for another ``kept``.
+
+    References
+    ----------
+    SJD-PAC, section 4.3 and Algorithm 1.
+    """
 
     kept: Kept = "first"
 

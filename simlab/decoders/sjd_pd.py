@@ -46,9 +46,31 @@ from simlab.rules import Rule
 class SjdPd(Sjd):
     """SJD with ``candidates`` drafts for each node at the first ``depth`` positions of the window.
 
-    ``tree`` is its shape, ``window`` the length of its chain; ``depth`` is cut at the window. With ``budget`` a tree of
-    more nodes than that is a ``ValueError``. With ``shared`` all nodes of one position have the same
-    candidates. With ``bonus`` a token follows every path that ends without a rejection, from the row after it.
+    Attributes
+    ----------
+    candidates
+        K, the drafts of a node, >= 1.
+    depth
+        The positions that have K candidates, >= 1; cut at the window, the length of the chain.
+    tree
+        The shape of the tree, one of ``SHAPES``.
+    budget
+        The most nodes the tree may have, >= 1; ``None``: any number.
+    shared
+        Whether all nodes of one position have the same candidates.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or a tree of more nodes than ``budget``.
+
+    Notes
+    -----
+    With ``bonus`` a token follows every path that ends without a rejection, from the row after it.
+
+    References
+    ----------
+    SJD-PAC, section 4.1, appendix A.3, equations 7 and 8.
     """
 
     candidates: int = 4

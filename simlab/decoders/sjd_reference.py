@@ -30,5 +30,21 @@ class UnrefinedPointMassSjd(SjdUnrefined, PointMassSjd):
 
 
 def sjd_reference(window: int = 16) -> Sjd:
-    """The reference loop for a window of ``window`` >= 2 tokens, one of them committed."""
+    """The reference loop over ``window`` tokens.
+
+    Parameters
+    ----------
+    window
+        >= 2; one of the tokens is committed.
+
+    Returns
+    -------
+    Sjd
+        SJD with a window of ``window`` - 1 drafts, each new one declared as a point mass.
+
+    Raises
+    ------
+    ValueError
+        For a window below 2.
+    """
     return PointMassSjd(check_at_least("window", window, 2) - 1, initial="random", bonus=True)

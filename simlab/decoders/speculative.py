@@ -24,7 +24,22 @@ class SpeculativeState(NamedTuple):
 
 @dataclass(frozen=True)
 class SpeculativeDecoder(Decoder[SpeculativeState]):
-    """``gamma`` tokens drafted one after the other, verified in one call, and one more from the target."""
+    """``gamma`` tokens drafted one after the other, verified in one call, and one more from the target.
+
+    Attributes
+    ----------
+    gamma
+        The draft length, >= 1.
+
+    Raises
+    ------
+    ValueError
+        For a ``gamma`` that is no whole number >= 1.
+
+    References
+    ----------
+    Leviathan et al., arXiv 2211.17192, Algorithm 1.
+    """
 
     gamma: int
     needs_draft: ClassVar[bool] = True

@@ -45,9 +45,21 @@ PROCESSES: dict[str, Callable[..., Pair]] = {
 
 
 def make_process(name: str, processors: Mapping[str, Any] | None = None, **parameters: Any) -> Pair:
-    """The target and draft called ``name``, with ``processors`` (temperature, top_k, top_p) if given.
+    """The target and draft called ``name``.
 
-    Raises ``ValueError`` for an unknown name, parameter or processor, or a bad value.
+    Parameters
+    ----------
+    name
+        A key of ``PROCESSES``.
+    processors
+        Any of temperature, top_k and top_p, for both.
+    parameters
+        Those of the function in ``PROCESSES``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, parameter or processor, or a bad value.
     """
     pair = make("process", PROCESSES, name, parameters)
     return pair if processors is None else sampled(pair, processors)

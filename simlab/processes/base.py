@@ -10,10 +10,19 @@ from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splic
 
 
 class Process(ABC):
-    """A model of sequences of ``length`` tokens out of ``vocabulary``, laid out on a grid ``shape``.
+    """A model of sequences of tokens, laid out on a grid.
 
-    ``uniform`` is the uniform row ``[V]`` in the arithmetic of the process: its library, its device, exact
-    or floating point. Everything a decoder builds follows it.
+    Attributes
+    ----------
+    vocabulary
+        V.
+    length
+        N, the tokens of a sequence.
+    shape
+        The grid (rows, columns), in raster order; rows * columns = N.
+    uniform
+        ``[V]``: the uniform row in the arithmetic of the process: its library, its device, exact or floating point.
+        Everything a decoder builds follows it.
     """
 
     vocabulary: int
@@ -26,11 +35,22 @@ class Process(ABC):
         """The pmfs ``[B, count, V]``; rows past the end may hold anything."""
 
     def forward(self, tokens: Array, start: Array, count: int) -> Array:
-        """One call of the model: the pmfs of ``count`` positions from ``start[B]`` on.
+        """One call of the model: the pmfs of ``count`` positions from ``start`` on.
 
-        Row j is the pmf of token ``start + j`` given ``tokens[b, :start + j]``; ``tokens`` is ``int[B, T]``
-        with T >= max(start) + count - 1. Past the end every row is a point mass on token 0, so a decoder
-        needs no special case there.
+        Parameters
+        ----------
+        tokens
+            ``int[B, T]``, T >= max(start) + count - 1.
+        start
+            ``int[B]``: the first position.
+        count
+            How many rows.
+
+        Returns
+        -------
+        Array
+            ``float[B, count, V]``: row j is the pmf of token ``start + j`` given ``tokens[b, :start + j]``.
+            Past the end every row is a point mass on token 0, so a decoder needs no special case there.
         """
         return self._ended(self._rows(tokens, start, count), grid(start, count))
 
@@ -45,10 +65,25 @@ class Process(ABC):
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:
         """One call of the model for a tree of drafts after the prefix ``tokens[b, :start]``.
 
-        ``nodes[B, M]`` holds the token of every node and ``paths[M, D]`` the nodes from the root down to each
-        node, itself last, then -1. Returns ``[B, M + 1, V]``: first the row after the prefix itself, then after the
-        prefix and the path to each node. Here every path is a separate sequence; a model with tree attention
-        computes all of them at once.
+        Parameters
+        ----------
+        tokens
+            ``int[B, T]``.
+        start
+            ``int[B]``: the length of the prefix.
+        nodes
+            ``int[B, M]``: the token of every node.
+        paths
+            ``int[M, D]``: the nodes from the root down to each node, itself last, then -1.
+
+        Returns
+        -------
+        Array
+            ``float[B, M + 1, V]``: the row after the prefix itself, then after the prefix and the path to each node.
+
+        Notes
+        -----
+        Here every path is a separate sequence; a model with tree attention computes all of them at once.
         """
         xp = namespace(tokens)
         batch, (count, depth) = tokens.shape[0], paths.shape

@@ -55,7 +55,10 @@ def categorical_pair(
     shape
         The grid (rows, columns); one row by default.
 
-    Raises ``ValueError`` for a value outside its range, or a TV that rows as flat as this cannot have.
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or a TV that rows as flat as this cannot have.
     """
     rows.check_entropy(entropy, vocabulary)
     shape = line_or_grid(length, shape)

@@ -46,7 +46,10 @@ def codebook_pair(
     shape
         The grid (rows, columns); one row by default.
 
-    Raises ``ValueError`` for a value outside its range.
+    Raises
+    ------
+    ValueError
+        For a value outside its range.
     """
     check_at_least("vocabulary", vocabulary, 2)
     check_at_least("dimension", dimension, 1)

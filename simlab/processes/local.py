@@ -80,7 +80,10 @@ def local_pair(
     seed, image
         The model (codebook and rotations), and the image it draws (content and hardness).
 
-    Raises ``ValueError`` for a value outside its range.
+    Raises
+    ------
+    ValueError
+        For a value outside its range.
     """
     shape = check_shape(shape)
     rows.check_entropy(entropy, vocabulary)

@@ -74,7 +74,10 @@ def markov_pair(
     shape
         The grid (rows, columns); one row by default.
 
-    Raises ``ValueError`` for a value outside its range, or a TV that rows as flat as this cannot have.
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or a TV that rows as flat as this cannot have.
     """
     check_at_least("vocabulary", vocabulary, 2)
     shape = line_or_grid(length, shape)

@@ -14,7 +14,17 @@ PROCESSORS = ("temperature", "top_k", "top_p")
 
 
 class Pair(NamedTuple):
-    """Two processes over the same sequences; ``codebook[V, d]`` where distances between tokens have a meaning."""
+    """Two processes over the same sequences.
+
+    Attributes
+    ----------
+    target
+        The process that gives p.
+    draft
+        The process that gives q, or ``None``.
+    codebook
+        ``float[V, d]``, where distances between tokens have a meaning.
+    """
 
     target: Process
     draft: Process | None
@@ -22,9 +32,19 @@ class Pair(NamedTuple):
 
 
 def sampled(pair: Pair, processors: Mapping[str, Any]) -> Pair:
-    """``pair`` with ``processors`` on both its processes: any of temperature, top_k and top_p.
+    """``pair`` with ``processors`` on both its processes.
 
-    Raises ``ValueError`` for any other name, and as :class:`simlab.processes.Processed` does for values.
+    Parameters
+    ----------
+    pair
+        The processes.
+    processors
+        Any of temperature, top_k and top_p, with their values.
+
+    Raises
+    ------
+    ValueError
+        For any other name, and as :class:`simlab.processes.Processed` does for values.
     """
     if not isinstance(processors, Mapping):
         raise ValueError(f"processors is {processors!r}; expected a mapping of {', '.join(PROCESSORS)}")

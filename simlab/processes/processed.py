@@ -35,8 +35,11 @@ class Processed(Process):
     grammar
         ``bool[N, V]``: the tokens allowed at each position, at least one everywhere.
 
-    Raises ``ValueError`` for a value outside its range, a grammar of another shape or without a token somewhere,
-    guidance without an unconditional process, or one over other sequences.
+    Raises
+    ------
+    ValueError
+        For a value outside its range, a grammar of another shape or without a token somewhere, guidance without an
+        unconditional process, or one over other sequences.
     """
 
     def __init__(

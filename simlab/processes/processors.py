@@ -18,10 +18,26 @@ __all__ = ["guided", "masked", "tempered", "top_k", "top_p"]
 def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
     """Classifier-free guidance: logits u + scale (c - u), so a row in proportion to c^scale u^(1 - scale).
 
-    Ho and Salimans, "Classifier-free diffusion guidance", 2022, on the logits of tokens. A token that the
-    conditional row excludes stays excluded; one that only the unconditional row excludes counts as having its
-    conditional mass there, because a ratio to 0 is undefined. Raises ``ValueError`` for exact rows and a
-    scale that is not whole.
+    Parameters
+    ----------
+    conditional, unconditional
+        ``float[..., V]``: the rows c and u.
+    scale
+        The guidance scale; 1 leaves c.
+
+    Raises
+    ------
+    ValueError
+        For exact rows and a scale that is not whole.
+
+    Notes
+    -----
+    A token that the conditional row excludes stays excluded; one that only the unconditional row excludes counts as
+    having its conditional mass there, because a ratio to 0 is undefined.
+
+    References
+    ----------
+    Ho and Salimans, "Classifier-free diffusion guidance", 2022, on the logits of tokens.
     """
     xp = namespace(conditional)
     base = xp.where(unconditional > 0, unconditional, xp.where(conditional > 0, conditional, number(1, conditional)))
@@ -38,9 +54,19 @@ def masked(rows: Array, allowed: Array) -> Array:
 
 
 def tempered(rows: Array, temperature: Number) -> Array:
-    """Rows in proportion to p^(1/temperature); at 0 a point mass on the likeliest token, the first of ties.
+    """Rows in proportion to p^(1/temperature).
 
-    Raises ``ValueError`` for exact rows and a temperature that is not 0 or 1/n.
+    Parameters
+    ----------
+    rows
+        ``float[..., V]``.
+    temperature
+        >= 0; at 0 a point mass on the likeliest token, the first of ties.
+
+    Raises
+    ------
+    ValueError
+        For exact rows and a temperature that is not 0 or 1/n.
     """
     if temperature == 0:
         return one_hot(namespace(rows).argmax(rows, axis=-1), rows)

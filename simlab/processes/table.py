@@ -26,8 +26,11 @@ class TableProcess(Process):
     shape
         The grid ``(rows, columns)``; one row of ``length`` columns by default.
 
-    Raises ``ValueError`` for sizes below 1, a shape that does not hold ``length`` tokens, and (when it is
-    asked for) a row that is no pmf over V tokens, naming the prefix.
+    Raises
+    ------
+    ValueError
+        For sizes below 1, a shape that does not hold ``length`` tokens, and (when it is asked for) a row that is no pmf
+        over V tokens, naming the prefix.
     """
 
     def __init__(

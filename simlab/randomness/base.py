@@ -33,24 +33,77 @@ class Randomness(ABC):
 
     @abstractmethod
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
-        """``bool[B, M]``: each true with its ``probability[B, M]``; lanes tell candidates at one position apart."""
+        """Coins: each true with its probability.
+
+        Parameters
+        ----------
+        probability
+            ``float[B, M]``, in [0, 1], or exact.
+        position
+            ``int[B]``: the position of the first.
+        lane
+            Tells candidates at one position apart.
+
+        Returns
+        -------
+        Array
+            ``bool[B, M]``.
+        """
 
     @abstractmethod
     def accept_prefix(self, probability: Array, position: Array) -> Array:
-        """``int[B]``: how many coins of ``probability[B, W]``, tossed in turn, come up before the first that fails."""
+        """How many coins, tossed in turn, come up before the first that fails.
+
+        Parameters
+        ----------
+        probability
+            ``float[B, W]``, in [0, 1], or exact.
+        position
+            ``int[B]``: the position of the first.
+
+        Returns
+        -------
+        Array
+            ``int[B]``, 0 to W.
+        """
 
     @abstractmethod
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
-        """``int[B, M]``: a token from each row of ``pmf[B, M, V]``, or of weights in proportion to it.
+        """A token from each row of ``pmf``.
 
-        Where several tokens are drawn at one position, ``position`` is ``[B, M]``, that of each, and ``lane``
-        (one number, or ``[M]``) tells them apart.
+        Parameters
+        ----------
+        pmf
+            ``float[B, M, V]``: pmfs, or weights in proportion to them.
+        position
+            ``int[B]``, the position of the first; ``int[B, M]``, that of each, where several are drawn at one position.
+        purpose
+            What the tokens are drawn for.
+        lane
+            One number, or ``int[M]``: tells tokens drawn at one position apart.
+
+        Returns
+        -------
+        Array
+            ``int[B, M]``.
         """
 
     @abstractmethod
     def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
-        """A token from each row ``[B, M, V]`` by inverse CDF, with the uniform that is fixed for its position.
+        """A token from each row by inverse CDF, with the uniform that is fixed for its position.
 
-        ``interval[B, M, 2]`` bounds the uniform of each position, given the tokens drawn with it before: (0, 1) at
-        first. Returns tokens ``[B, M]`` and the intervals after them, which a tape leaves as they are.
+        Parameters
+        ----------
+        pmf
+            ``float[B, M, V]``.
+        position
+            ``int[B]``: the position of the first.
+        interval
+            ``[B, M, 2]``: bounds of the uniform of each position, given the tokens drawn with it before; first
+            (0, 1).
+
+        Returns
+        -------
+        tuple
+            Tokens ``int[B, M]``, and the intervals after them, which a tape leaves as they are.
         """

@@ -93,7 +93,18 @@ class EnumeratedCoins(Coins):
 
 
 def outcomes(run: Callable[[Coins], Outcome]) -> dict[Outcome, float]:
-    """The exact law of what ``run`` returns: outcomes and their probabilities."""
+    """The exact law of what ``run`` returns.
+
+    Parameters
+    ----------
+    run
+        Called once for each branch, with the source of its uniforms.
+
+    Returns
+    -------
+    dict
+        Outcomes and their probabilities.
+    """
     law: dict[Outcome, float] = {}
     waiting = [Path(0, (), 1.0)]
     while waiting:

@@ -26,7 +26,17 @@ Outcome = tuple[Any, Number]  # an answer and its probability
 
 
 class Path(NamedTuple):
-    """The row a path started from, the outcomes of its choices so far, and their probability."""
+    """What one batch row of an enumeration has come to.
+
+    Attributes
+    ----------
+    row
+        The row the path started from.
+    answers
+        The outcomes of its choices so far.
+    weight
+        Their probability.
+    """
 
     row: int
     answers: tuple[Any, ...]
@@ -123,8 +133,17 @@ def explore(
 ) -> Iterator[tuple[Result, list[Path]]]:
     """Every outcome of ``run(rows, enumerator)``, a batch at a time.
 
-    ``run`` gets the row numbers of the batch and its source of random choices; rows start with the given ``weights``.
-    Yields what ``run`` returned with the path of each of its rows.
+    Parameters
+    ----------
+    run
+        Gets the row numbers of the batch and its source of random choices.
+    weights
+        The probability each row starts with.
+
+    Yields
+    ------
+    tuple
+        What ``run`` returned, and the :class:`Path` of each of its rows.
     """
     waiting = [Path(row, (), weight) for row, weight in enumerate(weights)]
     while waiting:

@@ -12,9 +12,24 @@ from simlab.arrays import BLOCK, Array, block_sums, filled, is_exact, namespace,
 
 
 def inverse_cdf(pmf: Array, uniform: Array) -> Array:
-    """``int[...]``: the first token whose cumulative mass exceeds ``uniform[...]`` times the total.
+    """The first token whose cumulative mass exceeds ``uniform`` times the total.
 
-    ``pmf`` is ``[..., V]``, not necessarily normalised; a token without mass is never returned.
+    Parameters
+    ----------
+    pmf
+        ``float[..., V]``, not necessarily normalised.
+    uniform
+        ``float[...]``, in [0, 1).
+
+    Returns
+    -------
+    Array
+        ``int[...]``; never a token without mass.
+
+    Raises
+    ------
+    ValueError
+        For exact rows.
     """
     if is_exact(pmf):
         raise ValueError("pmf is exact; expected floating-point rows: exact rows are enumerated, not sampled")

@@ -54,7 +54,24 @@ class Tape(Randomness):
         return fewer
 
     def uniform(self, position: Array, purpose: Purpose, lane: int | Array = 0, iteration: int | None = None) -> Array:
-        """``float64[B, M]`` in [0, 1) for the positions ``[B, M]``; ``lane`` is one number, or ``[M]``."""
+        """The uniforms of the choices at ``position``.
+
+        Parameters
+        ----------
+        position
+            ``int[B, M]``.
+        purpose
+            What the choices are for.
+        lane
+            One number, or ``int[M]``: tells choices at one position apart.
+        iteration
+            The tape's own by default.
+
+        Returns
+        -------
+        Array
+            ``float64[B, M]``, in [0, 1).
+        """
         zeros = position * 0
         replicate = zeros + self._words.beside(position)[:, None]
         step = zeros + (self.iteration if iteration is None else iteration)

@@ -14,7 +14,22 @@ from simlab.rules.base import RatioRule, mass
 
 @dataclass(frozen=True)
 class Addition(RatioRule):
-    """Accept x with min(1, (p(x) + epsilon)/q(x)); epsilon >= 0, and epsilon = 0 is lossless."""
+    """Accept x with min(1, (p(x) + epsilon)/q(x)).
+
+    Attributes
+    ----------
+    epsilon
+        Probability added to p(x), >= 0; 0 is lossless.
+
+    Raises
+    ------
+    ValueError
+        For an ``epsilon`` that is negative or no number.
+
+    References
+    ----------
+    GSD, section 5 ("Addition") and Table 1.
+    """
 
     epsilon: Number
 

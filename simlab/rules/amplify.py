@@ -14,7 +14,22 @@ from simlab.rules.base import RatioRule, mass
 
 @dataclass(frozen=True)
 class Amplify(RatioRule):
-    """Accept x with min(1, k p(x)/q(x)); k >= 0, and k = 1 is lossless."""
+    """Accept x with min(1, k p(x)/q(x)).
+
+    Attributes
+    ----------
+    k
+        The factor, >= 0; 1 is lossless.
+
+    Raises
+    ------
+    ValueError
+        For a ``k`` that is negative or no number.
+
+    References
+    ----------
+    GSD, section 5 ("Amplify") and Table 1.
+    """
 
     k: Number
 

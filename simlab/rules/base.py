@@ -26,7 +26,15 @@ from simlab.checks import as_pair, as_tokens
 
 
 class Step(NamedTuple):
-    """What one draft from q comes to: how often it is accepted, and the law of the token emitted."""
+    """What one draft from q comes to: how often it is accepted, and the law of the token emitted.
+
+    Attributes
+    ----------
+    acceptance
+        ``float[...]``: sum_x q(x) a(x).
+    law
+        ``float[..., V]``: the pmf of the token emitted.
+    """
 
     acceptance: Any  # [...]: sum_x q(x) a(x)
     law: Array  # [..., V]
@@ -54,16 +62,46 @@ class Rule(ABC):
             cls.step_rows = Rule.step_rows  # type: ignore[method-assign]
 
     def accept(self, p: Array, q: Array, x: Array) -> Array:
-        """The probability ``[...]`` of accepting x: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise.
+        """The probability of accepting x.
 
-        Raises ``ValueError`` where p or q is no pmf, shapes differ, or x is outside the vocabulary.
+        Parameters
+        ----------
+        p, q
+            ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``.
+        x
+            ``int[...]``: the token drafted from q.
+
+        Returns
+        -------
+        Array
+            ``float[...]``, in [0, 1]: 1 where q(x) = 0, 0 where the draft mass is 0 otherwise.
+
+        Raises
+        ------
+        ValueError
+            Where p or q is no pmf, shapes differ, or x is outside the vocabulary.
         """
         return self.accept_rows(*_checked(p, q, x))
 
     def residual(self, p: Array, q: Array, x: Array) -> Array:
-        """The pmf ``[..., V]`` to draw from after rejecting x; p where the residual has no mass.
+        """The pmf to draw from after rejecting x.
 
-        Raises ``ValueError`` as :meth:`accept` does.
+        Parameters
+        ----------
+        p, q
+            ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``.
+        x
+            ``int[...]``: the rejected token.
+
+        Returns
+        -------
+        Array
+            ``float[..., V]``: the residual; p where it has no mass.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`accept` does.
         """
         return self.residual_rows(*_checked(p, q, x))
 
@@ -91,7 +129,22 @@ class Rule(ABC):
         return self.accept_rows(*every_draft(p, q))
 
     def step_rows(self, p: Array, q: Array) -> Step:
-        """The acceptance ``[...]`` and the one-step law ``[..., V]``, without the checks."""
+        """The acceptance and the one-step law of one draft from q, without the checks.
+
+        Parameters
+        ----------
+        p, q
+            ``float[..., V]``: the pmfs of target and draft, or exact rows of ``Fraction``.
+
+        Returns
+        -------
+        Step
+            The acceptance ``float[...]`` and the law ``float[..., V]``.
+
+        Notes
+        -----
+        O(V) a row where ``one_residual``, O(V^2) otherwise.
+        """
         each = self.accept_each(p, q)
         accepted, rejected = q * each, q * (number(1, p) - each)
         if self.one_residual:

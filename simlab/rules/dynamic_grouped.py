@@ -31,8 +31,27 @@ Window = Literal["printed", "clamped", "centred"]
 class DynamicGrouped(RatioRule):
     """Accept x with min(1, P(C_x)/Q(C_x)), C_x a window of about ``size`` ranks around x.
 
-    A token y stays in the group if |p(y) - p(x)| <= ``max_gap`` and ``distances[x][y]`` <= ``max_distance``;
-    ``None`` switches a filter off. ``distances`` is ``[V, V]`` and needed with ``max_distance``.
+    Attributes
+    ----------
+    size
+        G, the width of the window in ranks, >= 1.
+    max_gap
+        Tokens y of the window stay if |p(y) - p(x)| is at most this, >= 0; ``None``: all stay.
+    max_distance
+        Tokens y of the window stay if ``distances[x][y]`` is at most this; ``None``: all stay.
+    distances
+        ``float[V, V]``, needed with ``max_distance``.
+    window
+        How the slice of Algorithm 3 is read: ``printed``, ``clamped`` or ``centred``.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, another window, or distances that are missing or no table.
+
+    References
+    ----------
+    GSD, Algorithm 3.
     """
 
     size: int

@@ -28,9 +28,21 @@ from simlab.rules.dynamic_grouped import (
 class GsdReference(RatioRule):
     """Accept x with min(1, P(C_x)/Q(C_x)), C_x the ranks r - ``below`` to r + ``above``.
 
-    A token y stays if |p(y) - p(x)| < ``max_gap`` and ``distances[x][y]`` < ``max_distance``; ``None``
-    switches a filter off. Smaller ``below`` and ``above`` give the same rule at a vocabulary that can be
-    enumerated.
+    Attributes
+    ----------
+    below, above
+        Ranks before and after that of x, >= 0; smaller ones give the same rule at a vocabulary that can be enumerated.
+    max_gap
+        Tokens y of the window stay if |p(y) - p(x)| is below this, >= 0; ``None``: all stay.
+    max_distance
+        Tokens y of the window stay if ``distances[x][y]`` is below this; ``None``: all stay.
+    distances
+        ``float[V, V]``, needed with ``max_distance``.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or distances that are missing or no table.
     """
 
     below: int = 7

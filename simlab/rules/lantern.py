@@ -152,10 +152,21 @@ class NeighbourhoodRule(RatioRule):
 
 @dataclass(frozen=True, eq=False)
 class Lantern(NeighbourhoodRule):
-    """LANTERN's rule: neighbours join while ``bound`` stays strictly below ``delta``, 0 <= delta <= 1.
+    """LANTERN's rule: neighbours join while ``bound`` stays strictly below ``delta``.
 
-    ``neighbours[x]`` lists the nearest tokens of x, nearest first, without x. ``bound`` is ``tv``, ``jsd`` (in nats),
-    ``jsd-bits`` or ``jsd-root``. With delta = 0 no token that has mass joins, and the rule is lossless.
+    Attributes
+    ----------
+    neighbours
+        ``neighbours[x]`` lists the nearest tokens of x, nearest first, without x.
+    delta
+        The most that p may be moved, 0 to 1; with 0 no token that has mass joins, and the rule is lossless.
+    bound
+        What ``delta`` bounds: ``tv``, ``jsd`` (in nats), ``jsd-bits`` or ``jsd-root``.
+
+    Raises
+    ------
+    ValueError
+        For a bad table of neighbours, a ``delta`` outside [0, 1], or another bound.
     """
 
     delta: Number = 0.2
@@ -172,9 +183,23 @@ class Lantern(NeighbourhoodRule):
 
 @dataclass(frozen=True, eq=False)
 class LanternMultiplicative(NeighbourhoodRule):
-    """LANTERN++'s rule: neighbours join while they add at most (``factor`` - 1) p(x) to p(x); factor >= 1.
+    """LANTERN++'s rule: neighbours join while they add at most (``factor`` - 1) p(x) to p(x).
 
-    The reference code of LANTERN, where a bound above 1 is read this way. With factor = 1 it is lossless.
+    Attributes
+    ----------
+    neighbours
+        ``neighbours[x]`` lists the nearest tokens of x, nearest first, without x.
+    factor
+        >= 1; 1 is lossless.
+
+    Raises
+    ------
+    ValueError
+        For a bad table of neighbours, or a ``factor`` below 1.
+
+    Notes
+    -----
+    The reference code of LANTERN reads a bound above 1 this way.
     """
 
     factor: Number = 2

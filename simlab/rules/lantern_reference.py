@@ -30,9 +30,26 @@ TREES = ("dynamic", "static")
 class LanternReference(NeighbourhoodRule):
     """Accept x with P(A), over q(x) in a static tree; residuals as the code has them.
 
-    ``neighbours[x]`` lists the nearest tokens of x, nearest first, of which the first ``k`` may join (by default all);
-    the k + 1 first are set to zero once one has. With empty lists it is the lossless rule, in a dynamic tree for a
-    draft that is a point mass.
+    Attributes
+    ----------
+    neighbours
+        ``neighbours[x]`` lists the nearest tokens of x, nearest first; the k + 1 first are set to zero once one has
+        joined.
+    delta
+        The mass that may join, >= 0; above 1, it is (delta - 1) p(x).
+    k
+        How many neighbours may join, >= 0; ``None``: all that are listed.
+    tree
+        ``dynamic`` or ``static``.
+
+    Raises
+    ------
+    ValueError
+        For a bad table of neighbours, a value outside its range, or an unknown tree.
+
+    Notes
+    -----
+    With empty lists it is the lossless rule, in a dynamic tree for a draft that is a point mass.
     """
 
     delta: Number = 0.2

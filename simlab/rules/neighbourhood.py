@@ -24,8 +24,15 @@ TOKENS_AT_ONCE = 512  # whose distances to all others are in memory together
 class Neighbours:
     """A checked table of neighbours, ready to be looked up beside any rows.
 
-    ``lists`` holds, for each of V tokens, its neighbours, nearest first; lists may differ in length. Raises
-    ``ValueError`` where a list repeats a token, contains its own, or leaves the vocabulary.
+    Parameters
+    ----------
+    lists
+        For each of V tokens its neighbours, nearest first; lists may differ in length.
+
+    Raises
+    ------
+    ValueError
+        Where a list repeats a token, contains its own, or leaves the vocabulary.
     """
 
     def __init__(self, lists: Any) -> None:
@@ -33,9 +40,24 @@ class Neighbours:
         self.table = Constant(np.ascontiguousarray(rows, dtype=np.int64))
 
     def of(self, p: Array, x: Array) -> Array:
-        """``int[..., K]``: the neighbours of ``x[...]``, nearest first, then ``NO_NEIGHBOUR``.
+        """The neighbours of ``x``, nearest first.
 
-        Raises ``ValueError`` where ``p[..., V]`` has another vocabulary.
+        Parameters
+        ----------
+        p
+            ``float[..., V]``: rows over the same vocabulary.
+        x
+            ``int[...]``: tokens.
+
+        Returns
+        -------
+        Array
+            ``int[..., K]``, filled up with ``NO_NEIGHBOUR``.
+
+        Raises
+        ------
+        ValueError
+            Where p has another vocabulary.
         """
         size = len(self.table.values)
         if size != p.shape[-1]:
@@ -82,14 +104,37 @@ def _checked(token: int, row: Any, size: int) -> tuple[int, ...]:
 def codebook_neighbours(
     codebook: Any, count: int, measure: str = "l2", normalised: bool = False, seed: int = 0
 ) -> np.ndarray:
-    """``int64[V, count]``: the ``count`` nearest tokens of each token, nearest first, without the token itself.
+    """The ``count`` nearest tokens of each token, nearest first, without the token itself.
 
-    ``codebook`` is ``[V, dimensions]``. ``measure`` is ``l2``, ``cosine`` (of the raw vectors), or ``random``: other
-    tokens in an order that ``seed`` decides, the control of LANTERN's Table 4. ``normalised`` scales the vectors to
-    unit length first, which is how such codebooks are looked up when an image is decoded. Tokens at equal
-    distance stand in the order of their numbers. Raises ``ValueError`` for a codebook that is no finite table,
-    a vector of length 0 where a length is needed, an unknown measure, or a count outside 1 to V - 1. Takes O(V) memory
-    beside the result.
+    Parameters
+    ----------
+    codebook
+        ``float[V, d]``: the embeddings.
+    count
+        Neighbours of each token, 1 to V - 1.
+    measure
+        ``l2``, ``cosine`` (of the raw vectors), or ``random``: other tokens in random order, the control of LANTERN's
+        Table 4.
+    normalised
+        Whether vectors are first scaled to unit length, which is how such codebooks are looked up when an image is
+        decoded.
+    seed
+        Decides the order of ``random``, >= 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``int64[V, count]``; tokens at equal distance stand in the order of their numbers.
+
+    Raises
+    ------
+    ValueError
+        For a codebook that is no finite table, a vector of length 0 where a length is needed, an unknown measure, or a
+        count outside its range.
+
+    Notes
+    -----
+    Takes O(V) memory beside the result.
     """
     vectors = _vectors(codebook)
     size = len(vectors)
@@ -119,9 +164,24 @@ def _smallest(values: np.ndarray, count: int) -> np.ndarray:
 
 
 def codebook_distances(codebook: Any, normalised: bool = False) -> np.ndarray:
-    """``float64[V, V]``: L2 distances between the vectors of a codebook, raw or scaled to unit length.
+    """The L2 distances between the vectors of a codebook.
 
-    Raises ``ValueError`` as :func:`codebook_neighbours` does.
+    Parameters
+    ----------
+    codebook
+        ``float[V, d]``: the embeddings.
+    normalised
+        Whether vectors are first scaled to unit length.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[V, V]``.
+
+    Raises
+    ------
+    ValueError
+        For a codebook that is no finite table, or a vector of length 0 where a length is needed.
     """
     vectors = _vectors(codebook)
     vectors = _unit(vectors) if normalised else vectors

@@ -14,7 +14,15 @@ from simlab.continuous.models.chains import Chain
 
 
 class Joint(NamedTuple):
-    """The law of (x^p, x^q), both ``[d]``: mean ``[2 d]`` and covariance ``[2 d, 2 d]``, the target first."""
+    """The law of (x^p, x^q), both ``[d]``, the target first.
+
+    Attributes
+    ----------
+    mean
+        ``float64[2 d]``.
+    covariance
+        ``float64[2 d, 2 d]``.
+    """
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -36,11 +44,28 @@ class Joint(NamedTuple):
 def joint_states(
     target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool, start_shared: bool | None = None
 ) -> list[Joint]:
-    """The joint laws of (x_t^p, x_t^q), t at index t, down to what the last step adds of its own.
+    """The joint laws of (x_t^p, x_t^q), down to what the last step adds of its own.
 
-    ``given`` are the conditions ``[d]`` of target and draft; ``start_shared`` says whether x_T has shared noise, as
-    ``aligned`` says if it is not given. The entry at 0 is for x_0 that each draws itself, with the same noise if
-    aligned. Raises ``ValueError`` for a learned range.
+    Parameters
+    ----------
+    target, draft
+        Chains of one dimension d and as many steps T.
+    given
+        Their conditions, ``[d]`` each.
+    aligned
+        Whether the steps have shared noise, else independent noise.
+    start_shared
+        Whether x_T has shared noise; by default as ``aligned`` says.
+
+    Returns
+    -------
+    list of Joint
+        T + 1 laws, t at index t. That at 0 is for x_0 that each draws itself, with the same noise if aligned.
+
+    Raises
+    ------
+    ValueError
+        If a chain has a learned range.
     """
     models = (target, draft)
     for chain in models:
@@ -59,7 +84,22 @@ def joint_states(
 def moved(
     joint: Joint, target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], t: int, aligned: bool
 ) -> Joint:
-    """The joint law after kernel t."""
+    """The joint law after kernel t.
+
+    Parameters
+    ----------
+    joint
+        The law of (x_t^p, x_t^q).
+    target, draft, given, aligned
+        As for :func:`joint_states`.
+    t
+        The step, 1 to T.
+
+    Returns
+    -------
+    Joint
+        The law of (x_{t-1}^p, x_{t-1}^q).
+    """
     mean, slope = means_after(joint, target, draft, given, t)
     dense = target.layout.dense
     roots = [dense(chain.factor[t - 1]) * (t > 1 or chain.noisy_end) for chain in (target, draft)]
@@ -67,7 +107,23 @@ def moved(
 
 
 def last_means(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], aligned: bool) -> Joint:
-    """The joint law of where the last kernels of the two go: (mu_1^p(x_1^p), mu_1^q(x_1^q))."""
+    """The joint law of where the last kernels of the two go: (mu_1^p(x_1^p), mu_1^q(x_1^q)).
+
+    Parameters
+    ----------
+    target, draft, given, aligned
+        As for :func:`joint_states`.
+
+    Returns
+    -------
+    Joint
+        Its ``gap`` is that of the last means.
+
+    Raises
+    ------
+    ValueError
+        If a chain has a learned range.
+    """
     joint = joint_states(target, draft, given, aligned)[1]
     mean, slope = means_after(joint, target, draft, given, 1)
     return Joint(mean, slope @ joint.covariance @ slope.T)
@@ -76,7 +132,24 @@ def last_means(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray]
 def means_after(
     joint: Joint, target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], t: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The mean ``[2 d]`` of what kernel t goes to, and the matrix ``[2 d, 2 d]`` it multiplies states with."""
+    """The mean of what kernel t goes to, and the matrix it multiplies states with.
+
+    Parameters
+    ----------
+    joint
+        The law of (x_t^p, x_t^q).
+    target, draft, given
+        As for :func:`joint_states`.
+    t
+        The step, 1 to T.
+
+    Returns
+    -------
+    mean
+        ``float64[2 d]``.
+    slope
+        ``float64[2 d, 2 d]``.
+    """
     size, dense = target.dimension, target.layout.dense
     halves = (joint.mean[:size], joint.mean[size:])
     mean = np.concatenate(
@@ -93,7 +166,22 @@ def last_sd(chain: Chain) -> float:
 
 
 def log_sigma(target: Chain, draft: Chain) -> float:
-    """log Sigma, the product over t >= 2 of sqrt(det S_t^q) / sqrt(det S_t^p); CSpD, eq. 8."""
+    """log Sigma, the product over t >= 2 of sqrt(det S_t^q) / sqrt(det S_t^p).
+
+    Parameters
+    ----------
+    target, draft
+        Chains of one dimension and as many steps.
+
+    Returns
+    -------
+    float
+        0 for models with the same variances.
+
+    Notes
+    -----
+    CSpD, equation 8.
+    """
     logs = [sum(float(chain.layout.log_volume(root)) for root in chain.factor[1:]) for chain in (target, draft)]
     return logs[1] - logs[0]
 

@@ -85,11 +85,32 @@ class Distances(NamedTuple):
 def emitted(
     target: Chain, draft: Chain, given: Given, rule: Rule, limit: float = inf, gaps: int = GAPS, points: int = POINTS
 ) -> Law:
-    """The law of the token that ``rule`` emits, at most ``limit`` proposals each, for chains of one dimension.
+    """The law of the token that ``rule`` emits, for chains of one dimension.
 
-    For rules whose ratio is that of the last step, up to what does not depend on the states: ``last-step``,
-    ``variance-product`` and ``cspd-reference``. Raises ``ValueError`` for other rules, chains of more dimensions or of
-    different steps, a ratio that does not exist, and where the nodes are too few for the law that is asked for.
+    Parameters
+    ----------
+    target, draft
+        Chains of one dimension and as many steps.
+    given
+        Their conditions, ``[1]`` each.
+    rule
+        ``last-step``, ``variance-product`` or ``cspd-reference``: its ratio is that of the last step, up to what does
+        not depend on the states.
+    limit
+        Proposals a token at most, at least 1.
+    gaps, points
+        Nodes over the gap of the last means, and points the density is given at.
+
+    Returns
+    -------
+    Law
+        A density, and what is left unfinished.
+
+    Raises
+    ------
+    ValueError
+        If the rule is another, chains have more dimensions or different steps, the ratio does not exist, ``limit`` is
+        below 1, or the nodes are too few for the law that is asked for.
     """
     _check(target, draft, rule)
     joint = last_means(target, draft, given, rule.aligned)
@@ -131,8 +152,24 @@ def given_states(
 ) -> GivenStates:
     """What ``rule`` emits given both trajectories down to x_1, against p(. | x_1^p): a bound without a convolution.
 
-    Total variation is convex, so the mean over trajectories bounds that of the law. Raises ``ValueError`` as
-    :func:`emitted` does.
+    Parameters
+    ----------
+    target, draft, given, rule, limit, gaps
+        As for :func:`emitted`.
+
+    Returns
+    -------
+    GivenStates
+        Means over the trajectories.
+
+    Raises
+    ------
+    ValueError
+        As :func:`emitted` does.
+
+    Notes
+    -----
+    Total variation is convex, so the mean over trajectories bounds that of the law.
     """
     _check(target, draft, rule)
     joint = last_means(target, draft, given, rule.aligned)
@@ -199,7 +236,25 @@ def _pointwise(
 
 
 def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarray, limit: float = inf) -> Cells:
-    """What is emitted for each of the gaps ``[M]`` between the means of the last kernels, with mu_q at 0."""
+    """What is emitted for each of the gaps between the means of the last kernels, with mu_q at 0.
+
+    Parameters
+    ----------
+    target, draft, given, rule, limit
+        As for :func:`emitted`.
+    gaps
+        mu_p - mu_q, ``float[M]``.
+
+    Returns
+    -------
+    Cells
+        Masses at K places for each gap.
+
+    Raises
+    ------
+    ValueError
+        If ``limit`` is below 1, or the target's last kernel does not look at x_1 and the gap is another.
+    """
     check_number("limit", 1.0 if limit == inf else limit, 1)
     sds = last_sd(target), last_sd(draft)
     place, weight = panels(_ends(gaps, sds, _crossings(target, draft, given, rule, gaps)), _ORDER)
@@ -227,7 +282,27 @@ def cells(target: Chain, draft: Chain, given: Given, rule: Rule, gaps: np.ndarra
 
 
 def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[float, float]:
-    """TV between the token under a rule of marginal densities and the target's token, and the acceptance."""
+    """TV between the token under a rule of marginal densities and the target's token, and the acceptance.
+
+    Parameters
+    ----------
+    target, draft
+        Chains of one dimension.
+    given
+        Their conditions, ``[1]`` each.
+    rule
+        A rule whose ratio is of marginal densities.
+
+    Returns
+    -------
+    tuple of float
+        TV and acceptance.
+
+    Raises
+    ------
+    ValueError
+        If the ratio does not exist for these chains.
+    """
     rule.check(target, draft)
     laws = [chain.marginal(c[None]) for chain, c in zip((target, draft), given, strict=True)]
     means = [float(law.mean[0, 0]) for law in laws]
@@ -254,7 +329,22 @@ def marginal_tv(target: Chain, draft: Chain, given: Given, rule: Rule) -> tuple[
 
 
 def target_law(target: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The density of the target's token at ``x[N]``."""
+    """The density of the target's token.
+
+    Parameters
+    ----------
+    target
+        A chain of one dimension.
+    condition
+        Its condition, ``[1]``.
+    x
+        Where, ``float[N]``.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[N]``.
+    """
     law = target.marginal(condition[None])
     return normal_pdf(x, law.mean[0, 0], np.sqrt(law.covariance[0, 0]))
 
@@ -262,20 +352,66 @@ def target_law(target: Chain, condition: np.ndarray, x: np.ndarray) -> np.ndarra
 def distances(
     target: Chain, draft: Chain, given: Given, rule: Rule, limit: float = inf, gaps: int = GAPS, points: int = POINTS
 ) -> tuple[Law, Distances]:
-    """The law a rule emits, and how far it is from the target's; errors from half as many nodes."""
+    """The law a rule emits, and how far it is from the target's.
+
+    Parameters
+    ----------
+    target, draft, given, rule, limit, gaps, points
+        As for :func:`emitted`.
+
+    Returns
+    -------
+    law
+        As :func:`emitted` gives it.
+    distances
+        With errors, from half as many nodes.
+
+    Raises
+    ------
+    ValueError
+        As :func:`emitted` does.
+    """
     fine = emitted(target, draft, given, rule, limit, gaps, points)
     rough = emitted(target, draft, given, rule, limit, gaps // 2, points // 2)
     return fine, from_target(fine, rough, target, given)
 
 
 def from_target(fine: Law, rough: Law, target: Chain, given: Given) -> Distances:
-    """How far ``fine`` is from the target's law; errors are how far ``rough``, with fewer nodes, is from that."""
+    """How far a law is from the target's.
+
+    Parameters
+    ----------
+    fine
+        The law.
+    rough
+        The same with fewer nodes: errors are how far it is from what ``fine`` gives.
+    target, given
+        The target, and the conditions ``[1]`` of target and draft.
+
+    Returns
+    -------
+    Distances
+        TV, Kolmogorov's and Wasserstein-1, with their errors.
+    """
     values, others = (_apart(law, target_law(target, given[0], law.x)) for law in (fine, rough))
     return Distances(*values, *(abs(a - b) for a, b in zip(values, others, strict=True)))
 
 
 def tv_from_target(law: Law, target: Chain, given: Given) -> float:
-    """The total variation of a law from the target's, what is unfinished included."""
+    """The total variation of a law from the target's, what is unfinished included.
+
+    Parameters
+    ----------
+    law
+        As :func:`emitted` gives it.
+    target, given
+        The target, and the conditions ``[1]`` of target and draft.
+
+    Returns
+    -------
+    float
+        0 to 1, up to the error of the quadrature.
+    """
     return _apart(law, target_law(target, given[0], law.x))[0]
 
 

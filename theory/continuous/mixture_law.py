@@ -22,7 +22,21 @@ NONE = 1e-13  # a Z below this is 0, up to rounding
 
 
 class MixedLaw(NamedTuple):
-    """The emitted density at nodes ``x[N]`` with weights, beside the target's there; and what is left unfinished."""
+    """The law of an emitted token: a density, beside it what is left unfinished.
+
+    Attributes
+    ----------
+    x, weight
+        Nodes and weights of the quadrature, ``float64[N]``.
+    density, target
+        The density emitted and the target's at the nodes, ``float64[N]``.
+    acceptance
+        Of a draft.
+    trials
+        Proposals a token.
+    unfinished
+        The probability that no proposal is ever taken.
+    """
 
     x: np.ndarray
     weight: np.ndarray
@@ -44,7 +58,25 @@ class MixedLaw(NamedTuple):
 
 
 def emitted(target: Mixture, draft: Mixture, ratio: Ratio) -> MixedLaw:
-    """The law of the token; raises ``ValueError`` for mixtures of more dimensions than one."""
+    """The law of the token that a rule with this ratio emits.
+
+    Parameters
+    ----------
+    target, draft
+        Mixtures of one dimension.
+    ratio
+        Of :mod:`simlab.continuous.models.mixtures`.
+
+    Returns
+    -------
+    MixedLaw
+        The density at the nodes of the quadrature, and what is left unfinished.
+
+    Raises
+    ------
+    ValueError
+        If a mixture has more dimensions than one.
+    """
     for mixture in (target, draft):
         if mixture.dimension != 1:
             raise ValueError(f"a mixture has dimension {mixture.dimension}; expected 1: laws on the line")
@@ -68,7 +100,18 @@ def emitted(target: Mixture, draft: Mixture, ratio: Ratio) -> MixedLaw:
 
 
 def overlap(target: Mixture, draft: Mixture) -> float:
-    """int min(p, q), the acceptance that no rule exceeds."""
+    """int min(p, q), the acceptance that no rule exceeds.
+
+    Parameters
+    ----------
+    target, draft
+        Mixtures of one dimension.
+
+    Returns
+    -------
+    float
+        A probability, up to the error of the quadrature.
+    """
     x, weight = _nodes(target, draft, Densities(), [None])
     return float(weight @ np.exp(np.minimum(*(mixture.log_density(x[:, None]) for mixture in (target, draft)))))
 

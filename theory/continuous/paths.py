@@ -23,10 +23,21 @@ _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
 
 
 class Coupling(NamedTuple):
-    """A target and a draft, the conditions ``[d]`` of the two, and the steps whose noise they do not share.
+    """A target and a draft, and which steps have shared noise.
 
-    Step 0 is the noise of x_T. Noise is laid out as n = d (T + 1 + number of own steps) numbers: the draft's for
-    steps 0 to T, then the target's own.
+    Attributes
+    ----------
+    target, draft
+        Chains of one dimension d and as many steps T.
+    given
+        Their conditions, ``[d]`` each.
+    own
+        The steps with independent noise; step 0 is the noise of x_T.
+
+    Notes
+    -----
+    Noise is laid out as n = d (T + 1 + number of own steps) numbers: the draft's for steps 0 to T, then the target's
+    own.
     """
 
     target: Chain
@@ -52,11 +63,33 @@ class Coupling(NamedTuple):
         )
 
     def quadratic(self, value: Callable[[TrajectoryPair], np.ndarray]) -> Quadratic:
-        """``value`` of the trajectory pair, ``[B]``, as a quadratic in the noise."""
+        """A value of the trajectory pair as a quadratic in the noise.
+
+        Parameters
+        ----------
+        value
+            From trajectory pairs to ``float[B]``, quadratic in the states.
+
+        Returns
+        -------
+        Quadratic
+            In n standard normals.
+        """
         return quadratic(lambda noise: value(self.trajectories(noise)), self.size)
 
     def linear(self, value: Callable[[TrajectoryPair], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """``value`` of the trajectory pair, ``[B, m]``, as ``(constant [m], matrix [m, n])`` in the noise."""
+        """A value of the trajectory pair as an affine function of the noise.
+
+        Parameters
+        ----------
+        value
+            From trajectory pairs to ``float[B, m]``, affine in the states.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Constant ``[m]`` and matrix ``[m, n]``.
+        """
         at = value(self.trajectories(np.vstack([np.zeros(self.size), np.eye(self.size)])))
         return at[0], (at[1:] - at[0]).T
 
@@ -64,12 +97,37 @@ class Coupling(NamedTuple):
 def independent_noise(
     target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray], start_shared: bool = True
 ) -> Coupling:
-    """Trajectories whose noise is independent, except that of x_T if ``start_shared``."""
+    """Trajectories whose noise is independent, but perhaps for that of x_T.
+
+    Parameters
+    ----------
+    target, draft
+        Chains of one dimension d and as many steps.
+    given
+        Their conditions, ``[d]`` each.
+    start_shared
+        Whether x_T has shared noise.
+
+    Returns
+    -------
+    Coupling
+        Of the two.
+    """
     return Coupling(target, draft, given, range(int(start_shared), target.steps + 1))
 
 
 class Quadratic(NamedTuple):
-    """c + b'e + e'Me/2 of n standard normals: a number, ``[n]`` and ``[n, n]``."""
+    """c + b'e + e'Me/2 of n standard normals.
+
+    Attributes
+    ----------
+    constant
+        c.
+    linear
+        b, ``float64[n]``.
+    curvature
+        M, symmetric, ``float64[n, n]``.
+    """
 
     constant: float
     linear: np.ndarray
@@ -114,7 +172,20 @@ class Quadratic(NamedTuple):
 
 
 def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic:
-    """The quadratic that ``value`` is, from its values at 0, at +- e_i and at e_i + e_j."""
+    """The quadratic that a function is, from its values at 0, at +- e_i and at e_i + e_j.
+
+    Parameters
+    ----------
+    value
+        From ``float[B, n]`` to ``float[B]``, quadratic.
+    size
+        n.
+
+    Returns
+    -------
+    Quadratic
+        In n standard normals.
+    """
     eye = np.eye(size)
     rows, columns = np.triu_indices(size, 1)
     values = value(np.vstack([np.zeros(size), eye, -eye, eye[rows] + eye[columns]]))
@@ -130,7 +201,20 @@ def quadratic(value: Callable[[np.ndarray], np.ndarray], size: int) -> Quadratic
 
 
 def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
-    """``[B]``: the log density of a trajectory under its own model, its x_0 replaced by ``end`` if that is given."""
+    """The log density of a trajectory under its own model.
+
+    Parameters
+    ----------
+    model
+        B trajectories, and the chain they are of.
+    end
+        ``float[B, d]`` in place of x_0; its own by default.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[B]``.
+    """
     chain = model.chain
     value = chain.log_start(model.states[-1], model.condition) + model.log_step(1, end)
     value = value + sum(model.log_step(t) for t in range(2, chain.steps + 1))
@@ -138,13 +222,42 @@ def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
 
 
 def under(chain: Chain, condition: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """``[B]``: the log density of the trajectory ``states`` under ``chain``, whichever model sampled it."""
+    """The log density of trajectories under a chain, whichever model sampled them.
+
+    Parameters
+    ----------
+    chain
+        The chain, of T steps.
+    condition
+        ``float[d]`` or ``float[B, d]``.
+    states
+        ``float[T + 1, B, d]``, x_t at index t.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[B]``.
+    """
     return log_path(Trajectory(chain, np.broadcast_to(condition, states.shape[1:]), states))
 
 
 def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
     """E ||g|| of a normal vector.
 
+    Parameters
+    ----------
+    mean
+        ``float[d]``.
+    covariance
+        ``float[d, d]``.
+
+    Returns
+    -------
+    float
+        By quadrature.
+
+    Notes
+    -----
     sqrt(Q) = int_0^inf (1 - exp(-u^2 Q)) / (u^2 sqrt(pi)) du, and E exp(-u^2 Q) is known for Q = ||g||^2.
     """
     sizes, turns = np.linalg.eigh(covariance)
@@ -169,7 +282,18 @@ def mean_norm(mean: np.ndarray, covariance: np.ndarray) -> float:
 
 
 def on_the_line(slopes: Sequence[float], deviations: Sequence[float], means: Sequence[float] | None = None) -> Chain:
-    """A chain of one dimension from N(0, 1), given step by step, t = 1 first; without a condition."""
+    """A chain of one dimension from N(0, 1), without a condition.
+
+    Parameters
+    ----------
+    slopes, deviations, means
+        Of each step, t = 1 first; means are 0 by default.
+
+    Returns
+    -------
+    Chain
+        Of as many steps.
+    """
     slope, factor, mean = (np.array(v, float)[:, None] for v in (slopes, deviations, means or [0.0] * len(slopes)))
     return Chain(slope, np.zeros_like(slope), mean, factor, np.ones(1))
 

@@ -22,9 +22,24 @@ from theory.continuous.sequences import autoregressive
 
 
 def rates(target: Tokens, draft: Tokens, aligned: bool = True) -> list[float]:
-    """Of drafts at each position, each given a prefix that follows the target; for the rule of the last step.
+    """The acceptance of the last step's rule at each position, given a prefix that follows the target.
 
-    Raises ``ValueError`` for tokens of more than one number, a learned range, or models that do not go together.
+    Parameters
+    ----------
+    target, draft
+        Models of tokens of one number.
+    aligned
+        Whether the noise is shared, else independent.
+
+    Returns
+    -------
+    list of float
+        For each of the N positions.
+
+    Raises
+    ------
+    ValueError
+        If tokens have more than one number, a chain has a learned range, or the models do not go together.
     """
     check_pair(target, draft)
     if target.dimension != 1:
@@ -49,9 +64,34 @@ def rates(target: Tokens, draft: Tokens, aligned: bool = True) -> list[float]:
 
 
 def fading(chain: Chain, gap: float, memory: float, length: int, aligned: bool = True) -> list[float]:
-    """Of drafts at each position if the conditions of two equal models differ by ``gap * memory^n`` at position n.
+    """The acceptance of drafts at each position if the conditions of two equal models differ by ``gap * memory^n``.
 
-    So does a class token that each model has its own of, and that a prefix they share makes up for ever more of; CSpD,
+    Parameters
+    ----------
+    chain
+        Of both models; of one dimension.
+    gap
+        How far the conditions are apart at position 0.
+    memory
+        The share that is left after each position, in [0, 1].
+    length
+        N, at least 1.
+    aligned
+        Whether the noise is shared, else independent.
+
+    Returns
+    -------
+    list of float
+        For each of the N positions.
+
+    Raises
+    ------
+    ValueError
+        If ``memory`` is outside [0, 1], ``length`` < 1, or the chain has a learned range.
+
+    Notes
+    -----
+    Such is a class token that each model has its own of, and that a prefix they share makes up for ever more of; CSpD,
     section 3.2. The prefix enters both alike, so that rates do not depend on it, and drafts are accepted independently.
     """
     check_at_least("length", length, 1)
@@ -61,13 +101,41 @@ def fading(chain: Chain, gap: float, memory: float, length: int, aligned: bool =
 
 
 def mean_after(rates: Sequence[Any], prefill: int) -> Any:
-    """The mean rate of the positions that are drafted, all but the first ``prefill``."""
+    """The mean rate of the positions that are drafted.
+
+    Parameters
+    ----------
+    rates
+        Of N positions, floats or ``Fraction``.
+    prefill
+        How many first positions are not drafted, 0 to N - 1.
+
+    Returns
+    -------
+    Any
+        In the arithmetic of the rates.
+    """
     left = rates[prefill:]
     return sum(left[1:], start=left[0]) / len(left)
 
 
 def block_tokens(rates: Sequence[Any], start: int, gamma: int) -> Any:
-    """Mean tokens of a block that starts at ``start``, 1 + a + a a' + ..., as far as there are rates."""
+    """Mean tokens of a block, 1 + a + a a' + ..., as far as there are rates.
+
+    Parameters
+    ----------
+    rates
+        Of N positions, floats or ``Fraction``.
+    start
+        Where the block starts, 0 to N - 1.
+    gamma
+        The draft length.
+
+    Returns
+    -------
+    Any
+        In the arithmetic of the rates.
+    """
     total = reached = rates[start] * 0 + 1
     for rate in rates[start : start + gamma]:
         reached = reached * rate
@@ -76,10 +144,30 @@ def block_tokens(rates: Sequence[Any], start: int, gamma: int) -> Any:
 
 
 def costs(rates: Sequence[Any], gamma: int, c: Any) -> list[Any]:
-    """Mean cost, in calls of the target, from each position to the end: ``[N + 1]``, the last one 0.
+    """Mean cost, in calls of the target, from each position to the end.
 
-    For drafts that are accepted independently at these rates, in blocks that are cut at the first rejection.
-    ``prefill`` tokens cost ``prefill + costs[prefill]``. Exact for fractions.
+    Parameters
+    ----------
+    rates
+        Of N positions, at which drafts are accepted independently; floats or ``Fraction``.
+    gamma
+        The draft length, at least 1.
+    c
+        Cost of a draft in calls of the target.
+
+    Returns
+    -------
+    list
+        N + 1 costs, the last one 0; exact for fractions. ``prefill`` tokens cost ``prefill + costs[prefill]``.
+
+    Raises
+    ------
+    ValueError
+        If gamma < 1.
+
+    Notes
+    -----
+    For blocks that are cut at the first rejection; CSpD, equation 51.
     """
     check_at_least("gamma", gamma, 1)
     end = len(rates)

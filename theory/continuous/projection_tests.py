@@ -31,15 +31,42 @@ class Projected(NamedTuple):
 
 
 def directions(size: int, count: int = DIRECTIONS) -> np.ndarray:
-    """``[count, size]``: the axes first, as many as half of them, then unit vectors spread evenly at random, always the
-    same ones."""
+    """Unit vectors along which tokens are projected, always the same ones.
+
+    Parameters
+    ----------
+    size
+        d.
+    count
+        How many.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[count, d]``: the axes first, as many as half of them, then vectors spread evenly at random.
+    """
     spread = np.random.default_rng(size).standard_normal((count, size))
     spread[: min(size, count // 2)] = np.eye(size)[: count // 2]
     return spread / np.linalg.norm(spread, axis=1, keepdims=True)
 
 
 def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected:
-    """``tokens[N, d]`` against one normal law, along :data:`DIRECTIONS` directions."""
+    """Tokens against one normal law, along :data:`DIRECTIONS` directions.
+
+    Parameters
+    ----------
+    tokens
+        ``float[N, d]``, independent.
+    law
+        The normal law, of one mean.
+    level
+        The false-alarm rate that the detectable distance is for.
+
+    Returns
+    -------
+    Projected
+        Kolmogorov's test and the sliced Wasserstein-1 distance.
+    """
     along = directions(tokens.shape[1])
     n = len(tokens)
     sds = np.sqrt(np.einsum("kd,de,ke->k", along, law.covariance, along))[:, None]
@@ -58,5 +85,18 @@ def projected(tokens: np.ndarray, law: Normal, level: float = 1e-6) -> Projected
 
 @lru_cache
 def detectable(n: int, level: float) -> float:
-    """The Kolmogorov distance along one direction that ``n`` tokens show with probability :data:`POWER`."""
+    """The Kolmogorov distance along one direction that a test shows with probability :data:`POWER`.
+
+    Parameters
+    ----------
+    n
+        Tokens.
+    level
+        The false-alarm rate over all directions.
+
+    Returns
+    -------
+    float
+        By Massart's form of the Dvoretzky-Kiefer-Wolfowitz inequality.
+    """
     return float(scipy.stats.kstwo.isf(level / DIRECTIONS, n)) + sqrt(log(2 / (1 - POWER)) / (2 * n))

@@ -10,7 +10,20 @@ import numpy as np
 
 
 def panels(ends: np.ndarray, order: int = 16) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of Gauss-Legendre quadrature between the ``ends[..., K + 1]``: ``[..., K * order]`` each."""
+    """Nodes and weights of Gauss-Legendre quadrature on panels.
+
+    Parameters
+    ----------
+    ends
+        Ends of K panels in ascending order, ``float[..., K + 1]``.
+    order
+        Nodes a panel.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        Nodes and weights, ``float64[..., K * order]`` each.
+    """
     nodes, weights = _legendre(order)
     half, centre = np.diff(ends) / 2, (ends[..., :-1] + ends[..., 1:]) / 2
     shape = (*ends.shape[:-1], -1)

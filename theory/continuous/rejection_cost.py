@@ -11,16 +11,34 @@ LEAST = 1e-13  # of a draft's mass: what is lost to rounding is not a rejection
 
 
 class Cost(NamedTuple):
-    """Of a rejected token: proposals in the mean, and the probability that they run out, ``[M]``."""
+    """The cost of a rejected token.
+
+    Attributes
+    ----------
+    trials
+        Proposals in the mean, ``float64[M]``.
+    unfinished
+        The probability that they run out, ``float64[M]``.
+    """
 
     trials: np.ndarray
     unfinished: np.ndarray
 
 
 def bounded(taken: np.ndarray, limit: float = inf) -> Cost:
-    """The cost where a proposal is taken with probability ``taken[M]``: (1 - (1 - Z)^n) / Z and (1 - Z)^n for limit n.
+    """The cost of a rejected token where each proposal is taken with probability Z.
 
-    Without a limit 1 / Z and 0; where Z is 0, ``limit`` proposals, and they surely run out.
+    Parameters
+    ----------
+    taken
+        Z, ``float[M]``.
+    limit
+        n, proposals at most; none by default.
+
+    Returns
+    -------
+    Cost
+        (1 - (1 - Z)^n) / Z and (1 - Z)^n; without a limit 1 / Z and 0. Where Z is 0, n proposals that surely run out.
     """
     some = taken > 0
     z = np.where(some, np.minimum(taken, 1.0), 1.0)

@@ -36,7 +36,15 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class SequenceLaw:
-    """A normal law of sequences: means ``[N, d]`` and covariance ``[N d, N d]``, token by token."""
+    """A normal law of sequences, token by token.
+
+    Attributes
+    ----------
+    mean
+        ``float64[N, d]``.
+    covariance
+        ``float64[N d, N d]``.
+    """
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -51,14 +59,36 @@ class SequenceLaw:
         return self.covariance[n * size : (n + 1) * size, m * size : (m + 1) * size]
 
     def autocorrelation(self, lag: int) -> np.ndarray:
-        """``[N - lag, d]``: the correlation of each coordinate with itself ``lag`` tokens on."""
+        """The correlation of each coordinate with itself some tokens on.
+
+        Parameters
+        ----------
+        lag
+            How many tokens, 1 to N - 1.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[N - lag, d]``.
+        """
         length, size = self.mean.shape
         spread = np.sqrt(np.diag(self.covariance)).reshape(length, size)
         across = [np.diag(self.between(n, n + lag)) for n in range(length - lag)]
         return np.array(across).reshape(-1, size) / (spread[: length - lag] * spread[lag:])
 
     def whitened(self, tokens: np.ndarray) -> np.ndarray:
-        """``[B, N d]``: independent standard normals if ``tokens[B, N, d]`` follow the law, each from those so far."""
+        """Tokens as independent standard normals, each from those so far.
+
+        Parameters
+        ----------
+        tokens
+            ``float[B, N, d]``.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B, N d]``: standard normal if the tokens follow the law.
+        """
         away = (tokens - self.mean).reshape(len(tokens), -1)
         return np.linalg.solve(np.linalg.cholesky(self.covariance), away.T).T
 
@@ -66,7 +96,20 @@ class SequenceLaw:
 def autoregressive(tokens: Tokens) -> SequenceLaw:
     """The model's own law, which a lossless rule preserves if a block is cut at its first rejection (``Truncating``).
 
-    Raises ``ValueError`` for a learned range, where states are not normal.
+    Parameters
+    ----------
+    tokens
+        The model.
+
+    Returns
+    -------
+    SequenceLaw
+        Of N tokens.
+
+    Raises
+    ------
+    ValueError
+        If the chain has a learned range, where states are not normal.
     """
     link = _link(tokens.chain, tokens.ar_coefficient, tokens.level)
     return sequence_law([link._replace(parent=n - 1) for n in range(tokens.length)], tokens.first)
@@ -75,7 +118,24 @@ def autoregressive(tokens: Tokens) -> SequenceLaw:
 def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
     """The law ``InPlace`` gives with a lossless rule: given the token before its block, a token is independent of it.
 
-    Raises ``ValueError`` for a learned range, gamma < 1 and prefill < 0.
+    Parameters
+    ----------
+    target
+        The model.
+    gamma
+        The draft length, at least 1.
+    prefill
+        How many first tokens the target draws itself.
+
+    Returns
+    -------
+    SequenceLaw
+        Of N tokens.
+
+    Raises
+    ------
+    ValueError
+        If the chain has a learned range, gamma < 1 or prefill < 0.
     """
     check_at_least("gamma", gamma, 1)
     check_at_least("prefill", prefill, 0)
@@ -89,7 +149,20 @@ def in_place(target: Tokens, gamma: int, prefill: int = 0) -> SequenceLaw:
 
 
 def sequence_law(links: Sequence[Link], first: np.ndarray) -> SequenceLaw:
-    """The law of a sequence, a link a token, that begins after ``first[d]``."""
+    """The law of a sequence of normal tokens.
+
+    Parameters
+    ----------
+    links
+        For each token how it follows from one before it.
+    first
+        What stands before the sequence, ``float[d]``.
+
+    Returns
+    -------
+    SequenceLaw
+        As many tokens as links.
+    """
     size = len(first)
     mean = np.zeros((len(links), size))
     covariance = np.zeros((len(links) * size, len(links) * size))
@@ -106,7 +179,18 @@ def sequence_law(links: Sequence[Link], first: np.ndarray) -> SequenceLaw:
 
 
 def affine_map(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """M ``[d, d]``, m ``[d]`` and S ``[d, d]`` such that a token under the condition c is normal, (M c + m, S)."""
+    """How the law of a token depends on its condition: normal, (M c + m, S) under the condition c.
+
+    Parameters
+    ----------
+    chain
+        A chain of dimension d with fixed variances.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        M ``[d, d]``, m ``[d]`` and S ``[d, d]``.
+    """
     size = chain.dimension
     offset, covariance = chain.marginal(np.zeros((1, size)))
     return (chain.marginal(np.eye(size)).mean - offset).T, offset[0], covariance
@@ -123,7 +207,18 @@ def _link(chain: Chain, ar_coefficient: np.ndarray, level: np.ndarray) -> Link:
 
 
 def kl(one: SequenceLaw, other: SequenceLaw) -> float:
-    """KL(one || other), in nats."""
+    """KL(one || other), in nats.
+
+    Parameters
+    ----------
+    one, other
+        Laws of as many tokens and numbers a token; covariances are not singular.
+
+    Returns
+    -------
+    float
+        At least 0, up to rounding.
+    """
     away = (other.mean - one.mean).ravel()
     ratio = np.linalg.solve(other.covariance, one.covariance)
     distance = float(away @ np.linalg.solve(other.covariance, away))
@@ -131,7 +226,18 @@ def kl(one: SequenceLaw, other: SequenceLaw) -> float:
 
 
 def hellinger(one: SequenceLaw, other: SequenceLaw) -> float:
-    """H, with H^2 = 1 - int sqrt(one other)."""
+    """Hellinger's distance H, with H^2 = 1 - int sqrt(one other).
+
+    Parameters
+    ----------
+    one, other
+        Laws of as many tokens and numbers a token; covariances are not singular.
+
+    Returns
+    -------
+    float
+        0 to 1.
+    """
     away = (other.mean - one.mean).ravel()
     middle = (one.covariance + other.covariance) / 2
     logs = [float(np.linalg.slogdet(matrix)[1]) for matrix in (one.covariance, other.covariance, middle)]
@@ -140,7 +246,23 @@ def hellinger(one: SequenceLaw, other: SequenceLaw) -> float:
 
 
 def tv_bounds(one: SequenceLaw, other: SequenceLaw) -> tuple[float, float]:
-    """Between which two numbers the total variation lies; the lower one along the lines where variances differ most."""
+    """Between which two numbers the total variation lies.
+
+    Parameters
+    ----------
+    one, other
+        Laws of as many tokens and numbers a token; covariances are not singular.
+
+    Returns
+    -------
+    tuple of float
+        The lower bound and the upper one.
+
+    Notes
+    -----
+    From below H^2, and the total variation along the lines where variances differ most; from above H sqrt(2 - H^2) and
+    Pinsker's sqrt(KL / 2).
+    """
     square = hellinger(one, other) ** 2
     _, lines = scipy.linalg.eigh(one.covariance, other.covariance)
     along = [

@@ -49,7 +49,20 @@ def rates(ledger: Ledger) -> list[Rate]:
 
 
 def overlap(distance: Any, sd: float) -> np.ndarray:
-    """The acceptance of the last step's ratio for a gap that is always sqrt(distance) long."""
+    """The acceptance of the last step's ratio for a gap that is always sqrt(distance) long.
+
+    Parameters
+    ----------
+    distance
+        The mean square distance of the last means, ``[...]``.
+    sd
+        Of both last kernels.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[...]``.
+    """
     return 2 * scipy.special.ndtr(-np.sqrt(distance) / (2 * sd))
 
 
@@ -62,9 +75,21 @@ class Fit(NamedTuple):
 
 
 def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> np.ndarray:
-    """The rates if gaps have one length and tokens of ``dimension`` numbers the distances printed.
+    """The rates if gaps have one length and tokens the distances printed.
 
-    Distances of the last means themselves are those of ``dimension`` 0.
+    Parameters
+    ----------
+    table
+        Rows of CSpD's Table 4.
+    sd
+        Of both last kernels.
+    dimension
+        Numbers a token; 0 for distances of the last means themselves.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[rows]``.
     """
     tokens = np.array([float(row.distance.value) for row in table])
     added = np.array([0.0 if row.aligned else 2 * dimension * sd**2 for row in table])
@@ -72,7 +97,18 @@ def predicted(table: Sequence[Rate], sd: float, dimension: int = DIMENSION) -> n
 
 
 def fitted(table: Sequence[Rate], dimension: int = DIMENSION) -> Fit:
-    """The sd that predicts the rates best, among those that leave no distance below 0."""
+    """The sd that predicts the rates best, among those that leave no distance below 0.
+
+    Parameters
+    ----------
+    table, dimension
+        As for :func:`predicted`.
+
+    Returns
+    -------
+    Fit
+        With what it predicts.
+    """
     alpha = np.array([float(row.alpha.value) for row in table])
     least = min(float(row.distance.value) for row in table if not row.aligned)
     most = float(np.sqrt(least / (2 * dimension))) if dimension else 5.0
@@ -87,9 +123,19 @@ def fitted(table: Sequence[Rate], dimension: int = DIMENSION) -> Fit:
 
 
 def two_gaps(row: Rate, sd: float) -> tuple[float, float, float]:
-    """A law of gaps of two lengths that has the distance and the rate of an aligned ``row``: share of 0, length, rate.
+    """A law of gaps of two lengths that has the distance and the rate of an aligned row.
 
-    A share of the gaps is 0, and the others have one length; the rate is taken from the two together.
+    Parameters
+    ----------
+    row
+        A row of CSpD's Table 4.
+    sd
+        Of both last kernels.
+
+    Returns
+    -------
+    tuple of float
+        The share of gaps that are 0, the length of the others, and the rate of the two together.
     """
     share, distance = float(row.alpha.value), float(row.distance.value)
     length = float(np.sqrt(distance / (1 - share)))
@@ -123,9 +169,24 @@ class Parts(NamedTuple):
 
 
 def parts(aligned: float, own: float, rate: float) -> Parts:
-    """Those with which tokens have the mean square distances ``aligned`` and ``own``, and the aligned rate is ``rate``.
+    """The parts of a pair that has given distances and a given rate.
 
-    Raises ``ValueError`` where there are none.
+    Parameters
+    ----------
+    aligned, own
+        Mean square distances of tokens with shared and with independent noise.
+    rate
+        The acceptance rate with shared noise.
+
+    Returns
+    -------
+    Parts
+        For :func:`pair_of_tables`.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
     """
     turned = float(np.sqrt(aligned)) / 2  # shared noise drives the two apart by 2 * turned * N(0, 1)
     sd = float(
@@ -142,8 +203,20 @@ def parts(aligned: float, own: float, rate: float) -> Parts:
 def pair_of_tables(made: Parts) -> Pair:
     """A pair of T = 3 and d = 16 with Sigma = 1.86, whose last steps turn the first dimension in opposite directions.
 
-    The step before that is noise alone, so that what the first step does is lost: it makes Sigma, and takes the draft
-    far from the target's trajectory.
+    Parameters
+    ----------
+    made
+        What the pair is made of, as :func:`parts` gives it.
+
+    Returns
+    -------
+    Pair
+        Target and draft.
+
+    Notes
+    -----
+    The step before the last is noise alone, so that what the first step does is lost: it makes Sigma, and takes the
+    draft far from the target's trajectory.
     """
     slope = np.zeros((TOGETHER, DIMENSION))
     slope[0] = made.other

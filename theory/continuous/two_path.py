@@ -24,11 +24,35 @@ from theory.continuous.rejection_cost import LEAST, bounded
 def two_path_law(
     target: Chain, draft: Chain, given: Given, limit: float = inf, nodes: int = 40, points: int = 240
 ) -> Law:
-    """The law that ``two-path`` without alignment emits; for T >= 2 and one dimension.
+    """The law that ``two-path`` without alignment emits.
 
+    Parameters
+    ----------
+    target, draft
+        Chains of one dimension and as many steps, T >= 2.
+    given
+        Their conditions, ``[1]`` each.
+    limit
+        Proposals a token at most, at least 1.
+    nodes
+        Of each variable that is integrated over; halve them to see the error.
+    points
+        Where the density is given.
+
+    Returns
+    -------
+    Law
+        A density, and what is left unfinished.
+
+    Raises
+    ------
+    ValueError
+        If the ratio does not exist, a chain has another dimension or T, or ``limit`` is below 1.
+
+    Notes
+    -----
     At each node what is emitted up to a place is known in closed form, so that the masses of the cells around the
-    points are exact, and their sum is 1. ``nodes`` of each variable; halve them to see the error. Raises ``ValueError``
-    where the ratio does not exist.
+    points are exact, and their sum is 1.
     """
     TwoPath().check(target, draft)
     if target.dimension != 1 or target.steps < 2 or target.steps != draft.steps:

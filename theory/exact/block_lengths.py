@@ -195,7 +195,17 @@ def _ratio(one: Between, other: Between, most: float) -> Between:
 
 
 class Rated(NamedTuple):
-    """Mean tokens a block, and two acceptance rates: over blocks or positions, and of the verified drafts."""
+    """Mean tokens a block, and two acceptance rates.
+
+    Attributes
+    ----------
+    tokens
+        The accepted drafts and one more.
+    rate
+        The mean rate over blocks or positions.
+    verified_rate
+        That of the verified drafts.
+    """
 
     tokens: Any
     rate: Any

@@ -40,7 +40,17 @@ class _DrawsDraft(Speculative):
 
 
 class RuleMatch(NamedTuple):
-    """The names of the known rules that agree: in all, in what they accept, in what they draw; ``None`` for none."""
+    """The names of the known rules that agree; ``None`` for none.
+
+    Attributes
+    ----------
+    rule
+        Agrees in all.
+    accept
+        Agrees in what it accepts.
+    residual
+        Agrees in what it draws after a rejection.
+    """
 
     rule: str | None
     accept: str | None

@@ -36,7 +36,17 @@ class Step(NamedTuple):
 
 
 class Question(NamedTuple):
-    """Something a rule may do wrong; ``seen`` says whether a step shows it, beyond a tolerance."""
+    """Something a rule may do wrong.
+
+    Attributes
+    ----------
+    id
+        A short name.
+    looked_for
+        The same in words.
+    seen
+        Whether a step shows it, beyond a tolerance.
+    """
 
     id: str
     looked_for: str

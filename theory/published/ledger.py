@@ -156,7 +156,25 @@ class Row:
 
 
 def place(paper: str, table: str) -> str:
-    """A table of a paper, in words."""
+    """A table of a paper, in words.
+
+    Parameters
+    ----------
+    paper
+        A key of :data:`PAPERS`.
+    table
+        Its number, or ``text-`` and a section.
+
+    Returns
+    -------
+    str
+        Such as "GSD Table 1".
+
+    Raises
+    ------
+    KeyError
+        If the paper is unknown.
+    """
     return f"{PAPERS[paper]} " + (f"Table {table}" if table.isdigit() else table.replace("text-", "section "))
 
 

@@ -47,11 +47,21 @@ def simulate(
 ) -> Simulation:
     """Decode one sequence a replicate of ``tape``: the tokens and steps of :func:`simlab.decoders.run`, compiled.
 
-    Sequences are decoded in batches, and batches over ``threads``; neither changes a token. After every step of a batch
-    ``watch(sequences, before, accepted)`` is called: which sequences took it, the state they were in before, and the
-    drafts each has accepted, those behind the end of the sequence included. Raises ``ValueError`` for
-    a decoder or a rule that has no compiled form, a process whose rows are not NumPy floats, and as
-    :func:`simlab.decoders.run` does.
+    Parameters
+    ----------
+    decoder, process, rule, tape, draft
+        As in :func:`simlab.decoders.run`.
+    threads
+        Batches decoded at once, >= 1; neither batches nor threads change a token.
+    watch
+        ``watch(sequences, before, accepted)`` is called after every step of a batch: which sequences took it, the state
+        they were in before, and the drafts each has accepted, those behind the end of the sequence included.
+
+    Raises
+    ------
+    ValueError
+        For a decoder or a rule that has no compiled form, a process whose rows are not NumPy floats, and as
+        :func:`simlab.decoders.run` does.
     """
     from simlab.decoders.compiled.kernels import KERNELS
     from simlab.rules.compiled.dispatch import compiled

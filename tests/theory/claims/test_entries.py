@@ -21,7 +21,7 @@ pytestmark = pytest.mark.exact
 
 # What has no witness although it is refuted, or holds and shows numbers: by the reason, which must be a good one.
 WITHOUT_WITNESS: dict[str, set[str]] = {
-    "means over rows of a simulated process with thousands of tokens, which no short program makes again": {
+    "Wasserstein-1 in a few contexts of a simulated process: those that a program draws itself have other means": {
         "lantern.neighbours.naive",
     },
 }
