@@ -19,7 +19,17 @@ LIMIT = 10_000  # proposals
 
 
 class Resampled(NamedTuple):
-    """Tokens ``[B, d]``, NaN where none was found; proposals made ``[B]``; and whether one was taken ``[B]``."""
+    """Tokens in place of rejected ones.
+
+    Attributes
+    ----------
+    tokens
+        ``float64[B, d]``, NaN where no proposal was taken.
+    trials
+        ``int64[B]``, proposals made.
+    found
+        ``bool[B]``, whether one was taken.
+    """
 
     tokens: np.ndarray
     trials: np.ndarray
@@ -27,7 +37,28 @@ class Resampled(NamedTuple):
 
 
 def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray, limit: int = LIMIT) -> Resampled:
-    """Propose until one is taken, at most ``limit`` times, for the rejected tokens at ``position[B]``."""
+    """Propose until one is taken, for rejected tokens.
+
+    Parameters
+    ----------
+    rule, pair
+        The rule, and the two trajectories of each rejected token.
+    tape
+        Where normals and coins come from.
+    position
+        ``int[B]``, of the tokens in their sequences.
+    limit
+        The most proposals for a token.
+
+    Returns
+    -------
+    Resampled
+        Tokens, NaN where none was taken, with the number of proposals.
+
+    References
+    ----------
+    CSpD, section 3.3 and A.3.
+    """
     count, size = pair.target.condition.shape
     tokens = np.full((count, size), np.nan)
     trials = np.zeros(count, np.int64)

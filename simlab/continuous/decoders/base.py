@@ -31,10 +31,21 @@ class Outcome(IntEnum):
 class Decoded(NamedTuple):
     """Finished sequences, the outcome of each position, proposals and calls.
 
-    Where proposals ran out, and the rule has nothing to put there, a token is NaN, and in time its sequence ends, since
-    there is nothing to go on from. ``Truncating`` cuts a block at its first rejection, so that a sequence ends at the
-    missing token; ``InPlace`` goes on through the block, and a sequence ends with a block whose last token is missing.
-    What was never made after that is NaN as well, and its outcome is ``MISSING``.
+    Attributes
+    ----------
+    tokens
+        ``float64[B, N, d]``; NaN where proposals ran out and the rule has no fill value, and for what was never made.
+    outcome
+        ``int8[B, N]``, of :class:`Outcome`.
+    trials
+        ``int64[B, N]``, proposals made for each token.
+    calls
+        ``int64[B]``, calls of the target.
+
+    Notes
+    -----
+    A sequence with a NaN token ends in time, since there is nothing to go on from: with ``Truncating`` at that token,
+    with ``InPlace`` at the end of a block whose last token is NaN. What was never made after that is ``MISSING``.
     """
 
     tokens: np.ndarray  # float64[B, N, d]
@@ -63,7 +74,22 @@ def check_given(target: Any, draft: Any, rule: Any, tape: Any) -> None:
 
 @dataclass(frozen=True)
 class Decoder(ABC):
-    """``gamma`` drafts a block, behind ``prefill`` tokens of the target; at most ``limit`` proposals for a token."""
+    """What turns drafts and a rule into sequences.
+
+    Parameters
+    ----------
+    gamma
+        Drafts a block, at least 1.
+    prefill
+        Tokens at the start that the target draws itself.
+    limit
+        The most proposals for a rejected token.
+
+    Raises
+    ------
+    ValueError
+        For a number that is not whole or too small.
+    """
 
     gamma: int
     prefill: int = 0
@@ -78,7 +104,24 @@ class Decoder(ABC):
     def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
 
-        Raises ``ValueError`` where the two models do not go together, or the rule's ratio does not exist for them.
+        Parameters
+        ----------
+        target, draft
+            Models of the same sequences, in as many denoising steps and one layout.
+        rule
+            What verifies drafts, as :func:`~simlab.continuous.rules.make_rule` gives.
+        tape
+            The random numbers, one replicate a sequence.
+
+        Returns
+        -------
+        Decoded
+            Tokens ``float64[B, N, d]`` and what became of each.
+
+        Raises
+        ------
+        ValueError
+            Where the two models do not go together, the rule's ratio does not exist for them, or the tape has no room.
         """
 
 

@@ -32,7 +32,17 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class InPlace(Decoder):
-    """``gamma`` drafts a block, each accepted or replaced in place; a block without a last token ends a sequence."""
+    """Blocks of drafts, each accepted or replaced in place; a block without a last token ends a sequence.
+
+    Parameters
+    ----------
+    gamma, prefill, limit
+        As for :class:`~simlab.continuous.decoders.base.Decoder`.
+
+    Notes
+    -----
+    The target does not see the drafts of its block, as in CSpD's published code; tokens between are integrated out.
+    """
 
     def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
         """Decode one sequence a replicate of ``tape``.

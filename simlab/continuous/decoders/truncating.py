@@ -29,7 +29,17 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class Truncating(Decoder):
-    """Blocks of ``gamma`` drafts, cut at the first rejection; at most ``limit`` proposals for a rejected token."""
+    """Blocks of drafts, cut at the first rejection.
+
+    Parameters
+    ----------
+    gamma, prefill, limit
+        As for :class:`~simlab.continuous.decoders.base.Decoder`.
+
+    References
+    ----------
+    CSpD, Algorithm 1 and section 3.2; the token after a block without rejection as in Leviathan et al.
+    """
 
     def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
         check_given(target, draft, rule, tape)

@@ -30,6 +30,11 @@ def affine_chain(
     slope, sd, offset, condition_gain
         Each a number, ``[T]`` with the last step (t = 1) first, or ``[T, d]``.
 
+    Returns
+    -------
+    Chain
+        A chain of T kernels with fixed variances.
+
     Raises
     ------
     ValueError
@@ -53,7 +58,22 @@ def affine(
 ) -> Tokens:
     """Tokens made by an affine chain, whose last step adds the condition, ``ar_coefficient`` times the token before.
 
-    Parameters are those of :func:`affine_chain` and of :class:`~simlab.continuous.models.sequences.Tokens`.
+    Parameters
+    ----------
+    steps, dimension, slope, sd, offset
+        As for :func:`affine_chain`.
+    length, ar_coefficient, first
+        As for :class:`~simlab.continuous.models.sequences.Tokens`.
+
+    Returns
+    -------
+    Tokens
+        A target or a draft.
+
+    Raises
+    ------
+    ValueError
+        As those two do.
     """
     chain = affine_chain(steps, slope, sd, offset, np.eye(check_at_least("steps", steps, 1))[0], dimension)
     variance = np.diag(chain.marginal(np.zeros((1, chain.dimension))).covariance)
@@ -87,10 +107,19 @@ def ddpm(
     length, ar_coefficient, level, first
         Of sequences: see :class:`~simlab.continuous.models.sequences.Tokens`.
 
+    Returns
+    -------
+    Tokens
+        A target or a draft.
+
     Raises
     ------
     ValueError
         For any other value.
+
+    References
+    ----------
+    Ho et al., "Denoising diffusion probabilistic models", 2020.
     """
     build = partial(ddpm_chain, abar=abar, kernels=kernels)
     return Tokens(build, _covariance(dimension, variance, correlation), length, ar_coefficient, level, first)
@@ -108,9 +137,30 @@ def ddim(
     level: Any = 0.0,
     first: Any = 0.0,
 ) -> Tokens:
-    """Tokens made by DDIM's sampler, with noise ``eta`` and a last step of standard deviation ``end``.
+    """Tokens made by DDIM's sampler.
 
-    Other parameters are those of :func:`ddpm`; :func:`~simlab.continuous.models.diffusion.ddim_chain` says more.
+    Parameters
+    ----------
+    eta
+        Share of DDPM's noise, from 0, noiseless, to 1.
+    end
+        Standard deviation of the last step, which has no density without it.
+    dimension, abar, variance, correlation, length, ar_coefficient, level, first
+        As for :func:`ddpm`.
+
+    Returns
+    -------
+    Tokens
+        A target or a draft.
+
+    Raises
+    ------
+    ValueError
+        For any other value.
+
+    References
+    ----------
+    Song et al., "Denoising diffusion implicit models", 2020, eqs. 12 and 16.
     """
     build = partial(ddim_chain, abar=abar, eta=eta, end=end)
     return Tokens(build, _covariance(dimension, variance, correlation), length, ar_coefficient, level, first)

@@ -22,10 +22,22 @@ LARGEST = 700.0  # where exponents are cut, here and in compiled code: exp of it
 
 
 class LearnedRange(NamedTuple):
-    """Standard deviations between a lower and a higher bound, as a function of the state (Nichol and Dhariwal, 2021).
+    """Standard deviations between a lower and a higher bound, as a function of the state.
 
-    log sd_t(x) = log low_t + width_t * sigmoid(slope_t * x + bias_t), each ``[T, d]``; low is the chain's ``factor``,
-    and width half the logarithm of the ratio of the two variances, from 0 to 700.
+    Attributes
+    ----------
+    width
+        ``float64[T, d]``, half the logarithm of the ratio of the two variances, from 0 to 700.
+    slope, bias
+        ``float64[T, d]``.
+
+    Notes
+    -----
+    log sd_t(x) = log low_t + width_t * sigmoid(slope_t * x + bias_t), where low is the chain's ``factor``.
+
+    References
+    ----------
+    Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021.
     """
 
     width: np.ndarray
@@ -50,8 +62,20 @@ class Chain:
     noisy_end
         Whether the last step adds its noise. Where not, x_0 is the mean of a kernel that has a density all the same.
 
-    Raises ``ValueError`` for shapes that do not go together, what is no finite number, a learned range beside dense
-    matrices, and a ``noisy_end`` that is neither True nor False.
+    Attributes
+    ----------
+    steps, dimension
+        T and d.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not go together, what is no finite number, a learned range beside dense matrices, and a
+        ``noisy_end`` that is neither True nor False.
+
+    References
+    ----------
+    CSpD, eqs. 1 and 3.
     """
 
     slope: np.ndarray
@@ -137,7 +161,20 @@ class Chain:
         return np.broadcast_to(self.layout.log_volume(self.root(t, x)), x.shape[:1])
 
     def log_density(self, t: int, to: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
-        """``[B]``: log p(x_{t-1} = to | x_t = x), up to d/2 log 2 pi, which both models share."""
+        """The log density of a kernel, log p(x_{t-1} = to | x_t = x).
+
+        Parameters
+        ----------
+        t
+            The step, from 1 to T.
+        to, x, c
+            ``float64[B, d]``: where it goes, from where, and the conditions.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B]``, up to d/2 log 2 pi, which both models share.
+        """
         away = self.layout.whitened(self.root(t, x), to - self.mean(t, x, c))
         return -0.5 * np.sum(away * away, axis=-1) - self.log_volume(t, x)
 
@@ -153,7 +190,20 @@ class Chain:
     # All of them -----------------------------------------------------------------------------------------------
 
     def trajectory(self, c: np.ndarray, noise: Noise) -> np.ndarray:
-        """``[T + 1, B, d]``: a trajectory for each condition ``c[B, d]``, x_t at index t."""
+        """A trajectory for each condition.
+
+        Parameters
+        ----------
+        c
+            ``float64[B, d]``, the conditions.
+        noise
+            From a step t, 0 for the start, to standard normals ``[B, d]``.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[T + 1, B, d]``, x_t at index t.
+        """
         states = np.empty((self.steps + 1, *c.shape))
         states[self.steps] = self.start(c) + self.layout.times(self.start_factor, noise(0))
         for t in range(self.steps, 0, -1):
@@ -161,9 +211,22 @@ class Chain:
         return states
 
     def marginal(self, c: np.ndarray) -> Normal:
-        """The law of x_0: means ``[B, d]`` and one covariance ``[d, d]``.
+        """The law of x_0.
 
-        Raises ``ValueError`` where standard deviations follow the state: then it is not normal.
+        Parameters
+        ----------
+        c
+            ``float64[B, d]``, the conditions.
+
+        Returns
+        -------
+        Normal
+            Means ``[B, d]`` and one covariance ``[d, d]``.
+
+        Raises
+        ------
+        ValueError
+            Where standard deviations follow the state: then it is not normal.
         """
         self.check_fixed()
         layout = self.layout

@@ -27,17 +27,38 @@ KERNELS = ("exact", "posterior", "upper")
 
 
 def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spacing: str = "trailing") -> np.ndarray:
-    """``float64[T]``: abar_1 to abar_T of a schedule for ``train_steps``, respaced to ``steps`` of them.
+    """The noise levels abar_1 to abar_T of a schedule, respaced to fewer steps.
 
-    ``"linear"`` is DDPM's, betas from 1e-4 to 0.02 for 1000 steps and scaled for others; ``"cosine"`` is that of Nichol
-    and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17.
+    Parameters
+    ----------
+    name
+        ``"linear"``: DDPM's, betas from 1e-4 to 0.02 for 1000 steps and scaled for others; or ``"cosine"``.
+    train_steps
+        Steps of the schedule.
+    steps
+        T, how many of them are taken; all, unless given.
+    spacing
+        ``"trailing"`` counts back from the last, 10, 20, ..., 1000 for 100 of 1000; ``"linspace"`` takes the first and
+        the last and others evenly between, 1, 11, 21, ..., 1000, as the code of Nichol and Dhariwal does.
 
-    ``spacing`` selects the steps: ``"trailing"`` counts back from the last, 10, 20, ..., 1000 for 100 of 1000;
-    ``"linspace"`` takes the first and the last and others evenly between, 1, 11, 21, ..., 1000, as the code of Nichol
-    and Dhariwal does. A single step is the last. It is what the last step is made of: sqrt(beta_1) for 100 of 1000 is
-    0.0435 with ``"trailing"`` and 0.0100 with ``"linspace"`` if linear, and 0.0251 and 0.0064 if cosine.
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[T]``, falling, between 0 and 1.
 
-    Raises ``ValueError`` for an unknown name or spacing, or more steps than there are to choose from.
+    Raises
+    ------
+    ValueError
+        For an unknown name or spacing, or more steps than there are to choose from.
+
+    Notes
+    -----
+    A single step is the last. It is what the last step is made of: sqrt(beta_1) for 100 of 1000 is 0.0435 with
+    ``"trailing"`` and 0.0100 with ``"linspace"`` if linear, and 0.0251 and 0.0064 if cosine.
+
+    References
+    ----------
+    Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17, for ``"cosine"``.
     """
     check_choice("schedule", name, SCHEDULES)
     check_choice("spacing", spacing, SPACINGS)
@@ -59,12 +80,30 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spaci
 
 
 def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: bool = False) -> Chain:
-    """The reverse chain of data N(c, ``covariance``): variances ``[d]``, or a matrix ``[d, d]``.
+    """The reverse chain of data N(c, ``covariance``).
 
-    ``kernels`` names their variance: ``"exact"``, the posterior's for this data; ``"posterior"``, betatilde, that of
-    x_{t-1} given x_0 too; or ``"upper"``, beta. The last two are DDPM's bounds; betatilde_1 = 0 is raised to
-    betatilde_2, as samplers do. ``exact_start`` starts from the law of x_T, else from N(0, I) as models do. Raises
-    ``ValueError`` for unknown kernels, what is no covariance, and ``abar`` that do not fall within (0, 1).
+    Parameters
+    ----------
+    covariance
+        Variances ``[d]``, or a matrix ``[d, d]``.
+    abar
+        ``[T]``, falling, between 0 and 1.
+    kernels
+        Their variance: ``"exact"``, the posterior's for this data; ``"posterior"``, betatilde, that of x_{t-1} given
+        x_0 too; ``"upper"``, beta. The last two are DDPM's bounds; betatilde_1 = 0 is raised to betatilde_2, as
+        samplers do.
+    exact_start
+        Whether it starts from the law of x_T, else from N(0, I) as models do.
+
+    Returns
+    -------
+    Chain
+        Of T kernels, diagonal or dense as ``covariance`` is.
+
+    Raises
+    ------
+    ValueError
+        For unknown kernels, what is no covariance, and ``abar`` that do not fall within (0, 1).
     """
     check_choice("kernels", kernels, KERNELS)
     check_flag("exact_start", exact_start)
@@ -90,9 +129,32 @@ def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: 
 
 
 def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chain:
-    """DDIM for data N(c, ``covariance``) (Song et al., 2020, eqs. 12 and 16): noiseless at eta = 0, DDPM's at eta = 1.
+    """DDIM for data N(c, ``covariance``): noiseless at eta = 0, DDPM's at eta = 1.
 
-    Its last step adds no noise whatever eta is, so that it has no density; ``end`` is a standard deviation to give it.
+    Parameters
+    ----------
+    covariance
+        Variances ``[d]``, or a matrix ``[d, d]``.
+    abar
+        ``[T]``, falling, between 0 and 1.
+    eta
+        From 0 to 1.
+    end
+        Standard deviation given to the last step, which adds no noise whatever eta is, so that it has no density.
+
+    Returns
+    -------
+    Chain
+        Of T kernels.
+
+    Raises
+    ------
+    ValueError
+        For a number out of range, what is no covariance, and ``abar`` that do not fall within (0, 1).
+
+    References
+    ----------
+    Song et al., "Denoising diffusion implicit models", 2020, eqs. 12 and 16.
     """
     check_number("eta", eta, 0, 1)
     check_number("end", end)
@@ -111,10 +173,31 @@ def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chai
 
 
 def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) -> Chain:
-    """``chain`` with standard deviations between betatilde's and beta's, by the sigmoid of slope * x + bias.
+    """A chain with standard deviations between betatilde's and beta's, by the sigmoid of slope * x + bias.
 
-    Improved DDPM, eq. 15, is this with a network for the sigmoid. ``slope`` and ``bias`` are numbers or ``[d]``.
-    Raises ``ValueError`` for a dense chain, and unless ``abar`` has a number for each of its steps.
+    Parameters
+    ----------
+    chain
+        A diagonal chain of T steps.
+    abar
+        ``[T]``, falling, between 0 and 1.
+    slope, bias
+        Numbers or ``[d]``.
+
+    Returns
+    -------
+    Chain
+        The same but for its standard deviations.
+
+    Raises
+    ------
+    ValueError
+        For a dense chain, and unless ``abar`` has a number for each of its steps.
+
+    References
+    ----------
+    Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 15, with a network for the
+    sigmoid.
     """
     if not chain.diagonal:
         raise ValueError(
@@ -133,7 +216,25 @@ def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) ->
 
 
 def tempered(chain: Chain, temperature: float) -> Chain:
-    """``chain`` with the noise of every kernel scaled by ``temperature``; its densities are those of what it draws."""
+    """A chain with the noise of every kernel scaled; its densities are those of what it draws.
+
+    Parameters
+    ----------
+    chain
+        Any chain.
+    temperature
+        The factor of standard deviations, at least 0.
+
+    Returns
+    -------
+    Chain
+        The same but for its noise.
+
+    Raises
+    ------
+    ValueError
+        Unless ``temperature`` is a finite number of at least 0.
+    """
     check_number("temperature", temperature)
     return replace(chain, factor=chain.factor * temperature)
 
@@ -144,9 +245,26 @@ def noiseless_end(chain: Chain) -> Chain:
 
 
 def guided(conditional: Chain, unconditional: Chain, scale: float, condition: Any = 0.0) -> Chain:
-    """Classifier-free guidance: means m_u + scale (m_c - m_u), the unconditional ones under one fixed ``condition``.
+    """Classifier-free guidance: means m_u + scale (m_c - m_u).
 
-    Kernels have the conditional covariances, as those of models that predict noise do.
+    Parameters
+    ----------
+    conditional, unconditional
+        Chains of one shape.
+    scale
+        At least 0; 1 is no guidance.
+    condition
+        A number or ``[d]``: the one fixed condition of the unconditional means.
+
+    Returns
+    -------
+    Chain
+        With the conditional covariances, as models that predict noise have them.
+
+    Raises
+    ------
+    ValueError
+        For a scale or condition that is no such number.
     """
     check_number("scale", scale)
     fixed = as_vector(condition, conditional.dimension, "condition")[None]

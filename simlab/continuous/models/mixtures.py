@@ -47,8 +47,15 @@ class Mixture:
     roots
         Roots of the covariances: ``[K, d]`` if they are diagonal, standard deviations then, else ``[K, d, d]``.
 
-    Raises ``ValueError`` for shapes that do not go together, numbers that are not finite, weights that are no pmf, and
-    a covariance that is singular: then there is no density.
+    Raises
+    ------
+    ValueError
+        For shapes that do not go together, numbers that are not finite, weights that are no pmf, and a covariance that
+        is singular: then there is no density.
+
+    References
+    ----------
+    CSpD, E.1, eq. 52.
     """
 
     log_weights: np.ndarray
@@ -96,7 +103,18 @@ class Mixture:
         return -0.5 * np.sum(away * away, axis=2) - self.log_volumes - self.dimension * HALF_LOG_TURN
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """``[B]``: log p(x) of the points ``x[B, d]``."""
+        """The log density of points.
+
+        Parameters
+        ----------
+        x
+            ``float64[B, d]``.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B]``.
+        """
         return np.logaddexp.reduce(self.log_weights + self.log_components(x), axis=1)
 
     def choose(self, coin: np.ndarray) -> np.ndarray:
@@ -110,7 +128,22 @@ class Mixture:
         return self.means[component] + (self.roots[component] @ noise[..., None])[..., 0]
 
     def draw(self, tape: Tape, position: np.ndarray, purpose: Purpose, trial: int = 0) -> np.ndarray:
-        """``[B, d]``: tokens at ``position[B]``, a component by a coin, and then normals."""
+        """Tokens of the mixture: a component by a coin, and then normals.
+
+        Parameters
+        ----------
+        tape
+            The random numbers.
+        position
+            ``int[B]``, of the tokens in their sequences.
+        purpose, trial
+            Which numbers of the tape are used.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B, d]``.
+        """
         noise = normals(tape, position, purpose, 1, trial, self.dimension)  # the coin has the place of step 0
         return self.place(self.choose(coins(tape, position, purpose, trial)), noise)
 
@@ -172,7 +205,19 @@ class WeightedComponents(Components):
 
 
 class Speculated(NamedTuple):
-    """Tokens ``[B, d]``, NaN where proposals ran out; whether drafts were accepted; proposals; whether it ended."""
+    """What became of one drafted token a row.
+
+    Attributes
+    ----------
+    tokens
+        ``float64[B, d]``, NaN where proposals ran out.
+    accepted
+        ``bool[B]``, whether the draft was accepted.
+    trials
+        ``int64[B]``, proposals made.
+    found
+        ``bool[B]``, whether there is a token.
+    """
 
     tokens: np.ndarray
     accepted: np.ndarray
@@ -183,10 +228,31 @@ class Speculated(NamedTuple):
 def speculate(
     target: Mixture, draft: Mixture, ratio: Ratio, tape: Tape, position: np.ndarray, limit: int = LIMIT
 ) -> Speculated:
-    """One token a row at ``position[B]``: drafted, and accepted or replaced, with at most ``limit`` proposals.
+    """One token a row: drafted, and accepted or replaced.
 
-    Raises ``ValueError`` for what is no mixture or ratio, mixtures that differ in dimension, and positions or a limit
-    that the tape has no numbers for.
+    Parameters
+    ----------
+    target, draft
+        Mixtures of one dimension.
+    ratio
+        What a draft is judged by: ``Densities()``, ``Components()`` or ``WeightedComponents()``.
+    tape
+        The random numbers, one replicate a row.
+    position
+        ``int[B]``, of the tokens in their sequences.
+    limit
+        The most proposals for a rejected draft.
+
+    Returns
+    -------
+    Speculated
+        Tokens ``[B, d]`` and what became of each.
+
+    Raises
+    ------
+    ValueError
+        For what is no mixture or ratio, mixtures that differ in dimension, and positions or a limit that the tape has
+        no numbers for.
     """
     for name, mixture in (("target", target), ("draft", draft)):
         if not isinstance(mixture, Mixture):

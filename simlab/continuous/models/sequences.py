@@ -23,7 +23,7 @@ from simlab.continuous.tape import check_room
 
 @dataclass(frozen=True)
 class Tokens:
-    """A model of ``length`` tokens of d numbers.
+    """A model of sequences of tokens of d numbers.
 
     Parameters
     ----------
@@ -32,13 +32,16 @@ class Tokens:
     covariance
         That of a token given the one before.
     length
-        How many tokens a sequence has.
+        N, how many tokens a sequence has.
     ar_coefficient
         Phi: a number, ``[d]`` for a diagonal one, or ``[d, d]`` beside dense covariances.
     level, first
-        Numbers or ``[d]``.
+        Numbers or ``[d]``: the constant part of a condition, and what stands before the first token.
 
-    Raises ``ValueError`` for anything else.
+    Raises
+    ------
+    ValueError
+        For anything else.
     """
 
     build: Callable[[np.ndarray], Chain]
@@ -84,14 +87,38 @@ class Tokens:
         return len(self.covariance)
 
     def modified(self, change: Callable[[Chain], Chain]) -> Tokens:
-        """The same model with ``change`` made to every chain, as :func:`~simlab.continuous.models.diffusion.tempered`.
+        """The same model with every chain changed.
 
-        Raises ``ValueError`` as ``change`` does.
+        Parameters
+        ----------
+        change
+            From a chain to a chain, as :func:`~simlab.continuous.models.diffusion.tempered`.
+
+        Returns
+        -------
+        Tokens
+            A new model.
+
+        Raises
+        ------
+        ValueError
+            As ``change`` does.
         """
         return replace(self, build=partial(_modified, self.build, change))
 
     def condition(self, previous: np.ndarray) -> np.ndarray:
-        """``[B, d]``: the condition of the tokens that follow ``previous[B, d]``."""
+        """The condition of the tokens that follow given ones.
+
+        Parameters
+        ----------
+        previous
+            ``float64[B, d]``, the tokens before.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B, d]``, level + Phi previous.
+        """
         layout = DIAGONAL if self.ar_coefficient.ndim == 1 else DENSE
         return self.level + layout.times(self.ar_coefficient, previous)
 
@@ -101,17 +128,31 @@ class Tokens:
         return np.where((position > 0)[:, None], tokens[rows, np.maximum(position - 1, 0)], self.first)
 
     def ahead(self, count: int) -> list[tuple[np.ndarray, np.ndarray, Chain]]:
-        """The laws of the next ``count`` tokens given the last known one alone.
+        """The laws of the next tokens given the last known one alone.
 
-        For each: ``(ar_coefficient, level, chain)``. Given the last known token x, the token j places on is made by
-        ``chain`` under the condition level + ar_coefficient x: those in between are integrated out. That asks of
-        ``build`` that chains end in N(c, covariance), under every condition c and for every covariance. Where an
-        ``ar_coefficient`` that is not 0 makes it matter, and ``count`` is 2 or more, it is checked: mean maps to 0.02,
-        constant parts to 0.02 standard deviations, covariances to 5 % of their largest entry. Of a learned range that
-        follows the state the mean is known and the variance bounded: it passes where the variance may be right, and
-        its law is then right in its mean alone.
+        Parameters
+        ----------
+        count
+            How many tokens.
 
-        Raises ``ValueError`` for a chain that ends elsewhere.
+        Returns
+        -------
+        list of (ar_coefficient, level, chain)
+            Given the last known token x, the token j places on is made by ``chain`` under the condition level +
+            ar_coefficient x: those in between are integrated out.
+
+        Raises
+        ------
+        ValueError
+            For a chain that ends elsewhere than in N(c, covariance).
+
+        Notes
+        -----
+        This asks of ``build`` that chains end in N(c, covariance), under every condition c and for every covariance.
+        Where an ``ar_coefficient`` that is not 0 makes it matter, and ``count`` is 2 or more, it is checked: mean maps
+        to 0.02, constant parts to 0.02 standard deviations, covariances to 5 % of their largest entry. Of a learned
+        range that follows the state the mean is known and the variance bounded: it passes where the variance may be
+        right, and its law is then right in its mean alone.
         """
         dense = DIAGONAL.dense if self.ar_coefficient.ndim == 1 else DENSE.dense
         phi, one = dense(self.ar_coefficient), dense(self.covariance)
@@ -137,7 +178,13 @@ def _modified(build: Callable[[np.ndarray], Chain], change: Callable[[Chain], Ch
 
 
 class Pair(NamedTuple):
-    """A target and a draft over the same sequences."""
+    """A target and a draft over the same sequences.
+
+    Attributes
+    ----------
+    target, draft
+        The two models, of one dimension, length, number of steps and layout.
+    """
 
     target: Tokens
     draft: Tokens

@@ -19,9 +19,25 @@ RULES: dict[str, type[Rule]] = {
 
 
 def make_rule(name: str, **parameters: Any) -> Rule:
-    """The rule called ``name``.
+    """The rule of a name.
 
-    Raises ``ValueError`` for an unknown name or parameter, or a bad value.
+    Parameters
+    ----------
+    name
+        A key of ``RULES``: ``marginal``, ``path``, ``two-path``, ``variance-product``, ``cspd-reference`` or
+        ``last-step``.
+    **parameters
+        Those of its class, such as ``aligned``.
+
+    Returns
+    -------
+    Rule
+        What a decoder's ``run`` takes.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or parameter, or a bad value.
     """
     return make("rule", RULES, name, parameters)
 

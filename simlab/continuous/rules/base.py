@@ -59,19 +59,60 @@ class TrajectoryPair(NamedTuple):
 
 
 def log_acceptance(log_ratio: np.ndarray) -> np.ndarray:
-    """log min(1, rho); CSpD, section 3.1. NaN is rejected."""
+    """The log of the probability that a draft is accepted, log min(1, rho).
+
+    Parameters
+    ----------
+    log_ratio
+        ``float64[B]``, log rho; NaN is rejected.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[B]``, at most 0.
+
+    References
+    ----------
+    CSpD, section 3.1.
+    """
     return np.where(np.isnan(log_ratio), -np.inf, np.minimum(log_ratio, 0.0))
 
 
 def proposal_acceptance(log_ratio: np.ndarray) -> np.ndarray:
-    """max(0, 1 - 1 / rho), the threshold of acceptance-rejection sampling; CSpD, eq. 12."""
+    """The probability that a proposal is taken, max(0, 1 - 1 / rho).
+
+    Parameters
+    ----------
+    log_ratio
+        ``float64[B]``, log rho; NaN is not taken.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[B]``, from 0 to 1.
+
+    References
+    ----------
+    CSpD, eq. 12.
+    """
     return -np.expm1(-np.maximum(np.where(np.isnan(log_ratio), 0.0, log_ratio), 0.0))
 
 
 class Rule(ABC):
-    """How a drafted token is verified. ``aligned`` says whether the target's trajectory shares the noise of the draft.
+    """How a drafted token is verified.
 
-    A candidate is the states ``[S, B, d]`` of a trajectory from x_0 up, as many as the rule needs.
+    Attributes
+    ----------
+    name
+        What :func:`~simlab.continuous.rules.make_rule` calls it.
+    aligned
+        Whether the target's trajectory shares the noise of the draft; else it has independent noise.
+    fill_value
+        What a token is filled with when proposals have run out.
+
+    Notes
+    -----
+    A candidate is the states ``float64[S, B, d]`` of a trajectory from x_0 up, as many as the rule needs.
     """
 
     name: ClassVar[str]
@@ -83,18 +124,59 @@ class Rule(ABC):
 
     @abstractmethod
     def check(self, target: Chain, draft: Chain) -> None:
-        """Raise ``ValueError`` where the ratio does not exist for these chains."""
+        """Raise unless the ratio exists for these chains.
+
+        Parameters
+        ----------
+        target, draft
+            The chains of a token under both models.
+
+        Raises
+        ------
+        ValueError
+            Where a density that the ratio needs does not exist.
+        """
 
     @abstractmethod
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        """``[B]``: log rho of the candidate."""
+        """The log of the ratio rho at a candidate.
+
+        Parameters
+        ----------
+        pair
+            The two trajectories of each token.
+        candidate
+            ``float64[S, B, d]``, from x_0 up.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B]``.
+        """
 
     def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
         """``[B]``: log rho of the draft."""
         return self.log_ratio(pair, pair.draft.states)
 
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
-        """``[S, B, d]``: a candidate from the target; here its last step once more, from the same x_1."""
+        """A candidate from the target; here its last step once more, from the same x_1.
+
+        Parameters
+        ----------
+        pair
+            The two trajectories of each token.
+        tape
+            Where the normals come from.
+        position
+            ``int[B]``, of the tokens in their sequences.
+        trial
+            Number of the proposal, from 1.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[S, B, d]``, from x_0 up.
+        """
         chain, condition, states = pair.target
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, chain.dimension)
         mean = chain.mean(1, states[1], condition)

@@ -27,27 +27,109 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 def load_tokenizer(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Tokenizer:
-    """The tokenizer of a folder. Raises :class:`~simlab.models.checkpoints.CheckpointError` like all loaders here."""
+    """The tokenizer of a folder.
+
+    Parameters
+    ----------
+    folder
+        Where ``tokenizer.safetensors`` is; by default the models that come with simlab.
+    device
+        Where the weights go.
+
+    Returns
+    -------
+    Tokenizer
+        In evaluation mode, its weights frozen.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is missing or broken, describes another model, or was built on another one than stands beside it.
+    """
     return _load(folder, "tokenizer", lambda sizes: Tokenizer(TokenizerConfig(**sizes)), device)
 
 
 def load_classifier(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Classifier:
-    """The classifier of a folder."""
+    """The classifier of a folder.
+
+    Parameters
+    ----------
+    folder, device
+        As for :func:`load_tokenizer`, of ``classifier.safetensors``.
+
+    Returns
+    -------
+    Classifier
+        In evaluation mode, its weights frozen.
+
+    Raises
+    ------
+    CheckpointError
+        As :func:`load_tokenizer` does.
+    """
     return _load(folder, "classifier", lambda sizes: Classifier(ClassifierConfig(**sizes)), device)
 
 
 def load_target(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Transformer:
-    """The target of a folder."""
+    """The target of a folder.
+
+    Parameters
+    ----------
+    folder, device
+        As for :func:`load_tokenizer`, of ``target.safetensors``.
+
+    Returns
+    -------
+    Transformer
+        In evaluation mode, its weights frozen.
+
+    Raises
+    ------
+    CheckpointError
+        As :func:`load_tokenizer` does.
+    """
     return _load(folder, "target", lambda sizes: Transformer(Config(**sizes)), device)
 
 
 def load_draft(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Transformer:
-    """The draft of a folder."""
+    """The draft of a folder.
+
+    Parameters
+    ----------
+    folder, device
+        As for :func:`load_tokenizer`, of ``draft.safetensors``.
+
+    Returns
+    -------
+    Transformer
+        In evaluation mode, its weights frozen.
+
+    Raises
+    ------
+    CheckpointError
+        As :func:`load_tokenizer` does.
+    """
     return _load(folder, "draft", lambda sizes: Transformer(Config(**sizes)), device)
 
 
 def load_head(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Head:
-    """The EAGLE-style head of a folder's target."""
+    """The EAGLE-style head of a folder's target.
+
+    Parameters
+    ----------
+    folder, device
+        As for :func:`load_tokenizer`, of ``head.safetensors``.
+
+    Returns
+    -------
+    Head
+        In evaluation mode, its weights frozen.
+
+    Raises
+    ------
+    CheckpointError
+        As :func:`load_tokenizer` does.
+    """
     return _load(folder, "head", lambda sizes: Head(Config(**sizes)), device)
 
 

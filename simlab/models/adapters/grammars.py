@@ -97,9 +97,26 @@ class Layout:
 
 
 def lumina(rows: int = 48, columns: int = 48) -> Layout:
-    """Lumina-mGPT: a header of begin and two size tokens; lines; end of image, end of turn. 768 pixels are 48 rows.
+    """Lumina-mGPT: a header of begin and two size tokens; lines; end of image, end of turn.
 
-    Raises ``ValueError`` for odd sides, which its size tokens cannot say.
+    Parameters
+    ----------
+    rows, columns
+        Tokens a side, even; 48 are 768 pixels.
+
+    Returns
+    -------
+    Layout
+        With the ids of Chameleon's vocabulary.
+
+    Raises
+    ------
+    ValueError
+        For odd sides, which its size tokens cannot say.
+
+    References
+    ----------
+    Liu et al., arXiv 2408.02657.
     """
     for name, side in (("rows", rows), ("columns", columns)):
         if check_at_least(name, side, LUMINA_GRID) % LUMINA_GRID:

@@ -54,12 +54,25 @@ class Sizes:
 
 
 class HuggingFace(nn.Module):
-    """A Chameleon or Emu3 ``model`` over the sequences of a ``layout``, behind prompts of ``prefix`` tokens.
+    """A Chameleon or Emu3 as a backbone, over the sequences of a layout.
 
-    A condition is ``int[B, prefix]``, the ids of prompts that end with the header, -1 for padding (:func:`padded`).
-    ``unconditional`` is the prompt that guidance starts from, by default the header alone. Decoders see token i for the
-    id ``ids[i]``, by default those of the layout. Raises ``ValueError`` for ids that the model has not, sequences
-    longer than its positions, or a way of attention that takes no mask.
+    Parameters
+    ----------
+    model
+        The library's model, whose attention is ``sdpa`` or ``eager``.
+    layout
+        What an image consists of, by the ids of the model.
+    prefix
+        T, tokens of a prompt with its header; conditions are ``int[B, T]``, -1 for padding (:func:`padded`).
+    unconditional
+        Ids of the prompt that guidance starts from; by default the header alone.
+    ids
+        ``int[V]``: decoders see token i for the id ``ids[i]``; by default those of the layout.
+
+    Raises
+    ------
+    ValueError
+        For ids that the model has not, sequences longer than its positions, or a way of attention that takes no mask.
     """
 
     ids: Tensor
@@ -173,7 +186,25 @@ class _Slots:
 
 
 def padded(prompts: Sequence[Sequence[int]], length: int) -> Tensor:
-    """``int[B, length]``: prompts padded on the left; raises ``ValueError`` for one that is empty or longer."""
+    """Prompts padded on the left.
+
+    Parameters
+    ----------
+    prompts
+        Ids of each, 1 to ``length`` of them.
+    length
+        T, tokens of a condition.
+
+    Returns
+    -------
+    torch.Tensor
+        ``int64[B, T]``, -1 for padding.
+
+    Raises
+    ------
+    ValueError
+        For a prompt that is empty or longer.
+    """
     for prompt in prompts:
         if not 1 <= len(prompt) <= length:
             raise ValueError(f"a prompt has {len(prompt)} tokens; expected 1 to {length}")
@@ -190,11 +221,28 @@ def load_chameleon(
     unconditional: Sequence[int] | None = None,
     dtype: torch.dtype = torch.bfloat16,
 ) -> HuggingFace:
-    """A Chameleon, Lumina-mGPT or Anole of a ``folder`` with ``config.json`` and safetensors; the rest is as in
-    :class:`HuggingFace`.
+    """A Chameleon, Lumina-mGPT or Anole of a folder.
 
-    Raises :class:`CheckpointError` for a folder that is missing, holds another model, or not all of this one;
-    ``ImportError`` where ``transformers`` is missing.
+    Parameters
+    ----------
+    folder
+        With ``config.json`` and safetensors.
+    layout, prefix, unconditional
+        As for :class:`HuggingFace`.
+    dtype
+        Of the weights.
+
+    Returns
+    -------
+    HuggingFace
+        Its weights frozen, on the CPU.
+
+    Raises
+    ------
+    CheckpointError
+        For a folder that is missing, holds another model, or not all of this one, or a layout that does not fit it.
+    ImportError
+        Where ``transformers`` is missing.
     """
     model = _read(folder, "chameleon", "ChameleonForConditionalGeneration", dtype)
     return _fitted(folder, model, layout, prefix, unconditional)
@@ -207,7 +255,23 @@ def load_emu3(
     unconditional: Sequence[int] | None = None,
     dtype: torch.dtype = torch.bfloat16,
 ) -> HuggingFace:
-    """An Emu3 in the library's own format, as :func:`load_chameleon` loads a Chameleon."""
+    """An Emu3 of a folder, in the library's own format.
+
+    Parameters
+    ----------
+    folder, layout, prefix, unconditional, dtype
+        As for :func:`load_chameleon`.
+
+    Returns
+    -------
+    HuggingFace
+        Its weights frozen, on the CPU.
+
+    Raises
+    ------
+    CheckpointError, ImportError
+        As :func:`load_chameleon` does.
+    """
     model = _read(folder, "emu3", "Emu3ForConditionalGeneration", dtype)
     return _fitted(folder, model, layout, prefix, unconditional)
 

@@ -47,7 +47,27 @@ CONDITION_KEYS = {"class": "cls_embedding.embedding_table.weight", "text": "cls_
 
 
 def official(name: str, size: int | Sequence[int], condition: str = "class") -> Config:
-    """The configuration of a published model, for images of the ``size`` that :func:`token_grid` takes."""
+    """The configuration of a published model.
+
+    Parameters
+    ----------
+    name
+        A key of ``MODELS``: ``B``, ``L``, ``XL``, ``XXL`` or ``3B``.
+    size
+        Of the images, as :func:`token_grid` takes it.
+    condition
+        ``"class"`` or ``"text"``.
+
+    Returns
+    -------
+    Config
+        The sizes, with V = 16384.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, size or condition.
+    """
     check_choice("name", name, tuple(MODELS))
     layers, dim, heads = MODELS[name]
     return Config(layers, dim, heads, VOCABULARY, token_grid(size), condition)
@@ -62,11 +82,39 @@ def load_gpt(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
 ) -> Transformer:
-    """The transformer of a checkpoint, for images of the ``size`` that :func:`token_grid` takes.
+    """The transformer of a LlamaGen checkpoint.
 
-    ``heads`` is for a model that is none of ``MODELS``; ``vocabulary`` is how many codes its tokenizer has. Raises
-    :class:`CheckpointError` where the file is no such model: another format, keys that are missing, unexpected, or of
-    another shape, another condition, another vocabulary.
+    Parameters
+    ----------
+    path
+        The file, as published or in safetensors.
+    size
+        Of the images, as :func:`token_grid` takes it.
+    condition
+        ``"class"`` or ``"text"``.
+    heads
+        For a model that is none of ``MODELS``.
+    vocabulary
+        V, how many codes its tokenizer has.
+    dtype, device
+        Of the weights.
+
+    Returns
+    -------
+    Transformer
+        In evaluation mode, its weights frozen.
+
+    Raises
+    ------
+    CheckpointError
+        Where the file is no such model: another format, keys that are missing, unexpected, or of another shape, another
+        condition, another vocabulary.
+    ValueError
+        For an unknown size or condition, or a vocabulary below 1.
+
+    References
+    ----------
+    Sun et al., arXiv 2406.06525.
     """
     check_choice("condition", condition, CONDITIONS)
     check_at_least("vocabulary", vocabulary, 1)
@@ -128,7 +176,23 @@ def known_heads(layers: int, dim: int) -> int:
 
 
 def token_grid(size: int | Sequence[int]) -> tuple[int, int]:
-    """(rows, columns) of the tokens of an image: as they are, or of the side of a square image in pixels."""
+    """The tokens of an image.
+
+    Parameters
+    ----------
+    size
+        Side of a square image in pixels, 256, 384 or 512; or (rows, columns) of tokens.
+
+    Returns
+    -------
+    rows, columns : int
+        16 pixels a side of a token.
+
+    Raises
+    ------
+    ValueError
+        For any other size.
+    """
     if not isinstance(size, int):
         return check_shape(size)
     if size not in SIDES:
@@ -140,8 +204,27 @@ def token_grid(size: int | Sequence[int]) -> tuple[int, int]:
 
 
 def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor]:
-    """Texts ``[n, text_dim]`` of the text encoder, each behind zeros ``[B, T, text_dim]``, and which positions are not
-    padding, ``bool[B, T]``."""
+    """Vectors of texts, each behind zeros.
+
+    Parameters
+    ----------
+    texts
+        ``float[n, text_dim]`` of the text encoder each, n from 1 to T.
+    config
+        Of the transformer, T = ``text_tokens``.
+
+    Returns
+    -------
+    padded : torch.Tensor
+        ``float[B, T, text_dim]``.
+    visible : torch.Tensor
+        ``bool[B, T]``, which positions are not padding.
+
+    Raises
+    ------
+    ValueError
+        For a text of another shape.
+    """
     for text in texts:
         if text.ndim != 2 or not 1 <= len(text) <= config.text_tokens or text.shape[1] != config.text_dim:
             raise ValueError(
@@ -155,12 +238,44 @@ def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor
 
 
 def class_sampling(guidance: float = 4.0) -> Sampling:
-    """How the official sampler draws behind a class."""
+    """How the official sampler draws behind a class.
+
+    Parameters
+    ----------
+    guidance
+        The scale; at most 1 is none.
+
+    Returns
+    -------
+    Sampling
+        With top-k 2000.
+
+    Raises
+    ------
+    ValueError
+        Unless ``guidance`` is a finite number of at least 0.
+    """
     return _sampling(guidance, 2000)
 
 
 def text_sampling(guidance: float = 7.5) -> Sampling:
-    """How the official sampler draws behind a text."""
+    """How the official sampler draws behind a text.
+
+    Parameters
+    ----------
+    guidance
+        The scale; at most 1 is none.
+
+    Returns
+    -------
+    Sampling
+        With top-k 1000.
+
+    Raises
+    ------
+    ValueError
+        Unless ``guidance`` is a finite number of at least 0.
+    """
     return _sampling(guidance, 1000)
 
 

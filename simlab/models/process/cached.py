@@ -46,13 +46,29 @@ class Waiting(NamedTuple):
 
 
 class Cached(Process):
-    """Sequences of a ``model``, one for each condition in ``given`` (``[B, ...]``), sampled as ``sampling`` says.
+    """Sequences of a model with a key-value cache, one for each condition.
 
-    ``lag`` is how many tokens before the one that precedes a window are fed again: 0 for a target, which has seen every
-    draft it keeps; 1 for a draft model, which has not seen its own last token. ``visible`` is ``bool[B, T]``: the
-    positions of the condition that are not padding; of both halves with guidance, as LlamaGen's sampler has it. Raises
-    ``ValueError`` for a sampling that does not fit the model; a call raises ``RuntimeError`` for tokens that the cache
-    does not hold, or rows with NaN.
+    Parameters
+    ----------
+    model
+        The backbone.
+    given
+        ``[B, ...]``, conditions as the model takes them.
+    sampling
+        How rows are made of logits; a plain softmax, unless given.
+    lag
+        How many tokens before the one that precedes a window are fed again: 0 for a target, which has seen every draft
+        it keeps; 1 for a draft model, which has not seen its own last token.
+    visible
+        ``bool[B, T]``: the positions of the condition that are not padding; of both halves with guidance, as LlamaGen's
+        sampler has it.
+
+    Raises
+    ------
+    ValueError
+        For a sampling or ``visible`` that does not fit the model.
+    RuntimeError
+        In a call, for tokens that the cache does not hold, or rows with NaN.
     """
 
     def __init__(
@@ -92,7 +108,29 @@ class Cached(Process):
 
     @torch.no_grad()
     def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
-        """One call with tree attention: each node sees the prefix, the nodes on its path, and itself."""
+        """One call with tree attention: each node sees the prefix, the nodes on its path, and itself.
+
+        Parameters
+        ----------
+        tokens
+            ``int[B, N]``, sequences so far.
+        start
+            ``int[B]``, the position of the tree's first nodes.
+        nodes
+            ``int[B, M]``, tokens of the tree.
+        paths
+            ``int[M, D]``, the nodes from the root down to each, itself last, then -1.
+
+        Returns
+        -------
+        torch.Tensor
+            ``float[B, 1 + M, V]``, rows after the prefix and after each node.
+
+        Raises
+        ------
+        ValueError
+            If ``tokens`` are of another number of sequences.
+        """
         shape = self._shape(paths)
         self._begin(tokens, start, shape.depth + 1)
         self._scratch(shape.spread)

@@ -26,8 +26,23 @@ from simlab.processes import processors
 class Sampling:
     """How rows are made of logits.
 
-    ``guidance`` is a scale, or one for each position; 1 is none. ``grammar`` is ``bool[N, V]``, the tokens allowed at
-    each position. Raises ``ValueError`` for a value outside its range, or a position at which no token is allowed.
+    Parameters
+    ----------
+    guidance
+        A scale, or one for each position; 1 is none.
+    temperature
+        At least 0; 0 puts all mass on the largest logit.
+    top_k
+        How many tokens are kept, at least 1; all, unless given.
+    top_p
+        The mass that is kept, above 0 and at most 1.
+    grammar
+        ``bool[N, V]``, the tokens allowed at each position.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range, or a position at which no token is allowed.
     """
 
     guidance: float | Sequence[float] = 1.0
@@ -64,15 +79,38 @@ class Sampling:
         return bool((self._scales.values != 1).any())
 
     def check(self, length: int, vocabulary: int) -> None:
-        """Raise ``ValueError`` unless this fits sequences of ``length`` tokens out of ``vocabulary``."""
+        """Raise unless this fits the sequences of a model.
+
+        Parameters
+        ----------
+        length, vocabulary
+            N and V.
+
+        Raises
+        ------
+        ValueError
+            If there are neither one scale nor N, or the grammar is not ``[N, V]``.
+        """
         if len(self._scales.values) not in (1, length):
             raise ValueError(f"guidance has {len(self._scales.values)} scales; expected one, or {length}")
         if self._allowed is not None and self._allowed.values.shape != (length, vocabulary):
             raise ValueError(f"grammar has shape {self._allowed.values.shape}; expected {(length, vocabulary)}")
 
     def rows(self, logits: Tensor, position: Tensor) -> Tensor:
-        """Rows ``[B, M, V]`` of logits at ``position[B, M]``: ``[B, M, V]``, or with guidance ``[2B, M, V]``, the
-        conditional ones first."""
+        """The pmfs that are sampled from.
+
+        Parameters
+        ----------
+        logits
+            ``float[B, M, V]``; with guidance ``float[2B, M, V]``, the conditional ones first.
+        position
+            ``int[B, M]``, of the rows in the sequence.
+
+        Returns
+        -------
+        torch.Tensor
+            ``float[B, M, V]`` in float32 or better.
+        """
         logits = at_least_single(logits)
         if self.guided:
             conditional, free = logits.chunk(2)

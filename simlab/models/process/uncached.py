@@ -16,10 +16,23 @@ from simlab.processes import Process
 
 
 class Uncached(Process):
-    """Sequences of a ``model``, one for each condition in ``given`` (``[B, ...]``), sampled as ``sampling`` says.
+    """Sequences of a model, one for each condition, without a cache: the reference.
 
-    ``visible`` is ``bool[B, T]``: the positions of the condition that are not padding; of both halves with guidance.
-    Raises ``ValueError`` for a sampling that does not fit the model.
+    Parameters
+    ----------
+    model
+        The backbone.
+    given
+        ``[B, ...]``, conditions as the model takes them.
+    sampling
+        How rows are made of logits; a plain softmax, unless given.
+    visible
+        ``bool[B, T]``: the positions of the condition that are not padding; of both halves with guidance.
+
+    Raises
+    ------
+    ValueError
+        For a sampling or ``visible`` that does not fit the model.
     """
 
     def __init__(
