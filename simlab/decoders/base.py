@@ -35,7 +35,13 @@ class Info(NamedTuple):
 
 
 class Decoder(ABC, Generic[State]):
-    """A decoding loop. ``tokens[b, :length[b]]`` of a state is committed, what follows is draft."""
+    """A decoding loop. ``tokens[b, :length[b]]`` of a state is committed, what follows is draft.
+
+    Attributes
+    ----------
+    needs_draft
+        Whether :meth:`step` takes a draft process.
+    """
 
     needs_draft: ClassVar[bool] = False
 

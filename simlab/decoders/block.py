@@ -18,7 +18,18 @@ from simlab.rules import Rule
 
 @dataclass(frozen=True)
 class Block(SpeculativeDecoder):
-    """``gamma`` drafts verified together, and one more token. The rule is not used: this is lossless by itself."""
+    """``gamma`` drafts verified together, and one more token. The rule is not used: this is lossless by itself.
+
+    Attributes
+    ----------
+    gamma
+        The draft length, >= 1.
+
+    Raises
+    ------
+    ValueError
+        For a ``gamma`` that is no whole number >= 1.
+    """
 
     def verify(
         self,

@@ -55,11 +55,35 @@ class Process(ABC):
         return self._ended(self._rows(tokens, start, count), grid(start, count))
 
     def over(self, tokens: Array, length: Array) -> Array:
-        """``bool[B]``: whether each sequence ``tokens[b, :length[b]]`` is complete."""
+        """Whether each sequence ``tokens[b, :length[b]]`` is complete.
+
+        Parameters
+        ----------
+        tokens
+            ``int[B, T]``.
+        length
+            ``int[B]``.
+
+        Returns
+        -------
+        Array
+            ``bool[B]``.
+        """
         return length >= self.length
 
     def closed(self, tokens: Array) -> Array:
-        """Finished sequences ``int[B, N]`` in their final form."""
+        """Finished sequences in their final form.
+
+        Parameters
+        ----------
+        tokens
+            ``int[B, N]``.
+
+        Returns
+        -------
+        Array
+            ``int[B, N]``.
+        """
         return tokens
 
     def forward_tree(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> Array:

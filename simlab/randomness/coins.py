@@ -62,7 +62,13 @@ class Coins(ABC):
 
 
 class SampledCoins(Coins):
-    """Uniforms from a generator."""
+    """Uniforms from a generator.
+
+    Parameters
+    ----------
+    rng
+        The generator.
+    """
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -80,7 +86,13 @@ class SampledCoins(Coins):
 
 
 class EnumeratedCoins(Coins):
-    """Uniforms of one path of an enumeration: each is the interval ``[low, high]`` it is known to lie in."""
+    """Uniforms of one path of an enumeration: each is the interval ``[low, high]`` it is known to lie in.
+
+    Parameters
+    ----------
+    enumerator
+        One with a single path.
+    """
 
     def __init__(self, enumerator: Enumerator) -> None:
         self.enumerator = enumerator

@@ -44,7 +44,20 @@ class Path(NamedTuple):
 
 
 class Enumerator(Randomness):
-    """Choices of one round, a batch row for each path. Afterwards ``done`` holds its paths, ``untried`` new ones."""
+    """Choices of one round, a batch row for each path.
+
+    Parameters
+    ----------
+    paths
+        The paths to follow, as far as they are known.
+
+    Attributes
+    ----------
+    done
+        The paths of this round, with all their choices.
+    untried
+        The new paths, for the next round.
+    """
 
     def __init__(self, paths: list[Path]) -> None:
         self.done = paths
@@ -52,7 +65,18 @@ class Enumerator(Randomness):
         self._asked = 0
 
     def choose(self, outcomes: Callable[[int], Iterable[Outcome]]) -> list[Any]:
-        """One outcome for each row; ``outcomes(k)`` lists those of row k with their probabilities."""
+        """One outcome for each row.
+
+        Parameters
+        ----------
+        outcomes
+            ``outcomes(k)`` lists those of row k with their probabilities.
+
+        Returns
+        -------
+        list
+            The answers, a row each.
+        """
         for k, path in enumerate(self.done):
             if self._asked < len(path.answers):
                 continue

@@ -43,8 +43,11 @@ class Step(NamedTuple):
 class Rule(ABC):
     """A verification rule.
 
-    ``one_residual`` says that the residual does not depend on the rejected token, so that the one-step law takes O(V).
-    It is False in a class that states its own residual and does not say otherwise.
+    Attributes
+    ----------
+    one_residual
+        Whether the residual is the same for every rejected token, so that the one-step law takes O(V). False in a class
+        that states its own residual and does not say otherwise.
     """
 
     one_residual: ClassVar[bool] = True
@@ -109,23 +112,70 @@ class Rule(ABC):
 
     @abstractmethod
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        """:meth:`accept` without the checks."""
+        """:meth:`accept` without the checks.
+
+        Parameters
+        ----------
+        p, q
+            ``[..., V]``: rows known to be pmfs.
+        x
+            ``int[...]``: drafted tokens.
+
+        Returns
+        -------
+        Array
+            ``float[...]``.
+        """
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        """Weights ``[..., V]`` in proportion to the residual, not all 0: [p - q]+ unless a rule has others.
+        """Weights in proportion to the residual, not all 0: [p - q]+ unless a rule has others.
 
-        They are what a token is drawn from: one pass over a row, and nothing to scale.
+        Parameters
+        ----------
+        p, q
+            ``[..., V]``: rows known to be pmfs.
+        x
+            ``int[...]``: rejected tokens.
+
+        Returns
+        -------
+        Array
+            ``float[..., V]``: what a token is drawn from, in one pass over a row and with nothing to scale.
         """
         return positive_part(p, q)
 
     def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        """:meth:`residual` without the checks."""
+        """:meth:`residual` without the checks.
+
+        Parameters
+        ----------
+        p, q
+            ``[..., V]``: rows known to be pmfs.
+        x
+            ``int[...]``: rejected tokens.
+
+        Returns
+        -------
+        Array
+            ``float[..., V]``.
+        """
         return normalised(self.weights_rows(p, q, x), wide(p))
 
     # The one-step law ---------------------------------------------------------------------------
 
     def accept_each(self, p: Array, q: Array) -> Array:
-        """``[..., V]``: the probability of accepting each token of the vocabulary."""
+        """The probability of accepting each token of the vocabulary.
+
+        Parameters
+        ----------
+        p, q
+            ``[..., V]``: rows known to be pmfs.
+
+        Returns
+        -------
+        Array
+            ``float[..., V]``.
+        """
         return self.accept_rows(*every_draft(p, q))
 
     def step_rows(self, p: Array, q: Array) -> Step:
@@ -155,7 +205,18 @@ class Rule(ABC):
         return Step(total(accepted)[()], accepted + total(namespace(p).moveaxis(drawn, -1, -2)))
 
     def law_rows(self, p: Array, q: Array) -> Array:
-        """``[..., V]``: the law of the token emitted for one draft from q."""
+        """The law of the token emitted for one draft from q.
+
+        Parameters
+        ----------
+        p, q
+            ``[..., V]``: rows known to be pmfs.
+
+        Returns
+        -------
+        Array
+            ``float[..., V]``.
+        """
         return self.step_rows(p, q).law
 
 
