@@ -128,7 +128,24 @@ class Decoder(ABC, Generic[State]):
 
 
 def advance(process: Process, length: Array, accepted: Array, drawn: Array | int = 1) -> tuple[Array, Info]:
-    """The new committed length, cut at the end of the sequence, and the counts of the step."""
+    """The new committed length, cut at the end of the sequence, and the counts of the step.
+
+    Parameters
+    ----------
+    process
+        The target.
+    length
+        ``int[B]``: committed before.
+    accepted
+        ``int[B]``: drafts accepted.
+    drawn
+        Tokens drawn after them, one number or ``int[B]``.
+
+    Returns
+    -------
+    tuple
+        The length ``int[B]``, and the :class:`Info`.
+    """
     xp = namespace(length)
     longer = xp.clip(length + accepted + drawn, 0, process.length)
     committed = longer - length

@@ -30,8 +30,22 @@ class Block(SpeculativeDecoder):
         position: Array,
         active: Array | None = None,
     ) -> tuple[Array, Array]:
-        """Accept the longest prefix of the block whose own coin comes up; with the pmf of the token after it.
+        """Accept the longest prefix of the block whose own coin comes up.
 
+        Parameters
+        ----------
+        rule, active
+            Not used.
+        p, q, x, randomness, position
+            As in :meth:`Decoder.verify`.
+
+        Returns
+        -------
+        tuple
+            How many drafts are accepted, ``int[B]``, and weights ``float[B, V]`` of the token after them.
+
+        Notes
+        -----
         With w_0 = 1 and w_i = min(1, w_{i-1} p(x_i)/q(x_i)), the coin of the prefix of i drafts comes up with
         probability h_i = s_i/(s_i + 1 - w_i), where s_i = sum_y [w_i p(y) - q(y)]^+ is over the rows after it; that of
         the whole block with w_gamma. The token after i < gamma accepted drafts follows [w_i p - q]+.

@@ -78,7 +78,22 @@ def run(
 
 
 def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> None:
-    """Raise ``ValueError`` unless ``draft`` is there just where it is needed, over the same sequences."""
+    """Check that ``draft`` is there just where it is needed, over the same sequences.
+
+    Parameters
+    ----------
+    decoder
+        The decoding loop.
+    process
+        The target.
+    draft
+        The draft process, or ``None``.
+
+    Raises
+    ------
+    ValueError
+        For a draft that is missing or not needed, of another vocabulary or length, or exact where the target is not.
+    """
     name = type(decoder).__name__
     if decoder.needs_draft and draft is None:
         raise ValueError(f"draft is None; expected a draft process: {name} needs one")

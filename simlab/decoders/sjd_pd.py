@@ -172,10 +172,30 @@ class SjdPd(Sjd):
     def verify_candidates(
         self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
     ) -> tuple[Array, Array]:
-        """Verify the ``candidates[B, K]`` of a node in turn with recursive residuals.
+        """Verify the candidates of a node in turn with recursive residuals.
 
-        Returns the index ``[B]`` of the accepted candidate, or NONE, and the pmf ``[B, V]`` of the token if there is
-        none.
+        Parameters
+        ----------
+        rule
+            The verification rule.
+        p, q
+            ``float[B, V]``: the rows of target and draft.
+        candidates
+            ``int[B, K]``; NONE where there is none.
+        randomness
+            Where the coins come from, one lane a candidate.
+        position
+            ``int[B]``.
+
+        Returns
+        -------
+        tuple
+            The index ``int[B]`` of the accepted candidate, or NONE, and the pmf ``float[B, V]`` of the token
+            if there is none.
+
+        References
+        ----------
+        SJD-PAC, equations 7 and 8.
         """
         xp = namespace(p)
         chosen = position * 0 + NONE

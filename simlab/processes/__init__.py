@@ -23,10 +23,21 @@ from simlab.registry import make
 
 
 def digits_pair(seed: int = 0) -> Pair:
-    """The network and the table fitted to handwritten digits (:mod:`simlab.processes.digits`); the codebook is
-    the grey levels.
+    """The network and the table fitted to handwritten digits (:mod:`simlab.processes.digits`).
 
-    It takes scikit-learn, and seconds for any seed but 0.
+    Parameters
+    ----------
+    seed
+        Decides the split of the images and the fit; any but 0 takes seconds.
+
+    Returns
+    -------
+    Pair
+        Target, draft, and as codebook the grey levels, ``float[V, 1]``.
+
+    Notes
+    -----
+    It takes scikit-learn.
     """
     from simlab.processes.digits import fit_digits
     from simlab.processes.digits_network import VOCABULARY

@@ -15,7 +15,17 @@ FAMILIES = ("zipf", "dirichlet")
 
 
 class Categorical(Compiled):
-    """Independent tokens: position i has row i mod C of ``table[C, V]``."""
+    """Independent tokens: position i has row i mod C of ``table``.
+
+    Parameters
+    ----------
+    table
+        ``float[C, V]``: pmfs.
+    shape
+        The grid (rows, columns).
+    precision
+        ``float64`` or ``float32``: of the rows.
+    """
 
     def __init__(self, table: np.ndarray, shape: tuple[int, int], precision: str = "float64") -> None:
         super().__init__(table.shape[1], shape, precision)

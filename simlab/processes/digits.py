@@ -90,8 +90,19 @@ class DigitsPair(NamedTuple):
 def fit_digits(seed: int = SHIPPED_SEED) -> DigitsPair:
     """Split the images, fit both processes to the larger part and score them on the rest.
 
-    ``seed`` decides the split and the first weights and batches of the network, which takes seconds to fit unless the
-    seed is ``SHIPPED_SEED``.
+    Parameters
+    ----------
+    seed
+        Decides the split and the first weights and batches of the network.
+
+    Returns
+    -------
+    DigitsPair
+        The processes, the held-out images, and the quality of both on them.
+
+    Notes
+    -----
+    The network takes seconds to fit unless the seed is ``SHIPPED_SEED``.
     """
     train, held_out = split_digits(seed)
     layers = shipped_layers() if seed == SHIPPED_SEED else fit_layers(train, seed)
@@ -121,7 +132,20 @@ def split_digits(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bits_per_pixel(process: Process, images: np.ndarray) -> float:
-    """Mean of -log2 of the probability of each pixel of ``images[n, N]`` given those before it."""
+    """Mean of -log2 of the probability of each pixel given those before it.
+
+    Parameters
+    ----------
+    process
+        Over sequences of N pixels.
+    images
+        ``int[n, N]``.
+
+    Returns
+    -------
+    float
+        In bits; lower is better.
+    """
     rows = process.forward(images, _starts(images), process.length)
     return float(-np.log2(at(rows, images)).mean())
 

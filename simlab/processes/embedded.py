@@ -47,7 +47,21 @@ class Past(NamedTuple):
 
 
 class Embedded(Compiled):
-    """The process of ``codebook[V, d]``, ``bias[V]`` and the coefficients ``past``."""
+    """The process whose logits are inner products of embeddings with a vector of the prefix.
+
+    Parameters
+    ----------
+    codebook
+        ``float[V, d]``: the embeddings.
+    bias
+        ``float[V]``: added to the logits.
+    past
+        The coefficients of the vector of the prefix.
+    shape
+        The grid (rows, columns).
+    precision
+        ``float64`` or ``float32``: of the rows.
+    """
 
     def __init__(
         self, codebook: np.ndarray, bias: np.ndarray, past: Past, shape: tuple[int, int], precision: str = "float64"

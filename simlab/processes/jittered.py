@@ -21,10 +21,22 @@ KIND = 0x4A << 24  # keeps these numbers apart from those of a tape with the sam
 
 
 class Jittered(Process):
-    """``process`` with uniform noise of standard deviation ``jitter`` on each logit.
+    """``process`` with uniform noise on each logit, which depends on the call.
 
-    The noise is that of (seed, start of the call, position, token), and of ``stream``, which tells a target from
-    its draft. Raises ``ValueError`` for noise below 0 or above 100.
+    Parameters
+    ----------
+    process
+        The model.
+    jitter
+        The standard deviation of the noise, 0 to 100.
+    seed, stream
+        The noise is that of (seed, start of the call, position, token), and of ``stream``, which tells a target from
+        its draft.
+
+    Raises
+    ------
+    ValueError
+        For a ``jitter`` outside its range.
     """
 
     def __init__(self, process: Process, jitter: float, seed: int, stream: int = 0) -> None:

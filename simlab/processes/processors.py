@@ -47,7 +47,20 @@ def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
 
 
 def masked(rows: Array, allowed: Array) -> Array:
-    """A grammar's mask: the rows on the tokens ``allowed[..., V]``; uniform over these where a row has none."""
+    """A grammar's mask: the rows on the allowed tokens.
+
+    Parameters
+    ----------
+    rows
+        ``float[..., V]``.
+    allowed
+        ``bool[..., V]``.
+
+    Returns
+    -------
+    Array
+        ``float[..., V]``: scaled to sum to one; uniform over the allowed tokens where a row has no mass on them.
+    """
     xp, zero = namespace(rows), number(0, rows)
     ones = full(tuple(rows.shape), 1, rows)
     return normalised(xp.where(allowed, rows, zero), normalised(xp.where(allowed, ones, zero), rows))
@@ -75,14 +88,30 @@ def tempered(rows: Array, temperature: Number) -> Array:
 
 
 def top_k(rows: Array, k: int) -> Array:
-    """The k likeliest tokens, and all that tie with the last of them, scaled up."""
+    """The k likeliest tokens, and all that tie with the last of them, scaled up.
+
+    Parameters
+    ----------
+    rows
+        ``float[..., V]``.
+    k
+        >= 1; V and more leave the rows.
+    """
     xp, last = namespace(rows), rows.shape[-1] - min(k, rows.shape[-1])
     ordered = np.partition(rows, last, axis=-1) if isinstance(rows, np.ndarray) else xp.sort(rows, axis=-1)
     return normalised(xp.where(rows >= ordered[..., last, None], rows, number(0, rows)), rows)
 
 
 def top_p(rows: Array, mass: Number) -> Array:
-    """The fewest likeliest tokens that have at least ``mass`` together, scaled up; of ties the first."""
+    """The fewest likeliest tokens that have at least ``mass`` together, scaled up; of ties the first.
+
+    Parameters
+    ----------
+    rows
+        ``float[..., V]``.
+    mass
+        Above 0, at most 1.
+    """
     xp = namespace(rows)
     order = xp.argsort(-rows, axis=-1, stable=True)
     falling = xp.take_along_axis(rows, order, axis=-1)

@@ -30,11 +30,27 @@ class Coins(ABC):
 
     @abstractmethod
     def below(self, uniform: Any, threshold: float) -> bool:
-        """Whether it is below ``threshold``."""
+        """Whether a uniform is below ``threshold``.
+
+        Parameters
+        ----------
+        uniform
+            What :meth:`uniform` returned.
+        threshold
+            Any number; at most 0 is never, at least 1 is always.
+        """
 
     @abstractmethod
     def invert(self, uniform: Any, weights: Array) -> int:
-        """The token at which the CDF of ``weights[V]``, not necessarily normalised, exceeds it."""
+        """The token at which the CDF of ``weights`` exceeds a uniform.
+
+        Parameters
+        ----------
+        uniform
+            What :meth:`uniform` returned.
+        weights
+            ``float[V]``, not necessarily normalised.
+        """
 
     def coin(self, probability: float) -> bool:
         """True with this probability."""

@@ -41,13 +41,25 @@ class Tape(Randomness):
         self._words = Constant(self.replicates)
 
     def at(self, iteration: int) -> Tape:
-        """The tape of another iteration, same seed and replicates."""
+        """The tape of another iteration, same seed and replicates.
+
+        Parameters
+        ----------
+        iteration
+            The step, >= 0.
+        """
         moved = copy(self)
         moved.iteration = iteration
         return moved
 
     def subset(self, rows: np.ndarray) -> Tape:
-        """The tape of the sequences ``rows``, same seed and iteration."""
+        """The tape of some of the sequences, same seed and iteration.
+
+        Parameters
+        ----------
+        rows
+            ``int[n]``: which of them, by batch row.
+        """
         fewer = copy(self)
         fewer.replicates = self.replicates[rows]
         fewer._words = Constant(fewer.replicates)
