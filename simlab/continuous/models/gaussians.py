@@ -89,10 +89,24 @@ DIAGONAL, DENSE = _Diagonal(), _Dense()
 
 
 def root_of(covariance: Any, what: str = "covariance") -> np.ndarray:
-    """The symmetric root of ``covariance``: variances ``[d]`` give standard deviations, ``[d, d]`` a dense root.
+    """The symmetric root of a covariance.
 
-    Raises ``ValueError`` for a negative variance, or a matrix that is not symmetric or has a negative eigenvalue.
-    Singular ones are fine: what needs a density says so itself.
+    Parameters
+    ----------
+    covariance
+        Variances ``[d]`` or a matrix ``[d, d]``; singular ones are fine.
+    what
+        What errors call it.
+
+    Returns
+    -------
+    numpy.ndarray
+        Standard deviations ``float64[d]``, or a dense root ``float64[d, d]``.
+
+    Raises
+    ------
+    ValueError
+        For a negative variance, or a matrix that is not symmetric or has a negative eigenvalue.
     """
     values = as_numbers(covariance, what)
     if values.ndim == 1:
@@ -116,7 +130,23 @@ class Normal(NamedTuple):
     covariance: np.ndarray
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
-        """``[B]``; raises ``ValueError`` where the covariance is singular."""
+        """The log density of points.
+
+        Parameters
+        ----------
+        x
+            ``float64[B, d]``.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B]``.
+
+        Raises
+        ------
+        ValueError
+            Where the covariance is singular.
+        """
         size = x.shape[-1]
         factor = np.linalg.cholesky(self.checked())
         away = DENSE.whitened(factor, x - self.mean)

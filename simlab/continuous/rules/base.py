@@ -22,7 +22,17 @@ from simlab.randomness import Purpose, Tape
 
 
 class Trajectory(NamedTuple):
-    """A chain, the conditions of its tokens, ``[B, d]``, and their sampled trajectories, ``[T + 1, B, d]``."""
+    """Sampled trajectories of one chain.
+
+    Attributes
+    ----------
+    chain
+        What they were sampled from.
+    condition
+        ``float64[B, d]``, the conditions of the tokens.
+    states
+        ``float64[T + 1, B, d]``, x_t at index t.
+    """
 
     chain: Chain
     condition: np.ndarray
@@ -45,9 +55,14 @@ class Trajectory(NamedTuple):
 
 
 class TrajectoryPair(NamedTuple):
-    """The two trajectories of each token: the draft's, which ends in the draft, and the target's.
+    """The two trajectories of each token.
 
-    Of the target's trajectory, x_0 is what the target would have drawn with that noise.
+    Attributes
+    ----------
+    target
+        The target's; its x_0 is what the target would have drawn with that noise.
+    draft
+        The draft's, which ends in the draft.
     """
 
     target: Trajectory

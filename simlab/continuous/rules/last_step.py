@@ -28,7 +28,18 @@ from simlab.continuous.rules.base import Rule, TrajectoryPair
 
 @dataclass(frozen=True)
 class LastStep(Rule):
-    """Lossless, with noise that is shared (``aligned``) or not."""
+    """The ratio of the last step alone: lossless, with noise that is shared or not.
+
+    Parameters
+    ----------
+    aligned
+        Whether the target's trajectory shares the noise of the draft.
+
+    Raises
+    ------
+    ValueError
+        If ``aligned`` is neither True nor False.
+    """
 
     aligned: bool = True
     name = "last-step"

@@ -19,7 +19,17 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class Marginal(Rule):
-    """Lossless; for chains of fixed variances, whose marginals are normal."""
+    """The ratio of marginal densities: lossless; for chains of fixed variances, whose marginals are normal.
+
+    Parameters
+    ----------
+    aligned
+        Whether the target's trajectory shares the noise of the draft; it does not enter the ratio.
+
+    References
+    ----------
+    CSpD, section 3.1 and A.1.1, eq. 14.
+    """
 
     name = "marginal"
     aligned: bool = True

@@ -20,7 +20,17 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class Path(Rule):
-    """Lossless. The target's own trajectory does not enter."""
+    """The ratio of the densities of whole trajectories: lossless.
+
+    Parameters
+    ----------
+    aligned
+        Whether the target's own trajectory shares the noise of the draft; it does not enter the ratio.
+
+    References
+    ----------
+    CSpD, eqs. 2, 5, 10 to 12, and A.1.2.
+    """
 
     name = "path"
     aligned: bool = True

@@ -25,7 +25,24 @@ PROPOSALS = 100  # at most, for a rejected token: the ``limit`` of a decoder
 
 @dataclass(frozen=True)
 class ReferenceCode(VarianceProduct):
-    """Lossy; ``sharpness`` is the factor of Mahalanobis distances when a draft is verified."""
+    """The rule of CSpD's published code: lossy.
+
+    Parameters
+    ----------
+    aligned
+        Whether the target's trajectory shares the noise of the draft.
+    sharpness
+        Factor of squared Mahalanobis distances when a draft is verified, at least 0.
+
+    Raises
+    ------
+    ValueError
+        For a sharpness that is no finite number of at least 0.
+
+    Notes
+    -----
+    That code makes at most 100 proposals: give a decoder ``limit=PROPOSALS``.
+    """
 
     sharpness: float = 42.0**-2
     name = "cspd-reference"

@@ -20,7 +20,17 @@ from simlab.continuous.rules.last_step import LastStep
 
 @dataclass(frozen=True)
 class VarianceProduct(LastStep):
-    """Algorithm 1; with ``aligned=False``, the same with noise that is not shared."""
+    """CSpD's rule, the ratio of the last step times the product of variances: biased unless that product is 1.
+
+    Parameters
+    ----------
+    aligned
+        Whether the target's trajectory shares the noise of the draft, as in Algorithm 1.
+
+    References
+    ----------
+    CSpD, eqs. 8, 9 and 13, and Algorithm 1.
+    """
 
     name = "variance-product"
 

@@ -32,10 +32,25 @@ IMAGE = -1  # among certain ids: any image token
 
 @dataclass(frozen=True)
 class Layout:
-    """An image of ``rows`` and ``columns`` of the tokens ``image``, all by the ids of a model.
+    """An image of rows of tokens, all by the ids of a model.
 
-    ``line`` ends each row, ``end`` the image. A prompt ends with ``header``, which is no part of the sequence: the size
-    is chosen, so nothing is left to draw. Raises ``ValueError`` for ids or sizes that cannot be.
+    Parameters
+    ----------
+    image
+        Ids of the image tokens.
+    rows, columns
+        Image tokens a side.
+    line
+        Id that ends each row, if any.
+    end
+        Ids that end the image.
+    header
+        Ids that a prompt ends with; no part of the sequence: the size is chosen, so nothing is left to draw.
+
+    Raises
+    ------
+    ValueError
+        For ids or sizes that cannot be.
     """
 
     image: range
@@ -81,13 +96,40 @@ class Layout:
         return np.flatnonzero(self.certain == IMAGE).reshape(self.rows, self.columns)
 
     def grammar(self, ids: np.ndarray | None = None) -> np.ndarray:
-        """``bool[N, V]``: what is allowed at each position, out of ``ids[V]``, by default those of this layout."""
+        """The tokens that are allowed at each position.
+
+        Parameters
+        ----------
+        ids
+            ``int[V]``, the vocabulary by the ids of the model; by default that of this layout.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``bool[N, V]``.
+        """
         ids = self.ids if ids is None else np.asarray(ids)
         image = np.isin(ids, np.array(self.image))
         return np.where(self.certain[:, None] == IMAGE, image, self.certain[:, None] == ids)
 
     def guidance(self, scale: float) -> tuple[float, ...]:
-        """A scale for each position: ``scale`` where there is a choice, 1 where there is none."""
+        """A scale of guidance for each position.
+
+        Parameters
+        ----------
+        scale
+            The scale where there is a choice, at least 0.
+
+        Returns
+        -------
+        tuple of float
+            N of them; 1 where a token is certain.
+
+        Raises
+        ------
+        ValueError
+            Unless ``scale`` is a finite number of at least 0.
+        """
         check_number("guidance", scale)
         return tuple(float(scale) if token == IMAGE else 1.0 for token in self.certain)
 
@@ -131,5 +173,25 @@ def anole() -> Layout:
 
 
 def emu3(rows: int = EMU3_SIDE, columns: int = EMU3_SIDE) -> Layout:
-    """Emu3: lines; end of frame, end of image, end of turn. Its header is text, so its processor writes it."""
+    """Emu3: lines; end of frame, end of image, end of turn; its header is text, so its processor writes it.
+
+    Parameters
+    ----------
+    rows, columns
+        Tokens a side; 90 at 720 pixels.
+
+    Returns
+    -------
+    Layout
+        With the ids of Emu3's vocabulary.
+
+    Raises
+    ------
+    ValueError
+        For a side below 1.
+
+    References
+    ----------
+    Wang et al., arXiv 2409.18869.
+    """
     return Layout(EMU3_IMAGE, rows, columns, EMU3_LINE, (EMU3_FRAME, EMU3_END, EMU3_STOP))
