@@ -20,11 +20,7 @@ from theory.claims.witnesses import EXAMPLES, sources
 pytestmark = pytest.mark.exact
 
 # What has no witness although it is refuted, or holds and shows numbers: by the reason, which must be a good one.
-WITHOUT_WITNESS: dict[str, set[str]] = {
-    "Wasserstein-1 in a few contexts of a simulated process: those that a program draws itself have other means": {
-        "lantern.neighbours.naive",
-    },
-}
+WITHOUT_WITNESS: dict[str, set[str]] = {}
 
 PAPERS = ("gsd", "lantern", "sjd", "sjd-pac", "cspd")
 SUMMARIES = [id for id, claim in CLAIMS.items() if claim.parts]
