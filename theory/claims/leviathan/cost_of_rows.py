@@ -25,7 +25,7 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt, numbers
 from theory.claims.sources import derived
-from theory.cost_of_rows import affine, best_draft_length, break_even_batch, speedup_by_rows
+from theory.cost_of_rows import Cost, affine, best_draft_length, break_even_batch, speedup_by_rows
 from theory.exact import mean, sequence_law, transitions
 from theory.example_processes import random_process
 
@@ -88,7 +88,21 @@ def small_cases() -> list[Case]:
     return [*found, Case(tree, random_process(0, 2, 3), None, 4, 0)]
 
 
-COSTS: dict[str, Callable[[int], Fraction]] = {
+class Setting(NamedTuple):
+    """A case at a batch and a cost, with the law of its steps."""
+
+    case: Case
+    steps: Mapping[int, Fraction]
+    batch: int
+    cost: Cost
+
+    @property
+    def tokens(self) -> Any:
+        """C: tokens of a sequence over the mean number of its steps."""
+        return Fraction(self.case.target.length) / Fraction(mean(self.steps))
+
+
+COSTS: dict[str, Cost] = {
     "constant": affine(Fraction(1), Fraction(0)),
     "affine": affine(Fraction(1), Fraction(1, 8)),
     "in proportion": affine(Fraction(0), Fraction(1)),
@@ -98,16 +112,21 @@ BATCHES = (1, 4, 16)
 DRAFT_SHARE = Fraction(1, 10)  # of what as many rows of the target cost
 
 
-def priced(case: Case, batch: int, cost: Callable[[int], Fraction]) -> Fraction:
+def plainly(at: Setting) -> Any:
+    """What a sequence costs by plain decoding, a call a token, one of the batch in every call."""
+    return at.case.target.length * at.cost(at.batch) / at.batch
+
+
+def priced(case: Case, batch: int, cost: Cost) -> Any:
     """What a sequence costs in the mean, one of ``batch`` in every call: call by call, over all outcomes."""
     target, draft = Asked(case.target), None if case.draft is None else Asked(case.draft)
-    whole = Fraction(0)
-    going = Fraction(1)  # the probability that a step is taken at all
+    whole: Any = Fraction(0)
+    going: Any = Fraction(1)  # the probability that a step is taken at all
     for taken, outcomes in enumerate(transitions(case.decoder, target, Speculative(), draft)):
         if taken:
             # outcomes are followed in rounds, and every round calls alike: the target once
             rounds = len(target.rows)
-            spent = sum(cost(batch * rows) for rows in target.rows) / rounds
+            spent: Any = sum(cost(batch * rows) for rows in target.rows) / rounds
             spent += sum(DRAFT_SHARE * cost(batch * rows) for rows in draft.rows) / rounds if draft else 0
             whole += going * spent / batch
         target.rows.clear()
@@ -177,36 +196,29 @@ def speedup_is(seed: int) -> Finding:
     """
     cases = small_cases()
     laws = [steps_of(case) for case in cases]
-    exact = [
-        (case, steps, batch, cost, case.target.length * cost(batch) / batch / priced(case, batch, cost))
+    settings = [
+        Setting(case, steps, batch, cost)
         for case, steps in zip(cases, laws, strict=True)
         for batch, cost in product(BATCHES, COSTS.values())
     ]
+    exact = [plainly(at) / priced(at.case, at.batch, at.cost) for at in settings]
 
-    def deviation(formula: Callable[[Case, Mapping[int, Fraction], int, Any], Any]) -> Fraction:
+    def deviation(formula: Callable[[Setting], Any]) -> Any:
         """Between the cost of calls, followed one by one, and a formula for the speedup."""
-        return max(abs(formula(*setting) - found) for *setting, found in exact)
+        return max(abs(formula(at) - found) for at, found in zip(settings, exact, strict=True))
 
-    def formula(case: Case, steps: Mapping[int, Fraction], batch: int, cost: Any, rows: int = 0) -> Any:
-        tokens = Fraction(case.target.length) / mean(steps)
-        drafting = case.drafts * DRAFT_SHARE * cost(batch)
-        return speedup_by_rows(tokens, rows or case.rows, batch, cost, drafting)
+    def formula(at: Setting, rows: int = 0) -> Any:
+        drafting = at.case.drafts * DRAFT_SHARE * at.cost(at.batch)
+        return speedup_by_rows(at.tokens, rows or at.case.rows, at.batch, at.cost, drafting)
 
-    def each_image(case: Case, steps: Mapping[int, Fraction], batch: int, cost: Any) -> Any:
+    def each_sequence(at: Setting) -> Any:
         """With the mean of tokens a step over sequences, which is not what a run of many makes a step."""
-        tokens = sum(Fraction(case.target.length, k) * weight for k, weight in steps.items())
-        return formula(case, steps, batch, cost) * tokens * mean(steps) / case.target.length
+        tokens = sum(Fraction(at.case.target.length, k) * weight for k, weight in at.steps.items())
+        return formula(at) * tokens / at.tokens
 
     worst = deviation(formula)
     renewal = max(abs(finished_a_call(steps) - 1 / float(mean(steps))) for steps in laws)
-    rates = [Fraction(k, 8) for k in range(9)]
-    constant = max(
-        abs(
-            speedup_by_rows(expected_tokens(rate, gamma), gamma + 1, batch, affine(Fraction(3), Fraction(0)), 3 * c)
-            - speedup(rate, gamma, c / gamma)
-        )
-        for rate, gamma, batch, c in product(rates, (1, 2, 4, 8), BATCHES, (Fraction(0), Fraction(1, 3)))
-    )
+    constant = max(_off_equation_51(Fraction(k, 8), gamma) for k in range(9) for gamma in (1, 2, 4, 8))
     return holds_under_assumptions_if(
         worst == 0 and constant == 0 and renewal < 1e-9,
         enumeration(
@@ -222,9 +234,9 @@ def speedup_is(seed: int) -> Finding:
         _example(),
         rejects_mutants(
             {
-                "a row less, none for the token after the drafts": lambda *at: formula(*at, rows=at[0].rows - 1),
-                "eq. 51, one row whatever is verified": lambda *at: formula(*at, rows=1),
-                "the mean of tokens a step over sequences": each_image,
+                "a row less, none for the token after the drafts": lambda at: formula(at, at.case.rows - 1),
+                "eq. 51, one row whatever is verified": lambda at: formula(at, 1),
+                "the mean of tokens a step over sequences": each_sequence,
             },
             deviation,
             "the cost",
@@ -232,10 +244,20 @@ def speedup_is(seed: int) -> Finding:
     )
 
 
+def _off_equation_51(rate: Fraction, gamma: int) -> Any:
+    """How far the formula is from equation 51 where a call costs 3 whatever its rows."""
+    tokens, cost = expected_tokens(rate, gamma), affine(Fraction(3), Fraction(0))
+    return max(
+        abs(speedup_by_rows(tokens, gamma + 1, batch, cost, gamma * c * 3) - speedup(rate, gamma, c))
+        for batch in BATCHES
+        for c in (Fraction(0), Fraction(1, 3))
+    )
+
+
 def _example() -> Any:
     """Drafts accepted 3 times out of 4: the speedup at several batches, and what a batch loses by waiting."""
     p, q, gamma, length = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 2)), 3, 6
-    target, draft = (TableProcess(2, length, lambda prefix, row=row: row) for row in (p, q))
+    target, draft = TableProcess(2, length, lambda prefix: p), TableProcess(2, length, lambda prefix: q)
     steps = steps_of(Case(SpeculativeDecoder(gamma), target, draft, gamma + 1, gamma))
     tokens, cost = Fraction(length) / mean(steps), affine(Fraction(1), Fraction(1, 16))
     fast = {b: speedup_by_rows(tokens, gamma + 1, b, cost, gamma * DRAFT_SHARE * cost(b)) for b in (1, 4, 16, 64)}
@@ -284,9 +306,9 @@ def bounds(seed: int) -> Finding:
             cost.append(low + (high - low) * Fraction(random.randint(1, 7), 8))
         return cost
 
-    def outside(falling: bool, steeper: bool) -> Fraction:
+    def outside(falling: bool, steeper: bool) -> Any:
         """The most that speedups are below C/r or above C."""
-        worst = Fraction(0)
+        worst: Any = Fraction(0)
         for _ in range(20):
             cost = curve(falling, steeper)
             for batch, rows in product((1, 2, 4, 8), (1, 2, 4, 8)):
@@ -340,7 +362,7 @@ def break_even(seed: int) -> Finding:
         a, b, e, f = (Fraction(random.randint(least, 20), 10) for least in (1, 1, 0, 0))
         cases.append((tokens, rows, a, b, e, f))
 
-    def wrong(edge: Callable[..., Fraction]) -> int:
+    def wrong(edge: Callable[..., Any]) -> int:
         """Batches on the wrong side of the edge."""
         count = 0
         for tokens, rows, a, b, e, f in cases:
@@ -402,7 +424,7 @@ def draft_length(seed: int) -> Finding:
         tuple(Fraction(random.randint(0, 20), 20) for _ in range(5)) for _ in range(40)
     ]  # alpha, a, b, e, f; a in tenths, the others much smaller
 
-    def grows(cost: Callable[[Fraction, Fraction], Callable[[int], Fraction]]) -> int:
+    def grows(cost: Callable[[Any, Any], Cost]) -> int:
         """Batches at which the best length is longer than at the one before."""
         count = 0
         for rate, a, b, e, f in kinds:
