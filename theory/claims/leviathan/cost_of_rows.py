@@ -247,12 +247,12 @@ def speedup_is(seed: int) -> Finding:
 def _off_equation_51(rate: Fraction, gamma: int) -> Any:
     """How far the formula is from equation 51 where a call costs 3 whatever its rows."""
     tokens, cost = expected_tokens(rate, gamma), affine(Fraction(3), Fraction(0))
-    ratios: tuple[Any, ...] = Fraction(0), Fraction(1, 3)
-    return max(
-        abs(speedup_by_rows(tokens, gamma + 1, batch, cost, gamma * c * 3) - speedup(rate, gamma, c))
+    off: list[Any] = [
+        speedup_by_rows(tokens, gamma + 1, batch, cost, gamma * c * 3) - speedup(rate, gamma, c)
         for batch in BATCHES
-        for c in ratios
-    )
+        for c in (Fraction(0), Fraction(1, 3))
+    ]
+    return max(map(abs, off))
 
 
 def _example() -> Any:
