@@ -69,7 +69,8 @@ def missing_parts(model: Any) -> str | None:
     """What a model lacks to be a :class:`Backbone`, by name; ``None`` if nothing."""
     missing = [part for part in PARTS if part != "config" and not callable(getattr(model, part, None))]
     missing = ["config"] * (not hasattr(model, "config")) + missing
-    return f"is missing {', '.join(missing)}; expected {'; '.join(map(PARTS.__getitem__, missing))}" if missing else None
+    expected = "; ".join(PARTS[part] for part in missing)
+    return f"is missing {', '.join(missing)}; expected {expected}" if missing else None
 
 
 def check_parts(model: Any) -> None:
