@@ -31,12 +31,15 @@ if TYPE_CHECKING:
 
 
 def generate_command(
-    method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule")] = "sjd-pac",
+    method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule; auto chooses")] = "auto",
     label: Label = "all",
     count: Annotated[int, count_option("--count", "images")] = 16,
     out: Annotated[Path, file_option("--out", "where to write")] = Path("out/grid.png"),
     tokens: Annotated[Path | None, file_option("--tokens", "write tokens, labels and steps here (.npz)")] = None,
     settings: Settings = None,
+    curve: Annotated[
+        Path | None, typer.Option("--curve", metavar="FILE", help="what calls cost, for auto; measured by default")
+    ] = None,
     model: Model = "fashion",
     models: Models = None,
     guidance: Guidance = 1.0,
@@ -52,11 +55,16 @@ def generate_command(
     The model is one that comes with simlab, or one of simlab train; the images are written as a grid. The same seed
     gives the same tokens, however many are drawn at a time, but for rounding. Needs torch.
 
-    METHOD is ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
+    METHOD auto, the default, takes the lossless method that is predicted to be the fastest at this batch on this
+    machine, and says why: from what calls cost (simlab device --curve; measured in a second or two if it is not known,
+    and kept in the user's cache folder) and from the tokens a step commits. Which it is depends on the machine, and so
+    do the tokens; name the method that it took to draw them again.
+
+    Others are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
     sjd-pac+grouped.
     """
-    from experiments.models import session
+    from experiments.models import choice, session
     from experiments.models.grid import write_grid
     from experiments.models.methods import make_method, read_settings
     from experiments.results import write_arrays
@@ -70,8 +78,14 @@ def generate_command(
         loaded = session.Models(models, session.check_device(device))
         rows = Sampling(guidance, temperature, top_k, top_p)
         rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
-        made = make_method(method, loaded.codebook, read_settings(settings or []))
         with session.memory():
+            if method == choice.AUTO:
+                _check_free(settings)
+                chosen = choice.choice(loaded, rows, min(batch, count), curve)
+                print_text(output(), chosen.reason)
+                made = make_method(chosen.candidate.method, loaded.codebook, chosen.candidate.settings)
+            else:
+                made = make_method(method, loaded.codebook, read_settings(settings or []))
             with progress_bar() as progress:
                 bar = progress.add_task(made.name, total=count)
                 begun = perf_counter()
@@ -91,6 +105,12 @@ def generate_command(
     print_text(console, summary(made, samples, seconds))
     print_text(console, f"images  {out}" if tokens is None else f"images  {out}\ntokens  {tokens}")
     return 0
+
+
+def _check_free(settings: list[str] | None) -> None:
+    """Raise ``ValueError`` for settings of a method that is yet to be chosen."""
+    if settings:
+        raise ValueError(f"--set {settings[0]}: --method auto chooses the window itself; expected a method beside it")
 
 
 def summary(method: Method, samples: Samples, seconds: float) -> str:
