@@ -160,7 +160,7 @@ class Sjd(Decoder[SjdState]):
         return Choices(self.choices())
 
     def choices(self) -> list[Run]:
-        """The random choices a step may make: a coin for each draft, and a draw for all that may be in the new window."""
+        """The random choices a step may make: a coin a draft, and a draw wherever the new window may be."""
         return [Run(Purpose.ACCEPT, 0, 0, self.window), Run(Purpose.TARGET, 0, 0, 2 * self.window + 1)]
 
     def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:

@@ -35,7 +35,7 @@ class Purpose(IntEnum):
 
 
 class Run(NamedTuple):
-    """Choices of one purpose and lane at ``size`` positions in a row, the first ``first`` behind the start of a step."""
+    """Choices of one purpose and lane at ``size`` positions in a row, ``first`` being how far behind the start."""
 
     purpose: Purpose
     lane: int
