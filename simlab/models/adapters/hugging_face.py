@@ -1,17 +1,14 @@
 """Chameleon (Lumina-mGPT, Anole) and Emu3 from the ``transformers`` library as backbones.
 
-The layers are the library's own: it makes queries, keys and values, norms and turns them, and attends. What is added is
-where keys and values live, and who sees whom: an object in the place of its cache writes into the slots of a
-:class:`~simlab.models.process.cache.Window`, and the window's mask goes in as an additive mask ``[B, 1, L, slots]``,
-which the library hands to attention as it is.
+The layers are the library's own, over the engine's slots (:mod:`simlab.models.adapters.slots`).
 
 The decoder and the output matrix are called, not the model around them: the ``forward`` of
 ``ChameleonForConditionalGeneration`` forbids image tokens, as it is meant to write text. Decoders see the tokens that
 can stand in an image and no others, a view on the rows of the embeddings and of the output: a softmax over 8 195 tokens
 in the place of 65 536, and the same pmfs, since the grammar forbids the rest.
 
-Prompts of different lengths are padded on the left. A vector of zeros is padding, and nobody sees it; positions are
-relative in these models, so that a padded prompt is the prompt itself.
+Prompts of different lengths are padded on the left; positions are relative in these models, so that a padded prompt is
+the prompt itself.
 """
 
 from __future__ import annotations
@@ -30,13 +27,11 @@ from torch.nn import functional
 from simlab.checks import check_at_least
 from simlab.models.adapters.codes import vectors_by_token
 from simlab.models.adapters.grammars import Layout
+from simlab.models.adapters.slots import PADDED, check_attention, library_features
 from simlab.models.architectures.transformer import Memory, at_least_single
 from simlab.models.checkpoints import CheckpointError, listed
-from simlab.models.process.cache import Window
-from simlab.models.process.uncached import Masked
 
 PADDING = -1  # in the place of an id
-ATTENTION = "sdpa", "eager"  # implementations that take a mask for each pair of tokens
 IMAGE_TOKENIZER = "model.vqmodel.", "vqmodel."  # no part of a backbone: Lumina-mGPT leaves it out, others add to it
 NO_TOKENIZER = {"base_channels": 32, "channel_multiplier": [1], "num_res_blocks": 1}  # the least the library makes
 
@@ -136,7 +131,7 @@ class HuggingFace(nn.Module):
         if not given.is_cuda and bool((given[:, -1] == PADDING).any()):
             raise ValueError("a prompt ends with padding; expected padding on the left")
         embedded: Tensor = self.decoder.embed_tokens(given.clamp(min=0))
-        return embedded * (given != PADDING)[..., None]
+        return embedded.masked_fill((given == PADDING)[..., None], PADDED)
 
     def null(self, batch: int) -> Tensor:
         """The prompts without condition, as :meth:`condition` takes them."""
@@ -151,23 +146,7 @@ class HuggingFace(nn.Module):
 
     def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
         """``[B, L, dim]`` after the last norm, of ``inputs[B, L, dim]`` at ``position[B, L]``."""
-        padding = (inputs == 0).all(-1)[:, None, :, None]  # [B, 1, L, 1]
-        slots = None
-        if isinstance(memory, Window):
-            slots = _Slots(memory)
-            flags = padding.to(inputs.dtype).expand(-1, self.config.heads, -1, self.config.head_dim)
-            hidden = slots.update(flags, flags, self.config.layers - 1)[0][:, :1, None, :, 0] > 0
-            seen = memory.mask
-        else:
-            hidden = padding.transpose(2, 3)
-            whole = hidden.new_ones(inputs.shape[1], inputs.shape[1]).tril()
-            seen = memory.mask if isinstance(memory, Masked) else whole
-        # padding itself sees as others do: a row of attention with nobody in it is no number
-        mask = inputs.new_zeros(()).where(seen & ~(hidden & ~padding), -torch.inf)
-        features: Tensor = self.decoder(
-            inputs_embeds=inputs, position_ids=position, attention_mask=mask, past_key_values=slots, use_cache=False
-        ).last_hidden_state
-        return features
+        return library_features(self.decoder, self.config, inputs, position, memory)
 
     def logits(self, features: Tensor) -> Tensor:
         """``[B, L, V]`` in float32 or better."""
@@ -195,19 +174,7 @@ class HuggingFace(nn.Module):
             raise ValueError(
                 f"prefix and sequence are {whole} tokens; expected at most {text.max_position_embeddings} positions"
             )
-        if text._attn_implementation not in ATTENTION:
-            raise ValueError(f"attention is {text._attn_implementation!r}; expected one of {', '.join(ATTENTION)}")
-
-
-class _Slots:
-    """A window in the place of the library's cache."""
-
-    def __init__(self, window: Window) -> None:
-        self.window = window
-
-    def update(self, key: Tensor, value: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Put a layer's keys and values where they belong; returns all it holds."""
-        return self.window.cache.write(layer, self.window.where, key, value)
+        check_attention(text)
 
 
 def padded(prompts: Sequence[Sequence[int]], length: int) -> Tensor:

@@ -448,3 +448,16 @@ def test_transformers_missing(folders: dict[str, Path], monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ImportError, match=r"pip install 'simlab\[engines\]'"):
         load_emu3(folders["emu3"], LAYOUT, PREFIX)
+
+
+def test_a_token_whose_vector_is_zero_is_no_padding(loaded: dict[str, HuggingFace]) -> None:
+    """As that of ``padding_idx`` is, which a prompt may well hold."""
+    model = loaded["chameleon"]
+    weights = model.decoder.embed_tokens.weight
+    kept = weights[30].clone()
+    weights[30] = 0
+    given, tokens = torch.tensor([[20, 30, 22, *LAYOUT.header]]), sequences(1)
+    with torch.no_grad():
+        expected = model.model.model(torch.cat([given, model.ids[tokens]], dim=1)).last_hidden_state @ model.output.T
+    torch.testing.assert_close(whole(model, given, tokens), expected, rtol=1e-10, atol=1e-10)
+    weights[30] = kept
