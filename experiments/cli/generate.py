@@ -82,8 +82,10 @@ def generate_command(
             if method == choice.AUTO:
                 _check_free(settings)
                 chosen = choice.choice(loaded, rows, min(batch, count), curve)
-                print_text(output(), chosen.reason)
+                print_text(output(), f"{chosen.reason}\ncosts   {curve or choice.curve_file(loaded, rows)}")
                 made = make_method(chosen.candidate.method, loaded.codebook, chosen.candidate.settings)
+            elif curve is not None:
+                raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
             else:
                 made = make_method(method, loaded.codebook, read_settings(settings or []))
             with progress_bar() as progress:

@@ -12,7 +12,7 @@ from typing import Any
 from experiments.models import compression, curve
 from experiments.models.choice import Predicted, choose, known_steps, predict
 from experiments.models.compare import labels_for
-from experiments.models.compression import Candidate, Compression
+from experiments.models.compression import Candidate
 from experiments.models.curve import Clock, Entry
 from experiments.models.methods import make_method
 from experiments.models.session import Models, draw, sampling_record
@@ -43,9 +43,10 @@ def measure(
     seed: int = 0,
     notify: Notify = lambda what: None,
 ) -> dict[str, Any]:
-    """Speedups, as a document: what calls cost, what is predicted of every candidate, and what was measured."""
+    """Speedups, as a document: what calls cost, what is predicted of every candidate at every batch that calls were
+    timed at, what was measured at ``batches``, and what ``auto`` takes there."""
     steps = known_steps(models, sampling, notify)
-    costs = curve.measure(models, sampling, batches, notify=notify)
+    costs = curve.measure(models, sampling, sorted({*curve.BATCHES, *batches}), notify=notify)
     cost, (clock, name) = curve.curve_of(costs), curve.clock_of(models.device)
     measured: list[Entry] = []
     chosen: list[Entry] = []
@@ -68,7 +69,7 @@ def measure(
         "versions": versions(),
         "sampling": sampling_record(sampling),
         "costs": costs,
-        "steps": [_step(step) for step in steps],
+        "predicted": [_entry(predict(step, cost, batch), batch) for step in steps for batch in cost.target],
         "measured": measured,
         "auto": chosen,
     }
@@ -94,17 +95,16 @@ def _seconds(models: Models, candidate: Candidate, batch: int, seed: int, sampli
     return (clock() - begun) / images
 
 
-def _step(step: Compression) -> Entry:
-    """A candidate and what its step is."""
+def _entry(predicted: Predicted, batch: int) -> Entry:
+    """A candidate at a batch, what its step is, and what is predicted of it."""
+    step = predicted.step
     return {
+        "batch": batch,
         "method": step.candidate.method,
         "settings": step.candidate.settings,
         "rows": step.rows,
         "drafts": step.drafts,
         "drafter": step.drafter,
         "tokens": step.tokens,
+        "predicted": predicted.speedup,
     }
-
-
-def _entry(predicted: Predicted, batch: int) -> Entry:
-    return {"batch": batch, **_step(predicted.step), "predicted": predicted.speedup}

@@ -11,11 +11,14 @@ import numpy as np
 from reports.data.files import Unreadable, are_rows, read_json
 
 SOURCE, ARRAYS = Path("compare", "compare.json"), Path("compare", "compare.npz")
-REPLAY, DEVICE = Path("replay", "replay.json"), Path("device.json")
+REPLAY, DEVICE, MAP = Path("replay", "replay.json"), Path("device.json"), Path("map.json")
+MEASURED = Path(__file__).parents[1] / "measured"  # results that come along
 COMMAND = "simlab compare --out out/compare"
 RECORD_COMMAND = "simlab record --out out/rows.npz"
 REPLAY_COMMAND = "simlab replay out/rows.npz --out out/replay"
 DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
+MAP_COMMAND = "simlab device --map --out out/map.json"
+MAP_KEYS = {"device", "threads", "clock", "versions", "sampling", "costs", "predicted", "measured", "auto"}
 KEYS = {
     "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "versions", "memory",
     "nearest_codes", "testing", "methods", "locality",
@@ -80,6 +83,12 @@ def read_replay(out: Path) -> dict[str, Any] | None:
 def read_device(out: Path) -> dict[str, Any] | None:
     """The times of steps on a device, if they were measured; raises as :func:`read`."""
     return _read(out / DEVICE, {"device", "versions", "small", "window", "breakdown", "verification"}, DEVICE_COMMAND)
+
+
+def read_map(out: Path) -> dict[str, Any] | None:
+    """Where methods pay: as measured in ``out``, else what comes along; raises as :func:`read`."""
+    own = _read(out / MAP, MAP_KEYS, MAP_COMMAND)
+    return _read(MEASURED / MAP, MAP_KEYS, MAP_COMMAND) if own is None else own
 
 
 def _read(path: Path, keys: set[str], command: str) -> dict[str, Any] | None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from reports.data.models import COMMAND, DEVICE_COMMAND, RECORD_COMMAND, REPLAY_COMMAND, Compared
+from reports.data.models import COMMAND, DEVICE_COMMAND, MAP_COMMAND, RECORD_COMMAND, REPLAY_COMMAND, Compared
 from reports.figures import models as figures
-from reports.pages import device_tables, models_tables, published_comparison
+from reports.figures import payoff as payoff_figures
+from reports.pages import device_tables, models_tables, payoff_tables, published_comparison
 from reports.pages.elements import Picture, picture, texts
 from reports.site.gallery import Draw
 from reports.site.html import Entries, template
@@ -21,9 +22,14 @@ FILE = "models.html"
 
 
 def page(
-    found: Compared, replay: dict[str, Any] | None, device: dict[str, Any] | None, entries: Entries, draw: Draw
+    found: Compared,
+    replay: dict[str, Any] | None,
+    device: dict[str, Any] | None,
+    payoff: dict[str, Any] | None,
+    entries: Entries,
+    draw: Draw,
 ) -> str:
-    """The page as HTML; ``replay`` and ``device`` are None where nothing was measured."""
+    """The page as HTML; ``replay``, ``device`` and ``payoff`` are None where nothing was measured."""
     text, ledger = texts()["models"], published()
     drafts = {row["method"]: row["nodes"] for row in found.methods}
     orders = published_comparison.orders(found.compression, drafts, ledger)
@@ -34,7 +40,7 @@ def page(
         facts=facts(found.document),
         files=found.document["model"]["sha256"],
         measures=found.document["measures"],
-        pictures=pictures(found, replay, ledger, text["pictures"]),
+        pictures=pictures(found, replay, ledger, text["pictures"]) | payoff_pictures(payoff, text["pictures"]),
         sentences=models_tables.sentences(found),
         calls=models_tables.calls(found),
         speed=models_tables.speed(found),
@@ -46,8 +52,10 @@ def page(
         replayed=replay,
         rules=None if replay is None else models_tables.replayed(replay),
         device=device_tables.device(device, ledger),
+        pays=payoff_tables.pays(payoff),
         commands={
             "compare": COMMAND, "record": RECORD_COMMAND, "replay": REPLAY_COMMAND, "device": DEVICE_COMMAND,
+            "map": MAP_COMMAND,
         },
         draw=draw,
         entries=entries,
@@ -99,3 +107,16 @@ def pictures(
         for text in captions
         if text["name"] in drawn
     }
+
+
+def payoff_pictures(payoff: dict[str, Any] | None, captions: list[dict[str, str]]) -> dict[str, Picture]:
+    """The figures on where methods pay, where that was measured."""
+    if payoff is None:
+        return {}
+    drawn = {
+        "pays-cost": payoff_figures.cost(payoff["costs"]["target"]),
+        "pays": payoff_figures.speedups(payoff["predicted"], payoff["measured"]),
+        "pays-map": payoff_figures.regions(payoff["predicted"], payoff["measured"]),
+    }
+    by_name = {text["name"]: text for text in captions}
+    return {name: picture(by_name[name], figure, f"models-{name}") for name, figure in drawn.items()}
