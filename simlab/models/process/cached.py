@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from simlab.arrays import Constant, grid, indices, marked
-from simlab.models.architectures.backbone import Backbone
+from simlab.models.architectures.backbone import Backbone, check_parts
 from simlab.models.process.cache import Cache, Window
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import check_visible, uniform
@@ -80,6 +80,7 @@ class Cached(Process):
         visible: Tensor | None = None,
     ) -> None:
         self.model, self.sampling, self.lag = model, sampling or Sampling(), lag
+        check_parts(model)
         sizes = model.config
         self.vocabulary, self.length, self.shape = sizes.vocabulary, sizes.length, sizes.shape
         self.sampling.check(self.length, self.vocabulary)

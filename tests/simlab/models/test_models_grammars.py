@@ -108,3 +108,8 @@ def test_a_counter_that_is_one_off_is_seen() -> None:
 def test_errors(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_guidance_of_anole_starts_from_a_text_without_words() -> None:
+    assert anole().null == (0, 8197)
+    assert lumina().null is None  # the header alone
