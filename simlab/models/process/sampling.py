@@ -149,7 +149,7 @@ class Sampling:
         if kind not in self._tables:
             self._tables[kind] = self._scales.values.astype(kind), *_plain(self.grammar, size), kind(self.temperature)
         write_rows(
-            np.broadcast_to(position, rows.shape[:-1]).reshape(-1),
+            position.reshape(-1),
             given[: len(whole)],
             given[len(whole) :],
             *self._tables[kind],

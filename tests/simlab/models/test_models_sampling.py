@@ -70,7 +70,7 @@ def by_torch(how: Sampling, logits: Tensor, position: Tensor) -> Tensor:
 
 
 @pytest.mark.property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from([-np.inf, -30.0, -2.0, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0]), min_size=2, max_size=12),
     st.sampled_from(SETTINGS),
@@ -146,7 +146,7 @@ def test_an_exponential_of_its_own_bits() -> None:
     assert (abs(exponentials[scores >= s.LEAST] / true - 1) < 2.0**-22).all()
     found = scores.copy()
     s._softmax(found, np.float32(0), keys, 0)
-    assert np.array_equal(found, (exponentials * (1 / total(exponentials))).astype(np.float32))
+    assert np.array_equal(found, (exponentials.astype(np.float64) * (1 / total(exponentials))).astype(np.float32))
 
 
 def test_rows_go_where_they_are_wanted_from_any_thread() -> None:
