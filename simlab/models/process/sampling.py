@@ -148,11 +148,15 @@ class Sampling:
         whole, given = rows.reshape(-1, size), logits.reshape(-1, size)
         if kind not in self._tables:
             self._tables[kind] = self._scales.values.astype(kind), *_plain(self.grammar, size), kind(self.temperature)
+        scales, allowed, which, temperature = self._tables[kind]
         write_rows(
             position.reshape(-1),
             given[: len(whole)],
             given[len(whole) :],
-            *self._tables[kind],
+            scales,
+            allowed,
+            which,
+            temperature,
             self.top_k or size,
             self._mass or 0.0,
             whole,

@@ -152,7 +152,7 @@ def _range(keys: np.ndarray) -> tuple[int, int]:
     low, high = keys[0], keys[0]
     for v in range(len(keys)):
         low, high = min(low, keys[v]), max(high, keys[v])
-    return np.int64(low), np.int64(high)
+    return int(low), int(high)
 
 
 @njit(inline="always")
@@ -227,4 +227,4 @@ def _mass_from(bits: np.ndarray, units: np.ndarray, least: int) -> int:
     least, mass = one[0], np.int64(0)
     for v in range(len(bits)):
         mass += units[v] if bits[v] >= least else 0
-    return mass
+    return int(mass)
