@@ -84,6 +84,8 @@ def pictures(
     drawn = {
         "grid": figures.grid(names, arrays["images"], labels),
         "compression": figures.compression(rows),
+        "speed": figures.speed(rows),
+        "parts": figures.parts(rows),
         "distribution": figures.distribution(rows),
         "locality": figures.locality(*curve),
         "trade": figures.trade(rows),
