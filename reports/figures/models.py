@@ -67,7 +67,7 @@ def speed(methods: Sequence[Row]) -> Figure:
     """Tokens a call, and what they are worth: the speedup measured and predicted; a panel a batch."""
     batches = [entry["batch"] for entry in methods[0]["timing"]]
     figure, axes = panels(len(batches), width=10, height=0.31 * len(methods) + 1.5, sharey=True)
-    places = -np.arange(len(methods))
+    places = [-float(place) for place in range(len(methods))]
     for number, (ax, batch) in enumerate(zip(axes, batches, strict=True)):
         entries = [row["timing"][number] for row in methods]
         ax.barh(places, [row["compression"]["pooled"] for row in methods], 0.7, color=PROMISED, label="tokens a call")
@@ -94,7 +94,7 @@ def parts(methods: Sequence[Row]) -> Figure:
     """Where the time of a step goes: milliseconds by part, end to end; a panel a batch."""
     batches = [entry["batch"] for entry in methods[0]["timing"]]
     figure, axes = panels(len(batches), width=10, height=0.31 * len(methods) + 1.5, sharey=True)
-    places = -np.arange(len(methods))
+    places = [-float(place) for place in range(len(methods))]
     for number, (ax, batch) in enumerate(zip(axes, batches, strict=True)):
         entries = [row["timing"][number] for row in methods]
         ends = np.zeros(len(methods))
