@@ -101,6 +101,12 @@ def vocabulary(folder: Path) -> dict[str, int]:
     return named(named(read_json(file), "model", file), "vocab", file)
 
 
+def tokenizer_file(folder: Path) -> Path | None:
+    """The tokenizer of a folder in Meta's layout; None in another."""
+    home = _home(folder)
+    return None if home is None else _tokenizer(home)
+
+
 def norms_of_heads(weights: Mapping[str, Tensor], heads: Mapping[str, int]) -> dict[str, Tensor]:
     """The weights, the norms of queries and keys with a row for each head.
 

@@ -7,7 +7,6 @@ second formulation below: one sequence, loops over heads, pairs turned as each p
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,42 +14,34 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from simlab.models.adapters.chameleon import load_chameleon
 from simlab.models.adapters.codes import chameleon_codes, emu3_codes, vectors_by_token
-from simlab.models.adapters.emu3 import SPECIAL, load_emu3
-from simlab.models.adapters.grammars import Layout
+from simlab.models.adapters.emu3 import load_emu3
 from simlab.models.adapters.hugging_face import HuggingFace, padded
 from simlab.models.architectures.transformer import Causal
 from simlab.models.checkpoints import CheckpointError
 from simlab.rules.neighbourhood import codebook_neighbours
+from tests.support.published import (
+    CODES,
+    EMU3_LAYOUT,
+    HEAD,
+    HEADS,
+    KEYS,
+    LAYERS,
+    LAYOUT,
+    PROMPT,
+    VISUAL,
+    Weights,
+    emu3_files,
+    in_library,
+    in_meta,
+    lumina_files,
+    meta_files,
+)
 
 pytestmark = pytest.mark.parity
-
-LAYERS, DIM, HEADS, KEYS, INNER, VOCABULARY = 2, 32, 4, 2, 48, 64
-HEAD = DIM // HEADS
-CODES = [3, 0, 5, 1, 4, 2]  # of the ids from 4 on: names are in an order of their own
-NAMES = {f"IMGIMG{'ABCDEFGHIJ'[code]}Z": id for id, code in enumerate(CODES, start=4)} | {"<image>": 63, "<s>": 0}
-LAYOUT = Layout(range(4, 10), 2, 2, line=50, end=(12, 51), header=(13, 52, 52))
-PROMPT = [20, 21, 22, *LAYOUT.header]
-PAIRS = 20  # byte pairs of the small Emu3
-VISUAL = PAIRS + len(SPECIAL) + 3
-EMU3_VOCABULARY = VISUAL + 8
-EMU3_LAYOUT = Layout(range(VISUAL, VISUAL + 6), 2, 2, line=PAIRS + 203, end=(PAIRS + 204, VISUAL - 1, PAIRS + 207))
-
-Weights = dict[str, Tensor]
-
-
-def drawn(shapes: dict[str, tuple[int, ...]], seed: int = 0) -> Weights:
-    """Random weights, gains around 1."""
-    generator = torch.Generator().manual_seed(seed)
-    return {
-        name: torch.randn(shape, generator=generator) * 0.3 + ("norm" in name and name.endswith("weight"))
-        for name, shape in shapes.items()
-    }
-
 
 # second formulation ---------------------------------------------------------------------------------------------
 
@@ -112,62 +103,6 @@ def plain(
     return torch.stack([held[name("output", 0)] @ rms(row, held[name("norm", 0)]) for row in stream])
 
 
-PARTS = {
-    "in": "input_layernorm.weight",
-    "post": "post_attention_layernorm.weight",
-    "q": "self_attn.q_proj.weight",
-    "k": "self_attn.k_proj.weight",
-    "v": "self_attn.v_proj.weight",
-    "o": "self_attn.o_proj.weight",
-    "qn": "self_attn.q_norm.weight",
-    "qb": "self_attn.q_norm.bias",
-    "kn": "self_attn.k_norm.weight",
-    "kb": "self_attn.k_norm.bias",
-    "gate": "mlp.gate_proj.weight",
-    "up": "mlp.up_proj.weight",
-    "down": "mlp.down_proj.weight",
-}
-OF_META = {
-    "in": "attention_norm.weight",
-    "post": "ffn_norm.weight",
-    "q": "attention.wq.weight",
-    "k": "attention.wk.weight",
-    "v": "attention.wv.weight",
-    "o": "attention.wo.weight",
-    "qn": "attention.q_normalization.weight",
-    "qb": "attention.q_normalization.bias",
-    "kn": "attention.k_normalization.weight",
-    "kb": "attention.k_normalization.bias",
-    "gate": "feed_forward.w1.weight",
-    "up": "feed_forward.w3.weight",
-    "down": "feed_forward.w2.weight",
-}
-
-
-def in_library(part: str, layer: int) -> str:
-    whole = {"embed": "model.embed_tokens.weight", "norm": "model.norm.weight", "output": "lm_head.weight"}
-    return whole.get(part) or f"model.layers.{layer}.{PARTS[part]}"
-
-
-def in_meta(part: str, layer: int) -> str:
-    whole = {"embed": "tok_embeddings.weight", "norm": "norm.weight", "output": "output.weight"}
-    return whole.get(part) or f"layers.{layer}.{OF_META[part]}"
-
-
-def shapes(name: Callable[[str, int], str], vocabulary: int, norms: tuple[int, ...] | None) -> dict[str, Any]:
-    """Of every tensor; ``norms`` is the shape of what norms queries and keys, if anything does."""
-    found: dict[str, Any] = {name(part, 0): (vocabulary, DIM) for part in ("embed", "output")}
-    found[name("norm", 0)] = (DIM,)
-    for layer in range(LAYERS):
-        found |= {name(part, layer): (DIM,) for part in ("in", "post")}
-        found |= {name(part, layer): (DIM, DIM) for part in ("q", "o")}
-        found |= {name(part, layer): (KEYS * HEAD, DIM) for part in ("k", "v")}
-        found |= {name(part, layer): (INNER, DIM) for part in ("gate", "up")}
-        found[name("down", layer)] = (DIM, INNER)
-        found |= {name(part, layer): norms for part in ("qn", "qb", "kn", "kb") if norms}
-    return found
-
-
 def found(model: HuggingFace, given: list[int], tokens: Tensor) -> Tensor:
     """The logits of a prompt and a sequence."""
     inputs = torch.cat([model.condition(padded([given], len(given))), model.embed(tokens[None])], dim=1)
@@ -184,42 +119,6 @@ def check(model: HuggingFace, given: list[int], expected: Callable[[list[int]], 
 
 
 # Lumina-mGPT: the layout of transformers, norms by shard ---------------------------------------------------------
-
-
-def lumina_files(home: Path, shards: int, norms: Weights | None = None) -> Weights:
-    """As Lumina-mGPT publishes: the sizes of its training code, weights in several files, no image tokenizer."""
-    home.mkdir()
-    described = {
-        "architectures": ["ChameleonXLLMXForConditionalGeneration"],
-        "attention_bias": False,
-        "hidden_size": DIM,
-        "intermediate_size": INNER,
-        "max_position_embeddings": 64,
-        "mlp_bias": False,
-        "model_parallel_size": shards,
-        "model_type": "chameleon",
-        "num_attention_heads": HEADS,
-        "num_hidden_layers": LAYERS,
-        "num_key_value_heads": KEYS,
-        "rms_norm_eps": 1e-5,
-        "rope_scaling": None,
-        "rope_theta": 10000.0,
-        "swin_norm": False,
-        "torch_dtype": "bfloat16",
-        "vocab_size": VOCABULARY,
-        "vocabulary_map": NAMES,
-        "z_loss_weight": 1e-5,
-    }
-    (home / "config.json").write_text(json.dumps(described))
-    weights = drawn(shapes(in_library, VOCABULARY, (shards, HEAD))) | (norms or {})
-    parts = [dict(list(weights.items())[start::2]) for start in range(2)]
-    places = {}
-    for number, part in enumerate(parts, start=1):
-        file = f"model-0000{number}-of-00002.safetensors"
-        save_file({name: tensor.contiguous() for name, tensor in part.items()}, home / file, {"format": "pt"})
-        places |= dict.fromkeys(part, file)
-    (home / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
-    return weights
 
 
 @pytest.mark.parametrize("shards", [1, 2])
@@ -257,21 +156,6 @@ def test_frequencies_of_positions_stay_exact(tmp_path: Path) -> None:
 # Anole: Meta's layout ----------------------------------------------------------------------------------------------
 
 
-def meta_files(home: Path, at: str = "models/7b") -> Weights:
-    """As Anole publishes: sizes in two files, weights of one in a pickle, the vocabulary beside them."""
-    (home / at).mkdir(parents=True)
-    (home / "tokenizer").mkdir()
-    sizes = {"dim": DIM, "n_layers": LAYERS, "n_heads": HEADS, "n_kv_heads": KEYS, "norm_eps": 1e-5}
-    sizes |= {"rope_theta": 10000.0, "qk_normalization": True, "swin_norm": False, "vocab_size": -1}
-    (home / at / "params.json").write_text(json.dumps({"model": sizes, "model_parallel_size": 1}))
-    (home / at / "consolidate_params.json").write_text(json.dumps({"model_parallel_size": 1}))
-    vocabulary = {"model": {"vocab": NAMES}, "added_tokens": []}
-    (home / "tokenizer" / "text_tokenizer.json").write_text(json.dumps(vocabulary))
-    weights = drawn(shapes(in_meta, VOCABULARY, (HEAD,)), seed=1)
-    torch.save(weights | {"rope.freqs": torch.ones(HEAD // 2)}, home / at / "consolidated.pth")
-    return weights
-
-
 @pytest.mark.parametrize("at", ["", "models/7b"])
 def test_anole_turns_pairs_that_are_next_to_each_other(tmp_path: Path, at: str) -> None:
     weights = meta_files(tmp_path / "anole")
@@ -298,53 +182,6 @@ def test_weights_of_meta_s_layout_that_are_not_all_there(tmp_path: Path) -> None
 
 
 # Emu3: its own layout --------------------------------------------------------------------------------------------
-
-
-def emu3_files(home: Path) -> Weights:
-    """As Emu3-Gen is published: a Llama's names, byte pairs and names of vision tokens in two files."""
-    home.mkdir()
-    described = {
-        "_name_or_path": "",
-        "architectures": ["Emu3ForCausalLM"],
-        "attention_dropout": 0.1,
-        "auto_map": {"AutoConfig": "configuration_emu3.Emu3Config"},
-        "boi_token_id": VISUAL - 2,
-        "bos_token_id": PAIRS + 206,
-        "eof_token_id": PAIRS + 204,
-        "eoi_token_id": VISUAL - 1,
-        "eol_token_id": PAIRS + 203,
-        "eos_token_id": PAIRS + 207,
-        "hidden_act": "silu",
-        "hidden_size": DIM,
-        "image_area": 518400,
-        "img_token_id": VISUAL - 3,
-        "intermediate_size": INNER,
-        "max_position_embeddings": 64,
-        "model_type": "Emu3",
-        "num_attention_heads": HEADS,
-        "num_hidden_layers": LAYERS,
-        "num_key_value_heads": KEYS,
-        "pad_token_id": PAIRS,
-        "pretraining_tp": 1,
-        "rms_norm_eps": 1e-5,
-        "rope_scaling": None,
-        "rope_theta": 1000000.0,
-        "tie_word_embeddings": False,
-        "torch_dtype": "bfloat16",
-        "vocab_size": EMU3_VOCABULARY,
-    }
-    (home / "config.json").write_text(json.dumps(described))
-    write_emu3_vocabulary(home)
-    weights = drawn(shapes(in_library, EMU3_VOCABULARY, None), seed=2)
-    save_file(weights, home / "model.safetensors", {"format": "pt"})
-    return weights
-
-
-def write_emu3_vocabulary(home: Path) -> None:
-    letters = [bytes([ord("a") + number]) for number in range(PAIRS)]
-    (home / "emu3.tiktoken").write_bytes(b"".join(b64encode(c) + b" %d\n" % n for n, c in enumerate(letters)))
-    names = ["<|image token|>", "<|image start|>", "<|image end|>", *(f"<|visual token {n:06d}|>" for n in CODES)]
-    (home / "emu3_vision_tokens.txt").write_text("\n".join(names) + "\n")
 
 
 def test_emu3_in_its_own_layout(tmp_path: Path) -> None:
