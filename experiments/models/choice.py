@@ -27,7 +27,6 @@ from experiments.results import write_json
 from simlab.models.process.sampling import Sampling
 from theory.cost_of_rows import speedup_by_rows
 
-AUTO = "auto"
 CACHE = "SIMLAB_CACHE"  # names another folder
 
 Notify = Callable[[str], None]

@@ -120,7 +120,7 @@ def measure(
             seconds = time_target(models, sampling, batch, rows, clock)
             target.append({"batch": batch, "rows": rows, "seconds": seconds})
             one = one or seconds
-            if seconds > most * one:
+            if rows > 1 and seconds > most * one:
                 break
         for drafter, entries in drafting.items():
             notify(f"batch {batch}, {drafter}")

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from reports.data.measured import COMMAND as MEASURED_COMMAND
+from reports.data.measured import Measured
 from reports.data.models import COMMAND, DEVICE_COMMAND, MAP_COMMAND, RECORD_COMMAND, REPLAY_COMMAND, Compared
 from reports.figures import models as figures
 from reports.figures import payoff as payoff_figures
@@ -26,11 +28,13 @@ def page(
     replay: dict[str, Any] | None,
     device: dict[str, Any] | None,
     payoff: dict[str, Any] | None,
+    measured: Measured,
     entries: Entries,
     draw: Draw,
 ) -> str:
-    """The page as HTML; ``replay``, ``device`` and ``payoff`` are None where nothing was measured."""
+    """The page as HTML; what a command did not measure is None, and ``measured`` comes along."""
     text, ledger = texts()["models"], published()
+    payoff = payoff or next(iter(measured.maps.values()), None)
     drafts = {row["method"]: row["nodes"] for row in found.methods}
     orders = published_comparison.orders(found.compression, drafts, ledger)
     return template("models.html").render(
@@ -51,11 +55,12 @@ def page(
         summary=published_comparison.summary(orders),
         replayed=replay,
         rules=None if replay is None else models_tables.replayed(replay),
-        device=device_tables.device(device, ledger),
+        device=device_tables.devices([*([device] if device else []), *measured.devices.values()], ledger),
+        comparisons=[models_tables.elsewhere(document) for document in measured.comparisons.values()],
         pays=payoff_tables.pays(payoff),
         commands={
             "compare": COMMAND, "record": RECORD_COMMAND, "replay": REPLAY_COMMAND, "device": DEVICE_COMMAND,
-            "map": MAP_COMMAND,
+            "measured": MEASURED_COMMAND, "map": MAP_COMMAND,
         },
         draw=draw,
         entries=entries,
@@ -92,6 +97,8 @@ def pictures(
     drawn = {
         "grid": figures.grid(names, arrays["images"], labels),
         "compression": figures.compression(rows),
+        "speed": figures.speed(rows),
+        "parts": figures.parts(rows),
         "distribution": figures.distribution(rows),
         "locality": figures.locality(*curve),
         "trade": figures.trade(rows),
