@@ -22,10 +22,15 @@ from simlab.models.adapters.grammars import Layout
 LAYERS, DIM, HEADS, KEYS, INNER, VOCABULARY = 2, 32, 4, 2, 48, 64
 HEAD = DIM // HEADS
 CODES = [3, 0, 5, 1, 4, 2]  # of the ids from 4 on: names are in an order of their own
-NAMES = {f"IMGIMG{'ABCDEFGHIJ'[code]}Z": id for id, code in enumerate(CODES, start=4)} | {"<image>": 63, "<s>": 0}
+TEXT = dict(zip("abcdefghijklmnopqrstuvwxyz :012346", range(14, 50), strict=False))
+NAMED = {"<s>": 0, "<pad>": 1, "</s>": 2, "<eoss>": 12, "<racm3:break>": 13, "<reserved08799>": 50}
+NAMED |= {"<reserved08706>": 51, "<reserved08801>": 52, "<reserved08802>": 53}
+IMAGES = {f"IMGIMG{'ABCDEFGHIJ'[code]}Z": id for id, code in enumerate(CODES, start=4)}
+NAMES = IMAGES | NAMED | TEXT | {"<image>": 63}
 LAYOUT = Layout(range(4, 10), 2, 2, line=50, end=(12, 51), header=(13, 52, 52))
 PROMPT = [20, 21, 22, *LAYOUT.header]
-PAIRS = 20  # byte pairs of the small Emu3
+BYTES = [bytes([byte]) for byte in range(256)] + [b"th", b"he", b"the", b" a"]  # byte pairs of the small Emu3
+PAIRS = len(BYTES)
 VISUAL = PAIRS + len(SPECIAL) + 3
 EMU3_VOCABULARY = VISUAL + 8
 EMU3_LAYOUT = Layout(range(VISUAL, VISUAL + 6), 2, 2, line=PAIRS + 203, end=(PAIRS + 204, VISUAL - 1, PAIRS + 207))
@@ -100,6 +105,15 @@ def shapes(name: Callable[[str, int], str], vocabulary: int, norms: tuple[int, .
     return found
 
 
+def tokenizer_file() -> dict[str, Any]:
+    """A ``tokenizer.json`` of letters, with the names of special tokens."""
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    added = [{"id": id, "content": name, **flags} for name, id in NAMED.items()]
+    model = {"type": "BPE", "vocab": NAMES, "merges": [], "unk_token": None, "dropout": None}
+    parts = dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder"))
+    return {"version": "1.0", "added_tokens": added, "model": model, **parts}
+
+
 def lumina_files(home: Path, shards: int, norms: Weights | None = None) -> Weights:
     """As Lumina-mGPT publishes: the sizes of its training code, weights in several files, no image tokenizer."""
     home.mkdir()
@@ -108,7 +122,7 @@ def lumina_files(home: Path, shards: int, norms: Weights | None = None) -> Weigh
         "attention_bias": False,
         "hidden_size": DIM,
         "intermediate_size": INNER,
-        "max_position_embeddings": 64,
+        "max_position_embeddings": 512,
         "mlp_bias": False,
         "model_parallel_size": shards,
         "model_type": "chameleon",
@@ -125,6 +139,7 @@ def lumina_files(home: Path, shards: int, norms: Weights | None = None) -> Weigh
         "z_loss_weight": 1e-5,
     }
     (home / "config.json").write_text(json.dumps(described))
+    (home / "tokenizer.json").write_text(json.dumps(tokenizer_file()))
     weights = drawn(shapes(in_library, VOCABULARY, (shards, HEAD))) | (norms or {})
     parts = [dict(list(weights.items())[start::2]) for start in range(2)]
     places = {}
@@ -144,8 +159,7 @@ def meta_files(home: Path, at: str = "models/7b") -> Weights:
     sizes |= {"rope_theta": 10000.0, "qk_normalization": True, "swin_norm": False, "vocab_size": -1}
     (home / at / "params.json").write_text(json.dumps({"model": sizes, "model_parallel_size": 1}))
     (home / at / "consolidate_params.json").write_text(json.dumps({"model_parallel_size": 1}))
-    vocabulary = {"model": {"vocab": NAMES}, "added_tokens": []}
-    (home / "tokenizer" / "text_tokenizer.json").write_text(json.dumps(vocabulary))
+    (home / "tokenizer" / "text_tokenizer.json").write_text(json.dumps(tokenizer_file()))
     weights = drawn(shapes(in_meta, VOCABULARY, (HEAD,)), seed=1)
     torch.save(weights | {"rope.freqs": torch.ones(HEAD // 2)}, home / at / "consolidated.pth")
     return weights
@@ -170,7 +184,7 @@ def emu3_files(home: Path) -> Weights:
         "image_area": 518400,
         "img_token_id": VISUAL - 3,
         "intermediate_size": INNER,
-        "max_position_embeddings": 64,
+        "max_position_embeddings": 512,
         "model_type": "Emu3",
         "num_attention_heads": HEADS,
         "num_hidden_layers": LAYERS,
@@ -192,8 +206,7 @@ def emu3_files(home: Path) -> Weights:
 
 
 def write_emu3_vocabulary(home: Path) -> None:
-    letters = [bytes([ord("a") + number]) for number in range(PAIRS)]
-    (home / "emu3.tiktoken").write_bytes(b"".join(b64encode(c) + b" %d\n" % n for n, c in enumerate(letters)))
+    (home / "emu3.tiktoken").write_bytes(b"".join(b64encode(c) + b" %d\n" % n for n, c in enumerate(BYTES)))
     names = ["<|image token|>", "<|image start|>", "<|image end|>", *(f"<|visual token {n:06d}|>" for n in CODES)]
     (home / "emu3_vision_tokens.txt").write_text("\n".join(names) + "\n")
 

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from simlab.checks import check_at_least, check_number
+from simlab.models.process.grammar import Grammar
 
 CHAMELEON_IMAGE = range(4, 8196)
 CHAMELEON_START, CHAMELEON_END, CHAMELEON_BEGIN = 0, 8196, 8197  # of a text; end and begin of an image
@@ -98,7 +99,7 @@ class Layout:
         """``int[rows, columns]``: the positions of the image tokens."""
         return np.flatnonzero(self.certain == IMAGE).reshape(self.rows, self.columns)
 
-    def grammar(self, ids: np.ndarray | None = None) -> np.ndarray:
+    def grammar(self, ids: np.ndarray | None = None) -> Grammar:
         """The tokens that are allowed at each position.
 
         Parameters
@@ -108,12 +109,21 @@ class Layout:
 
         Returns
         -------
-        numpy.ndarray
-            ``bool[N, V]``.
+        Grammar
+            Of N positions over V tokens: a row for the image tokens, and one for each token that is certain somewhere.
+
+        Raises
+        ------
+        ValueError
+            If a token that is certain somewhere, or every image token, is not in the vocabulary.
         """
         ids = self.ids if ids is None else np.asarray(ids)
-        image = np.isin(ids, np.array(self.image))
-        return np.where(self.certain[:, None] == IMAGE, image, self.certain[:, None] == ids)
+        certain = np.array(self._special, dtype=np.int64)
+        rows = np.concatenate([np.isin(ids, np.array(self.image))[None], certain[:, None] == ids])
+        of = np.zeros(self.length, dtype=np.int64)  # the image tokens'
+        for number, token in enumerate(certain, start=1):
+            of[self.certain == token] = number
+        return Grammar(rows, of)
 
     def guidance(self, scale: float) -> tuple[float, ...]:
         """A scale of guidance for each position.

@@ -113,7 +113,7 @@ def loaded(folders: dict[str, Path]) -> dict[str, HuggingFace]:
 
 def sequences(batch: int) -> Tensor:
     """Tokens that the grammar allows."""
-    rng, rows = np.random.default_rng(0), LAYOUT.grammar()
+    rng, rows = np.random.default_rng(0), np.asarray(LAYOUT.grammar())
     return torch.tensor([[rng.choice(np.flatnonzero(row)) for row in rows] for _ in range(batch)])
 
 
@@ -220,7 +220,7 @@ def test_with_a_cache_and_without(
     if chosen.guided:
         alone = Run(reference.tokens[[1]], reference.steps[[1]])
         assert same(decoded(loaded, case, chosen, loaded[kind], True, [1]), alone)
-        assert np.take_along_axis(LAYOUT.grammar(), reference.tokens.T, axis=1).all()
+        assert np.take_along_axis(np.asarray(LAYOUT.grammar()), reference.tokens.T, axis=1).all()
 
 
 @by_decoder([("speculative", {"gamma": 3}), ("sjd-pac", tree(3, 2, 2, "full"))])
