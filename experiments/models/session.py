@@ -31,7 +31,7 @@ from simlab.models.architectures.classifier import Classifier
 from simlab.models.architectures.eagle import EagleDraft, Head
 from simlab.models.architectures.tokenizer import Tokenizer
 from simlab.models.architectures.transformer import Transformer
-from simlab.models.process.cached import NOT_NUMBERS, Cached
+from simlab.models.process.cached import FAULTS, NOT_NUMBERS, Cached
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
 from simlab.randomness import Tape
@@ -204,8 +204,8 @@ def memory() -> Iterator[None]:
     except (torch.cuda.OutOfMemoryError, MemoryError) as error:
         raise OutOfMemory(str(error).splitlines()[0] if str(error) else "no memory is left") from error
     except RuntimeError as error:
-        if NOT_NUMBERS in str(error):
-            raise ValueError(NOT_NUMBERS) from error
+        if FAULTS[NOT_NUMBERS] in str(error):
+            raise ValueError(FAULTS[NOT_NUMBERS]) from error
         if "can't allocate memory" not in str(error):
             raise
         raise OutOfMemory(str(error).splitlines()[0]) from error

@@ -6,7 +6,7 @@ is over; on a CPU it is the clock's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -76,6 +76,12 @@ class Timed(Process):
 
     def closed(self, tokens: Array) -> Array:
         return self.process.closed(tokens)
+
+    def keep(self, rows: Sequence[int]) -> None:
+        self.process.keep(rows)
+
+    def faults(self) -> dict[int, str]:
+        return self.process.faults()
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
         return self.process._rows(tokens, start, count)

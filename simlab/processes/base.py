@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from array_api_compat import device
 
@@ -70,6 +71,19 @@ class Process(ABC):
             ``bool[B]``.
         """
         return length >= self.length
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with the sequences ``rows`` of the batch alone; only a process with a memory of them has to know.
+
+        Parameters
+        ----------
+        rows
+            ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
+        """
+
+    def faults(self) -> dict[int, str]:
+        """Why sequences of the batch cannot go on, by their rows; empty for a process that cannot fail."""
+        return {}
 
     def closed(self, tokens: Array) -> Array:
         """Finished sequences in their final form.

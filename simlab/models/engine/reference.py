@@ -18,10 +18,9 @@ from simlab.models.engine.requests import (
     conditions,
     failed,
     grouped,
-    rows_of,
     visible_of,
 )
-from simlab.models.process.cached import Cached
+from simlab.models.process.cached import Cached, rows_made
 from simlab.processes import Process
 from simlab.randomness import Tape
 
@@ -34,7 +33,7 @@ def decode_batches(
     asked: list[Asked], model: Any, batch: int, drafter: Any, cancelled: Cancelled, notify: Notify
 ) -> Iterator[Result]:
     """Results of requests of one decoder and one rule."""
-    for own in grouped(asked, lambda request: (request.seed, rows_of(request.sampling))):
+    for own in grouped(asked, lambda request: (request.seed, rows_made(request.sampling))):
         for first in range(0, len(own), batch):
             yield from _decoded(own[first : first + batch], model, drafter, cancelled, notify)
 

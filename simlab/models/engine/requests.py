@@ -100,12 +100,6 @@ def method_of(request: Request) -> Any:
     return request.decoder, id(request.rule), request.sampling.guided
 
 
-def rows_of(sampling: Sampling) -> Any:
-    """A key that two samplings share if they make the same rows."""
-    scales = tuple(np.atleast_1d(sampling.guidance).tolist())
-    return scales, sampling.temperature, sampling.top_k, sampling.top_p, id(sampling.grammar)
-
-
 def conditions(model: Any, requests: Iterable[Request]) -> Tensor:
     """The conditions of requests ``[B, ...]``, where the model is."""
     return torch.stack([torch.as_tensor(request.given) for request in requests]).to(place_of(model))

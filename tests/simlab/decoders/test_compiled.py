@@ -173,7 +173,7 @@ def test_uniforms_are_those_of_the_tape() -> None:
     tape = Tape((1 << 63) + 12345, [5, 9, 2**32 - 1])
     start, offsets, lanes = np.array([3, -1, 1000]), np.array([0, 0, 2, 7]), np.array([0, 9, 2, 3])
     for iteration in (0, 7):
-        at, compiled = tape.at(iteration), Uniforms(tape, np.array([2, 0, 1]), iteration)
+        at, compiled = tape.at(iteration), Uniforms.of_tape(tape, np.array([2, 0, 1]), iteration)
         order = Tape(tape.seed, tape.replicates[[2, 0, 1]], iteration)
         places = start[:, None] + offsets
         right = order.uniform(places, Purpose.DRAFT, lanes + 1)
@@ -208,7 +208,7 @@ def test_another_uniform_is_seen(broken: str, monkeypatch: pytest.MonkeyPatch) -
 
     def row(self: Uniforms, start: np.ndarray, count: int, purpose: Purpose, lane: int = 0) -> np.ndarray:
         changed = {"purpose": Purpose.DRAFT, "position": purpose, "iteration": purpose}[broken]
-        self.iteration += broken == "iteration"
+        self.iterations = self.iterations + (broken == "iteration")
         return honest(self, start + (broken == "position"), count, changed, lane)
 
     monkeypatch.setattr(Uniforms, "row", row)
