@@ -229,12 +229,13 @@ def normalised(weights: Array, fallback: Array) -> Array:
         return _each_row(_shares, weights, fallback)
     xp, weights = namespace(weights), wide(weights)
     mass = _total(weights)
-    return xp.where(mass > 0, weights / xp.where(mass > 0, mass, number(1, weights)), fallback)
+    some = mass > 0
+    return xp.where(some, weights / xp.where(some, mass, number(1, weights)), fallback)
 
 
 def wide(rows: Array) -> Array:
     """Floating-point ``rows`` in float64: differences and sums of masses are taken there, whatever rows are in."""
-    return rows if is_exact(rows) else namespace(rows).astype(rows, namespace(rows).float64)
+    return rows if is_exact(rows) else namespace(rows).astype(rows, namespace(rows).float64, copy=False)
 
 
 def positive_part(p: Array, q: Array, fallback: Array | None = None) -> Array:

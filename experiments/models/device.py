@@ -7,7 +7,7 @@
 ``verification``
     a decoder's step over rows that are ready: as torch runs it, recorded once as a CUDA graph, and compiled.
 ``cache``
-    keys and values of a window put into the cache and those of an accepted path moved, against copying all of it.
+    keys and values of a window put into the cache and entries of an accepted path swapped, against copying all of it.
 
 Times are medians over single calls, each between two synchronisations: ``ms`` by the clock, which is what a user
 waits, and ``device_ms`` between two events on the device. What cannot be measured says why in its place.
@@ -244,27 +244,37 @@ def _cache(model: Backbone, plan: Plan, nodes: int) -> Cache:
 def _forward(model: Backbone, cache: Cache, count: int, place: int, plan: Plan) -> Callable[[], Tensor]:
     """A call of the model for ``count`` tokens in the middle of an image."""
     slot = (model.config.prefix + place + torch.arange(count, device=plan.device)).expand(2, -1)
-    mask = torch.arange(cache.slots, device=plan.device) <= slot[..., None]
+    seen = torch.arange(cache.slots, device=plan.device) <= slot[..., None]
+    mask = torch.zeros_like(seen, dtype=cache.keys[0].dtype).masked_fill(~seen, -torch.inf)
     tokens = torch.zeros(2, count, dtype=torch.int64, device=plan.device)
     return lambda: model.logits(model.features(model.embed(tokens), slot, Window(cache, slot, mask)))
 
 
 def cache_update(cache: Cache, plan: Plan, place: int, beside: int) -> Entry:
-    """A window written in every layer, an accepted path moved, and a copy of all, which is what neither does."""
+    """A window written in every layer, entries of an accepted path swapped, and a copy of all, which is what neither
+    does."""
     shape = cache.keys[0].shape
     where = (place + torch.arange(plan.window, device=plan.device)).expand(shape[0], -1)
     fresh = torch.randn(shape[0], shape[1], plan.window, shape[3], device=plan.device, dtype=cache.keys[0].dtype)
     source = (shape[2] - beside + torch.arange(beside, device=plan.device)).expand(shape[0], -1)
     target = (place + torch.arange(beside, device=plan.device)).expand(shape[0], -1)
     held = [*cache.keys, *cache.values]  # held, so that no copy can have their place in memory
+    window = Window(cache, where, fresh.new_zeros(shape[0], plan.window, cache.slots))
+    slot_of = torch.arange(cache.slots, device=plan.device).repeat(shape[0], 1)
+    position_of = slot_of.clone()
 
     def write() -> None:
         for layer in range(len(cache.keys)):
-            cache.write(layer, where, fresh, fresh)
+            window.write(layer, fresh, fresh)
+
+    def swap() -> None:
+        mine, theirs = slot_of.gather(1, source), slot_of.gather(1, target)
+        slot_of.scatter_(1, source, theirs).scatter_(1, target, mine)
+        position_of.scatter_(1, slot_of, slot_of)
 
     found = {
         "write": timed(write, plan),
-        "move": timed(lambda: cache.move(source, target), plan),
+        "move": timed(swap, plan),
         "copy_of_all": timed(lambda: [store.clone() for store in (*cache.keys, *cache.values)], plan),
         "bytes": sum(store.numel() * store.element_size() for store in (*cache.keys, *cache.values)),
     }

@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from reports.data.files import Unreadable, read_json
+from reports.data.files import Unreadable, are_rows, read_json
 
 SOURCE, ARRAYS = Path("compare", "compare.json"), Path("compare", "compare.npz")
 REPLAY, DEVICE = Path("replay", "replay.json"), Path("device.json")
@@ -21,9 +21,11 @@ KEYS = {
     "nearest_codes", "testing", "methods", "locality",
 }  # fmt: skip
 METHOD = {
-    "method", "decoder", "rule", "drafter", "lossless", "nodes", "steps", "compression", "committed", "accepted",
-    "quality", "distortion", "checks", "timing",
+    "method", "decoder", "rule", "drafter", "lossless", "nodes", "rows", "steps", "compression", "committed",
+    "accepted", "quality", "distortion", "checks", "timing",
 }  # fmt: skip
+TIMING = {"batch", "rows", "seconds", "step_ms", "ms", "speedup", "speedup_error", "predicted", "peak_bytes"}
+PARTS = "model", "sampling", "verification", "drafting", "cache"  # of a step
 NAMES = {"method", "labels", "shown", "images", "steps", "kept", "offsets", "locality", "locality_error"}
 
 
@@ -52,11 +54,7 @@ def read(out: Path) -> Compared | None:
         return None
     document = read_json(out / SOURCE, COMMAND)
     methods = document["methods"] if document.keys() >= KEYS else None
-    if (
-        not isinstance(methods, list)
-        or not methods
-        or not all(isinstance(row, dict) and row.keys() >= METHOD for row in methods)
-    ):
+    if not methods or not are_rows(methods, METHOD) or not all(are_rows(row["timing"], TIMING) for row in methods):
         raise Unreadable(f"{out / SOURCE} cannot be read: it is no comparison of methods; run `{COMMAND}` again")
     return Compared(document, _arrays(out / ARRAYS, [row["method"] for row in methods]))
 

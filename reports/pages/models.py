@@ -37,6 +37,7 @@ def page(
         pictures=pictures(found, replay, ledger, text["pictures"]),
         sentences=models_tables.sentences(found),
         calls=models_tables.calls(found),
+        speed=models_tables.speed(found),
         time=models_tables.time(found),
         quality=models_tables.quality(found),
         tests=models_tables.tests(found),

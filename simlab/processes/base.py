@@ -72,7 +72,7 @@ class Process(ABC):
         """
         return length >= self.length
 
-    def keep(self, rows: Sequence[int]) -> None:
+    def keep(self, rows: Sequence[int]) -> None:  # noqa: B027  # most have nothing to do
         """Go on with the sequences ``rows`` of the batch alone; only a process with a memory of them has to know.
 
         Parameters

@@ -38,9 +38,7 @@ class Uniforms:
     def fixed(self, start: np.ndarray, count: int) -> np.ndarray:
         """``float64[B, count]``: the uniform that is fixed for each position in all iterations."""
         lanes, iterations = np.zeros(count, np.int64), self.iterations * 0
-        return _uniforms(
-            self.replicates, iterations, start, np.arange(count), lanes, int(Purpose.NOISE), *self._keys
-        )
+        return _uniforms(self.replicates, iterations, start, np.arange(count), lanes, int(Purpose.NOISE), *self._keys)
 
     def of(
         self, start: np.ndarray, offsets: np.ndarray, lanes: np.ndarray, purpose: Purpose, lane: int = 0

@@ -26,8 +26,8 @@ class Tensors(Process):
     def forward_tree(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, paths: np.ndarray) -> Any:
         if id(paths) not in self._paths:
             self._paths[id(paths)] = paths, torch.from_numpy(paths)
-        given = (torch.from_numpy(array) for array in (tokens, start, nodes))
-        return self.process.forward_tree(*given, self._paths[id(paths)][1]).numpy()
+        before, first, drawn = (torch.from_numpy(array) for array in (tokens, start, nodes))
+        return self.process.forward_tree(before, first, drawn, self._paths[id(paths)][1]).numpy()
 
     def over(self, tokens: np.ndarray, length: np.ndarray) -> Any:
         return self.process.over(torch.from_numpy(tokens), torch.from_numpy(length)).numpy()

@@ -53,7 +53,7 @@ class Window:
         self._rows = torch.arange(self._own.start, self._own.stop, device=where.device)[:, None]
 
     def write(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Keep ``[B, heads, L, head_dim]``; returns all that the layer holds of these sequences in the first S slots."""
+        """Keep ``[B, heads, L, head_dim]``; returns what the layer holds of them in S slots."""
         keys, values = self.cache.keys[layer], self.cache.values[layer]
         keys[self._rows, :, self.where] = key.transpose(1, 2).to(keys.dtype)
         values[self._rows, :, self.where] = value.transpose(1, 2).to(values.dtype)

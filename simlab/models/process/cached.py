@@ -21,8 +21,9 @@ import torch
 from torch import Tensor
 
 from simlab.arrays import Constant, grid
-from simlab.models.architectures.backbone import Backbone
+from simlab.models.architectures.backbone import Backbone, check_parts
 from simlab.models.process.cache import Cache, Window
+from simlab.models.process.clock import UNTIMED, Clock
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import check_visible, uniform
 from simlab.processes import Process
@@ -32,11 +33,9 @@ NEVER = 1 << 40  # the position of what nobody sees
 ALIGNED = 8  # slots: attention reads masks whose rows are whole vectors without copying them
 ENTRIES = {"cpu": 1 << 19, "cuda": 1 << 26}  # of rows that are made at once: what they pass through is as large
 
-NOT_HELD, NOT_NUMBERS = 1, 2
-FAULTS = {
-    NOT_HELD: "tokens before the window are not in the cache; expected those of the last call",
-    NOT_NUMBERS: "the model's rows hold NaN; expected logits that are numbers",
-}
+NOT_HELD = "tokens before the window are not in the cache; expected those of the last call"
+NOT_NUMBERS = "the model's rows hold NaN; expected logits that are numbers"
+LOST, NO_NUMBER = 1, 2  # the bits of a status
 
 
 class Fed(NamedTuple):
@@ -73,6 +72,8 @@ class Cached(Process):
     visible
         ``bool[B, T]``: the positions of the condition that are not padding; of both halves with guidance, as LlamaGen's
         sampler has it.
+    clock
+        Takes the time of ``model`` and ``sampling`` in each call; none, unless given.
 
     Raises
     ------
@@ -93,8 +94,10 @@ class Cached(Process):
         sampling: Sampling | None = None,
         lag: int = 0,
         visible: Tensor | None = None,
+        clock: Clock = UNTIMED,
     ) -> None:
-        self.model, self.lag = model, lag
+        self.model, self.lag, self.clock = model, lag, clock
+        check_parts(model)
         sizes = model.config
         self.vocabulary, self.length, self.shape = sizes.vocabulary, sizes.length, sizes.shape
         self.uniform = uniform(model, given)
@@ -119,7 +122,7 @@ class Cached(Process):
         self._cache: Cache | None = None  # there from the first call on, which says how large trees are
         self.features: Tensor | None = None
         seen, hidden = 0.0, -torch.inf
-        self._scores = tuple(torch.tensor(x, dtype=self.condition.dtype, device=device) for x in (seen, hidden))
+        self._seen, self._hidden = (torch.tensor(x, dtype=self.condition.dtype, device=device) for x in (seen, hidden))
 
     @property
     def guided(self) -> bool:
@@ -179,7 +182,7 @@ class Cached(Process):
     def faults(self) -> dict[int, str]:
         """Why sequences cannot go on, by their rows; reads back from where the model runs."""
         states = self._status[: self.batch].tolist()
-        return {b: FAULTS[NOT_NUMBERS if state & NOT_NUMBERS else NOT_HELD] for b, state in enumerate(states) if state}
+        return {b: NOT_NUMBERS if state & NO_NUMBER else NOT_HELD for b, state in enumerate(states) if state}
 
     # who is in the batch ----------------------------------------------------------------------------------------
 
@@ -223,12 +226,13 @@ class Cached(Process):
         """
         first, last = self.batch, self.batch + len(given)
         if last > self.room:
-            raise ValueError(f"{len(given)} sequences enter; expected at most {self.room - first}, as many as have left")
+            raise ValueError(f"{len(given)} sequences enter; expected as many as have left, {self.room - first}")
         self._samplings = self._samplings + [self._fitting(sampling) for sampling in samplings]
         self._kinds = kinds(self._samplings)
         self.condition[self._copies * first : self._copies * last] = self._conditions(given)
         if self.visible is not None:
-            self.visible[first:last] = check_visible(visible, len(given), self._first - 1)
+            shown = check_visible(visible, len(given), self._first - 1)
+            self.visible[first:last] = torch.ones_like(self.visible[first:last]) if shown is None else shown
         self._fed[first:last] = self._status[first:last] = 0
         if self._waiting is not None:
             start, nodes, shape = self._waiting
@@ -303,12 +307,13 @@ class Cached(Process):
             seen[:, -own.shape[1] :].scatter_(2, own[:, None].expand_as(path), path)
         if self.visible is not None:
             seen.scatter_(2, slot[..., None], True)  # padding sees itself: nobody is no number
-        return torch.where(seen, *self._scores)
+        return torch.where(seen, self._seen, self._hidden)
 
     def _answer(self, fed: Fed, slot: Tensor, mask: Tensor, skipped: int) -> Tensor:
         """Rows after all that is fed but the first ``skipped``."""
         self.calls += 1
-        features = self._see(fed, slot, mask)
+        with self.clock.during("model"):
+            features = self._see(fed, slot, mask)
         return self.rows_of(features[:, skipped:], fed.position[:, skipped:] + 1)
 
     def _see(self, fed: Fed, slot: Tensor, mask: Tensor, first: int = 0) -> Tensor:
@@ -346,7 +351,7 @@ class Cached(Process):
             for sampling, own in self._kinds:
                 rows[own] = self._sampled(sampling, features[:, own], position[own])
         numbers = rows.sum(-1).isfinite().all(-1)
-        self._status[: self.batch] |= torch.where(numbers, 0, NOT_NUMBERS)
+        self._status[: self.batch] |= torch.where(numbers, 0, NO_NUMBER)
         return rows
 
     def _sampled(self, sampling: Sampling, features: Tensor, position: Tensor) -> Tensor:
@@ -354,12 +359,17 @@ class Cached(Process):
         shape = *position.shape, self.vocabulary
         features, position = features.flatten(1, 2), position.reshape(1, -1)
         count = max(1, ENTRIES[features.device.type] // self.vocabulary)
-        if count >= position.shape[1]:
-            return sampling.rows(self.model.logits(features), position).view(shape)
-        rows = self.uniform.new_empty(1, position.shape[1], self.vocabulary)
+        rows = self.uniform.new_empty(0)
         for first in range(0, position.shape[1], count):
             part = slice(first, first + count)
-            rows[:, part] = sampling.rows(self.model.logits(features[:, part]), position[:, part])
+            with self.clock.during("model"):
+                logits = self.model.logits(features[:, part])
+            with self.clock.during("sampling"):
+                made = sampling.rows(logits, position[:, part])
+            if count >= position.shape[1]:
+                return made.view(shape)
+            rows = rows if first else self.uniform.new_empty(1, position.shape[1], self.vocabulary)
+            rows[:, part] = made
         return rows.view(shape)
 
     def inputs(self, position: Tensor, tokens: Tensor, first: int = 0) -> Tensor:
@@ -398,7 +408,7 @@ class Cached(Process):
         other = self._known[: self.batch, self._first : self._places - 1] != tokens[:, : self.length]
         before = torch.arange(self.length, device=start.device) < first[:, None]
         lost = (other & before).any(1) | (first > self._fed[: self.batch])
-        self._status[: self.batch] |= lost  # NOT_HELD
+        self._status[: self.batch] |= torch.where(lost, LOST, 0)
 
     def _remember(self, fed: Fed, end: Tensor) -> None:
         """Which token is held in each place; those of a chain up to position ``end`` follow one another."""
@@ -460,9 +470,7 @@ class Cached(Process):
     def keep_features(self) -> None:
         """Keep the features of all tokens from now on, for a head that drafts from them."""
         sizes, inputs = self.model.config, self.condition
-        self.features = torch.zeros(
-            len(inputs), self._places, sizes.dim, dtype=inputs.dtype, device=inputs.device
-        )
+        self.features = torch.zeros(len(inputs), self._places, sizes.dim, dtype=inputs.dtype, device=inputs.device)
         self._ready, self._fed[:] = 0, 0
 
     def _prefill(self, first: int) -> None:
@@ -474,7 +482,7 @@ class Cached(Process):
         slot = self._slot_of[own].gather(1, place)
         seen = self._position_of[own, None, :] < fed.limit[..., None]
         seen.scatter_(2, slot[..., None], True)
-        self._see(fed, slot, torch.where(seen, *self._scores), first)
+        self._see(fed, slot, torch.where(seen, self._seen, self._hidden), first)
 
     def _allocate(self, spread: int) -> None:
         """Room for the condition, the sequence, and ``spread`` nodes beside a chain."""

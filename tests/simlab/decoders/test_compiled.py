@@ -240,7 +240,7 @@ def test_what_has_no_compiled_form_says_so() -> None:
         simulate(right, WORLD, mutants.ResidualIsTarget(), Tape(0, 1))
     exact = Hashed(np.full((1, 2), Fraction(1, 2)), (1, 2))
     exact.uniform = np.full(2, Fraction(1, 2))
-    with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows of float32 or float64"):
+    with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows, or torch's on a CPU"):
         simulate(right, exact, Speculative(), Tape(0, 1))
     with pytest.raises(ValueError, match="draft is None; expected a draft process"):
         simulate(make_decoder("speculative", gamma=2), WORLD, Speculative(), Tape(0, 1))
