@@ -17,15 +17,14 @@ import torch
 from torch import Tensor
 
 from simlab.models.adapters.hugging_face import library, quiet
-from simlab.models.adapters.llamagen import FACTOR, left_padded, load_gpt, text_sampling
+from simlab.models.adapters.llamagen import FACTOR, TEXT_GUIDANCE, TEXT_TOP_K, left_padded, load_gpt
 from simlab.models.architectures.transformer import Transformer
 from simlab.models.architectures.vq16 import Vq, VqConfig, load_vq
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.process.sampling import Sampling
 from simlab.models.text_to_image.base import Prepared, Preset, Size, sides
 
-USUAL = text_sampling()
-PRESET = Preset(USUAL.guidance, USUAL.temperature, USUAL.top_k, USUAL.top_p)
+PRESET = Preset(TEXT_GUIDANCE, top_k=TEXT_TOP_K)
 SIDE = 256
 IMAGES = VqConfig()  # of the published tokenizer
 GPT, VQ = "t2i_*_{side}.pt", "vq_ds16_t2i.pt"  # as the files are called
