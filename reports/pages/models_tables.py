@@ -244,12 +244,17 @@ def _tested(found: Compared) -> str:
         f"{passed}{': all but ' + ', '.join(failed) if failed else ''}. Each is tested in four ways, the last three "
         f"against {testing['against']}; all {testing['tests']} tests together raise a false alarm with probability at "
         f"most {testing['false_alarms']:g}. With probability {own[0]['checks']['ranks']['power']:g} a test sees a "
-        f"deviation of at least: {'; '.join(seen)}. Smaller ones can stay unseen."
+        f"deviation of at least: {'; '.join(seen)}. Smaller ones, and "
+        "finer ones than the cells, can stay unseen."
     )
 
 
 def _detects(check: dict[str, Any]) -> str:
-    return f"(TV {check['detects']:.2g})" if check["detects"] is not None else "(none for certain)"
+    return (
+        f"(TV {check['detects']:.2g} over {check['cells']} cells)"
+        if check["detects"] is not None
+        else "(none for certain)"
+    )
 
 
 def _reach(found: Compared) -> str:
