@@ -55,21 +55,26 @@ def speed(found: Compared) -> Table:
     rows = [
         [
             row["method"],
-            str(entry["batch"]),
             f"{row['compression']['pooled']:.2f}",
-            _times(entry["predicted"]),
-            _times(entry["speedup"], entry["speedup_error"]),
-            _share(entry["speedup"], row["compression"]["pooled"]),
-            f"{entry['seconds']:.4g}",
+            *(
+                text
+                for entry in row["timing"]
+                for text in (
+                    _times(entry["predicted"]),
+                    _times(entry["speedup"], entry["speedup_error"]),
+                    f"{entry['seconds']:.4g}",
+                )
+            ),
         ]
         for row in found.methods
-        for entry in row["timing"]
     ]
-    columns = ["method", "batch", "tokens a call", "predicted", "measured", "of tokens a call", "s an image"]
+    batches = [entry["batch"] for entry in found.methods[0]["timing"]]
+    kinds = "predicted", "measured", "s an image"
+    columns = ["method", "tokens a call", *(f"{kind}, batch {batch}" for batch in batches for kind in kinds)]
     note = (
         "Tokens a call: all tokens over all calls. Measured: seconds an image of ar over those of the method, "
         "± one standard error between rounds that draw the same labels by every method. Predicted: tokens a call times "
-        "the time of a call for one row over the time of one for all rows, at this batch."
+        "the time of a call for one row of each image, over that of one for all rows and of drafting."
     )
     return Table("Speed", columns, rows, note)
 
@@ -183,10 +188,6 @@ def _red(text: str) -> Markup:
 
 def _times(value: float | None, error: float | None = None) -> str:
     return "–" if value is None else f"{value:.2f}{'' if error is None else f' ± {error:.2f}'} ×"
-
-
-def _share(speedup: float | None, compression: float) -> str:
-    return "–" if speedup is None else f"{speedup / compression:.0%}"
 
 
 def _with_error(found: dict[str, float], digits: int) -> str:

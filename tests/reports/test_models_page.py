@@ -486,7 +486,10 @@ def test_what_a_method_drafts_with_is_said() -> None:
 
 
 def test_the_speedup_stands_beside_what_is_predicted_and_what_calls_promise() -> None:
-    single, several, *_ = models_tables.speed(compared({"ar": 1.0, "sjd": 2.0})).rows[2:]
-    assert single[:2] == ["sjd", "1"]
-    assert single[3] == "–"
-    assert several[2:6] == ["2.00", "1.60 ×", "1.80 ± 0.04 ×", "90%"]
+    table = models_tables.speed(compared({"ar": 1.0, "sjd": 2.0}))
+    assert list(table.columns[:4]) == ["method", "tokens a call", "predicted, batch 1", "measured, batch 1"]
+    method, tokens, predicted, measured, _, predicted_16, measured_16, _ = table.rows[1]
+    assert (method, predicted, predicted_16[-1]) == ("sjd", "–", "×")
+    pace = float(tokens)
+    assert float(predicted_16[:-2]) == pytest.approx(0.8 * pace, abs=0.02)
+    assert measured == measured_16 == f"{0.9 * pace:.2f} ± 0.04 ×"
