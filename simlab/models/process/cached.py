@@ -537,7 +537,7 @@ def kinds(samplings: Sequence[Sampling]) -> list[tuple[Sampling, list[int]]]:
 def rows_made(sampling: Sampling) -> Any:
     """A key that two samplings share if they make the same rows."""
     scales = tuple(np.atleast_1d(sampling.guidance).tolist())
-    return scales, sampling.temperature, sampling.top_k, sampling.top_p, id(sampling.grammar)
+    return scales, sampling.temperature, sampling.top_k, sampling.top_p, sampling.grammar
 
 
 # the shape of a tree -------------------------------------------------------------------------------------------
