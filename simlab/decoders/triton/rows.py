@@ -1,0 +1,165 @@
+"""Rows inside a kernel: where they are, sums in the order of the reference form, and the inverse CDF.
+
+A row is named by one number, its *code*, so that it never has to be copied to be kept:
+
+=================  ==========================================================================
+code               the row
+=================  ==========================================================================
+0 to ``ROWS`` - 1  that row of one call of the target
+``ROWS`` + s       slot s of the rows kept of committed positions
+-1                 the uniform row
+-2 - x             a point mass on token x
+=================  ==========================================================================
+
+``places`` are the pointers ``(call, kept, uniform)`` of one sequence. All arithmetic is float64 and rounds as the
+reference form does: no multiplication is followed by an addition, so none can be fused with one.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from simlab import arrays
+from simlab.decoders import tree
+
+NONE = tl.constexpr(tree.NONE)
+UNIFORM = tl.constexpr(-1)
+POINT = tl.constexpr(-2)  # and below: POINT - x is a point mass on x
+BLOCK = tl.constexpr(arrays.BLOCK)
+LANES = tl.constexpr(arrays.LANES)
+DEEP = tl.constexpr(arrays.BLOCK // arrays.LANES)
+TOGETHER = tl.constexpr(4)  # tokens of a lane whose masses are loaded together
+UNROLLED = tl.constexpr(16)  # additions whose operands are loaded together
+
+
+# Masses ---------------------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def mass(places, code, y, V: tl.constexpr, ROWS: tl.constexpr):
+    """What the rows ``code`` put on the tokens ``y``, shapes that broadcast; 0 on tokens beyond the vocabulary."""
+    call, kept, uniform = places
+    row = tl.where(code >= ROWS, kept + (code - ROWS) * V, tl.where(code >= 0, call + code * V, uniform))
+    spread = code + y * 0 > POINT  # one a token: the interpreter keeps no single flag
+    loaded = tl.load(row + y, mask=(y >= 0) & (y < V) & spread, other=0.0)
+    return tl.where(spread, loaded.to(tl.float64), (y == POINT - code).to(tl.float64))
+
+
+@triton.jit
+def excess(p, q):
+    """[p - q]+ of masses."""
+    return tl.where(p > q, p - q, 0.0)
+
+
+@triton.jit
+def acceptance(p, q):
+    """min(1, p/q) of masses, and 1 where q is 0; NaN is not accepted."""
+    ratio = p / tl.where(q > 0, q, 1.0)
+    return tl.where((ratio >= 1) | (q <= 0), 1.0, ratio)
+
+
+@triton.jit
+def without(q, y, token, left):
+    """Masses q of the tokens y without those of ``token``, over what is ``left``: :func:`simlab.arrays.without`."""
+    return tl.where(left > 0, tl.where(y == token, 0.0, q) / tl.where(left > 0, left, 1.0), 0.0)
+
+
+@triton.jit
+def replaced(p, q, scale):
+    """Masses of the residual of p and q, whose ``scale`` is the sum of [p - q]+.
+
+    Where that is empty the residual is p, and the scale minus the sum of p; of an empty row it is 0.
+    """
+    by = tl.where(scale == 0, 1.0, tl.abs(scale))
+    return tl.where(scale > 0, excess(p, q), p) / by
+
+
+@triton.jit
+def residual(of_p, of_q, p_code, q_code, y, scales, taken, left, count, V: tl.constexpr, ROWS: tl.constexpr):
+    """The masses of target and draft on the tokens y once ``count`` siblings are rejected: SJD-PAC, eqs. 7 and 8.
+
+    ``of_p`` and ``of_q`` are the places of the two rows. The siblings are ``taken``; ``scales`` and ``left`` are what
+    the residual and the rest of the draft's row summed to after each.
+    """
+    p = mass(of_p, p_code, y, V, ROWS)
+    q = mass(of_q, q_code, y, V, ROWS)
+    for s in range(count):
+        p = replaced(p, q, tl.load(scales + s))
+        q = without(q, y, tl.load(taken + s), tl.load(left + s))
+    return p, q
+
+
+# Sums -----------------------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def sum_blocks(sums, weights: tl.constexpr, given, first, last, V: tl.constexpr, TILE: tl.constexpr):
+    """Store the sums of the blocks ``first`` to ``last`` of a row: :func:`simlab.arrays.block_sums`.
+
+    ``weights(y, given, V)`` are the row's masses on the tokens y, 0 beyond the vocabulary. ``TILE`` blocks are added
+    up side by side. ``sums`` is memory of this program alone.
+    """
+    tl.debug_barrier()  # whoever still reads sums of before is another thread
+    for start in range(first, last, TILE):
+        block = start + tl.arange(0, TILE)
+        corner = block[:, None] * BLOCK + tl.arange(0, LANES)[None, :]
+        lanes = tl.zeros([TILE, LANES], tl.float64)
+        for step in range(0, DEEP, TOGETHER):
+            for i in tl.static_range(TOGETHER):
+                lanes += weights(corner + (step + i) * LANES, given, V)
+        for half in tl.static_range(4):  # by halves, of 16 lanes; a sum of two has one order
+            lanes = tl.sum(tl.reshape(lanes, [TILE, 2, 8 >> half]), axis=1)
+        tl.store(sums + block, tl.reshape(lanes, [TILE]), mask=block < last)
+    tl.debug_barrier()  # whoever reads them next is another thread, too
+
+
+@triton.jit
+def total(sums, V: tl.constexpr):
+    """The sum of a row over its block sums, from the left."""
+    found = tl.full([], 0.0, tl.float64)
+    for k in range(tl.cdiv(V, BLOCK)):
+        found += tl.load(sums + k)
+    return found
+
+
+# Inverse CDF ----------------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def find_block(sums, goal, V: tl.constexpr):
+    """The block in which the cumulative mass exceeds ``goal``, and the mass before it."""
+    block, before, upto = 0, goal * 0, goal * 0
+    for k in range(tl.cdiv(V, BLOCK) - 1):
+        upto += tl.load(sums + k)
+        block += (upto <= goal).to(tl.int32)
+        before = tl.where(upto <= goal, upto, before)
+    return block, before
+
+
+@triton.jit
+def find_token(part, before, goal):
+    """The first token of a block whose cumulative mass exceeds ``goal``, or else the last one with mass.
+
+    ``part[n]`` points to the masses of n blocks, ``before[n]`` is the mass in front of each.
+    """
+    inner, below = goal * 0, (goal * 0).to(tl.int32)
+    for start in range(0, BLOCK, UNROLLED):
+        for i in tl.static_range(UNROLLED):
+            inner += tl.load(part + (start + i))
+            below += (inner + before <= goal).to(tl.int32)
+    if tl.max(below, axis=0) >= BLOCK:  # rounding has left none beyond the goal somewhere
+        inner, last = goal * 0, (goal * 0).to(tl.int32)
+        for i in range(BLOCK):
+            grown = inner + tl.load(part + i)
+            last = tl.where(grown > inner, i, last)
+            inner = grown
+        below = tl.minimum(below, last)
+    return below
+
+
+@triton.jit
+def find_one(part, before, goal):
+    """The same for a single block."""
+    zero = tl.arange(0, 1)
+    return tl.sum(find_token(part + zero, before + zero, goal + zero), axis=0)
