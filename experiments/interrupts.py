@@ -3,17 +3,21 @@
 Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. In a callback that nobody can catch from, a
 finaliser or what runs around a fork (``logging`` takes its lock there), it is printed as "Exception ignored in" and
 gone. :func:`lasting_interrupts` has it raised again; :func:`held_interrupts` withholds it from processes that start.
+What has been written by then is in :data:`WRITTEN`.
 """
 
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+WRITTEN: list[Path] = []  # the files that the command has put in place so far
 AGAIN_SECONDS = 0.05  # until an interrupt that was ignored comes back: by then the callback has returned
 
 
@@ -48,6 +52,19 @@ def held_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def run_held(command: Sequence[str]) -> int:
+    """The exit status of another process, which leaves interrupts to this one: here they end it."""
+    process = None
+    try:
+        with held_interrupts():
+            process = subprocess.Popen(command)
+        return process.wait()
+    finally:
+        if process is not None and process.poll() is None:
+            process.terminate()
+            process.wait()
 
 
 def is_interrupt(error: BaseException | None) -> bool:

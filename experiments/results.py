@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from experiments.interrupts import WRITTEN, held_interrupts
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -31,7 +33,9 @@ def write(path: Path, fill: Callable[[Path], object]) -> None:
             temporary.chmod(0o644)
             with temporary.open("rb") as filled:
                 os.fsync(filled.fileno())
-            os.replace(temporary, path)
+            with held_interrupts():  # a file that is there is told of
+                os.replace(temporary, path)
+                WRITTEN.append(path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:

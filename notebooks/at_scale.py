@@ -61,7 +61,7 @@ from simlab.statistics import (
     tv_upper,
 )
 from theory.claims import find
-from theory.claims.sjd.speed import PRINTED_JACOBI
+from theory.claims.sjd.speeds import PRINTED_JACOBI
 from theory.claims.sjd_pac.locality import OFFSETS, PLACES, perturbed
 from theory.claims.sjd_pac.speed import printed_compression
 from theory.distances import aligned, tv

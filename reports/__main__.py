@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,7 @@ USAGE = (
 
 def main() -> int:
     """Draw what the command line asks for; returns the exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # leaves nothing half written
     if len(sys.argv) > 2 and sys.argv[2] == "site":
         return _site(Path(sys.argv[1]), [Path(folder) for folder in sys.argv[3:]])
     wanted = sys.argv[2:] or list(PAGES)

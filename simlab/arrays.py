@@ -14,7 +14,7 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 
 Array = Any  # numpy.ndarray (float64 or Fraction) or torch.Tensor; there is no common base class
 Number = float | Fraction
@@ -39,11 +39,20 @@ class Constant:
 
 
 _ZERO_ONE = np.array([Fraction(0), Fraction(1)], dtype=object)
+_NAMESPACES: dict[type, Any] = {np.ndarray: np}  # NumPy's own is several times as fast as the one made of it
 
 
 def namespace(array: Array) -> Any:
-    """The array-API namespace of ``array`` (NumPy for arrays of ``Fraction``)."""
-    return np if type(array) is np.ndarray else array_namespace(array)  # NumPy's own is several times as fast
+    """The array-API namespace of ``array`` (NumPy for arrays of ``Fraction``); looked for once a type."""
+    kind = type(array)
+    if kind not in _NAMESPACES:
+        _NAMESPACES[kind] = array_namespace(array)
+    return _NAMESPACES[kind]
+
+
+def device(array: Array) -> Any:
+    """Where ``array`` is, as its library says it."""
+    return array.device
 
 
 def is_exact(array: Array) -> bool:
@@ -83,14 +92,23 @@ def grid(start: Array, count: int) -> Array:
 
 def at(rows: Array, index: Array) -> Array:
     """``rows[..., index]``: one entry of each row ``[..., V]``; ``index`` is ``[...]``."""
-    xp = namespace(rows)
-    return xp.squeeze(xp.take_along_axis(rows, index[..., None], axis=-1), axis=-1)
+    return take(rows, index[..., None], -1)[..., 0]
 
 
 def slots(rows: Array, index: Array) -> Array:
     """``rows[b, index[b, j]]``: entries along axis 1 of ``[B, M]`` or ``[B, M, V]``; ``index`` is ``[B, J]``."""
-    where = index if rows.ndim == 2 else index[:, :, None]
-    return namespace(rows).take_along_axis(rows, where, axis=1)
+    return take(rows, index if rows.ndim == 2 else index[:, :, None], 1)
+
+
+def take(rows: Array, index: Array, axis: int) -> Array:
+    """``rows`` at ``index`` along ``axis``, both broadcast elsewhere; no index is negative."""
+    if isinstance(rows, np.ndarray):
+        return np.take_along_axis(rows, index, axis=axis)
+    # one operation, where the standard's function first turns negative indices around
+    axis %= rows.ndim
+    shape = [max(sides) for sides in zip(rows.shape, index.shape, strict=True)]
+    every, wanted = ([*shape[:axis], one.shape[axis], *shape[axis + 1 :]] for one in (rows, index))
+    return rows.expand(every).gather(axis, index.expand(wanted))
 
 
 def slot(rows: Array, index: Array) -> Array:
@@ -160,8 +178,35 @@ def filled(rows: Array, size: int) -> Array:
     return xp.concat([rows, xp.zeros((*rows.shape[:-1], missing), dtype=rows.dtype, device=device(rows))], axis=-1)
 
 
+def running_sums(values: Array) -> Array:
+    """``[..., n]``: the cumulative sums of floating-point ``values[..., n]``.
+
+    In a fixed order as well, since what a library calls cumulative it may add up in any: lines of ``LANES`` values are
+    added up from the left, and so are their sums, on which the next line stands. They never fall where values do not.
+    """
+    xp, size = namespace(values), values.shape[-1]
+    if size <= LANES:
+        return _from_the_left(values)
+    lines = -(-size // LANES)
+    inner = _from_the_left(xp.reshape(filled(values, lines * LANES), (*values.shape[:-1], lines, LANES)))
+    upto = _from_the_left(inner[..., -1])
+    before = xp.concat([xp.zeros_like(upto[..., :1]), upto[..., :-1]], axis=-1)
+    return xp.reshape(before[..., None] + inner, (*values.shape[:-1], lines * LANES))[..., :size]
+
+
+def _from_the_left(values: Array) -> Array:
+    """``[..., n]``: cumulative sums, each the one before it and one value."""
+    if isinstance(values, np.ndarray):
+        return np.add.accumulate(values, axis=-1)
+    sums = [values[..., 0]]
+    for k in range(1, values.shape[-1]):
+        sums.append(sums[-1] + values[..., k])
+    return namespace(values).stack(sums, axis=-1)
+
+
 def total(rows: Array) -> Array:
-    """``[...]``: the sum of each row ``[..., V]``; in floating point over :func:`block_sums`, from the left."""
+    """``[...]``: the sum of each row ``[..., V]``; in floating point the last of the :func:`running_sums` of its
+    :func:`block_sums`."""
     return _total(rows)[..., 0]
 
 
@@ -175,7 +220,7 @@ def _total(rows: Array) -> Array:
     xp = namespace(rows)
     if is_exact(rows):
         return xp.sum(rows, axis=-1, keepdims=True)
-    return xp.cumulative_sum(block_sums(rows), axis=-1)[..., -1:]
+    return running_sums(block_sums(rows))[..., -1:]
 
 
 def normalised(weights: Array, fallback: Array) -> Array:
@@ -184,12 +229,13 @@ def normalised(weights: Array, fallback: Array) -> Array:
         return _each_row(_shares, weights, fallback)
     xp, weights = namespace(weights), wide(weights)
     mass = _total(weights)
-    return xp.where(mass > 0, weights / xp.where(mass > 0, mass, number(1, weights)), fallback)
+    some = mass > 0
+    return xp.where(some, weights / xp.where(some, mass, number(1, weights)), fallback)
 
 
 def wide(rows: Array) -> Array:
     """Floating-point ``rows`` in float64: differences and sums of masses are taken there, whatever rows are in."""
-    return rows if is_exact(rows) else namespace(rows).astype(rows, namespace(rows).float64)
+    return rows if is_exact(rows) else namespace(rows).astype(rows, namespace(rows).float64, copy=False)
 
 
 def positive_part(p: Array, q: Array, fallback: Array | None = None) -> Array:

@@ -104,12 +104,11 @@ def block_sums(row: np.ndarray) -> np.ndarray:
     """The cumulative block sums of ``row[V]``; what is missing from the last block counts as 0."""
     whole = len(row) // BLOCK
     cumulative = np.empty(-(-len(row) // BLOCK))
-    running = 0.0
     for k in range(whole):
-        running += block_sum(row, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
-        cumulative[k] = running
+        cumulative[k] = block_sum(row, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
     if whole < len(cumulative):
-        cumulative[whole] = running + block_sum(_filled(row[whole * BLOCK :]), 0, 0)
+        cumulative[whole] = block_sum(_filled(row[whole * BLOCK :]), 0, 0)
+    accumulate(cumulative)
     return cumulative
 
 
@@ -118,14 +117,24 @@ def excess_sums(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The cumulative block sums of max(p - q, 0)."""
     whole = len(p) // BLOCK
     cumulative = np.empty(-(-len(p) // BLOCK))
-    running = 0.0
     for k in range(whole):
-        running += block_excess(p, q, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
-        cumulative[k] = running
+        cumulative[k] = block_excess(p, q, k * BLOCK, min(k + AHEAD, whole - 1) * BLOCK)
     if whole < len(cumulative):
         rest = whole * BLOCK
-        cumulative[whole] = running + block_sum(_filled(excess(p[rest:], q[rest:])), 0, 0)
+        cumulative[whole] = block_sum(_filled(excess(p[rest:], q[rest:])), 0, 0)
+    accumulate(cumulative)
     return cumulative
+
+
+@njit(nogil=True, cache=True)
+def accumulate(values: np.ndarray) -> None:
+    """``values[n]`` become their cumulative sums, as :func:`simlab.arrays.running_sums`."""
+    before, line = 0.0, 0.0
+    for k in range(len(values)):
+        if k % LANES == 0:
+            before, line = before + line, 0.0
+        line += values[k]
+        values[k] = before + line
 
 
 @njit(nogil=True, cache=True)

@@ -97,34 +97,6 @@ def sticky_process(stay: Fraction, vocabulary: int, length: int) -> TableProcess
     return TableProcess(vocabulary, length, row)
 
 
-def copying_process(stay: Fraction, vocabulary: int, shape: tuple[int, int]) -> TableProcess:
-    """A grid whose tokens repeat the one above with probability ``stay``, and are uniform in the first line.
-
-    Parameters
-    ----------
-    stay
-        In [0, 1]; every other token is equally likely.
-    vocabulary
-        V, at least 2.
-    shape
-        Rows and columns.
-
-    Returns
-    -------
-    TableProcess
-        With rational rows.
-    """
-    columns = shape[1]
-
-    def row(prefix: tuple[int, ...]) -> list[Fraction]:
-        if len(prefix) < columns:
-            return [Fraction(1, vocabulary)] * vocabulary
-        other = (1 - stay) / (vocabulary - 1)
-        return [stay if token == prefix[-columns] else other for token in range(vocabulary)]
-
-    return TableProcess(vocabulary, shape[0] * columns, row, shape)
-
-
 def greedy_process(choices: dict[tuple[int, ...], int], vocabulary: int, length: int) -> TableProcess:
     """A deterministic process.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 from typing import Annotated, Any
 
 import typer
@@ -19,10 +20,19 @@ from experiments.cli.options import (
     TopP,
     out_option,
 )
-from experiments.cli.terminal import UsageError, check_writable, output, plain_table, print_text, progress_bar
+from experiments.cli.terminal import (
+    UsageError,
+    check_writable,
+    error_output,
+    output,
+    plain_table,
+    print_text,
+    progress_bar,
+)
 
 FILES = ("compare.json", "compare.npz", "compare.parquet", "samples.png")
 LEAST = 10  # images: fewer say nothing of a distribution
+PARTS = "parts"  # a folder: what is finished of a comparison that is not
 TIMED = (1, 16)  # images at a time
 
 
@@ -30,7 +40,7 @@ def compare_command(
     methods: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="which, as simlab generate names them; all by default")
     ] = None,
-    count: Annotated[int, typer.Option(metavar="N", min=LEAST, help="images of each method")] = 100,
+    count: Annotated[int, typer.Option(metavar="N", min=LEAST, help="images of each method")] = 512,
     timing: Annotated[
         list[int] | None,
         typer.Option("--timing-batch", metavar="N", min=1, help="time so many images (default: 1 and 16)"),
@@ -53,26 +63,31 @@ def compare_command(
 
     Draws the same images by every method, with the same random numbers, and writes what each takes (steps, accepted
     lengths, time, memory) and what it gives (tests against the target's law, distances, accuracy, likelihood):
-    compare.json, compare.npz, compare.parquet and samples.png. Needs torch.
+    compare.json, compare.npz, compare.parquet and samples.png. What is finished is kept in DIR/parts until all of it
+    is, and a command that was stopped goes on from there. Needs torch.
     """
     from experiments.models import session
     from experiments.models.compare import Request, compare, table
     from experiments.models.grid import write_grid
     from experiments.models.methods import METHODS
+    from experiments.models.timing import ROUNDS
     from experiments.results import write_arrays, write_json, write_table
     from simlab.models.process.sampling import Sampling
 
     batches = tuple(dict.fromkeys(timing or TIMED))
     check_writable("--out", out)
+    parts = out / PARTS
     try:
         names = tuple(METHODS) if methods is None else tuple(dict.fromkeys(methods.split(",")))
         request = Request(names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data)
         loaded = session.Models(models, session.check_device(device))
         request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
         with progress_bar() as progress, session.memory():
-            steps = 2 + len(names) * (2 + len(batches))
-            bar = progress.add_task("starting", total=steps)
-            found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1))
+            bar = progress.add_task("starting", total=2 + len(names) * (1 + len(batches) * (1 + ROUNDS)))
+            found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1), parts)
+    except KeyboardInterrupt:
+        print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")
+        return 130
     except ValueError as error:
         raise UsageError(str(error)) from None
     except session.OutOfMemory as error:
@@ -82,6 +97,7 @@ def compare_command(
     write_table(out / "compare.parquet", table(found.document))
     images = found.arrays["images"]
     write_grid(out / "samples.png", images.reshape(-1, *images.shape[2:]) / 255, images.shape[1], names)
+    rmtree(parts, ignore_errors=True)
     _print(found.document, out)
     return 0
 

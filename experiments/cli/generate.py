@@ -11,18 +11,16 @@ import typer
 from experiments.cli.options import (
     Batch,
     Device,
-    Guidance,
     Label,
-    Model,
     Models,
     Seed,
     Settings,
-    Temperature,
     TopK,
     TopP,
     count_option,
     file_option,
 )
+from experiments.cli.prompts import PAINTERS, Texts, draw_texts
 from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
 
 if TYPE_CHECKING:
@@ -33,14 +31,16 @@ if TYPE_CHECKING:
 def generate_command(
     method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule")] = "sjd-pac",
     label: Label = "all",
-    count: Annotated[int, count_option("--count", "images")] = 16,
+    count: Annotated[int | None, count_option("--count", "images (default: 16, or one of each prompt)")] = None,
     out: Annotated[Path, file_option("--out", "where to write")] = Path("out/grid.png"),
     tokens: Annotated[Path | None, file_option("--tokens", "write tokens, labels and steps here (.npz)")] = None,
     settings: Settings = None,
-    model: Model = "fashion",
+    model: Annotated[str, typer.Option(metavar="NAME", help="fashion; with --prompt one that draws texts")] = "fashion",
     models: Models = None,
-    guidance: Guidance = 1.0,
-    temperature: Temperature = 1.0,
+    prompt: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)")] = None,
+    size: Annotated[str | None, typer.Option(metavar="PIXELS", help="of images of prompts: a side, or HxW")] = None,
+    guidance: Annotated[float | None, typer.Option(metavar="S", help="scale of guidance; 1 is none")] = None,
+    temperature: Annotated[float | None, typer.Option(metavar="T", help="of the rows")] = None,
     top_k: TopK = None,
     top_p: TopP = None,
     seed: Seed = 0,
@@ -52,6 +52,9 @@ def generate_command(
     The model is one that comes with simlab, or one of simlab train; the images are written as a grid. The same seed
     gives the same tokens, however many are drawn at a time, but for rounding. Needs torch.
 
+    With --prompt, NAME is lumina, anole, emu3 or llamagen-t2i, and --models a folder of its published files; prompts,
+    guidance and sampling are those of its own code, unless given. Needs transformers.
+
     METHOD is ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
     sjd-pac+grouped.
@@ -62,6 +65,14 @@ def generate_command(
     from experiments.results import write_arrays
     from simlab.models.process.sampling import Sampling
 
+    if prompt or model in PAINTERS:
+        sampling = {"guidance": guidance, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+        texts = Texts(prompt or [], count, size, sampling)
+        return draw_texts(texts, model, models, method, settings, seed, device, batch, out, tokens)
+    if model != "fashion":
+        raise UsageError(f"--model {model}: is no model; expected fashion, or one of {', '.join(PAINTERS)}")
+    guidance, temperature = (1.0 if value is None else value for value in (guidance, temperature))
+    count = count or 16
     check_copy("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)

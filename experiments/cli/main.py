@@ -7,9 +7,10 @@ breaks; 2 for wrong usage; 3 when a certificate is inconclusive; 130 when interr
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -28,11 +29,18 @@ from experiments.cli.run import run_command
 from experiments.cli.terminal import UsageError
 from experiments.cli.train import train_command
 from experiments.cli.verify import verify_command
-from experiments.interrupts import is_interrupt, lasting_interrupts
+from experiments.interrupts import WRITTEN, is_interrupt, lasting_interrupts
 from experiments.validation import expectation
 from simlab import __version__
 
 OPTIONAL = ("torch", "safetensors")  # packages that only the commands for real models need
+
+
+def run_process() -> NoReturn:
+    """Run the command of this process; once it is over, nothing interrupts it any more."""
+    status = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(status)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     command = typer.main.get_command(app)
     given = sys.argv[1:] if arguments is None else list(arguments)
+    WRITTEN.clear()
     try:
         with lasting_interrupts(), command.make_context("simlab", given) as context:
             status: int = command.invoke(context)
@@ -72,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as error:
         if not is_interrupt(error):
             raise
-        print("simlab: interrupted; nothing was written", file=sys.stderr)
+        saved = f"{WRITTEN[-1]} was written before" if WRITTEN else "nothing was written"
+        print(f"simlab: interrupted; {saved}", file=sys.stderr)
         return 130
 
 

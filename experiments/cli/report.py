@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typer.core import TyperCommand
 
 from experiments.cli.options import out_option
 from experiments.cli.terminal import UsageError, check_writable
+from experiments.interrupts import run_held
 
 
 class SeveralRuns(TyperCommand):
@@ -52,4 +52,4 @@ def report_command(
             raise UsageError(f"{option} {folder}: there is no such folder; expected one with results")
     check_writable("--out", out)
     command = [sys.executable, "-P", "-m", "reports", str(out), "site", *map(str, runs or [])]
-    return subprocess.run(command, check=False).returncode
+    return run_held(command)

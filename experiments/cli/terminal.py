@@ -6,7 +6,6 @@ Rich is imported where it is used: ``simlab --help`` does without.
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -14,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from textwrap import shorten
 from typing import TYPE_CHECKING
+
+from experiments.interrupts import run_held
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +91,7 @@ def plain_table(
 
 def drawn(folder: Path, command: str) -> bool:
     """Whether the page of what ``command`` left in ``folder`` could be drawn, in a process that has only the files."""
-    return subprocess.run([sys.executable, "-P", "-m", "reports", str(folder), command], check=False).returncode == 0
+    return run_held([sys.executable, "-P", "-m", "reports", str(folder), command]) == 0
 
 
 RELATIONS = re.compile(r"\s*\\(leq?|geq?|neq|in|notin|to|cdot|times|approx|sim|equiv|pm|mapsto)(?![A-Za-z])\s*")

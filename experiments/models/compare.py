@@ -1,13 +1,19 @@
 """Compare all methods on one model with the same labels and random numbers: cost, likelihood and quality.
 
 Image i of every method is replicate i of the tape, i < n. The images they are tested against, drawn by ``ar``, are
-replicates n to 2n - 1. Time is taken in runs of its own (:mod:`experiments.models.timing`).
+replicates n to 2n - 1. Time is taken in runs of its own (:mod:`experiments.models.timing`). All calls but those of
+``ar`` and of draft models ask for as many rows (:mod:`experiments.models.methods`).
+
+What takes long is kept in pieces as it is finished: the images of each method with all that a model says of them, and
+the times at each batch. Of these the document is made, so a comparison that was stopped goes on with the next piece.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +21,15 @@ import numpy as np
 import pandas as pd
 import torch
 
+from experiments.bench.machine import facts
 from experiments.models.distortion import distortion
-from experiments.models.likelihood import likelihood, seen
+from experiments.models.kept import Arrays, Kept
+from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood, seen
 from experiments.models.locality import Locality, locality
-from experiments.models.methods import Method, make_method, nodes
+from experiments.models.methods import Method, make_method, nodes, rows
 from experiments.models.quality import FALSE_ALARMS, TESTS, Sample, checks, measures
 from experiments.models.session import Models, Samples, draw, pictures, sampling_record
-from experiments.models.timing import RUNS, timing
+from experiments.models.timing import ROUNDS, timing
 from experiments.results import versions
 from experiments.sweeps.replay import verifies
 from experiments.training.commands import device_name, sha256
@@ -32,6 +40,8 @@ from simlab.models.process.sampling import Sampling
 from simlab.rules import codebook_distances
 from simlab.statistics import Estimate, estimate
 
+# of the document, what all pieces depend on
+DEPENDS = "model", "sampling", "n", "batch", "seed", "device", "threads", "versions"
 CONTEXT_IMAGES = 32  # at most, for distortion and for locality
 SHOWN = 12  # images of each method in the grid, at most
 
@@ -39,10 +49,13 @@ Notify = Callable[[str], None]
 
 MEASURES = {
     "steps": "calls of the target an image",
+    "rows": "of each image that a call of the target asks for: one behind every draft, and one before all",
     "compression": "tokens a call of the target: the mean of images, and pooled, all tokens by all calls",
     "committed": "tokens added by a call; the histogram counts calls that added 1, 2, ...",
     "seconds": "wall-clock seconds an image, after a run to warm up",
-    "target_ms, draft_ms, overhead_ms": "milliseconds a step of the batch: the target, what drafts, and the rest",
+    "speedup": "seconds of ar over those of the method in the same round, which draws the same labels by every method",
+    "ms": "milliseconds a step of the batch, by part: model, sampling, cache, drafting by another model, and "
+    "verification, which is all else: coins, acceptance, residuals, and drafts from the target's own rows",
     "bits_per_token": "-log2 of a token's probability under the rows that are sampled from",
     "accuracy": "share of images that simlab's classifier takes for what their label says",
     "frechet_to_ar": "Frechet distance on features of simlab's classifier to images of ar with other random numbers",
@@ -72,47 +85,51 @@ class Outcome(NamedTuple):
     arrays: dict[str, np.ndarray]
 
 
-def compare(models: Models, request: Request, notify: Notify) -> Outcome:
-    """Run and measure every method. Raises ``ValueError`` for an unknown one, or models that do not fit together."""
+class Drawn(NamedTuple):
+    """Images of one method, and what models say of them."""
+
+    samples: Samples
+    sample: Sample
+    shown: np.ndarray  # uint8[shown, side, side]
+    distortion: dict[str, float] | None
+
+
+def compare(models: Models, request: Request, notify: Notify, folder: Path) -> Outcome:
+    """Run and measure every method; finished pieces are kept in ``folder`` until the last is there.
+
+    Raises ``ValueError`` for an unknown method, or models that do not fit together.
+    """
     methods = [make_method(name, models.codebook) for name in request.methods]
-    labels = labels_for(request.seed, 2 * request.count)
     lossless = sum(method.lossless for method in methods)
     level = FALSE_ALARMS / max(1, lossless * len(TESTS))
+    held_out = held_out_features(models, request)
+    head = _head(models, request, lossless, level)
+    kept = Kept(folder, {name: head[name] for name in DEPENDS})
 
     notify("ar, other numbers")
     ar = make_method("ar", models.codebook)
-    reference_labels = labels[request.count :]
-    others = draw(models, ar, reference_labels, request.seed, request.sampling, request.batch, first=request.count)
-    reference, _ = _assessed(models, reference_labels, others, request)
-    held_out = held_out_features(models, request)
-    rows, samples, images, bits = [], [], [], []
+    reference = _unpacked(kept.piece({"reference": True}, partial(_drawn, models, ar, request, request.count)))
+    drawn = []
     for method in methods:
         notify(method.name)
-        own = draw(models, method, labels[: request.count], request.seed, request.sampling, request.batch)
-        sample, displayed = _assessed(models, labels[: request.count], own, request)
-        notify(f"{method.name}, quality")
-        few = labels[: min(request.count, CONTEXT_IMAGES)]
-        rows.append(
-            _described(method)
-            | counted(own)
-            | {"quality": measures(sample, reference, held_out)}
-            | {
-                "distortion": None
-                if method.lossless
-                else distortion(models, method, few, request.seed, request.sampling)
-            }
-            | {"checks": checks(sample, reference, level, request.seed) if method.lossless else None}
-            | {"timing": [_timed(models, method, request, batch, notify) for batch in request.timing]}
-        )
-        samples.append(own)
-        images.append(displayed)
-        bits.append(sample.bits)
-    _speed_up(rows)
+        known: dict[str, Any] = {"method": method.name, "settings": method.settings}
+        drawn.append(_unpacked(kept.piece(known, partial(_drawn, models, method, request))))
     notify("locality")
-    first = min(request.count, CONTEXT_IMAGES)
-    near = locality(models, reference_labels[:first], others.tokens[:first], request.seed, request.sampling)
-    document = _head(models, request, lossless, level) | {"methods": rows, "locality": _locality(near)}
-    return Outcome(document, _arrays(models, request, labels, samples, images, bits, near))
+    near = _located(kept.piece({"locality": True}, partial(_near, models, request, reference.samples)))
+    times = []
+    for batch in request.timing:
+        known = {"batch": batch, "methods": list(request.methods)}
+        times.append(_read(kept.piece(known, partial(_timed, models, methods, request, batch, notify))))
+    found = [
+        _described(method)
+        | counted(own.samples)
+        | {"quality": measures(own.sample, reference.sample, held_out), "distortion": own.distortion}
+        | {"checks": checks(own.sample, reference.sample, level, request.seed) if method.lossless else None}
+        | {"timing": [each[method.name] for each in times]}
+        for method, own in zip(methods, drawn, strict=True)
+    ]
+    document = head | {"methods": found, "locality": _told(near)}
+    return Outcome(document, _arrays(models, request, drawn, near))
 
 
 def table(document: dict[str, Any]) -> pd.DataFrame:
@@ -176,24 +193,59 @@ def held_out_features(models: Models, request: Request) -> np.ndarray | None:
 # Parts ------------------------------------------------------------------------------------------------------------
 
 
-def _assessed(models: Models, labels: np.ndarray, samples: Samples, request: Request) -> tuple[Sample, torch.Tensor]:
+def _drawn(models: Models, method: Method, request: Request, first: int = 0) -> Arrays:
+    """The images of a method from replicate ``first`` on, and what models say of them, as arrays."""
+    labels = labels_for(request.seed, first + request.count)[first:]
+    samples = draw(models, method, labels, request.seed, request.sampling, request.batch, first)
     images = pictures(models, samples.tokens, request.batch)
     found = likelihood(models, labels, samples.tokens, request.sampling, request.batch)
-    return Sample(found, seen(models, labels, images, request.batch)), images
+    looked = seen(models, labels, images, request.batch)
+    few = labels[: min(request.count, CONTEXT_IMAGES)]
+    far = None if method.lossless else distortion(models, method, few, request.seed, request.sampling)
+    return {
+        **samples._asdict(),
+        **found._asdict(),
+        **looked._asdict(),
+        "shown": np.rint(255 * images[_shown(labels), 0].numpy()).astype(np.uint8),
+        **_written(far),
+    }
 
 
-def _timed(models: Models, method: Method, request: Request, batch: int, notify: Notify) -> dict[str, Any]:
-    notify(f"{method.name}, time at batch {batch}")
-    return timing(models, method, labels_for(request.seed, RUNS * batch), request.seed, request.sampling)
+def _unpacked(arrays: Arrays) -> Drawn:
+    samples = Samples(*(arrays[name] for name in Samples._fields))
+    found = Likelihood(*(arrays[name] for name in Likelihood._fields))
+    looked = TrajectoryPair(*(arrays[name] for name in TrajectoryPair._fields))
+    return Drawn(samples, Sample(found, looked), arrays["shown"], _read(arrays))
 
 
-def _speed_up(rows: list[dict[str, Any]]) -> None:
-    """Say of every timing how many times as fast it is as ar at the same batch; None without ar."""
-    base = {entry["batch"]: entry["seconds"] for row in rows if row["method"] == "ar" for entry in row["timing"]}
-    for row in rows:
-        for entry in row["timing"]:
-            known = base.get(entry["batch"])
-            entry["speedup"] = None if known is None else known / entry["seconds"]
+def _timed(models: Models, methods: Sequence[Method], request: Request, batch: int, notify: Notify) -> Arrays:
+    labels = labels_for(request.seed, ROUNDS * batch)
+    return _written(timing(models, methods, labels, request.seed, request.sampling, notify))
+
+
+def _near(models: Models, request: Request, samples: Samples) -> Arrays:
+    labels, first = labels_for(request.seed, 2 * request.count)[request.count :], min(request.count, CONTEXT_IMAGES)
+    found = locality(models, labels[:first], samples.tokens[:first], request.seed, request.sampling)
+    return {name: np.asarray(value) for name, value in found._asdict().items()}
+
+
+def _located(arrays: Arrays) -> Locality:
+    images, places = (int(arrays[name]) for name in ("images", "places"))
+    return Locality(arrays["offsets"], arrays["tv"], arrays["error"], images, places)
+
+
+def _written(document: Any) -> Arrays:
+    """A document among arrays."""
+    return {"document": np.array(json.dumps(document))}
+
+
+def _read(arrays: Arrays) -> Any:
+    return json.loads(str(arrays["document"]))
+
+
+def _shown(labels: np.ndarray) -> np.ndarray:
+    """The first image of each class."""
+    return np.sort(np.unique(labels, return_index=True)[1])[:SHOWN]
 
 
 def _described(method: Method) -> dict[str, Any]:
@@ -204,6 +256,7 @@ def _described(method: Method) -> dict[str, Any]:
         "drafter": method.drafter,
         "lossless": method.lossless,
         "nodes": nodes(method.decoder),
+        "rows": rows(method.decoder),
         "settings": method.settings,
     }
 
@@ -224,6 +277,7 @@ def _head(models: Models, request: Request, lossless: int, level: float) -> dict
         "seed": request.seed,
         "device": device_name(models.device),
         "threads": torch.get_num_threads(),
+        "machine": facts(),
         "versions": {**versions(), "torch": torch.__version__},
         "measures": MEASURES,
         "memory": "torch.cuda.max_memory_allocated" if models.device.type == "cuda" else "not measured on a CPU",
@@ -237,33 +291,25 @@ def _head(models: Models, request: Request, lossless: int, level: float) -> dict
     }
 
 
-def _arrays(
-    models: Models,
-    request: Request,
-    labels: np.ndarray,
-    samples: Sequence[Samples],
-    images: Sequence[torch.Tensor],
-    bits: Sequence[np.ndarray],
-    near: Locality,
-) -> dict[str, np.ndarray]:
-    own = labels[: request.count]
-    columns = np.sort(np.unique(own, return_index=True)[1])[:SHOWN]  # one of each class
+def _arrays(models: Models, request: Request, drawn: Sequence[Drawn], near: Locality) -> dict[str, np.ndarray]:
+    labels = labels_for(request.seed, request.count)
+    samples = [own.samples for own in drawn]
     return {
         "method": np.array(request.methods),
-        "labels": own,
+        "labels": labels,
         "tokens": np.stack([each.tokens for each in samples]).astype(np.int32),
         "steps": np.stack([each.steps for each in samples]),
-        "bits": np.stack(bits),
+        "bits": np.stack([own.sample.bits for own in drawn]),
         "kept": np.stack([accepted_share(each, models.target.config.shape) for each in samples]),
-        "shown": columns,
-        "images": np.stack([np.rint(255 * each[columns, 0].numpy()).astype(np.uint8) for each in images]),
+        "shown": _shown(labels),
+        "images": np.stack([own.shown for own in drawn]),
         "offsets": near.offsets,
         "locality": near.tv,
         "locality_error": near.error,
     }
 
 
-def _locality(near: Locality) -> dict[str, Any]:
+def _told(near: Locality) -> dict[str, Any]:
     values = {name: getattr(near, name).tolist() for name in ("offsets", "tv", "error")}
     return values | {"images": near.images, "places": near.places}
 

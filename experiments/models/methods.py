@@ -13,7 +13,9 @@ method                              decoder x rule                         of th
 ``lantern``                         speculative x lantern                  LANTERN, with drafts of the head: lossy
 ==================================  =====================================  =============================================
 
-All windows of SJD's kind hold ``NODES`` drafts a call, trees among them; draft models make ``GAMMA``.
+All windows of SJD's kind hold ``NODES`` drafts a call, trees among them, and ask for ``NODES`` + 1 rows, of which the
+first depends on none; a window of ``jacobi``, which asks for no row behind its last draft, is longer by one, so that
+all calls are as large. Draft models make ``GAMMA`` drafts for a call of ``GAMMA`` + 1 rows; ``ar`` asks for one row.
 ``BASE+RULE`` is any other pair: a method or a decoder by its name, and the rule that takes the place of its own.
 """
 
@@ -29,7 +31,7 @@ import numpy as np
 
 from experiments.sweeps.replay import verifies
 from experiments.sweeps.tables import tables
-from simlab.decoders import DECODERS, Decoder, make_decoder
+from simlab.decoders import DECODERS, Decoder, Jacobi, make_decoder
 from simlab.decoders.tree import count_nodes
 from simlab.rules import RULES, Rule, Speculative, make_rule
 
@@ -55,7 +57,7 @@ class Preset:
 
 METHODS: dict[str, Preset] = {
     "ar": Preset("autoregressive"),
-    "jacobi": Preset("jacobi"),
+    "jacobi": Preset("jacobi", {"window": NODES + 1}),
     "speculative": Preset("speculative", drafter="draft"),
     "eagle": Preset("speculative", drafter="head"),
     "sjd": Preset("sjd"),
@@ -138,6 +140,11 @@ def nodes(decoder: Decoder) -> int:
     if "tree" in sizes:
         return count_nodes(sizes["tree"], sizes["window"], sizes["candidates"], sizes["depth"])
     return int(sizes.get("window", sizes.get("gamma", 0)))
+
+
+def rows(decoder: Decoder) -> int:
+    """The rows of each sequence that one call of the target asks for: one behind every draft, and one before all."""
+    return nodes(decoder) if isinstance(decoder, Jacobi) else 1 + nodes(decoder)
 
 
 # Parts ------------------------------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def train(
         lr=plan.rate,
         betas=(0.9, 0.95),
     )
-    done, seconds, mean, legs = _resume(task.model, optimiser, plan, state, device, dict(built_on))
+    done, seconds, mean, legs = _resume(task.model, optimiser, plan, state, dict(built_on))
     began = perf_counter()
     task.model.train()
     if plan.compiled:
@@ -179,14 +179,14 @@ def _resume(
     optimiser: torch.optim.Optimizer,
     plan: Plan,
     path: Path,
-    device: torch.device,
     built_on: dict[str, str],
 ) -> Progress:
     """How far it is, with model and optimiser as they were then."""
     if not path.is_file():
         return Progress(0, 0.0, 0.0, [[0, plan.steps]])
     try:
-        content: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+        # through the host: the optimiser takes its moments to the device, and counts its steps here
+        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged file makes of the reader
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path}: {reason}; expected a saved state: delete it to begin again") from None

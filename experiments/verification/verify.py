@@ -45,6 +45,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from experiments.interrupts import held_interrupts
 from experiments.measurements import (
     candidates,
     codebook,
@@ -115,13 +116,21 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
         "claims": entries,
         "failed": failed,
     }
-    if measured:
-        _save_measurements(results, out)
-    run = {"seed": seed, "measured": measured, "sequences": SEQUENCES if measured else 0, "versions": versions()}
-    for id, text in programs(entries).items():
-        write_text(out / "claims" / f"{id}.py", text)
-    write_json(out / "verdicts.json", document)
-    write_json(out / "manifest.json", run | {"seconds": seconds | {"all": round(perf_counter() - started, 2)}})
+    manifest = {
+        "seed": seed,
+        "measured": measured,
+        "sequences": SEQUENCES if measured else 0,
+        "versions": versions(),
+        "seconds": seconds | {"all": round(perf_counter() - started, 2)},
+    }
+    texts = programs(entries)
+    with held_interrupts():  # all of it or nothing
+        if measured:
+            _save_measurements(results, out)
+        for id, text in texts.items():
+            write_text(out / "claims" / f"{id}.py", text)
+        write_json(out / "manifest.json", manifest)
+        write_json(out / "verdicts.json", document)
     return Verified(document, seconds)
 
 

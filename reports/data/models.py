@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from reports.data.files import Unreadable, read_json
+from reports.data.files import Unreadable, are_rows, read_json
 
 SOURCE, ARRAYS = Path("compare", "compare.json"), Path("compare", "compare.npz")
 REPLAY, DEVICE = Path("replay", "replay.json"), Path("device.json")
@@ -17,13 +17,16 @@ RECORD_COMMAND = "simlab record --out out/rows.npz"
 REPLAY_COMMAND = "simlab replay out/rows.npz --out out/replay"
 DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
 KEYS = {
-    "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "versions", "memory",
-    "nearest_codes", "testing", "methods", "locality",
+    "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "versions",
+    "memory", "nearest_codes", "testing", "methods", "locality",
 }  # fmt: skip
 METHOD = {
-    "method", "decoder", "rule", "drafter", "lossless", "nodes", "steps", "compression", "committed", "accepted",
-    "quality", "distortion", "checks", "timing",
+    "method", "decoder", "rule", "drafter", "lossless", "nodes", "rows", "steps", "compression", "committed",
+    "accepted", "quality", "distortion", "checks", "timing",
 }  # fmt: skip
+TIMING = {"batch", "rows", "seconds", "step_ms", "ms", "speedup", "speedup_error", "predicted", "peak_bytes"}
+PARTS = "model", "sampling", "verification", "drafting", "cache"  # of a step
+DEVICE_KEYS = {"device", "versions", "small", "window", "breakdown", "verification"}
 NAMES = {"method", "labels", "shown", "images", "steps", "kept", "offsets", "locality", "locality_error"}
 
 
@@ -51,14 +54,22 @@ def read(out: Path) -> Compared | None:
     if not (out / SOURCE).exists():
         return None
     document = read_json(out / SOURCE, COMMAND)
-    methods = document["methods"] if document.keys() >= KEYS else None
-    if (
-        not isinstance(methods, list)
-        or not methods
-        or not all(isinstance(row, dict) and row.keys() >= METHOD for row in methods)
-    ):
+    if not is_comparison(document):
         raise Unreadable(f"{out / SOURCE} cannot be read: it is no comparison of methods; run `{COMMAND}` again")
+    methods = document["methods"]
     return Compared(document, _arrays(out / ARRAYS, [row["method"] for row in methods]))
+
+
+def is_comparison(document: dict[str, Any]) -> bool:
+    """Whether ``simlab compare`` wrote this."""
+    methods: Any = document.get("methods")
+    told = document.keys() >= KEYS and bool(methods) and are_rows(methods, METHOD)
+    return told and all(are_rows(row["timing"], TIMING) for row in methods)
+
+
+def is_device(document: dict[str, Any]) -> bool:
+    """Whether ``simlab device`` wrote this."""
+    return document.keys() >= DEVICE_KEYS
 
 
 def _arrays(path: Path, methods: list[str]) -> dict[str, np.ndarray]:
@@ -81,7 +92,7 @@ def read_replay(out: Path) -> dict[str, Any] | None:
 
 def read_device(out: Path) -> dict[str, Any] | None:
     """The times of steps on a device, if they were measured; raises as :func:`read`."""
-    return _read(out / DEVICE, {"device", "versions", "small", "window", "breakdown", "verification"}, DEVICE_COMMAND)
+    return _read(out / DEVICE, DEVICE_KEYS, DEVICE_COMMAND)
 
 
 def _read(path: Path, keys: set[str], command: str) -> dict[str, Any] | None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from reports.data.measured import COMMAND as MEASURED_COMMAND
+from reports.data.measured import Measured
 from reports.data.models import COMMAND, DEVICE_COMMAND, RECORD_COMMAND, REPLAY_COMMAND, Compared
 from reports.figures import models as figures
 from reports.pages import device_tables, models_tables, published_comparison
@@ -21,9 +23,14 @@ FILE = "models.html"
 
 
 def page(
-    found: Compared, replay: dict[str, Any] | None, device: dict[str, Any] | None, entries: Entries, draw: Draw
+    found: Compared,
+    replay: dict[str, Any] | None,
+    device: dict[str, Any] | None,
+    measured: Measured,
+    entries: Entries,
+    draw: Draw,
 ) -> str:
-    """The page as HTML; ``replay`` and ``device`` are None where nothing was measured."""
+    """The page as HTML; ``replay`` and ``device`` are None where nothing was measured, ``measured`` comes along."""
     text, ledger = texts()["models"], published()
     drafts = {row["method"]: row["nodes"] for row in found.methods}
     orders = published_comparison.orders(found.compression, drafts, ledger)
@@ -37,6 +44,7 @@ def page(
         pictures=pictures(found, replay, ledger, text["pictures"]),
         sentences=models_tables.sentences(found),
         calls=models_tables.calls(found),
+        speed=models_tables.speed(found),
         time=models_tables.time(found),
         quality=models_tables.quality(found),
         tests=models_tables.tests(found),
@@ -44,9 +52,11 @@ def page(
         summary=published_comparison.summary(orders),
         replayed=replay,
         rules=None if replay is None else models_tables.replayed(replay),
-        device=device_tables.device(device, ledger),
+        device=device_tables.devices([*([device] if device else []), *measured.devices.values()], ledger),
+        comparisons=[models_tables.elsewhere(document) for document in measured.comparisons.values()],
         commands={
             "compare": COMMAND, "record": RECORD_COMMAND, "replay": REPLAY_COMMAND, "device": DEVICE_COMMAND,
+            "measured": MEASURED_COMMAND,
         },
         draw=draw,
         entries=entries,
@@ -83,6 +93,8 @@ def pictures(
     drawn = {
         "grid": figures.grid(names, arrays["images"], labels),
         "compression": figures.compression(rows),
+        "speed": figures.speed(rows),
+        "parts": figures.parts(rows),
         "distribution": figures.distribution(rows),
         "locality": figures.locality(*curve),
         "trade": figures.trade(rows),

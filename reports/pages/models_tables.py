@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from reports.data.models import Compared
+from reports.data.models import PARTS, Compared
 from reports.pages.elements import Table
 from reports.site.html import number
 
@@ -21,13 +21,13 @@ TESTS = {  # and what each is about
 
 def calls(found: Compared) -> Table:
     """What each method is, and the calls it takes."""
-    batches = [entry["batch"] for entry in found.methods[0]["timing"]]
     columns = [
         "method",
         "decoder x rule",
         "drafts by",
         "",
         "drafts a call",
+        "rows a call",
         "steps",
         "tokens a call",
         "accepted a call",
@@ -39,15 +39,56 @@ def calls(found: Compared) -> Table:
             {None: "–" if row["nodes"] == 0 else "itself", "head": "the head"}.get(row["drafter"], "the draft model"),
             "lossless" if row["lossless"] else "lossy",
             str(row["nodes"]),
+            str(row["rows"]),
             _with_error(row["steps"], 1),
             _with_error(row["compression"], 3),
             number(row["accepted"]["mean"], 2),
-            *(_times(entry["speedup"]) for entry in row["timing"]),
         ]
         for row in found.methods
     ]
-    note = "Means of images, ± one standard error. Speedup: seconds an image of ar, over those of the method."
-    return Table("Calls", [*columns, *(f"speedup, batch {batch}" for batch in batches)], rows, note, words=4)
+    note = "Means of images, ± one standard error. Rows: of each image, that one call of the target asks for."
+    return Table("Calls", columns, rows, note, words=4)
+
+
+def speed(found: Compared) -> Table:
+    """What the calls are worth: tokens a call beside the speedup, predicted and measured."""
+    rows = [
+        [
+            row["method"],
+            str(entry["batch"]),
+            f"{row['compression']['pooled']:.2f}",
+            _times(entry["predicted"]),
+            _times(entry["speedup"], entry["speedup_error"]),
+            _share(entry["speedup"], row["compression"]["pooled"]),
+            f"{entry['seconds']:.4g}",
+        ]
+        for row in found.methods
+        for entry in row["timing"]
+    ]
+    columns = ["method", "batch", "tokens a call", "predicted", "measured", "of tokens a call", "s an image"]
+    note = (
+        "Tokens a call: all tokens over all calls. Measured: seconds an image of ar over those of the method, "
+        "± one standard error between rounds that draw the same labels by every method. Predicted: tokens a call times "
+        "the time of a call for one row over the time of one for all rows, at this batch."
+    )
+    return Table("Speed", columns, rows, note)
+
+
+def elsewhere(document: dict[str, Any]) -> tuple[str, str, Table]:
+    """A comparison that comes along: on what, what has to be known of it, and its speedups."""
+    machine, versions = document["machine"], document["versions"]
+    processor = f"{machine['processor']}, {_of(machine['cores'], 'core')}, "
+    name = (
+        document["device"] if document["device"] != "CPU" else f"CPU: {processor}{_of(document['threads'], 'thread')}"
+    )
+    said = f"{document['n']} images of each method, simlab {versions['simlab']}, torch {versions['torch']}."
+    if machine["load_before"] is not None and machine["load_before"] > machine["cores"] / 2:
+        said += f" The machine was not idle: its load was {machine['load_before']:.1f} when this began."
+    return name, said, speed(Compared(document, {}))
+
+
+def _of(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def time(found: Compared) -> Table:
@@ -57,16 +98,20 @@ def time(found: Compared) -> Table:
         [
             row["method"],
             str(entry["batch"]),
-            f"{entry['seconds']:.4g}",
-            *(number(entry[part], 2) for part in ("step_ms", "target_ms", "draft_ms", "overhead_ms")),
-            f"{entry['overhead_ms'] / entry['step_ms']:.0%}",
+            number(entry["step_ms"], 2),
+            *(number(entry["ms"][part], 2) for part in PARTS),
+            f"{(entry['ms']['verification'] + entry['ms']['cache']) / entry['step_ms']:.1%}",
             *([f"{entry['peak_bytes'] / 2**20:.0f}" if entry["peak_bytes"] is not None else "–"] if memory else []),
         ]
         for row in found.methods
         for entry in row["timing"]
     ]
-    columns = ["method", "batch", "s an image", "step, ms", "target, ms", "drafter, ms", "overhead, ms", "overhead"]
-    return Table("Time", [*columns, *(["peak, MiB"] if memory else [])], rows)
+    columns = ["method", "batch", "step, ms", *(f"{part}, ms" for part in PARTS), "verification and cache"]
+    note = (
+        "Verification is all that is neither the model, from logits to rows, the cache nor another model's drafts: "
+        "coins, acceptance, residuals, and drafts that a decoder makes of the target's own rows."
+    )
+    return Table("Time", [*columns, *(["peak, MiB"] if memory else [])], rows, note)
 
 
 def quality(found: Compared) -> Table:
@@ -136,8 +181,12 @@ def _red(text: str) -> Markup:
     return Markup('<strong class="refuted" style="color: var(--tone)">{}</strong>').format(text)
 
 
-def _times(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f} ×"
+def _times(value: float | None, error: float | None = None) -> str:
+    return "–" if value is None else f"{value:.2f}{'' if error is None else f' ± {error:.2f}'} ×"
+
+
+def _share(speedup: float | None, compression: float) -> str:
+    return "–" if speedup is None else f"{speedup / compression:.0%}"
 
 
 def _with_error(found: dict[str, float], digits: int) -> str:

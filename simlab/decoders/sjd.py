@@ -27,6 +27,7 @@ At an edge of the grid, and before the first call, there is no neighbour: the to
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
@@ -34,7 +35,7 @@ from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.decoders.initial import INITIALS, Initial, source
 from simlab.processes import Process
-from simlab.randomness import Purpose, Randomness
+from simlab.randomness import Choices, Purpose, Randomness, Run
 from simlab.rules import Rule
 
 
@@ -133,6 +134,7 @@ class Sjd(Decoder[SjdState]):
     ) -> tuple[SjdState, Info]:
         length, past_rows = state.length, state.past.shape[1]
         xp = namespace(state.q)
+        randomness = randomness.ahead(length, self._choices)
 
         # one call of the target for the whole window, and the scan to the first rejection
         verified = self.verify_window(state, process, rule, randomness)
@@ -152,6 +154,14 @@ class Sjd(Decoder[SjdState]):
         q = slots(q, grid(drawn, self.window))
         length, info = advance(process, length, verified.accepted, drawn)
         return SjdState(tokens, length, q, past), info
+
+    @cached_property
+    def _choices(self) -> Choices:
+        return Choices(self.choices())
+
+    def choices(self) -> list[Run]:
+        """The random choices a step may make: a coin a draft, and a draw wherever the new window may be."""
+        return [Run(Purpose.ACCEPT, 0, 0, self.window), Run(Purpose.TARGET, 0, 0, 2 * self.window + 1)]
 
     def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:
         """Verify the window's chain of drafts in one call of the target."""

@@ -38,7 +38,7 @@ from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.sjd import Sjd, SjdState, VerifiedWindow
 from simlab.decoders.tree import NONE, SHAPES, Shape, Tree, count_nodes, make_tree
 from simlab.processes import Process
-from simlab.randomness import Purpose, Randomness
+from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
 
 
@@ -93,37 +93,52 @@ class SjdPd(Sjd):
             )
 
     def draft_tree(self) -> Tree:
-        return make_tree(self.tree, self.window, self.candidates, self.depth)
+        return make_tree(self.tree, self.window, self.candidates, self.depth, self.shared)
+
+    def choices(self) -> list[Run]:
+        """Besides those of SJD a coin for every candidate, and the draw of every child."""
+        tree = self.draft_tree()
+        families = tree.families
+        coins = [Run(Purpose.ACCEPT, k, 0, tree.depth) for k in range(1, self.candidates)]
+        levels = families.levels.values.tolist()
+        draws = [Run(Purpose.DRAFT, *each, 1) for turn in families.turns for each in zip(turn, levels, strict=True)]
+        return [*super().choices(), *coins, *draws]
 
     def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:
         """Verify the tree from its root down to the first node without an accepted child, then the chain below it."""
         tokens, length, q, _ = state
         tree, xp = self.draft_tree(), namespace(q)
-        depth, width = tree.depth, self.window
+        depth, width, families = tree.depth, self.window, tree.families
 
         # draw the tree; one call of the target gives the rows after all of its nodes
-        nodes = self.expand_tree(tree, state, randomness)
+        nodes, declared = self.draw_tree(tree, state, randomness)
         rows = process.forward_tree(tokens, length, xp.clip(nodes, 0, None), tree.paths.beside(nodes))
         p, x = rows[:, : width + 1], slots(tokens, grid(length, width))
 
+        # of every parent: how likely each child is accepted once those before are not, and the residual of them all
+        candidates = nodes[:, families.nodes.beside(nodes)]
+        parents = rows[:, families.rows.beside(nodes)]
+        probability, residual, order = self.verify_candidates(rule, parents, declared, candidates)
+
         # row is the one after the drafts accepted so far; descending while one of its children is accepted
-        row, accepted, next_pmf, bonus = length * 0, length * 0, rows[:, 0], length < 0
-        descending, path = ~bonus, []
+        children, number_of = tree.children.beside(nodes), families.of_row.beside(nodes)
+        row, accepted, path = length * 0, length * 0, []
+        descending = length >= 0
         for j in range(depth):
-            children = tree.children.beside(nodes)[row]
-            candidates = xp.where(children == NONE, NONE, slots(nodes, xp.clip(children, 0, None)))
-            candidates = xp.where(descending[:, None], candidates, NONE)
-            chosen, residual = self.verify_candidates(
-                rule, slot(rows, row), q[:, j], candidates, randomness, length + j
-            )
-            found = chosen != NONE
-            path.append(xp.where(found, at(candidates, xp.clip(chosen, 0, None)), x[:, j]))
-            next_pmf = xp.where((descending & ~found)[:, None], residual, next_pmf)
-            bonus = bonus | (descending & (children[:, 0] == NONE))
-            descending = found
-            row = xp.where(found, self.row_below(children, chosen), row)
-            accepted = accepted + xp.astype(found, accepted.dtype)
-        next_pmf, bonus = xp.where(descending[:, None], slot(rows, row), next_pmf), bonus | descending
+            parent = number_of[row]
+            verified = descending & (parent != NONE)
+            parent = xp.clip(parent, 0, None)
+            ratios = xp.where(verified[:, None], slot(probability, parent), number(0, q))
+            failed = randomness.accept_first(ratios, length + j)
+            descending = failed < self.candidates
+            chosen = at(slot(order, parent), xp.clip(failed, 0, self.candidates - 1))
+            path.append(xp.where(descending, at(children[row], chosen), j))
+            row = xp.where(descending, self.row_below(children[row], chosen), row)
+            accepted = accepted + xp.astype(descending, accepted.dtype)
+        parent = number_of[row]
+        bonus = parent == NONE
+        next_pmf = xp.where(bonus[:, None], slot(rows, row), slot(residual, xp.clip(parent, 0, None)))
+        drafts = xp.concat([slots(nodes, xp.stack(path, axis=1)), x[:, depth:]], axis=1)
 
         # the chain goes on below the tree
         if depth < width:
@@ -132,92 +147,92 @@ class SjdPd(Sjd):
             next_pmf = xp.where(chain[:, None], last, next_pmf)
             bonus = bonus & (~chain | (more == width - depth))
             accepted = accepted + more
-        drafts = xp.concat([xp.stack(path, axis=1), x[:, depth:]], axis=1)
         return VerifiedWindow(splice(tokens, length, drafts), p, accepted, next_pmf, bonus)
 
     def expand_tree(self, tree: Tree, state: SjdState, randomness: Randomness) -> Array:
         """``int[B, M]``: the token of every node, NONE where a row has no more tokens to draw."""
-        tokens, length, q, _ = state
-        xp = namespace(q)
-        chain = slots(tokens, grid(length, self.window))
-        nodes = {j: chain[:, j] for j in range(self.window)}
-        for j, parents in enumerate(tree.parents):
-            drawn_for = parents[:1] if self.shared else parents
-            remaining = xp.broadcast_to(q[:, j : j + 1], (q.shape[0], len(drawn_for), q.shape[2]))
-            position = xp.broadcast_to((length + j)[:, None], (q.shape[0], len(drawn_for)))
-            for k in range(self.candidates):
-                group = [int(tree.children.values[row, k]) for row in drawn_for]
-                known = [nodes[node] for node in group if node < self.window]
-                lane = tree.lanes[j][k].beside(position)[: len(group)]
-                drawn = self.draw_candidates(remaining, position, randomness, lane)
-                drawn = xp.concat([*(token[:, None] for token in known), drawn[:, len(known) :]], axis=1)
-                nodes |= {node: drawn[:, g] for g, node in enumerate(group)}
-                remaining = self.remaining(remaining, drawn, k)
-            for row in parents[len(drawn_for) :]:
-                nodes |= {int(n): nodes[int(c)] for n, c in zip(*tree.children.values[[row, parents[0]]], strict=True)}
-        return xp.stack([nodes[node] for node in range(tree.nodes)], axis=1)
+        return self.draw_tree(tree, state, randomness)[0]
 
-    def draw_candidates(self, remaining: Array, position: Array, randomness: Randomness, lane: Array) -> Array:
-        """``int[B, G]``: the next candidate at each of G nodes, from the ``remaining[B, G, V]`` of its row, or NONE.
+    def draw_tree(self, tree: Tree, state: SjdState, randomness: Randomness) -> tuple[Array, list[Array]]:
+        """Draw the children of all P parents side by side, one after the other without those before.
 
-        The chain's own token is known and not drawn. ``lane[G]`` is the number of each node.
+        Returns the token of every node, ``int[B, M]``, NONE where a row has no more tokens to draw, and for each of the
+        K candidates the pmfs ``[B, P, V]`` that are declared for it.
         """
-        xp = namespace(remaining)
-        nothing = one_hot(indices(1, position), remaining)
-        possible = xp.any(remaining > 0, axis=2)
-        wanted = possible & (lane >= self.window)
-        drawn = randomness.draw(xp.where(wanted[..., None], remaining, nothing), position, Purpose.DRAFT, lane)
+        tokens, length, q, _ = state
+        xp, families = namespace(q), tree.families
+        chain = slots(tokens, grid(length, self.window))
+        levels, on_chain = families.levels.beside(chain), families.on_chain.beside(chain)
+        position, known, rows = length[:, None] + levels, chain[:, levels], q[:, levels]
+
+        drawn, drawn_from = [], [rows]
+        for k, nodes in enumerate(families.turns):
+            pmf = drawn_from[k]
+            if k == 0:  # the chain's own token is known
+                pmf = xp.where(on_chain[:, None], one_hot(known, rows), rows)
+            own = max(nodes) < self.window
+            drawn.append(known if own else self.draw_candidates(pmf, position, randomness, nodes))
+            if k + 1 < self.candidates:
+                drawn_from.append(self.remaining(drawn_from[k], drawn[k], k))
+
+        family = xp.stack(drawn, axis=2)
+        declared = self.declared(rows, family, drawn_from)
+        if self.shared:
+            declared = [each[:, families.group.beside(chain)] for each in declared]
+        every = xp.concat([chain, xp.reshape(family, (len(chain), -1))], axis=1)
+        return every[:, families.drawn.beside(chain)], declared
+
+    def draw_candidates(self, pmf: Array, position: Array, randomness: Randomness, nodes: tuple[int, ...]) -> Array:
+        """``int[B, G]``: a candidate from each row of ``pmf[B, G, V]``, or NONE; ``nodes[G]`` are the lanes."""
+        xp = namespace(pmf)
+        possible = xp.any(pmf > 0, axis=2)
+        nothing = one_hot(indices(1, position), pmf)
+        drawn = randomness.draw(xp.where(possible[..., None], pmf, nothing), position, Purpose.DRAFT, nodes)
         return xp.where(possible, drawn, NONE)
 
     def verify_candidates(
-        self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
-    ) -> tuple[Array, Array]:
-        """Verify the candidates of a node in turn with recursive residuals.
+        self, rule: Rule, p: Array, declared: list[Array], candidates: Array
+    ) -> tuple[Array, Array, Array]:
+        """What becomes of the K candidates of P parents, verified in turn with recursive residuals. Tosses no coin.
 
         Parameters
         ----------
         rule
             The verification rule.
-        p, q
-            ``float[B, V]``: the rows of target and draft.
+        p
+            ``float[B, P, V]``: the target's rows.
+        declared
+            For each candidate, ``float[B, P, V]``: the pmf it was drawn from.
         candidates
-            ``int[B, K]``; NONE where there is none.
-        randomness
-            Where the coins come from, one lane a candidate.
-        position
-            ``int[B]``.
+            ``int[B, P, K]``; NONE where there is none.
 
         Returns
         -------
         tuple
-            The index ``int[B]`` of the accepted candidate, or NONE, and the pmf ``float[B, V]`` of the token
-            if there is none.
+            The probability ``float[B, P, K]`` that each is accepted once those before it are rejected, the pmf
+            ``float[B, P, V]`` of the token if all are, and the number ``int[B, P, K]`` of the candidate at each turn.
 
         References
         ----------
         SJD-PAC, equations 7 and 8.
         """
-        xp = namespace(p)
-        chosen = position * 0 + NONE
-        for k in range(candidates.shape[1]):
-            x = xp.clip(candidates[:, k], 0, None)
-            verified = (chosen == NONE) & (candidates[:, k] != NONE)
-            probability = xp.where(verified, rule.accept_rows(p, q, x), number(0, p))
-            accepted = randomness.accept(probability[:, None], position, lane=k)[:, 0]
-            chosen = xp.where(accepted, k, chosen)
-            rejected = (verified & ~accepted)[:, None]
-            p = xp.where(rejected, rule.residual_rows(p, q, x), p)
-            q = xp.where(rejected, self.declared_remaining(q, x), q)
-        return chosen, p
+        xp, probability = namespace(p), []
+        for k in range(self.candidates):
+            x = xp.clip(candidates[..., k], 0, None)
+            there = candidates[..., k] != NONE
+            probability.append(xp.where(there, rule.accept_rows(p, declared[k], x), number(0, p)))
+            p = xp.where(there[..., None], rule.residual_rows(p, declared[k], x), p)
+        turns = 0 * candidates + indices(self.candidates, candidates)
+        return xp.stack(probability, axis=2), p, turns
 
     def remaining(self, q: Array, x: Array, k: int) -> Array:
         """The pmf that the candidate after ``c_{k+1} = x[...]`` is drawn from: q without x."""
         return without(q, x)
 
-    def declared_remaining(self, q: Array, x: Array) -> Array:
-        """The q declared for the candidate after the rejected ``x[...]``: the pmf it was drawn from."""
-        return without(q, x)
+    def declared(self, q: Array, candidates: Array, drawn_from: list[Array]) -> list[Array]:
+        """The q ``[B, P, V]`` declared for each of the ``candidates[B, P, K]`` of rows q: the pmf it was drawn from."""
+        return drawn_from
 
     def row_below(self, children: Array, chosen: Array) -> Array:
         """The row ``[B]`` after the accepted candidate."""
-        return at(children, namespace(chosen).clip(chosen, 0, None)) + 1
+        return at(children, chosen) + 1

@@ -36,7 +36,7 @@ class Tree:
     parents: tuple[tuple[int, ...], ...]  # by level: the rows whose children make it up, the chain's first
     children: Constant  # int[nodes + 1, K]: the children of each row as nodes, NONE where there are none
     paths: Constant  # int[nodes, window]: the nodes from the root down to each, then NONE
-    lanes: tuple[tuple[Constant, ...], ...]  # by level and candidate: the nodes drawn; lanes of the tape
+    families: Families  # the same by parent, for whoever looks at all of them at once
 
     @property
     def nodes(self) -> int:
@@ -44,9 +44,24 @@ class Tree:
         return len(self.paths.values)
 
 
+@dataclass(frozen=True, eq=False)
+class Families:
+    """A tree by its P parents, level after level; G of them, all or the chain's alone, have children of their own."""
+
+    rows: Constant  # int[P]: the row of each parent
+    nodes: Constant  # int[P, K]: its children
+    of_row: Constant  # int[nodes + 1]: the number of each row among the parents, NONE of one that is none
+    group: Constant  # int[P]: the parent of the G whose candidates it has
+    levels: Constant  # int[G]: the position the children stand at
+    on_chain: Constant  # bool[G]: whether the first child is the chain's own
+    turns: tuple[tuple[int, ...], ...]  # by candidate: that child of each of the G
+    drawn: Constant  # int[nodes]: where each node stands among the window's tokens and then all children, G * K
+
+
 @cache
-def make_tree(shape: Shape, window: int, candidates: int, depth: int) -> Tree:
-    """The tree of that shape; ``depth`` is at most the window."""
+def make_tree(shape: Shape, window: int, candidates: int, depth: int, shared: bool = False) -> Tree:
+    """The tree of that shape; ``depth`` is at most the window, and ``shared`` says whether all nodes of one position
+    have the same candidates."""
     depth = min(depth, window)
     paths = [list(range(j + 1)) for j in range(window)]
     children: dict[int, list[int]] = {j: [j] for j in range(window)}  # row j, after chain node j - 1
@@ -66,8 +81,31 @@ def make_tree(shape: Shape, window: int, candidates: int, depth: int) -> Tree:
     for row, nodes in children.items():
         table[row, : len(nodes)] = nodes
     routes = np.array([path + [NONE] * (window - len(path)) for path in paths], dtype=np.int64)
-    lanes = tuple(tuple(Constant(table[list(level), k]) for k in range(candidates)) for level in parents)
-    return Tree(depth, tuple(parents), Constant(table), Constant(routes), lanes)
+    families = _families(parents, table, window, shared)
+    return Tree(depth, tuple(parents), Constant(table), Constant(routes), families)
+
+
+def _families(parents: list[tuple[int, ...]], children: np.ndarray, window: int, shared: bool) -> Families:
+    rows = np.array([row for level in parents for row in level])
+    levels = np.array([j for j, level in enumerate(parents) for _ in level])
+    of_row = np.full(len(children), NONE)
+    of_row[rows] = np.arange(len(rows))
+    kept, group = np.arange(len(rows)), np.arange(len(rows))
+    if shared:
+        kept, group = of_row[np.arange(len(parents))], levels  # the chain's row of a level has the level's number
+    nodes, own = children[rows], children[rows[kept]]
+    drawn = np.arange(len(children) - 1)
+    drawn[nodes.ravel()] = window + (group[:, None] * nodes.shape[1] + np.arange(nodes.shape[1])).ravel()
+    return Families(
+        Constant(rows),
+        Constant(nodes),
+        Constant(of_row),
+        Constant(group),
+        Constant(levels[kept]),
+        Constant(own[:, 0] < window),
+        tuple(tuple(turn) for turn in own.T.tolist()),
+        Constant(drawn),
+    )
 
 
 def count_nodes(shape: Shape, window: int, candidates: int, depth: int) -> int:

@@ -81,6 +81,34 @@ def read_weights(path: Path, inside: tuple[str, ...] = ()) -> dict[str, Tensor]:
     return content
 
 
+def read_folder(folder: Path) -> dict[str, Tensor]:
+    """The tensors of ``model.safetensors`` in a folder, or of all files that its index names.
+
+    Raises :class:`CheckpointError` for what is missing, of another format, or outside of the folder.
+    """
+    index = folder / "model.safetensors.index.json"
+    if not index.is_file():
+        return read_weights(folder / "model.safetensors")
+    places = read_json(index).get("weight_map")
+    files = sorted(set(places.values())) if isinstance(places, dict) else []
+    if not files or not all(isinstance(file, str) and Path(file).name == file for file in files):
+        raise CheckpointError(f"{index}: its weight_map names {files}; expected files beside it")
+    return {name: tensor for file in files for name, tensor in read_weights(folder / file).items()}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a JSON file says, by names. Raises :class:`CheckpointError` where it is missing or no such thing."""
+    try:
+        described = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise CheckpointError(f"{path}: there is no such file; expected what describes a model") from None
+    except ValueError:
+        raise CheckpointError(f"{path}: is no JSON; expected what describes a model") from None
+    if not isinstance(described, dict):
+        raise CheckpointError(f"{path}: is no JSON object; expected what describes a model, by names")
+    return described
+
+
 def fill(model: nn.Module, weights: Mapping[str, Tensor], path: Path, ignored: tuple[str, ...] = ()) -> None:
     """Copy ``weights`` into ``model``, each into its own name and shape; names in ``ignored`` may be there.
 

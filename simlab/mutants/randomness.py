@@ -13,6 +13,7 @@ from simlab.arrays import Array, full, namespace, normalised, number, slots
 from simlab.decoders import Decoder, Info
 from simlab.processes import Process
 from simlab.randomness import Purpose, Randomness
+from simlab.randomness.base import Lane
 from simlab.rules import Rule
 
 
@@ -28,7 +29,7 @@ class ChangedRandomness(Randomness):
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         return self.randomness.accept_prefix(probability, position)
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: Lane = 0) -> Array:
         return self.randomness.draw(pmf, position, purpose, lane)
 
     def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
@@ -67,7 +68,7 @@ class OneCoin(ChangedRandomness):
 class OneUniform(ChangedRandomness):
     """Draws all tokens of a call by inverse CDF from one uniform."""
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: Lane = 0) -> Array:
         xp = namespace(pmf)
         upto = xp.cumulative_sum(normalised(pmf, pmf), axis=2)
         edges = xp.sort(xp.reshape(upto, (len(pmf), -1)), axis=1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simlab.arrays import Array, at, namespace, number, slots
+from simlab.arrays import Array, namespace, number, take, without
 from simlab.decoders import Decoder, SjdAc, SjdPac
 from simlab.decoders.sjd import DraftTail, PositionRows, SjdState, VerifiedWindow
 from simlab.decoders.tree import NONE, Shape
@@ -22,8 +22,8 @@ from simlab.rules import Rule
 class SiblingsUnconditional(SjdPac):
     """Declares q for every sibling, although it was drawn without those before it."""
 
-    def declared_remaining(self, q: Array, x: Array) -> Array:
-        return q
+    def declared(self, q: Array, candidates: Array, drawn_from: list[Array]) -> list[Array]:
+        return [q] * self.candidates
 
 
 class SiblingsRepeat(SjdPac):
@@ -32,14 +32,20 @@ class SiblingsRepeat(SjdPac):
     def remaining(self, q: Array, x: Array, k: int) -> Array:
         return q if k == 0 else super().remaining(q, x, k)
 
+    def declared(self, q: Array, candidates: Array, drawn_from: list[Array]) -> list[Array]:
+        rows = [q]
+        for k in range(self.candidates - 1):
+            rows.append(without(rows[-1], candidates[..., k]))
+        return rows
+
 
 class TargetNotUpdated(SjdPac):
     """Verifies every sibling against p instead of the residual of those before it."""
 
     def verify_candidates(
-        self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
-    ) -> tuple[Array, Array]:
-        return super().verify_candidates(_FixedTarget(rule, p), p, q, candidates, randomness, position)
+        self, rule: Rule, p: Array, declared: list[Array], candidates: Array
+    ) -> tuple[Array, Array, Array]:
+        return super().verify_candidates(_FixedTarget(rule, p), p, declared, candidates)
 
 
 class _FixedTarget(Rule):
@@ -52,22 +58,31 @@ class _FixedTarget(Rule):
         return self.rule.accept_rows(self.p, q, x)
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return self.rule.weights_rows(self.p, q, x)
+        return self.rule.weights_rows(p, q, x)
 
 
 class SiblingsReordered(SjdPac):
     """Verifies the candidates of a node in another order than they were drawn in."""
 
     def verify_candidates(
-        self, rule: Rule, p: Array, q: Array, candidates: Array, randomness: Randomness, position: Array
-    ) -> tuple[Array, Array]:
-        xp = namespace(p)
-        order = self._order(q, candidates)
-        chosen, remaining = super().verify_candidates(rule, p, q, slots(candidates, order), randomness, position)
-        return xp.where(chosen == NONE, NONE, at(order, xp.clip(chosen, 0, None))), remaining
+        self, rule: Rule, p: Array, declared: list[Array], candidates: Array
+    ) -> tuple[Array, Array, Array]:
+        order = self._order(declared[0], candidates)
+        candidates = take(candidates, order, -1)
+        rows = self._declared_in_turn(declared[0], candidates)
+        probability, residual, _ = super().verify_candidates(rule, p, rows, candidates)
+        return probability, residual, order
+
+    def _declared_in_turn(self, q: Array, candidates: Array) -> list[Array]:
+        """q without the candidates before each, in the order they are verified in."""
+        rows = [q]
+        for k in range(self.candidates - 1):
+            there = (candidates[..., k] != NONE)[..., None]
+            rows.append(namespace(q).where(there, without(rows[-1], candidates[..., k]), rows[-1]))
+        return rows
 
     def _order(self, q: Array, candidates: Array) -> Array:
-        """``int[B, K]``: which candidate comes first, second and so on."""
+        """``int[B, P, K]``: which candidate comes first, second and so on."""
         raise NotImplementedError
 
 
@@ -76,9 +91,9 @@ class SiblingsSorted(SiblingsReordered):
 
     def _order(self, q: Array, candidates: Array) -> Array:
         xp = namespace(q)
-        masses = slots(q, xp.clip(candidates, 0, None))
+        masses = take(q, xp.clip(candidates, 0, None), -1)
         masses = xp.where(candidates == NONE, number(-1, q), masses)
-        return xp.argsort(-masses, axis=1, stable=True)
+        return xp.argsort(-masses, axis=-1, stable=True)
 
 
 class OwnTokenLast(SiblingsReordered):
@@ -88,8 +103,8 @@ class OwnTokenLast(SiblingsReordered):
         xp = namespace(candidates)
         missing = xp.astype(candidates == NONE, candidates.dtype)
         own = candidates * 0
-        own[:, 0] = 1
-        return xp.argsort(own + 2 * missing, axis=1, stable=True)
+        own[..., 0] = 1
+        return xp.argsort(own + 2 * missing, axis=-1, stable=True)
 
 
 class WrongBranch(SjdPac):

@@ -12,9 +12,15 @@ together identify a choice, and each has its own random number.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from enum import IntEnum
+from typing import NamedTuple
 
-from simlab.arrays import Array
+import numpy as np
+
+from simlab.arrays import Array, Constant, namespace, number
+
+Lane = int | tuple[int, ...] | Array  # one number, or one for each of M choices
 
 
 class Purpose(IntEnum):
@@ -28,8 +34,56 @@ class Purpose(IntEnum):
     TRIAL = 5  # whether that proposal is accepted
 
 
+class Run(NamedTuple):
+    """Choices of one purpose and lane at ``size`` positions in a row, ``first`` being how far behind the start."""
+
+    purpose: Purpose
+    lane: int
+    first: int
+    size: int
+
+
+class Choices:
+    """The choices that a step of a decoder may make, where they are known before it.
+
+    Parameters
+    ----------
+    runs
+        What they are.
+
+    Attributes
+    ----------
+    purposes, lanes, offsets
+        ``int[C]``, of all choices, run after run.
+    """
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        each: list[tuple[int, int, int]] = []
+        self._columns: dict[tuple[int, int], int] = {}
+        for purpose, lane, first, size in runs:
+            self._columns[int(purpose), lane] = len(each) - first
+            each += [(int(purpose), lane, first + k) for k in range(size)]
+        self.purposes, self.lanes, self.offsets = (Constant(np.array(side)) for side in zip(*each, strict=True))
+
+    def column(self, purpose: Purpose, lane: int) -> int | None:
+        """Where the choice at the start of the step would be among all; None for choices that are not there."""
+        return self._columns.get((int(purpose), lane))
+
+
 class Randomness(ABC):
     """Random choices for a batch. Probabilities and pmfs are float or exact, as the process gives them."""
+
+    def ahead(self, start: Array, choices: Choices) -> Randomness:
+        """The same choices, where it can be prepared for those of a step before they are asked for.
+
+        Parameters
+        ----------
+        start
+            ``int[B]``: where the step starts.
+        choices
+            What it may ask for. It may ask for others, too.
+        """
+        return self
 
     @abstractmethod
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
@@ -50,6 +104,28 @@ class Randomness(ABC):
             ``bool[B, M]``.
         """
 
+    def accept_first(self, probability: Array, position: Array) -> Array:
+        """How many of K coins for one position, tossed in turn, fail before the first that comes up.
+
+        Parameters
+        ----------
+        probability
+            ``float[B, K]``, in [0, 1], or exact: coin k has lane k.
+        position
+            ``int[B]``.
+
+        Returns
+        -------
+        Array
+            ``int[B]``, 0 to K.
+        """
+        xp, count = namespace(position), probability.shape[1]
+        failed = position * 0 + count
+        for k in range(count):
+            tossed = xp.where(failed == count, probability[:, k], number(0, probability))
+            failed = xp.where(self.accept(tossed[:, None], position, lane=k)[:, 0], k, failed)
+        return failed
+
     @abstractmethod
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         """How many coins, tossed in turn, come up before the first that fails.
@@ -68,7 +144,7 @@ class Randomness(ABC):
         """
 
     @abstractmethod
-    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: Lane = 0) -> Array:
         """A token from each row of ``pmf``.
 
         Parameters
@@ -80,7 +156,7 @@ class Randomness(ABC):
         purpose
             What the tokens are drawn for.
         lane
-            One number, or ``int[M]``: tells tokens drawn at one position apart.
+            One number, or M of them: tells tokens drawn at one position apart.
 
         Returns
         -------

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from simlab.arrays import Array, Number
-from simlab.randomness.base import Purpose, Randomness
+from simlab.randomness.base import Lane, Purpose, Randomness
 
 Result = TypeVar("Result")
 Outcome = tuple[Any, Number]  # an answer and its probability
@@ -96,7 +96,7 @@ class Enumerator(Randomness):
     def accept_prefix(self, probability: Array, position: Array) -> Array:
         return np.array(self.choose(lambda k: _prefixes(probability[k].tolist())), dtype=np.int64)
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: Lane = 0) -> Array:
         return np.array(self.choose(lambda k: _draws(pmf[k].tolist())), dtype=np.int64).reshape(pmf.shape[:2])
 
     def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from simlab.arrays import BLOCK
+from simlab.arrays import BLOCK, LANES
 from simlab.arrays_compiled import block_sums, excess, excess_sums
 
 
@@ -44,12 +44,15 @@ def _block(cumulative: np.ndarray, goal: float) -> int:
 @njit(nogil=True, cache=True)
 def _within(part: np.ndarray, before: float, goal: float) -> int:
     """The first token of a ``part`` of a row whose cumulative mass exceeds ``goal``; else the last one with mass."""
-    inner, last = 0.0, 0
+    lines, line, reached, last = 0.0, 0.0, 0.0, 0
     for i in range(len(part)):
-        cumulative = inner + part[i]
+        if i % LANES == 0:  # as simlab.arrays.running_sums
+            lines, line = lines + line, 0.0
+        line += part[i]
+        cumulative = lines + line
         if cumulative + before > goal:
             return i
-        if cumulative > inner:
+        if cumulative > reached:
             last = i
-        inner = cumulative
+        reached = cumulative
     return last

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Constant, grid, namespace
+from simlab.arrays import Array, Constant, grid, indices, namespace, slots
 from simlab.checks import check_at_least
-from simlab.randomness.base import Purpose, Randomness
+from simlab.randomness.base import Choices, Lane, Purpose, Randomness
 from simlab.randomness.inverse_cdf import inverse_cdf
 from simlab.randomness.philox import MASK, philox4x32, unit
 
@@ -37,16 +38,17 @@ class Tape(Randomness):
         if self.seed >= 1 << 64:
             raise ValueError(f"seed is {seed}; expected a whole number below 2^64")
         self.replicates = np.array(_replicate_numbers(replicates), dtype=np.int64)
-        self.iteration = check_at_least("iteration", iteration, 0)
+        self.iteration: int | Array = check_at_least("iteration", iteration, 0)
         self._words = Constant(self.replicates)
 
-    def at(self, iteration: int) -> Tape:
+    def at(self, iteration: int | Array) -> Tape:
         """The tape of another iteration, same seed and replicates.
 
         Parameters
         ----------
         iteration
-            The step, >= 0.
+            The step, >= 0; or ``int64[1]``, or ``int64[B]`` for each sequence its own, where it is counted on a device:
+            the numbers are the same.
         """
         moved = copy(self)
         moved.iteration = iteration
@@ -65,7 +67,11 @@ class Tape(Randomness):
         fewer._words = Constant(fewer.replicates)
         return fewer
 
-    def uniform(self, position: Array, purpose: Purpose, lane: int | Array = 0, iteration: int | None = None) -> Array:
+    def ahead(self, start: Array, choices: Choices) -> Tape:
+        """The same tape, with the uniforms of ``choices`` computed in one go."""
+        return _Prepared(self, start, choices)
+
+    def uniform(self, position: Array, purpose: Purpose | Array, lane: Lane = 0, iteration: int | None = None) -> Array:
         """The uniforms of the choices at ``position``.
 
         Parameters
@@ -73,9 +79,9 @@ class Tape(Randomness):
         position
             ``int[B, M]``.
         purpose
-            What the choices are for.
+            What the choices are for; ``int[M]`` where that differs.
         lane
-            One number, or ``int[M]``: tells choices at one position apart.
+            One number, or M of them: tells choices at one position apart.
         iteration
             The tape's own by default.
 
@@ -84,29 +90,77 @@ class Tape(Randomness):
         Array
             ``float64[B, M]``, in [0, 1).
         """
-        zeros = position * 0
-        replicate = zeros + self._words.beside(position)[:, None]
-        step = zeros + (self.iteration if iteration is None else iteration)
-        kind = zeros + ((int(purpose) << 24) | lane)
-        high, low, _, _ = philox4x32(replicate, step, position & MASK, kind, self.seed & MASK, self.seed >> 32)
+        if isinstance(lane, tuple):
+            lane = _table(lane).beside(position)
+        replicate = self._words.beside(position)[:, None]
+        step = self.iteration if iteration is None else iteration
+        step = step if isinstance(step, int) else step[:, None]
+        high, low, _, _ = philox4x32(
+            replicate, step, position & MASK, (purpose << 24) | lane, self.seed & MASK, self.seed >> 32
+        )
         return unit(high, low)
 
     def accept(self, probability: Array, position: Array, lane: int = 0) -> Array:
         return self.uniform(grid(position, probability.shape[1]), Purpose.ACCEPT, lane) < probability
 
-    def accept_prefix(self, probability: Array, position: Array) -> Array:
-        xp = namespace(probability)
-        coins = self.uniform(grid(position, probability.shape[1]), Purpose.ACCEPT)
-        accepted = xp.astype(coins < probability, xp.int64)
-        return xp.sum(xp.cumulative_prod(accepted, axis=1), axis=1)
+    def accept_first(self, probability: Array, position: Array) -> Array:
+        count = probability.shape[1]
+        places = position[:, None] + 0 * indices(count, position)
+        return _how_many_first(~(self.uniform(places, Purpose.ACCEPT, tuple(range(count))) < probability))
 
-    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: int | Array = 0) -> Array:
+    def accept_prefix(self, probability: Array, position: Array) -> Array:
+        return _how_many_first(self.uniform(grid(position, probability.shape[1]), Purpose.ACCEPT) < probability)
+
+    def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: Lane = 0) -> Array:
         places = position if position.ndim == 2 else grid(position, pmf.shape[1])
         return inverse_cdf(pmf, self.uniform(places, purpose, lane))
 
     def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         noise = self.uniform(grid(position, pmf.shape[1]), Purpose.NOISE, iteration=0)
         return inverse_cdf(pmf, noise), interval
+
+
+class _Prepared(Tape):
+    """A tape whose uniforms for some choices of a step are there already: looked up where it is asked for them."""
+
+    def __init__(self, tape: Tape, start: Array, choices: Choices) -> None:
+        self.seed, self.replicates, self.iteration, self._words = (
+            tape.seed,
+            tape.replicates,
+            tape.iteration,
+            tape._words,
+        )
+        self._tape, self._start, self._choices = tape, start, choices
+        purposes, lanes, offsets = (table.beside(start) for table in (choices.purposes, choices.lanes, choices.offsets))
+        self._uniforms = tape.uniform(start[:, None] + offsets, purposes, lanes)
+
+    def uniform(self, position: Array, purpose: Purpose | Array, lane: Lane = 0, iteration: int | None = None) -> Array:
+        column = self._column(purpose, lane) if iteration is None else None
+        if column is None:
+            return self._tape.uniform(position, purpose, lane, iteration)
+        column = _table(column).beside(position) if isinstance(column, tuple) else column
+        place = position + (column - self._start[:, None])
+        return slots(self._uniforms, namespace(place).clip(place, 0, self._uniforms.shape[1] - 1))
+
+    def _column(self, purpose: Purpose | Array, lane: Lane) -> int | tuple[int, ...] | None:
+        """Where the choices are at the start of the step, one number or M; None where they are not all there."""
+        if not isinstance(purpose, Purpose) or not isinstance(lane, int | tuple):
+            return None
+        if isinstance(lane, int):
+            return self._choices.column(purpose, lane)
+        found = tuple(self._choices.column(purpose, each) for each in lane)
+        return None if None in found else found  # type: ignore[return-value]
+
+
+def _how_many_first(flags: Array) -> Array:
+    """``int[B]``: how many of ``flags[B, W]`` are true before the first that is not."""
+    xp = namespace(flags)
+    return xp.sum(xp.cumulative_prod(xp.astype(flags, xp.int64), axis=1), axis=1)
+
+
+@cache
+def _table(numbers: tuple[int, ...]) -> Constant:
+    return Constant(np.array(numbers, dtype=np.int64))
 
 
 def _replicate_numbers(replicates: Any) -> list[int]:

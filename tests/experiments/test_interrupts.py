@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -86,15 +87,19 @@ def test_workers_are_not_interrupted() -> None:
     assert "done" in ran(WORKERS_THAT_GO_ON).stdout
 
 
-def interrupted(out: Path, seconds: float) -> tuple[int, str]:
-    """Exit status and errors of ``simlab verify``, interrupted that long after it has begun, as from a terminal."""
-    arguments = ["verify", "--claim", "gsd.support", "--claim", "sjd.theorem-1.token", "--out", str(out)]
-    code = HEEDED + f"import sys; from experiments.cli.main import main; sys.exit(main({arguments!r}))"
+def started(out: Path) -> subprocess.Popen[str]:
+    """``simlab verify`` as from a terminal, once it has made its folder: before the first claim is decided."""
+    arguments = ["simlab", "verify", "--claim", "gsd.support", "--claim", "sjd.theorem-1.token", "--out", str(out)]
+    code = HEEDED + f"import sys; sys.argv = {arguments!r}; from experiments.cli.main import run_process; run_process()"
     running = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not out.exists():  # made before the first claim is decided
+    while not out.exists():
         assert running.poll() is None
         time.sleep(0.01)
-    time.sleep(seconds)
+    return running
+
+
+def interrupted(running: subprocess.Popen[str]) -> tuple[int, str]:
+    """Exit status and errors of a command after Ctrl-C, which all its processes get."""
     os.killpg(running.pid, signal.SIGINT)
     _, errors = running.communicate(timeout=120)
     while alive(running.pid):  # nobody is left behind
@@ -115,10 +120,38 @@ def alive(group: int) -> bool:
     "moment", [*range(2), *(pytest.param(moment, marks=pytest.mark.slow) for moment in range(2, 40))]
 )
 def test_at_any_moment(moment: int, tmp_path: Path) -> None:
-    """The moment is drawn from the first four seconds, in which processes start, import and decide."""
+    """The moment is drawn from the first four seconds, in which processes start, import, decide and draw."""
     out = tmp_path / "out"
-    status, errors = interrupted(out, random.Random(moment).uniform(0, 4))
-    assert status == 130, errors
-    assert "simlab: interrupted" in errors
+    running = started(out)
+    time.sleep(random.Random(moment).uniform(0, 4))
+    if running.poll() is not None:  # a fast machine has nothing left to interrupt
+        assert running.communicate()[1] == ""
+        return
+    status, errors = interrupted(running)
     assert "Traceback" not in errors
-    assert list(out.iterdir()) == []
+    if (out / "verdicts.json").exists():
+        whole_and_told(out, status, errors)
+    else:
+        assert (status, errors) == (130, "simlab: interrupted; nothing was written\n")
+        assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize("seconds", [0.0, pytest.param(0.4, marks=pytest.mark.slow)])
+def test_while_the_report_is_drawn(seconds: float, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    running = started(out)
+    while not (out / "verdicts.json").exists():
+        assert running.poll() is None
+        time.sleep(0.002)
+    time.sleep(seconds)
+    whole_and_told(out, *interrupted(running))
+
+
+def whole_and_told(out: Path, status: int, errors: str) -> None:
+    """What is saved is whole, and the command says that it is; or it had just ended."""
+    assert (status, errors) in (
+        (130, f"simlab: interrupted; {out / 'verdicts.json'} was written before\n"),
+        (0, ""),
+    )
+    assert len(json.loads((out / "verdicts.json").read_text())["claims"]) == 6
+    assert not [path for path in out.rglob("*") if path.name.startswith(".")]

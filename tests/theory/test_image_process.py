@@ -19,7 +19,7 @@ from simlab.randomness import Tape
 from simlab.rules import Speculative
 from theory import image_process as images
 from theory.claims import CLAIMS, CheckFailed
-from theory.claims.sjd import speed as sjd_scale
+from theory.claims.sjd import speeds as sjd_speeds
 from theory.claims.sjd_pac import readings as pac_readings
 from theory.claims.sjd_pac import speed as pac_scale
 from theory.claims.sjd_pac.locality import masked
@@ -104,30 +104,30 @@ def saturating(window: int) -> Callable[..., float]:
 
 @pytest.mark.parametrize(("ends", "verdict"), [(16, "not-refuted"), (8, "not-refuted")])
 def test_where_the_window_saturates(ends: int, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert decided(monkeypatch, sjd_scale, "sjd.window", saturating(ends)) == verdict
+    assert decided(monkeypatch, sjd_speeds, "sjd.window", saturating(ends)) == verdict
 
 
 @pytest.mark.parametrize(("power", "verdict"), [(0.5, "refuted"), (0.2, "not-decided")])
 def test_a_window_that_does_not_saturate_is_seen(power: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rising = lambda decoder, **_: 1 + decoder.window**power  # noqa: E731
-    assert decided(monkeypatch, sjd_scale, "sjd.window", rising) == verdict
+    assert decided(monkeypatch, sjd_speeds, "sjd.window", rising) == verdict
 
 
 def test_a_window_of_four_that_saturates_leaves_the_check_without_a_control(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CheckFailed, match="the check of saturation does not see: W = 4"):
-        decided(monkeypatch, sjd_scale, "sjd.window", lambda decoder, **_: 2.3)
+        decided(monkeypatch, sjd_speeds, "sjd.window", lambda decoder, **_: 2.3)
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.04, "not-refuted"), (1.14, "not-decided"), (1.3, "refuted")])
 def test_whether_jacobi_decoding_accelerates(ratio: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of = lambda decoder, **_: ratio if isinstance(decoder, Jacobi) else 2.3  # noqa: E731
-    assert decided(monkeypatch, sjd_scale, "sjd.jacobi-sampling.fresh", of) == verdict
+    assert decided(monkeypatch, sjd_speeds, "sjd.jacobi-sampling.fresh", of) == verdict
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.01, "not-refuted"), (1.1, "not-decided"), (1.3, "refuted")])
 def test_whether_sjd_needs_refinement(ratio: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of = lambda decoder, **_: ratio if isinstance(decoder, SjdUnrefined) else 2.3  # noqa: E731
-    assert decided(monkeypatch, sjd_scale, "sjd.refinement.repeat", of) == verdict
+    assert decided(monkeypatch, sjd_speeds, "sjd.refinement.repeat", of) == verdict
 
 
 @pytest.mark.parametrize(("left", "verdict"), [(2.3, "not-refuted"), (2.53, "not-decided"), (2.8, "refuted")])
@@ -135,7 +135,7 @@ def test_whether_the_initialisation_matters(left: float, verdict: str, monkeypat
     def of(decoder: Any, **_: Any) -> float:
         return 1.6 if decoder.window == 3 else left if decoder.initial == "repeat-left" else 2.3
 
-    assert decided(monkeypatch, sjd_scale, "sjd.spatial-speed.general", of) == verdict
+    assert decided(monkeypatch, sjd_speeds, "sjd.spatial-speed.general", of) == verdict
 
 
 def printed_order(decoder: Any, **_: Any) -> float:

@@ -3,20 +3,25 @@
 The witness of claim ``gsd.speed`` is ``theory/claims/gsd/witnesses/gsd.speed.py``. Its docstring says how it
 derives the numbers; ``recompute(examples)`` takes the entry's (counter)examples, of which it may use the inputs, and
 returns for each the numbers it found, under the entry's names. It asserts what makes the example one. It imports the
-standard library, NumPy and SciPy, and nothing else. ``TOLERANCE`` in it, a number or numbers by name, is how far the
+standard library, NumPy and SciPy, and nothing else but ``_shared``, the parts that several witnesses of its folder
+have in common. ``TOLERANCE`` in it, a number or numbers by name, is how far the
 two may differ, relative to the larger of 1 and the entry's number; it is 1e-9 where the witness does not say.
 
-:func:`program` puts the entry in front of it and the comparison behind it, so that what is written runs anywhere.
+:func:`program` puts the entry in front of it, what it takes of ``_shared`` in the place of the import, and the
+comparison behind it, so that what is written runs anywhere.
 """
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+SHARED = "_shared"
 EXAMPLES = ("counterexample", "example")
 
 PROGRAM = '''"""{id}: {verdict}.
@@ -67,7 +72,37 @@ if __name__ == "__main__":
 
 def sources() -> dict[str, Path]:
     """The witnesses by the id of their claim."""
-    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*/witnesses/*.py"))}
+    found = sorted(Path(__file__).parent.glob("*/witnesses/*.py"))
+    return {path.stem: path for path in found if path.stem != SHARED}
+
+
+def standalone(path: Path) -> str:
+    """The text of a witness, with the definitions that it imports from ``_shared`` written out."""
+    text = path.read_text("utf-8")
+    imported = re.search(rf"^from {SHARED} import (\([^)]*\)|.*)\n", text, re.MULTILINE)
+    if imported is None:
+        return text
+    wanted = re.findall(r"\w+", imported[1])
+    parts = definitions(path.with_name(f"{SHARED}.py").read_text("utf-8"), wanted)
+    return text[: imported.start()] + parts + text[imported.end() :]
+
+
+def definitions(text: str, wanted: Sequence[str]) -> str:
+    """What the module ``text`` defines as ``wanted``, and what that needs, imports too, in the order of the module."""
+    named: dict[str, ast.stmt] = {}
+    for node in ast.parse(text).body:
+        bound = [alias.asname or alias.name for alias in getattr(node, "names", [])]
+        bound += [target.id for target in getattr(node, "targets", [])]
+        named |= dict.fromkeys(bound or [getattr(node, "name", "")], node)
+    needed, waiting = set[str](), list(wanted)
+    while waiting:
+        name = waiting.pop()
+        needed.add(name)
+        used = {leaf.id for leaf in ast.walk(named[name]) if isinstance(leaf, ast.Name)}
+        waiting += used & named.keys() - needed
+    nodes = dict.fromkeys(node for name, node in named.items() if name in needed)
+    pieces = [ast.get_source_segment(text, node) or "" for node in nodes]
+    return "\n\n".join(pieces) + "\n\n"
 
 
 def examples(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -91,4 +126,4 @@ def program(entry: Mapping[str, Any], source: str) -> str:
 def programs(entries: list[dict[str, Any]]) -> dict[str, str]:
     """The programs of all entries that have a witness and examples, by the id of their claim."""
     found = sources()
-    return {e["id"]: program(e, found[e["id"]].read_text("utf-8")) for e in entries if e["id"] in found and examples(e)}
+    return {e["id"]: program(e, standalone(found[e["id"]])) for e in entries if e["id"] in found and examples(e)}

@@ -16,9 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from simlab.checks import check_at_least, check_number
+from simlab.models.process.grammar import Grammar
 
 CHAMELEON_IMAGE = range(4, 8196)
-CHAMELEON_END, CHAMELEON_BEGIN = 8196, 8197
+CHAMELEON_START, CHAMELEON_END, CHAMELEON_BEGIN = 0, 8196, 8197  # of a text; end and begin of an image
 LUMINA_LINE, LUMINA_SIZE, LUMINA_STOP = 8803, 8804, 8710
 LUMINA_GRID = 2  # tokens a side that a size token counts as one: 32 pixels
 ANOLE_SIDE = 32  # tokens a side of its one size, 512 pixels
@@ -46,6 +47,8 @@ class Layout:
         Ids that end the image.
     header
         Ids that a prompt ends with; no part of the sequence: the size is chosen, so nothing is left to draw.
+    null
+        Ids of the prompt that guidance starts from; the header, unless given.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class Layout:
     line: int | None = None
     end: tuple[int, ...] = ()
     header: tuple[int, ...] = ()
+    null: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns"):
@@ -95,7 +99,7 @@ class Layout:
         """``int[rows, columns]``: the positions of the image tokens."""
         return np.flatnonzero(self.certain == IMAGE).reshape(self.rows, self.columns)
 
-    def grammar(self, ids: np.ndarray | None = None) -> np.ndarray:
+    def grammar(self, ids: np.ndarray | None = None) -> Grammar:
         """The tokens that are allowed at each position.
 
         Parameters
@@ -105,12 +109,21 @@ class Layout:
 
         Returns
         -------
-        numpy.ndarray
-            ``bool[N, V]``.
+        Grammar
+            Of N positions over V tokens: a row for the image tokens, and one for each token that is certain somewhere.
+
+        Raises
+        ------
+        ValueError
+            If a token that is certain somewhere, or every image token, is not in the vocabulary.
         """
         ids = self.ids if ids is None else np.asarray(ids)
-        image = np.isin(ids, np.array(self.image))
-        return np.where(self.certain[:, None] == IMAGE, image, self.certain[:, None] == ids)
+        certain = np.array(self._special, dtype=np.int64)
+        rows = np.concatenate([np.isin(ids, np.array(self.image))[None], certain[:, None] == ids])
+        of = np.zeros(self.length, dtype=np.int64)  # the image tokens'
+        for number, token in enumerate(certain, start=1):
+            of[self.certain == token] = number
+        return Grammar(rows, of)
 
     def guidance(self, scale: float) -> tuple[float, ...]:
         """A scale of guidance for each position.
@@ -168,8 +181,22 @@ def lumina(rows: int = 48, columns: int = 48) -> Layout:
 
 
 def anole() -> Layout:
-    """Anole: begin as the header, 32 rows of 32 tokens without ends of lines, end of image."""
-    return Layout(CHAMELEON_IMAGE, ANOLE_SIDE, ANOLE_SIDE, None, (CHAMELEON_END,), (CHAMELEON_BEGIN,))
+    """Anole: begin as the header, 32 rows of 32 tokens without ends of lines, end of image.
+
+    Guidance starts from a text that holds nothing but the begin of an image.
+
+    Returns
+    -------
+    Layout
+        With the ids of Chameleon's vocabulary.
+
+    References
+    ----------
+    Chern et al., arXiv 2407.06135; ``ImageDecoder._split_inputs_for_cfg`` in ``chameleon/inference/chameleon.py`` of
+    github.com/GAIR-NLP/anole at af563fa.
+    """
+    header, null = (CHAMELEON_BEGIN,), (CHAMELEON_START, CHAMELEON_BEGIN)
+    return Layout(CHAMELEON_IMAGE, ANOLE_SIDE, ANOLE_SIDE, None, (CHAMELEON_END,), header, null)
 
 
 def emu3(rows: int = EMU3_SIDE, columns: int = EMU3_SIDE) -> Layout:

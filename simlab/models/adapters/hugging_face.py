@@ -1,23 +1,20 @@
 """Chameleon (Lumina-mGPT, Anole) and Emu3 from the ``transformers`` library as backbones.
 
-The layers are the library's own: it makes queries, keys and values, norms and turns them, and attends. What is added is
-where keys and values live, and who sees whom: an object in the place of its cache writes into the slots of a
-:class:`~simlab.models.process.cache.Window`, and the window's mask goes in as an additive mask ``[B, 1, L, slots]``,
-which the library hands to attention as it is.
+The layers are the library's own, over the engine's slots (:mod:`simlab.models.adapters.slots`).
 
 The decoder and the output matrix are called, not the model around them: the ``forward`` of
 ``ChameleonForConditionalGeneration`` forbids image tokens, as it is meant to write text. Decoders see the tokens that
 can stand in an image and no others, a view on the rows of the embeddings and of the output: a softmax over 8 195 tokens
 in the place of 65 536, and the same pmfs, since the grammar forbids the rest.
 
-Prompts of different lengths are padded on the left. A vector of zeros is padding, and nobody sees it; positions are
-relative in these models, so that a padded prompt is the prompt itself.
+Prompts of different lengths are padded on the left; positions are relative in these models, so that a padded prompt is
+the prompt itself.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,15 +25,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from simlab.checks import check_at_least
+from simlab.models.adapters.codes import vectors_by_token
 from simlab.models.adapters.grammars import Layout
+from simlab.models.adapters.slots import PADDED, check_attention, library_features
 from simlab.models.architectures.transformer import Memory, at_least_single
 from simlab.models.checkpoints import CheckpointError, listed
-from simlab.models.process.cache import Window
-from simlab.models.process.uncached import Masked
 
 PADDING = -1  # in the place of an id
-ATTENTION = "sdpa", "eager"  # implementations that take a mask for each pair of tokens
-IMAGE_TOKENIZER = "model.vqmodel.", "vqmodel."  # not used to decode: Lumina-mGPT leaves it out, Anole adds to it
+IMAGE_TOKENIZER = "model.vqmodel.", "vqmodel."  # no part of a backbone: Lumina-mGPT leaves it out, others add to it
+NO_TOKENIZER = {"base_channels": 32, "channel_multiplier": [1], "num_res_blocks": 1}  # the least the library makes
 
 
 @dataclass(frozen=True)
@@ -65,14 +62,17 @@ class HuggingFace(nn.Module):
     prefix
         T, tokens of a prompt with its header; conditions are ``int[B, T]``, -1 for padding (:func:`padded`).
     unconditional
-        Ids of the prompt that guidance starts from; by default the header alone.
+        Ids of the prompt that guidance starts from; by default those of the layout.
     ids
         ``int[V]``: decoders see token i for the id ``ids[i]``; by default those of the layout.
+    codes
+        The entry of the codebook that the id of each image token stands for.
 
     Raises
     ------
     ValueError
-        For ids that the model has not, sequences longer than its positions, or a way of attention that takes no mask.
+        For ids that the model has not, codes of other tokens than the layout's, sequences longer than its positions, or
+        a way of attention that takes no mask.
     """
 
     ids: Tensor
@@ -85,10 +85,13 @@ class HuggingFace(nn.Module):
         prefix: int,
         unconditional: Sequence[int] | None = None,
         ids: np.ndarray | None = None,
+        codes: Mapping[int, int] | None = None,
     ) -> None:
         super().__init__()
         self.model, self.layout = model.eval(), layout  # dropout would make each call another
-        self.unconditional = layout.header if unconditional is None else tuple(unconditional)
+        self.codes = dict(codes or {})
+        null = layout.header if layout.null is None else layout.null
+        self.unconditional = null if unconditional is None else tuple(unconditional)
         text, chosen = self.decoder.config, layout.ids if ids is None else np.asarray(ids)
         self.config = Sizes(
             vocabulary=len(chosen),
@@ -110,6 +113,15 @@ class HuggingFace(nn.Module):
         """The layers over text and image tokens."""
         return getattr(self.model.model, "text_model", self.model.model)
 
+    @property
+    def entries(self) -> np.ndarray:
+        """``int[V]``: the entry of the codebook that each token stands for; -1 for what ends lines and images."""
+        return np.array([self.codes.get(int(id), -1) for id in self.ids])
+
+    def codebook(self, vectors: np.ndarray) -> np.ndarray:
+        """``float[V, d]`` by token, of the entries' ``vectors[n, d]``, as tables over a codebook need them."""
+        return vectors_by_token(vectors, self.entries)
+
     def condition(self, given: Tensor) -> Tensor:
         """``[B, T, dim]`` of prompts; raises ``ValueError`` unless they are as long as said and end with a token."""
         if given.ndim != 2 or given.shape[1] != self.config.prefix:
@@ -119,7 +131,7 @@ class HuggingFace(nn.Module):
         if not given.is_cuda and bool((given[:, -1] == PADDING).any()):
             raise ValueError("a prompt ends with padding; expected padding on the left")
         embedded: Tensor = self.decoder.embed_tokens(given.clamp(min=0))
-        return embedded * (given != PADDING)[..., None]
+        return embedded.masked_fill((given == PADDING)[..., None], PADDED)
 
     def null(self, batch: int) -> Tensor:
         """The prompts without condition, as :meth:`condition` takes them."""
@@ -134,55 +146,35 @@ class HuggingFace(nn.Module):
 
     def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
         """``[B, L, dim]`` after the last norm, of ``inputs[B, L, dim]`` at ``position[B, L]``."""
-        padding = (inputs == 0).all(-1)[:, None, :, None]  # [B, 1, L, 1]
-        slots = None
-        if isinstance(memory, Window):
-            slots = _Slots(memory)
-            flags = padding.to(inputs.dtype).expand(-1, self.config.heads, -1, self.config.head_dim)
-            hidden = slots.update(flags, flags, self.config.layers - 1)[0][:, :1, None, :, 0] > 0
-            seen = memory.mask
-        else:
-            hidden = padding.transpose(2, 3)
-            whole = hidden.new_ones(inputs.shape[1], inputs.shape[1]).tril()
-            seen = memory.mask if isinstance(memory, Masked) else whole
-        # padding itself sees as others do: a row of attention with nobody in it is no number
-        mask = inputs.new_zeros(()).where(seen & ~(hidden & ~padding), -torch.inf)
-        features: Tensor = self.decoder(
-            inputs_embeds=inputs, position_ids=position, attention_mask=mask, past_key_values=slots, use_cache=False
-        ).last_hidden_state
-        return features
+        return library_features(self.decoder, self.config, inputs, position, memory)
 
     def logits(self, features: Tensor) -> Tensor:
         """``[B, L, V]`` in float32 or better."""
         return at_least_single(functional.linear(features, self.output))
+
+    def _apply(self, fn: Any, recurse: bool = True) -> HuggingFace:
+        """To another device or precision; the frequencies of positions only to the device."""
+        rotary = self.decoder.rotary_emb
+        exact = dict(rotary.named_buffers())
+        super()._apply(fn, recurse)
+        for name, frequencies in exact.items():
+            setattr(rotary, name, frequencies.to(self.output.device))
+        return self
 
     def _check(self, text: Any, chosen: np.ndarray) -> None:
         if chosen.min() < 0 or chosen.max() >= text.vocab_size:
             raise ValueError(
                 f"ids go up to {chosen.max()}; expected ids below the model's vocabulary, {text.vocab_size}"
             )
-        named, image = self.model.model.vocabulary_mapping.image_tokens, self.layout.image
-        if named != list(image):
-            ends = f", {named[0]} to {named[-1]}" if named else ""
-            raise ValueError(f"the model has {len(named)} image tokens{ends}; expected {image}")
+        named, image = sorted(self.codes), self.layout.image
+        if named and named != list(image):
+            raise ValueError(f"the model has {len(named)} image tokens, {named[0]} to {named[-1]}; expected {image}")
         whole = self.config.prefix + self.config.length
         if whole > text.max_position_embeddings:
             raise ValueError(
                 f"prefix and sequence are {whole} tokens; expected at most {text.max_position_embeddings} positions"
             )
-        if text._attn_implementation not in ATTENTION:
-            raise ValueError(f"attention is {text._attn_implementation!r}; expected one of {', '.join(ATTENTION)}")
-
-
-class _Slots:
-    """A window in the place of the library's cache."""
-
-    def __init__(self, window: Window) -> None:
-        self.window = window
-
-    def update(self, key: Tensor, value: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Put a layer's keys and values where they belong; returns all it holds."""
-        return self.window.cache.write(layer, self.window.where, key, value)
+        check_attention(text)
 
 
 def padded(prompts: Sequence[Sequence[int]], length: int) -> Tensor:
@@ -214,95 +206,27 @@ def padded(prompts: Sequence[Sequence[int]], length: int) -> Tensor:
 # checkpoints ---------------------------------------------------------------------------------------------------
 
 
-def load_chameleon(
-    folder: Path,
-    layout: Layout,
-    prefix: int,
-    unconditional: Sequence[int] | None = None,
-    dtype: torch.dtype = torch.bfloat16,
-) -> HuggingFace:
-    """A Chameleon, Lumina-mGPT or Anole of a folder.
+def filled(name: str, config: Any, weights: Mapping[str, Tensor], folder: Path, dtype: torch.dtype) -> Any:
+    """The library's model called ``name`` with these ``weights``, all of which it needs and no others.
 
-    Parameters
-    ----------
-    folder
-        With ``config.json`` and safetensors.
-    layout, prefix, unconditional
-        As for :class:`HuggingFace`.
-    dtype
-        Of the weights.
-
-    Returns
-    -------
-    HuggingFace
-        Its weights frozen, on the CPU.
-
-    Raises
-    ------
-    CheckpointError
-        For a folder that is missing, holds another model, or not all of this one, or a layout that does not fit it.
-    ImportError
-        Where ``transformers`` is missing.
+    Raises :class:`CheckpointError`, naming what of a ``folder`` is missing, unexpected or of another shape.
     """
-    model = _read(folder, "chameleon", "ChameleonForConditionalGeneration", dtype)
-    return _fitted(folder, model, layout, prefix, unconditional)
-
-
-def load_emu3(
-    folder: Path,
-    layout: Layout,
-    prefix: int,
-    unconditional: Sequence[int] | None = None,
-    dtype: torch.dtype = torch.bfloat16,
-) -> HuggingFace:
-    """An Emu3 of a folder, in the library's own format.
-
-    Parameters
-    ----------
-    folder, layout, prefix, unconditional, dtype
-        As for :func:`load_chameleon`.
-
-    Returns
-    -------
-    HuggingFace
-        Its weights frozen, on the CPU.
-
-    Raises
-    ------
-    CheckpointError, ImportError
-        As :func:`load_chameleon` does.
-    """
-    model = _read(folder, "emu3", "Emu3ForConditionalGeneration", dtype)
-    return _fitted(folder, model, layout, prefix, unconditional)
-
-
-def _fitted(folder: Path, model: Any, layout: Layout, prefix: int, unconditional: Sequence[int] | None) -> HuggingFace:
+    kind = getattr(library(), name)
+    needed = {key: tensor for key, tensor in weights.items() if not key.startswith(IMAGE_TOKENIZER)}
     try:
-        return HuggingFace(model, layout, prefix, unconditional).requires_grad_(False)
-    except ValueError as error:
-        raise CheckpointError(f"{folder}: {error}") from None
-
-
-def _read(folder: Path, kind: str, name: str, dtype: torch.dtype) -> Any:
-    """The library's model of a folder, all of whose weights were there and no others."""
-    try:
-        import transformers
-    except ImportError:
-        raise ImportError(f"{kind} needs transformers; pip install 'simlab[engines]'") from None
-    _check_kind(folder, kind)
-    try:
-        model, info = getattr(transformers, name).from_pretrained(
-            folder,
-            dtype=dtype,
-            attn_implementation="sdpa",
-            use_safetensors=True,
-            local_files_only=True,
-            ignore_mismatched_sizes=True,  # told below, by name
-            output_loading_info=True,
-        )
-    except Exception as error:  # whatever a broken or hostile folder makes of the library
+        with quiet():
+            model, info = kind.from_pretrained(
+                None,
+                config=config,
+                state_dict=needed,
+                dtype=dtype,
+                attn_implementation="sdpa",
+                ignore_mismatched_sizes=True,  # told below, by name
+                output_loading_info=True,
+            )
+    except Exception as error:  # whatever broken or hostile sizes make of the library
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CheckpointError(f"{folder}: {reason}; expected a {kind} in safetensors") from None
+        raise CheckpointError(f"{folder}: {reason}; expected the weights of {name}") from None
     shapes = [key for key, *_ in info["mismatched_keys"]]
     for what, found in (
         ("is missing", info["missing_keys"]),
@@ -315,16 +239,66 @@ def _read(folder: Path, kind: str, name: str, dtype: torch.dtype) -> Any:
     return model
 
 
-def _check_kind(folder: Path, kind: str) -> None:
-    file = folder / "config.json"
+def configured(name: str, described: Mapping[str, Any], source: Path) -> Any:
+    """The library's configuration called ``name``. Raises :class:`CheckpointError` for sizes that cannot be."""
+    kind = getattr(library(), name)
     try:
-        described = json.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        raise CheckpointError(f"{file}: there is no such file; expected the folder of a {kind} model") from None
-    except ValueError:
-        raise CheckpointError(f"{file}: is no JSON; expected the sizes of a {kind} model") from None
-    found = described.get("model_type") if isinstance(described, dict) else None
-    if found != kind:
-        raise CheckpointError(f"{file}: the model is of the type {found!r}; expected {kind!r}")
-    if not described.get("vocabulary_map"):
-        raise CheckpointError(f"{file}: has no vocabulary_map; expected the ids of the image tokens by their names")
+        return kind.from_dict(dict(described))
+    except Exception as error:  # whatever broken or hostile sizes make of the library
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CheckpointError(f"{source}: {reason}; expected the sizes of a {name}") from None
+
+
+def check_kind(folder: Path, described: Mapping[str, Any], *kinds: str) -> None:
+    """Raise :class:`CheckpointError` unless ``config.json`` says that a model is one of ``kinds``."""
+    found = described.get("model_type")
+    if found not in kinds:
+        file, wanted = folder / "config.json", " or ".join(map(repr, kinds))
+        raise CheckpointError(f"{file}: the model is of the type {found!r}; expected {wanted}")
+
+
+def named(described: Mapping[str, Any], part: str, file: Path) -> dict[str, Any]:
+    """A ``part`` of what a file says, things by their names. Raises :class:`CheckpointError` where there are none."""
+    found = described.get(part)
+    if not isinstance(found, dict) or not found:
+        raise CheckpointError(f"{file}: has no {part}; expected the ids of the image tokens by their names")
+    return found
+
+
+def fitted(
+    folder: Path,
+    model: Any,
+    layout: Layout,
+    prefix: int,
+    unconditional: Sequence[int] | None,
+    codes: Mapping[int, int],
+) -> HuggingFace:
+    """A backbone, its weights frozen. Raises :class:`CheckpointError` for a layout that does not fit the model."""
+    try:
+        return HuggingFace(model, layout, prefix, unconditional, codes=codes).requires_grad_(False)
+    except ValueError as error:
+        raise CheckpointError(f"{folder}: {error}") from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The library says nothing: what is wrong is told by name."""
+    logging = library().logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def library() -> Any:
+    """``transformers``. Raises ``ImportError`` where it is missing."""
+    try:
+        import transformers
+    except ImportError:
+        raise ImportError("models of others need transformers; pip install 'simlab[engines]'") from None
+    return transformers

@@ -8,6 +8,15 @@ from torch import Tensor
 
 from simlab.models.architectures.transformer import Memory
 
+PARTS = {
+    "config": "the sizes of the model: an object with vocabulary, shape, length, prefix, layers, heads, head_dim, dim",
+    "condition": "condition(given) -> float[B, T, dim], a condition as inputs",
+    "null": "null(batch) -> no condition, as condition takes it",
+    "embed": "embed(tokens int[B, L]) -> float[B, L, dim]",
+    "features": "features(inputs, position, memory) -> float[B, L, dim], whose attention is memory.attend(...)",
+    "logits": "logits(features) -> float[B, L, V]",
+}
+
 
 class Sizes(Protocol):
     """The sizes of a model."""
@@ -54,3 +63,18 @@ class Backbone(Protocol):
     def logits(self, features: Tensor) -> Tensor:
         """``[B, L, V]``, in float32 or better."""
         ...
+
+
+def missing_parts(model: Any) -> str | None:
+    """What a model lacks to be a :class:`Backbone`, by name; ``None`` if nothing."""
+    missing = [part for part in PARTS if part != "config" and not callable(getattr(model, part, None))]
+    missing = ["config"] * (not hasattr(model, "config")) + missing
+    expected = "; ".join(PARTS[part] for part in missing)
+    return f"is missing {', '.join(missing)}; expected {expected}" if missing else None
+
+
+def check_parts(model: Any) -> None:
+    """Raise ``ValueError`` naming what a model lacks to be a :class:`Backbone`."""
+    problem = missing_parts(model)
+    if problem is not None:
+        raise ValueError(f"{type(model).__name__} {problem}")

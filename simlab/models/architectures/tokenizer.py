@@ -113,7 +113,8 @@ class Tokenizer(nn.Module):
     def begin(self, vectors: Tensor, generator: torch.Generator) -> None:
         """Start the codebook at some of ``vectors[B, dim, rows, columns]``."""
         points = vectors.permute(0, 2, 3, 1).flatten(0, 2).float()
-        self.codebook.copy_(points[torch.randperm(len(points), generator=generator)[: len(self.codebook)]])
+        order = torch.randperm(len(points), generator=generator, device=points.device)
+        self.codebook.copy_(points[order[: len(self.codebook)]])
         self._sum.copy_(self.codebook)
 
     @torch.no_grad()
@@ -126,7 +127,8 @@ class Tokenizer(nn.Module):
         self._sum.lerp_(chosen.T @ points * scale, 1 - DECAY)
         self.codebook.copy_(self._sum / self._share[:, None].clamp(min=1e-6))
         idle = self._share < LEAST_USE
-        fresh = points[torch.randint(len(points), (len(self.codebook),), generator=generator)]
+        other = torch.randint(len(points), (len(self.codebook),), generator=generator, device=points.device)
+        fresh = points[other]
         self.codebook[idle], self._sum[idle], self._share[idle] = fresh[idle], fresh[idle], 1.0
 
 

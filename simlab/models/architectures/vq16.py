@@ -1,7 +1,8 @@
-"""LlamaGen's tokenizer: images to a grid of codes of a sixteenth of their side, and back.
+"""Tokenizers of LlamaGen and Chameleon: images to a grid of codes of a sixteenth of their side, and back.
 
 Sun et al., arXiv 2406.06525, section 2.1; the network is the one of Esser et al., "Taming transformers for
-high-resolution image synthesis", CVPR 2021. Vectors and codes are compared at length 1.
+high-resolution image synthesis", CVPR 2021. LlamaGen compares vectors and codes at length 1, and attends at the lowest
+resolution; Chameleon does neither.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class VqConfig:
     latent: int = 256  # channels between the network and the codes
     blocks: int = 2  # at each resolution; one more on the way back
     groups: int = 32  # of the group norms
+    attention: bool = True  # behind every block at the lowest resolution; between the two halves of a side always
+    unit: bool = True  # vectors and codes are compared at length 1
 
     def __post_init__(self) -> None:
         for name in ("codes", "dim", "width", "latent", "blocks", "groups"):
@@ -70,9 +73,9 @@ class Vq(nn.Module):
 
     @property
     def codebook(self) -> Tensor:
-        """``[V, dim]``: the codes, of length 1."""
+        """``[V, dim]``: the codes, of length 1 where that is how they are compared."""
         embedding = self.quantize.get_parameter("embedding.weight")
-        return functional.normalize(embedding, dim=-1)
+        return functional.normalize(embedding, dim=-1) if self.config.unit else embedding
 
     @torch.no_grad()
     def encode(self, images: Tensor) -> Tensor:
@@ -83,8 +86,9 @@ class Vq(nn.Module):
                 f"images have the shape {tuple(images.shape)}; expected [B, 3, H, W] with sides that {factor} divides"
             )
         vectors = self.quant_conv(self.encoder(2 * images - 1)).permute(0, 2, 3, 1).flatten(1, 2)
-        # the nearest of length 1 is the one of the largest product, whatever the vector's own length
-        return (vectors @ self.codebook.T).argmax(-1)
+        # |v - c|^2 but for |v|^2; of codes of one length the nearest is that of the largest product
+        lengths = 0.0 if self.config.unit else self.codebook.square().sum(-1) / 2
+        return (vectors @ self.codebook.T - lengths).argmax(-1)
 
     @torch.no_grad()
     def decode(self, tokens: Tensor, shape: tuple[int, int] | None = None) -> Tensor:
@@ -160,12 +164,12 @@ class Decoder(nn.Module):
 
 
 class Blocks(nn.Module):
-    """Residual blocks at one resolution, at the lowest with attention behind each."""
+    """Residual blocks at one resolution, with attention behind each or none."""
 
-    def __init__(self, inputs: int, outputs: int, blocks: int, groups: int, lowest: bool) -> None:
+    def __init__(self, inputs: int, outputs: int, blocks: int, groups: int, attention: bool) -> None:
         super().__init__()
         self.res = nn.ModuleList(Residual(outputs if index else inputs, outputs, groups) for index in range(blocks))
-        self.attn = nn.ModuleList(Attention(outputs, groups) for _ in range(blocks if lowest else 0))
+        self.attn = nn.ModuleList(Attention(outputs, groups) for _ in range(blocks if attention else 0))
 
     def forward(self, inputs: Tensor) -> Tensor:
         for index, block in enumerate(self.res):
@@ -179,7 +183,7 @@ class Down(Blocks):
     """Then to half the side, unless there is none lower."""
 
     def __init__(self, inputs: int, outputs: int, config: VqConfig, lowest: bool) -> None:
-        super().__init__(inputs, outputs, config.blocks, config.groups, lowest)
+        super().__init__(inputs, outputs, config.blocks, config.groups, lowest and config.attention)
         self.downsample = nn.Identity() if lowest else Downsample(outputs)
 
     def forward(self, inputs: Tensor) -> Tensor:
@@ -191,7 +195,7 @@ class Up(Blocks):
     """Then to twice the side, unless there is none higher."""
 
     def __init__(self, inputs: int, outputs: int, config: VqConfig, lowest: bool, highest: bool) -> None:
-        super().__init__(inputs, outputs, config.blocks + 1, config.groups, lowest)
+        super().__init__(inputs, outputs, config.blocks + 1, config.groups, lowest and config.attention)
         self.upsample = nn.Identity() if highest else Upsample(outputs)
 
     def forward(self, inputs: Tensor) -> Tensor:

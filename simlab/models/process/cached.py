@@ -19,8 +19,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from simlab.arrays import Constant, grid, indices, marked
-from simlab.models.architectures.backbone import Backbone
+from simlab.models.architectures.backbone import Backbone, check_parts
 from simlab.models.process.cache import Cache, Window
+from simlab.models.process.clock import UNTIMED, Clock
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import check_visible, uniform
 from simlab.processes import Process
@@ -62,6 +63,8 @@ class Cached(Process):
     visible
         ``bool[B, T]``: the positions of the condition that are not padding; of both halves with guidance, as LlamaGen's
         sampler has it.
+    clock
+        Takes the time of ``model`` and ``sampling`` in each call; none, unless given.
 
     Raises
     ------
@@ -78,8 +81,10 @@ class Cached(Process):
         sampling: Sampling | None = None,
         lag: int = 0,
         visible: Tensor | None = None,
+        clock: Clock = UNTIMED,
     ) -> None:
-        self.model, self.sampling, self.lag = model, sampling or Sampling(), lag
+        self.model, self.sampling, self.lag, self.clock = model, sampling or Sampling(), lag, clock
+        check_parts(model)
         sizes = model.config
         self.vocabulary, self.length, self.shape = sizes.vocabulary, sizes.length, sizes.shape
         self.sampling.check(self.length, self.vocabulary)
@@ -181,9 +186,11 @@ class Cached(Process):
 
     def _answer(self, fed: Fed, mask: Tensor, skipped: int) -> Tensor:
         """Rows after all that is fed but the first ``skipped``."""
-        features = self._see(fed, mask)
-        rows = self.sampling.rows(self.model.logits(features[:, skipped:]), fed.position[:, skipped:] + 1)
-        torch._assert_async(rows.isfinite().all(), NOT_NUMBERS)
+        with self.clock.during("model"):
+            logits = self.model.logits(self._see(fed, mask)[:, skipped:])
+        with self.clock.during("sampling"):
+            rows = self.sampling.rows(logits, fed.position[:, skipped:] + 1)
+            torch._assert_async(rows.isfinite().all(), NOT_NUMBERS)
         return rows
 
     def _see(self, fed: Fed, mask: Tensor) -> Tensor:

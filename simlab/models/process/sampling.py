@@ -4,10 +4,15 @@
 
 It is what :mod:`simlab.processes.processed` does to pmfs; here logits are at hand, and what depends on the position in
 the image is looked up for every position of a window, not for the first.
+
+On a CPU rows are written by their compiled form (:mod:`simlab.models.process.sampling_compiled`), for the reference
+decoders and the compiled ones alike; elsewhere by torch. Both keep the same tokens of the same logits, and differ by
+the rounding of an exponential.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +20,15 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-from simlab.arrays import Constant
+from simlab.arrays import Constant, normalised
 from simlab.checks import check_at_least, check_number
 from simlab.models.architectures.transformer import at_least_single
-from simlab.processes import processors
+from simlab.models.process.grammar import Grammar, as_grammar
+
+WHOLE = 2.0**62  # units of mass
+_BITS = {np.float32: np.int32, np.float64: np.int64}
 
 
 @dataclass(frozen=True)
@@ -35,9 +44,10 @@ class Sampling:
     top_k
         How many tokens are kept, at least 1; all, unless given.
     top_p
-        The mass that is kept, above 0 and at most 1.
+        The mass that is kept, above 0 and at most 1, which keeps all.
     grammar
-        ``bool[N, V]``, the tokens allowed at each position.
+        The tokens allowed at each position: ``bool[N, V]``, or a
+        :class:`~simlab.models.process.grammar.Grammar`, which is small.
 
     Raises
     ------
@@ -51,7 +61,9 @@ class Sampling:
     top_p: float | None = None
     grammar: Any = None
     _scales: Constant = field(init=False, repr=False, compare=False)
-    _allowed: Constant | None = field(init=False, repr=False, compare=False)
+    _allowed: Constant | None = field(init=False, repr=False, compare=False)  # bool[R, V]
+    _tables: dict[type, tuple[Any, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _which: Constant | None = field(init=False, repr=False, compare=False)  # int[N]: the row of a position
 
     def __post_init__(self) -> None:
         scales = np.atleast_1d(np.asarray(self.guidance, dtype=np.float64))
@@ -65,18 +77,20 @@ class Sampling:
             if self.top_p == 0:
                 raise ValueError("top_p is 0; expected a mass above 0 and at most 1")
         object.__setattr__(self, "_scales", Constant(scales))
-        allowed = None if self.grammar is None else np.asarray(self.grammar)
-        if allowed is not None and (allowed.ndim != 2 or allowed.dtype != bool or not allowed.any(axis=1).all()):
-            raise ValueError(
-                f"grammar has shape {allowed.shape} and dtype {allowed.dtype}; expected bool [N, V] with a token "
-                "allowed at every position"
-            )
-        object.__setattr__(self, "_allowed", None if allowed is None else Constant(allowed))
+        grammar = None if self.grammar is None else as_grammar(self.grammar)
+        object.__setattr__(self, "grammar", grammar)  # the table that was given may be large
+        object.__setattr__(self, "_allowed", None if grammar is None else Constant(grammar.rows))
+        object.__setattr__(self, "_which", None if grammar is None else Constant(grammar.of))
 
     @property
     def guided(self) -> bool:
         """Whether rows without the condition are needed."""
         return bool((self._scales.values != 1).any())
+
+    @property
+    def _mass(self) -> float | None:
+        """The mass of top-p; none for 1, which a row reaches only up to rounding."""
+        return None if self.top_p is None or self.top_p == 1 else float(self.top_p)
 
     def check(self, length: int, vocabulary: int) -> None:
         """Raise unless this fits the sequences of a model.
@@ -93,8 +107,8 @@ class Sampling:
         """
         if len(self._scales.values) not in (1, length):
             raise ValueError(f"guidance has {len(self._scales.values)} scales; expected one, or {length}")
-        if self._allowed is not None and self._allowed.values.shape != (length, vocabulary):
-            raise ValueError(f"grammar has shape {self._allowed.values.shape}; expected {(length, vocabulary)}")
+        if self.grammar is not None and self.grammar.shape != (length, vocabulary):
+            raise ValueError(f"grammar has shape {self.grammar.shape}; expected {(length, vocabulary)}")
 
     def rows(self, logits: Tensor, position: Tensor) -> Tensor:
         """The pmfs that are sampled from.
@@ -109,28 +123,98 @@ class Sampling:
         Returns
         -------
         torch.Tensor
-            ``float[B, M, V]`` in float32 or better.
+            ``float[B, M, V]`` in float32 or better; NaN where the largest logit is no number.
         """
         logits = at_least_single(logits)
-        if self.guided:
-            conditional, free = logits.chunk(2)
-            scale = self._at(self._scales, position).to(logits.dtype)[..., None]
-            logits = free + scale * (conditional - free)
-        if self._allowed is not None:
-            logits = logits.masked_fill(~self._at(self._allowed, position), -torch.inf)
-        if self.temperature == 0:
-            return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
-        if self.temperature != 1:
-            logits = logits / self.temperature
-        if self.top_k is not None:
-            least = logits.topk(min(self.top_k, logits.shape[-1]), dim=-1).values[..., -1:]
-            logits = logits.masked_fill(logits < least, -torch.inf)
-        rows = logits.softmax(-1)
-        if self.top_p is not None:
-            rows = processors.top_p(rows, self.top_p).to(rows.dtype)
+        if not _on_host(logits):
+            return self.rows_by_torch(logits, position)
+        rows = logits.new_empty(len(logits) // (2 if self.guided else 1), *logits.shape[1:])
+        self.write(logits.numpy(), position.numpy(), rows.numpy())
         return rows
 
-    def _at(self, table: Constant, position: Tensor) -> Tensor:
-        """What the table says of each position; one row is for all."""
-        values: Tensor = table.beside(position)
-        return values[position.clamp(0, len(values) - 1)]
+    def write(self, logits: np.ndarray, position: np.ndarray, rows: np.ndarray) -> None:
+        """Write the pmfs that are sampled from, compiled; any number of threads may do so at once.
+
+        Parameters
+        ----------
+        logits, position
+            As :meth:`rows` takes them, ``float32`` or ``float64``.
+        rows
+            ``float[B, M, V]``, contiguous and of the type of the logits: what is written.
+        """
+        from simlab.models.process.sampling_compiled import write_rows  # Numba is loaded with the first row
+
+        size, kind = rows.shape[-1], rows.dtype.type
+        whole, given = rows.reshape(-1, size), logits.reshape(-1, size)
+        if kind not in self._tables:
+            self._tables[kind] = self._scales.values.astype(kind), *_plain(self.grammar, size), kind(self.temperature)
+        scales, allowed, which, temperature = self._tables[kind]
+        write_rows(
+            position.reshape(-1),
+            given[: len(whole)],
+            given[len(whole) :],
+            scales,
+            allowed,
+            which,
+            temperature,
+            self.top_k or size,
+            self._mass or 0.0,
+            whole,
+            whole.view(_BITS[kind]),
+        )
+
+    def rows_by_torch(self, logits: Tensor, position: Tensor) -> Tensor:
+        """:meth:`rows` in operations of torch, on any device and with no value read back."""
+        if self.guided:
+            conditional, free = logits.chunk(2)
+            scale = _at(self._scales.beside(position), position).to(logits.dtype)[..., None]
+            logits = free + scale * (conditional - free)
+        if self._allowed is not None and self._which is not None:
+            allowed = self._allowed.beside(position)[_at(self._which.beside(position), position)]
+            logits = logits.masked_fill(~allowed, -torch.inf)
+        if self.temperature == 0:
+            nothing = logits.amax(-1, keepdim=True) * 0  # but NaN of what is no number
+            return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0) + nothing
+        if self.temperature != 1:
+            logits = logits / self.temperature
+        kept = logits.shape[-1] if self.top_k is None else min(self.top_k, logits.shape[-1])
+        if kept < logits.shape[-1]:
+            least = logits.topk(kept, dim=-1, sorted=False).values.amin(-1, keepdim=True)
+            logits = logits.masked_fill(logits < least, -torch.inf)
+        rows = logits.softmax(-1)
+        return rows if self._mass is None else _top_p(rows, self._mass, kept)
+
+
+def _on_host(values: Tensor) -> bool:
+    """Whether the compiled form takes these numbers: on a CPU, unless torch's operations are recorded or traced."""
+    recorded = torch.compiler.is_compiling() or _get_current_dispatch_mode() is not None or values.requires_grad
+    return values.device.type == "cpu" and not recorded
+
+
+def _plain(grammar: Grammar | None, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The arrays of a grammar; empty ones without one."""
+    if grammar is None:
+        return np.empty((0, size), dtype=bool), np.empty(0, dtype=np.int64)
+    return grammar.rows, grammar.of
+
+
+def _at(table: Any, position: Any) -> Any:
+    """What the table says of each position; one entry is for all."""
+    return table[position.clip(0, len(table) - 1)]
+
+
+def _top_p(rows: Tensor, mass: float, kept: int) -> Tensor:
+    """:func:`simlab.processes.processors.top_p` of rows with few other values than their ``kept`` largest and 0.
+
+    Masses are counted in whole units of 2^-62, of which all sums are the same in every order.
+    """
+    wanted = math.ceil(mass * WHOLE)
+    falling = rows.topk(kept, dim=-1).values
+    units = (falling.double() * WHOLE).long()
+    needed = (units.cumsum(-1) - units < wanted).sum(-1, keepdim=True)
+    last = falling.gather(-1, needed - 1)
+    above = (units * (falling > last)).sum(-1, keepdim=True)
+    own = (last.double() * WHOLE).long().clamp(min=1)
+    ties = rows == last
+    first = ties.cumsum(-1) <= (wanted - above + own - 1) // own  # of the ties, as many as are still needed
+    return normalised(rows.where((rows > last) | (ties & first), 0.0), rows).to(rows.dtype)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from simlab.arrays import grid
-from simlab.models.architectures.backbone import Backbone
+from simlab.models.architectures.backbone import Backbone, check_parts
 from simlab.models.architectures.transformer import Causal, Memory
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
@@ -40,6 +40,7 @@ class Uncached(Process):
     ) -> None:
         self.model, self.given, self.sampling = model, given, sampling or Sampling()
         self.calls = 0
+        check_parts(model)
         sizes = model.config
         self.vocabulary, self.length, self.shape = sizes.vocabulary, sizes.length, sizes.shape
         self.sampling.check(self.length, self.vocabulary)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays import BLOCK, Constant
-from simlab.arrays_compiled import block_sum
+from simlab.arrays_compiled import accumulate, block_sum
 
 (
     SPECULATIVE,
@@ -72,10 +72,11 @@ def over(value: float, by: float) -> float:
 @njit(nogil=True, cache=True)
 def sum_where(row: np.ndarray, members: np.ndarray) -> float:
     """The mass of the tokens that are ``members``."""
-    part, cumulative = np.empty(BLOCK), 0.0
-    for start in range(0, len(row), BLOCK):
+    part, cumulative = np.empty(BLOCK), np.empty(-(-len(row) // BLOCK))
+    for k in range(len(cumulative)):
         for i in range(BLOCK):
-            token = start + i
+            token = k * BLOCK + i
             part[i] = row[token] if token < len(row) and members[token] else 0.0
-        cumulative += block_sum(part, 0, 0)
-    return cumulative
+        cumulative[k] = block_sum(part, 0, 0)
+    accumulate(cumulative)
+    return cumulative[-1]

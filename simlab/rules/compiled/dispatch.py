@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from simlab import rules
-from simlab.arrays import BLOCK
+from simlab.arrays import BLOCK, LANES
 from simlab.arrays_compiled import block_sum, total
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf, inverse_excess
 from simlab.rules.compiled.base import (
@@ -192,12 +192,15 @@ def _accepts(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> np.ndarray:
 def _redrawn(rule: CompiledRule, p: np.ndarray, q: np.ndarray, rejected: np.ndarray) -> np.ndarray:
     """sum_x ``rejected[x]`` r_x where every draft has another residual: a block of drafts at a time."""
     size = len(p)
-    found = np.zeros(size)
+    found, line = np.zeros(size), np.zeros(size)
     for start in range(0, size, BLOCK):
+        if start % (LANES * BLOCK) == 0:  # as simlab.arrays.running_sums
+            found += line
+            line[:] = 0.0
         drawn = np.zeros((size, BLOCK))  # by what is emitted, then by what was drafted
         for x in range(start, min(start + BLOCK, size)):
             if rejected[x] > 0:
                 drawn[:, x - start] = rejected[x] * residual(rule, p, q, x)
         for y in range(size):
-            found[y] += block_sum(drawn[y], 0, 0)
-    return found
+            line[y] += block_sum(drawn[y], 0, 0)
+    return found + line

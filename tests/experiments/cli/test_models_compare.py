@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ import torch
 from PIL import Image
 
 from experiments.cli.main import main
-from experiments.models import compare
-from experiments.models import timing as clock
-from experiments.models.methods import make_method
+from experiments.models import compare, timing
+from experiments.models.kept import Kept
+from experiments.models.methods import GAMMA, NODES, make_method, rows
+from experiments.models.methods import METHODS as METHODS_ALL
 from experiments.models.session import Models, Samples, draw, processes
-from experiments.models.timing import Clock, Timed
+from experiments.models.timing import PARTS, Clock, Timed
 from simlab.decoders import run
 from simlab.models.process.sampling import Sampling
 from simlab.randomness import Tape
@@ -91,12 +93,14 @@ def test_every_method_has_everything(document: dict[str, Any]) -> None:
         assert row["quality"]["bits_per_token"] > 0
         assert row["quality"]["frechet_to_ar"] >= 0
         assert (row["checks"] is None) != row["lossless"]
-        (timing,) = row["timing"]
-        parts = timing["target_ms"] + timing["draft_ms"] + timing["overhead_ms"]
-        assert parts == pytest.approx(timing["step_ms"])
-        assert min(timing["target_ms"], timing["overhead_ms"]) > 0
-        assert (timing["draft_ms"] > 0) == (row["drafter"] is not None)
-        assert timing["peak_bytes"] is None
+        (entry,) = row["timing"]
+        parts = entry["ms"]
+        assert set(parts) == set(PARTS)
+        assert sum(parts.values()) == pytest.approx(entry["step_ms"])
+        assert min(parts[name] for name in ("model", "sampling", "cache", "verification")) > 0
+        assert (parts["drafting"] > 0) == (row["drafter"] is not None)
+        assert entry["rows"] == row["rows"]
+        assert entry["peak_bytes"] is None
     first, gsd, tree = (document["methods"][k] for k in (0, 3, 4))
     assert first["steps"] == {"mean": N, "error": 0}
     assert first["timing"][0]["speedup"] == 1
@@ -155,10 +159,65 @@ def test_the_same_seed_gives_the_same_numbers(models: Path, tmp_path: Path) -> N
         arguments = "--methods", "ar,sjd", "--count", "10", "--timing-batch", "1", "--seed", seed
         assert main(["compare", "--models", str(models), "--out", str(tmp_path), *arguments]) == 0
         document = json.loads((tmp_path / "compare.json").read_text(encoding="utf-8"))
-        rows = [{k: v for k, v in row.items() if k != "timing"} for row in document["methods"]]
-        found.append((rows, document["locality"]))
+        own = [{k: v for k, v in row.items() if k != "timing"} for row in document["methods"]]
+        found.append((own, document["locality"]))
     assert found[0] == found[1]
     assert found[0] != found[2]
+
+
+def test_a_stopped_comparison_goes_on_where_it_was(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Stopped while the last method is drawn, then before a time is taken: nothing that was finished is done again."""
+    asked = "--methods", "ar,sjd", "--count", "10", "--timing-batch", "1", "--models", str(models)
+    drawn: list[tuple[str, int]] = []
+
+    def drawing(models: Models, method: Any, labels: np.ndarray, *more: Any) -> Samples:
+        drawn.append((method.name, more[3] if len(more) > 3 else 0))
+        if method.name in stops:
+            stops.remove(method.name)
+            raise KeyboardInterrupt
+        return draw(models, method, labels, *more)
+
+    def stop(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    stops = ["sjd"]
+    monkeypatch.setattr(compare, "draw", drawing)
+    out = tmp_path / "out"
+    assert main(["compare", *asked, "--out", str(out)]) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+    assert drawn == [("ar", 10), ("ar", 0), ("sjd", 0)]
+    assert {path.name for path in out.iterdir()} == {"parts"}
+    with monkeypatch.context() as patched:
+        patched.setattr(compare, "timing", stop)
+        assert main(["compare", *asked, "--out", str(out)]) == 130
+    assert drawn[3:] == [("sjd", 0)]
+    assert main(["compare", *asked, "--out", str(out)]) == 0
+    assert len(drawn) == 4
+    assert {path.name for path in out.iterdir()} == {"compare.json", "compare.npz", "compare.parquet", "samples.png"}
+    assert main(["compare", *asked, "--out", str(tmp_path / "whole")]) == 0
+    once, twice = (json.loads((folder / "compare.json").read_text()) for folder in (tmp_path / "whole", out))
+    for document in (once, twice):
+        del document["machine"]
+        for row in document["methods"]:
+            del row["timing"]
+    assert once == twice
+
+
+def test_pieces_of_another_comparison_are_not_taken_up(tmp_path: Path) -> None:
+    made = iter(range(10))
+
+    def one(content: dict[str, Any], what: dict[str, Any]) -> int:
+        return int(Kept(tmp_path, content).piece(what, lambda: {"number": np.array(next(made))})["number"])
+
+    assert [one({"seed": 0}, {"method": "sjd"}) for _ in range(2)] == [0, 0]
+    assert one({"seed": 1}, {"method": "sjd"}) == 1
+    assert one({"seed": 0}, {"method": "ar"}) == 2
+    for path in tmp_path.iterdir():
+        path.write_bytes(path.read_bytes()[:40])
+    assert one({"seed": 0}, {"method": "sjd"}) == 3
+    assert one({"seed": 0}, {"method": "sjd"}) == 3
 
 
 # Counting and timing ----------------------------------------------------------------------------------------------
@@ -181,40 +240,84 @@ def test_the_clock_changes_nothing_and_sees_what_is_slow(models: Path) -> None:
     method, labels = make_method("eagle", loaded.codebook), np.arange(3)
     target, draft = processes(loaded, "head", labels, Sampling())
     plain = run(method.decoder, target, method.rule, Tape(0, 3), draft)
-    clocks = Clock(torch.device("cpu")), Clock(torch.device("cpu"))
+    clock = Clock(torch.device("cpu"))
     target, draft = processes(loaded, "head", labels, Sampling())
     assert draft is not None
-    before = target.forward
+    before = target.model.logits
+    calls = 0
 
-    def slow(*arguments: Any) -> Any:
-        time.sleep(0.01)
-        return before(*arguments)
+    def slow(features: torch.Tensor) -> torch.Tensor:
+        nonlocal calls
+        if features.shape[1] > 1:  # of the target: the head asks for one row at a time
+            calls += 1
+            time.sleep(0.01)
+        return before(features)
 
-    target.forward = slow  # type: ignore[method-assign, assignment]
-    seen = run(method.decoder, Timed(target, clocks[0]), method.rule, Tape(0, 3), Timed(draft, clocks[1]))
+    target.clock = clock
+    timed = Timed(target, clock, "cache"), Timed(draft, clock, "drafting")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(target.model, "logits", slow)
+        seen = run(method.decoder, timed[0], method.rule, Tape(0, 3), timed[1])
+    parts = clock.seconds()
     assert (seen.steps > 0).all()
-    assert clocks[0].calls == target.calls
-    assert clocks[1].calls == 4 * target.calls
-    assert clocks[0].seconds() >= 0.01 * target.calls
+    assert timed[0].calls == target.calls == calls
+    assert timed[1].calls == 4 * target.calls
+    assert (timed[0].rows, timed[1].rows) == (5, 1)
+    assert parts["model"] >= 0.01 * calls
+    assert min(parts.values()) > 0
     assert (plain.tokens == seen.tokens).all()
 
 
-def test_a_run_to_warm_up_is_not_counted(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_belongs_to_the_innermost_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(timing, "perf_counter", lambda: now)
+    clock = Clock(torch.device("cpu"))
+    now = 1.0
+    with clock.during("cache"):
+        now = 3.0
+        with clock.during("model"):
+            now = 10.0
+        now = 11.0
+        with suppress(ValueError), clock.during("sampling"):
+            now = 15.0
+            raise ValueError("a part ends however it is left")
+    now = 16.0
+    assert clock.seconds() == {"model": 7.0, "sampling": 4.0, "cache": 3.0, "drafting": 0.0, "verification": 2.0}
+
+
+@pytest.mark.parametrize("name", METHODS_ALL)
+def test_every_call_asks_for_as_many_rows(name: str, models: Path) -> None:
+    """Windows and trees for NODES + 1, draft models for GAMMA + 1, ar for one."""
+    loaded = Models(models)
+    method = make_method(name, loaded.codebook)
+    found = timing.timed(loaded, method, np.arange(1), Tape(0, 1), Sampling())
+    wanted = 1 if name == "ar" else GAMMA + 1 if method.drafter else NODES + 1
+    assert found.rows == rows(method.decoder) == wanted
+
+
+def test_every_round_draws_the_same_images_by_every_method(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run to warm up is not counted; a speedup is that of its round, whatever slows the machine down meanwhile."""
     met, loaded = [], Models(models)
-    costs = iter([100.0, 1.0, 2.0, 3.0])
+    slowness = {(0, 1): iter([50.0, 1.0]), (2, 3): iter([10.0]), (4, 5): iter([100.0])}
+    now: dict[tuple[int, ...], float] = {}
 
-    def timed(models: Any, method: Any, labels: np.ndarray, tape: Tape, sampling: Any) -> clock.Cost:
-        met.append(tape.replicates.tolist())
-        return clock.Cost(next(costs), 0.5, 0.0, 10, 7)
+    def timed(models: Any, method: Any, labels: np.ndarray, tape: Tape, sampling: Any) -> timing.Cost:
+        share = tuple(tape.replicates.tolist())
+        met.append((method.name, share))
+        if method.name == "ar":
+            now[share] = next(slowness[share])
+        seconds = now[share] * (2.0 if method.name == "ar" else 1.0)
+        return timing.Cost({part: seconds / len(PARTS) for part in PARTS}, 10, 5, 7)
 
-    monkeypatch.setattr(clock, "timed", timed)
-    method = make_method("ar", loaded.codebook)
-    found = clock.timing(loaded, method, np.zeros(6, dtype=np.int64), 0, Sampling())
-    assert met == [[0, 1], [0, 1], [2, 3], [4, 5]]
-    assert found["seconds"] == 1.0
-    assert found["step_ms"] == pytest.approx(200.0)
-    assert found["target_ms"] == pytest.approx(50.0)
-    assert found["peak_bytes"] == 7
+    monkeypatch.setattr(timing, "timed", timed)
+    methods = [make_method(name, loaded.codebook) for name in ("ar", "eagle")]
+    found = timing.timing(loaded, methods, np.zeros(6, dtype=np.int64), 0, Sampling(), lambda what: None)
+    assert met == [(name, share) for share in ((0, 1), (0, 1), (2, 3), (4, 5)) for name in ("ar", "eagle")]
+    assert (found["ar"]["speedup"], found["eagle"]["speedup"], found["eagle"]["speedup_error"]) == (1.0, 2.0, 0.0)
+    assert found["eagle"]["seconds"] == pytest.approx((1 + 10 + 100) / 6)
+    assert found["eagle"]["step_ms"] == pytest.approx(1000 * 111 / 30)
+    assert sum(found["eagle"]["ms"].values()) == pytest.approx(found["eagle"]["step_ms"])
+    assert found["eagle"]["peak_bytes"] == 7
 
 
 @pytest.mark.cuda
@@ -225,10 +328,10 @@ def test_a_cuda_device_is_named_and_its_memory_measured(models: Path, tmp_path: 
     document = json.loads((tmp_path / "compare.json").read_text(encoding="utf-8"))
     assert document["device"] == torch.cuda.get_device_name()
     for row in document["methods"]:
-        (timing,) = row["timing"]
-        assert timing["peak_bytes"] > 0
-        assert timing["target_ms"] > 0
-        assert timing["overhead_ms"] > 0
+        (entry,) = row["timing"]
+        assert entry["peak_bytes"] > 0
+        assert entry["ms"]["model"] > 0
+        assert entry["ms"]["verification"] > 0
 
 
 # Usage ------------------------------------------------------------------------------------------------------------

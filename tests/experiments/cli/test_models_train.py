@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from experiments.cli.main import main
 from experiments.training import commands, data, loop
@@ -66,6 +67,60 @@ def test_all_models_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFi
     }
     assert record["built_on"] == built_on
     assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
+
+
+class EverySource(TorchFunctionMode):
+    """Random numbers are drawn where their generator is: a call names the device of each, or fills what is there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        source = kwargs.get("generator")
+        if source is not None:
+            self.calls += 1
+            where = args[0] if args and isinstance(args[0], torch.Tensor) else kwargs.get("out")
+            found = kwargs.get("device") if where is None else where.device
+            assert found is not None, f"{function.__name__} draws on the CPU, whatever the device of its generator"
+            assert torch.device(found).type == source.device.type
+        return function(*args, **kwargs)
+
+
+def test_random_numbers_are_drawn_on_the_device_of_their_generator(tmp_path: Path) -> None:
+    with EverySource() as seen:
+        assert train("tokenizer", tmp_path) == 0
+    assert seen.calls == 7
+
+
+@pytest.mark.slow
+def test_random_numbers_of_transformers_are_drawn_on_the_device_of_their_generator(tmp_path: Path) -> None:
+    for kind in KINDS:
+        with EverySource() as seen:
+            assert train(kind, tmp_path) == 0
+        assert seen.calls >= (0 if kind == "classifier" else 6)
+
+
+def test_a_generator_of_another_device_is_caught() -> None:
+    with EverySource(), pytest.raises(AssertionError, match="randperm draws on the CPU"):
+        torch.randperm(3, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_all_models_on_a_device_and_on_from_where_they_were_killed(tmp_path: Path) -> None:
+    for kind in KINDS:
+        assert train(kind, tmp_path, "--device", "cuda", "--steps", "4") == 0
+        request = commands.Request(kind, tmp_path, commands.plan_for(kind), None, torch.device("cuda"), "")
+        with pytest.raises(Killed):
+            commands.train_model(request, killed_at_three)
+        assert train(kind, tmp_path, "--device", "cuda") == 0
+
+
+def killed_at_three(step: int, text: str) -> None:
+    if step == 3:
+        raise Killed
 
 
 class Killed(Exception):

@@ -21,8 +21,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from simlab.decoders import Run, make_decoder, run
+from simlab.models.adapters.chameleon import load_chameleon
+from simlab.models.adapters.emu3 import load_emu3
 from simlab.models.adapters.grammars import Layout
-from simlab.models.adapters.hugging_face import HuggingFace, load_chameleon, load_emu3, padded
+from simlab.models.adapters.hugging_face import HuggingFace, padded
 from simlab.models.architectures.transformer import Causal, Memory
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.process.cache import Window
@@ -111,7 +113,7 @@ def loaded(folders: dict[str, Path]) -> dict[str, HuggingFace]:
 
 def sequences(batch: int) -> Tensor:
     """Tokens that the grammar allows."""
-    rng, rows = np.random.default_rng(0), LAYOUT.grammar()
+    rng, rows = np.random.default_rng(0), np.asarray(LAYOUT.grammar())
     return torch.tensor([[rng.choice(np.flatnonzero(row)) for row in rows] for _ in range(batch)])
 
 
@@ -218,7 +220,7 @@ def test_with_a_cache_and_without(
     if chosen.guided:
         alone = Run(reference.tokens[[1]], reference.steps[[1]])
         assert same(decoded(loaded, case, chosen, loaded[kind], True, [1]), alone)
-        assert np.take_along_axis(LAYOUT.grammar(), reference.tokens.T, axis=1).all()
+        assert np.take_along_axis(np.asarray(LAYOUT.grammar()), reference.tokens.T, axis=1).all()
 
 
 @by_decoder([("speculative", {"gamma": 3}), ("sjd-pac", tree(3, 2, 2, "full"))])
@@ -371,14 +373,17 @@ def test_the_image_tokenizer_may_be_missing(
 def test_another_model(folders: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="of the type 'emu3'; expected 'chameleon'"):
         load_chameleon(folders["emu3"], LAYOUT, PREFIX)
-    with pytest.raises(CheckpointError, match="of the type 'chameleon'; expected 'emu3'"):
+    with pytest.raises(CheckpointError, match="of the type 'chameleon'; expected 'emu3' or 'Emu3'"):
         load_emu3(folders["chameleon"], LAYOUT, PREFIX)
-    with pytest.raises(CheckpointError, match="there is no such file; expected the folder of a chameleon model"):
+    with pytest.raises(CheckpointError, match="there is no such file; expected what describes a model"):
         load_chameleon(tmp_path / "nowhere", LAYOUT, PREFIX)
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(CheckpointError, match="is no JSON"):
         load_emu3(tmp_path, LAYOUT, PREFIX)
     (tmp_path / "config.json").write_text("[1]")
+    with pytest.raises(CheckpointError, match="is no JSON object"):
+        load_emu3(tmp_path, LAYOUT, PREFIX)
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(CheckpointError, match="of the type None; expected 'emu3'"):
         load_emu3(tmp_path, LAYOUT, PREFIX)
     (tmp_path / "config.json").write_text('{"model_type": "emu3"}')
@@ -389,14 +394,14 @@ def test_another_model(folders: dict[str, Path], tmp_path: Path) -> None:
 def test_no_pickle_is_read(folders: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes((folders["chameleon"] / "config.json").read_bytes())
     torch.save(load_file(folders["chameleon"] / "model.safetensors"), tmp_path / "pytorch_model.bin")
-    with pytest.raises(CheckpointError, match="expected a chameleon in safetensors"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors: there is no such file"):
         load_chameleon(tmp_path, LAYOUT, PREFIX)
 
 
 def test_a_broken_file(folders: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes((folders["chameleon"] / "config.json").read_bytes())
     (tmp_path / "model.safetensors").write_bytes(b"\x00" * 40)
-    with pytest.raises(CheckpointError, match="expected a chameleon in safetensors"):
+    with pytest.raises(CheckpointError, match="expected safetensors"):
         load_chameleon(tmp_path, LAYOUT, PREFIX)
 
 
@@ -443,3 +448,16 @@ def test_transformers_missing(folders: dict[str, Path], monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ImportError, match=r"pip install 'simlab\[engines\]'"):
         load_emu3(folders["emu3"], LAYOUT, PREFIX)
+
+
+def test_a_token_whose_vector_is_zero_is_no_padding(loaded: dict[str, HuggingFace]) -> None:
+    """As that of ``padding_idx`` is, which a prompt may well hold."""
+    model = loaded["chameleon"]
+    weights = model.decoder.embed_tokens.weight
+    kept = weights[30].clone()
+    weights[30] = 0
+    given, tokens = torch.tensor([[20, 30, 22, *LAYOUT.header]]), sequences(1)
+    with torch.no_grad():
+        expected = model.model.model(torch.cat([given, model.ids[tokens]], dim=1)).last_hidden_state @ model.output.T
+    torch.testing.assert_close(whole(model, given, tokens), expected, rtol=1e-10, atol=1e-10)
+    weights[30] = kept

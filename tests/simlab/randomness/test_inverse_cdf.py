@@ -1,9 +1,9 @@
 """Inverse-CDF sampling follows its documented order of sums, in every library, to the last bit.
 
 The reference is a scalar loop in Python floats: the sums of blocks of 256 tokens, each over 16 lanes that are then
-added by halves; from the left over blocks; and in the block that is looked into from the left, to the first token whose
-cumulative mass exceeds the uniform times the total. Uniforms are put right on the edges between tokens, where any other
-order of sums gives another token.
+added by halves; over blocks, and over the tokens of the block that is looked into, in lines of 16, each from the left
+on top of the lines before; to the first token whose cumulative mass exceeds the uniform times the total. Uniforms are
+put right on the edges between tokens, where any other order of sums gives another token.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 import torch
 
+from simlab.arrays import running_sums
 from simlab.randomness.inverse_cdf import inverse_cdf
 
 pytestmark = pytest.mark.parity
 
-SIZES = (1, 2, 3, 17, 255, 256, 257, 300, 511, 512, 513, 1000)
+SIZES = (1, 2, 3, 17, 255, 256, 257, 300, 511, 512, 513, 1000, 4500)
 by_library = pytest.mark.parametrize(
     "make", [np.array, partial(torch.tensor, dtype=torch.float64)], ids=["numpy", "torch"]
 )
@@ -36,7 +37,7 @@ def slowly(row: np.ndarray, uniform: float) -> int:
     sums = [by_lanes(block) for block in blocks]
     goal = uniform * running(sums)[-1]
     number = next(k for k, upto in enumerate(running(sums)) if upto > goal)
-    before, upto = running([0.0, *sums])[number], running(blocks[number])
+    before, upto = [0.0, *running(sums)][number], running(blocks[number])
     last = upto.index(upto[-1])
     return number * BLOCK + next((k for k, mass in enumerate(upto) if mass + before > goal), last)
 
@@ -53,7 +54,10 @@ def by_lanes(block: list[float]) -> float:
 
 
 def running(masses: list[float]) -> list[float]:
-    return list(accumulate(masses))
+    """The documented cumulative sums."""
+    lines = [list(accumulate(masses[start : start + LANES])) for start in range(0, len(masses), LANES)]
+    before = [0.0, *accumulate(line[-1] for line in lines)]
+    return [start + inner for start, line in zip(before, lines, strict=False) for inner in line]
 
 
 def cases(size: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -88,6 +92,17 @@ def test_another_order_of_sums_would_be_seen() -> None:
     upto = np.cumsum(rows, axis=1)
     other = (upto <= (uniforms * upto[:, -1])[:, None]).sum(axis=1)
     assert (other != inverse_cdf(rows, uniforms)).any()
+
+
+@by_library
+def test_cumulative_sums_are_spelled_out(make: Any) -> None:
+    """Lines of 16 on top of each other, to the last bit: no library's own order."""
+    for size in (1, 15, 16, 17, 64, 100, 256):
+        rows, _ = cases(size, np.float64)
+        found = running_sums(make(rows))
+        assert found.tolist() == [running(row) for row in rows.tolist()]
+        assert bool((found[:, 1:] >= found[:, :-1]).all())
+    assert found.tolist() != [list(accumulate(row)) for row in rows.tolist()]
 
 
 @by_library

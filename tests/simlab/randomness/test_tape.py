@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from simlab.arrays import namespace
-from simlab.randomness import Purpose, Tape
+from simlab.randomness import Choices, Purpose, Randomness, Run, Tape
 from simlab.randomness.philox import philox4x32
 
 pytestmark = pytest.mark.parity
@@ -75,6 +75,69 @@ def test_another_iteration_is_another_tape_of_the_same_run() -> None:
     position = np.arange(6).reshape(3, 2)
     moved = Tape(SEED, 3).at(7)
     assert np.array_equal(moved.uniform(position, Purpose.ACCEPT), Tape(SEED, 3, 7).uniform(position, Purpose.ACCEPT))
+
+
+@by_library
+def test_an_iteration_may_be_counted_where_the_sequences_are(make: Any) -> None:
+    """As an array of one number, or of one for each sequence: the numbers are those of the same iteration as an int."""
+    position = make([[0, 1, 5], [2, 3, 9]])
+    right = [Tape(SEED, 2, iteration).uniform(position, Purpose.TARGET).tolist() for iteration in (4, 7)]
+    assert Tape(SEED, 2).at(make([7])).uniform(position, Purpose.TARGET).tolist() == right[1]
+    each = Tape(SEED, 2).at(make([4, 7])).uniform(position, Purpose.TARGET)
+    assert each.tolist() == [right[0][0], right[1][1]]
+
+
+CHOICES = Choices(
+    [
+        Run(Purpose.ACCEPT, 0, 0, 4),
+        Run(Purpose.ACCEPT, 1, 0, 2),
+        Run(Purpose.DRAFT, 9, 1, 1),
+        Run(Purpose.DRAFT, 8, 1, 1),
+        Run(Purpose.TARGET, 0, 0, 7),
+    ]
+)
+
+
+@by_library
+def test_choices_prepared_ahead_are_the_same(make: Any) -> None:
+    """In one go, wherever in the step they are asked for, and those that were not prepared too."""
+    tape, start = Tape(SEED, 3, 6), make([3, 0, 8])
+    ahead = tape.ahead(start, CHOICES)
+    for places, purpose, lane in (
+        (start[:, None] + make([[0, 1, 2, 3]]), Purpose.ACCEPT, 0),
+        (start[:, None] + make([[1]]), Purpose.ACCEPT, 1),
+        (start[:, None] + make([[0, 0]]), Purpose.ACCEPT, (0, 1)),
+        (start[:, None] + make([[1, 1]]), Purpose.DRAFT, (8, 9)),
+        (start[:, None] + make([[2], [0], [3]]) + make([[0, 1, 2]]), Purpose.TARGET, 0),
+        (start[:, None] + make([[1, 1]]), Purpose.DRAFT, (8, 7)),
+        (start[:, None] + make([[1, 1]]), Purpose.DRAFT, make([8, 9])),
+        (start[:, None] + make([[0, 1]]), Purpose.NOISE, 0),
+    ):
+        assert ahead.uniform(places, purpose, lane).tolist() == tape.uniform(places, purpose, lane).tolist()
+    rows, interval = make([[[0.25] * 4] * 2] * 3), None
+    fixed = ahead.draw_fixed(rows, start, interval)[0]
+    assert fixed.tolist() == tape.draw_fixed(rows, start, interval)[0].tolist()
+
+
+def test_what_was_prepared_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead, start = Tape(SEED, 2, 6).ahead(np.array([3, 0]), CHOICES), np.array([3, 0])
+    monkeypatch.setattr(Tape, "uniform", None)
+    ahead.accept_prefix(np.ones((2, 4)), start)
+    ahead.accept_first(np.ones((2, 2)), start)
+    with pytest.raises(TypeError, match="not callable"):
+        ahead.accept_first(np.ones((2, 3)), start)
+
+
+@by_library
+def test_the_first_coin_that_comes_up(make: Any) -> None:
+    """Of candidates at one position: as if each was tossed by itself, in its own lane."""
+    tape, start = Tape(SEED, 200, 2), make(np.arange(200).tolist())
+    chances = tape.uniform(make([[k, k + 3, k + 5] for k in range(200)]), Purpose.NOISE) * 0.6
+    found = tape.accept_first(chances, start).tolist()
+    coins = [tape.accept(chances[:, k : k + 1], start, lane=k)[:, 0].tolist() for k in range(3)]
+    assert found == [next((k for k in range(3) if coins[k][b]), 3) for b in range(200)]
+    assert found == Randomness.accept_first(tape, chances, start).tolist()
+    assert set(found) == {0, 1, 2, 3}
 
 
 @by_library

@@ -13,7 +13,7 @@ import pytest
 
 from experiments.verification.claims import decide, entry
 from theory.claims import CLAIMS
-from theory.claims.witnesses import examples, program, sources
+from theory.claims.witnesses import examples, program, sources, standalone
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 6
@@ -58,7 +58,7 @@ def compared(output: str, found: list[dict[str, Any]]) -> set[tuple[int, str]]:
 @pytest.mark.parametrize("id", sorted(sources()))
 def test_a_witness_finds_the_numbers_of_its_entry_and_fails_on_others(id: str, tmp_path: Path) -> None:
     found = json.loads(json.dumps(entry(id, decide(id, seed=0))))
-    source, path = sources()[id].read_text("utf-8"), tmp_path / f"{id}.py"
+    source, path = standalone(sources()[id]), tmp_path / f"{id}.py"
     path.write_text(program(found, source), "utf-8")
     ran = run(path)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -34,4 +34,11 @@ TAKE_HOME = (
         "A rule with one draft accepts at most 1 - TV(p, q) plus the TV between what it emits and the target. Raising "
         "p/q by a factor or an addend reaches this bound, so no lossy rule buys more acceptance for its TV.",
     ),
+    Result(
+        "leviathan.cost-of-rows",
+        "A method pays while rows are free",
+        "Tokens a step are worth what they promise only where a call costs the same for one row and for many. A method "
+        "with r rows and C tokens a step is between C/r and C times as fast as plain decoding, drafting aside; where "
+        "every row costs the same, none with one candidate or many is faster, however good its drafts.",
+    ),
 )

@@ -27,7 +27,7 @@ from theory.claims.evidence import (
 )
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sjd.losslessness import LOSSLESS, deviation, random_tables, two_tokens
-from theory.claims.sjd.speed import steps_of
+from theory.claims.sjd.speeds import steps_of
 from theory.claims.sources import Repository
 from theory.distances import aligned, tv
 from theory.exact import sequence_law, step_law, target_law

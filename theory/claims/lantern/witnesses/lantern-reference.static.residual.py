@@ -2,16 +2,7 @@
 
 from fractions import Fraction as F
 
-
-def read(entry, *names):
-    """The rationals of an entry."""
-    return [[F(m) for m in entry["exact"][name]] for name in names]
-
-
-def scaled(row):
-    """As the code does: uniform where nothing is left."""
-    row = row if sum(row) > 0 else [F(1)] * len(row)
-    return [m / sum(row) for m in row]
+from _shared import read, scaled
 
 
 def joining(p, near, within):

@@ -2,21 +2,7 @@
 
 from fractions import Fraction as F
 
-
-def read(entry, *names):
-    """The rationals of an entry."""
-    return [[F(m) for m in entry["exact"][name]] for name in names]
-
-
-def joining(p, x, near, delta):
-    """x and the tokens that join it, nearest first, while the mass moved stays below delta."""
-    members, moved = [x], 0
-    for y in near:
-        moved += p[y]
-        if moved >= delta:
-            break
-        members.append(y)
-    return members
+from _shared import joining, read
 
 
 def recompute(examples):

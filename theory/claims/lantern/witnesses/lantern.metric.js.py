@@ -1,10 +1,6 @@
 """The divergence is the entropy of the mean row less the mean of the entropies."""
 
-from math import log
-
-
-def entropy(row):
-    return -sum(m * log(m) for m in row if m > 0)
+from _shared import entropy
 
 
 def js(p, q):

@@ -11,6 +11,7 @@ difference exceeds four standard errors in its own contexts.
 """
 
 import numpy as np
+from _shared import rotation, softmax, unit
 
 TOLERANCE = {"nearest": 0.01, "random": 0.01, "ahead": 0.002}
 V, D, CLUSTERS, SPREAD, ORDER, LENGTH = 4096, 8, 64, 0.3, 2, 64
@@ -18,21 +19,12 @@ TEMPERATURE, NOISE = 0.2, 0.3
 PROCESSES, SEQUENCES, EVERY = 6, 8, 4
 
 
-def unit(vectors):
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-
-
-def rotation(random):
-    q, r = np.linalg.qr(random.standard_normal((D, D)))
-    return q * np.sign(np.diagonal(r))
-
-
 def rows_of(random):
     """The codebook, and rows p and q of contexts that the target visits."""
     codebook = unit(random.standard_normal((CLUSTERS, D)))[random.permutation(V) % CLUSTERS]
     codebook = codebook + random.standard_normal((V, D)) * SPREAD / D**0.5
     places = unit(random.standard_normal((2, LENGTH, D)))
-    maps = [[rotation(random) for _ in range(ORDER)] for _ in range(2)]
+    maps = [[rotation(random, D) for _ in range(ORDER)] for _ in range(2)]
     tokens, kept = np.zeros((SEQUENCES, LENGTH), int), []
     for i in range(LENGTH):
         queries = []
@@ -46,11 +38,6 @@ def rows_of(random):
         if i % EVERY == EVERY // 2:
             kept += list(zip(p, q))
     return codebook, kept
-
-
-def softmax(logits):
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def accepted(p, x, order, entry):

@@ -11,24 +11,11 @@ The tolerance is 0.13, three times all that; delta is exceeded by 0.6.
 """
 
 import numpy as np
+from _shared import rotation, softmax, unit
 
 TOLERANCE = {"tv": 0.13}
 D, SPREAD, ORDER, K = 8, 0.3, 2, 15
 PROCESSES, SEQUENCES = 20, 100
-
-
-def unit(vectors):
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-
-
-def rotation(random):
-    q, r = np.linalg.qr(random.standard_normal((D, D)))
-    return q * np.sign(np.diagonal(r))
-
-
-def softmax(logits):
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def apart(entry, random):
@@ -40,7 +27,7 @@ def apart(entry, random):
     np.fill_diagonal(away, np.inf)
     near = np.argsort(away, axis=1)[:, :K]
     places = unit(random.standard_normal((2, length, D)))
-    maps = [[rotation(random) for _ in range(ORDER)] for _ in range(2)]
+    maps = [[rotation(random, D) for _ in range(ORDER)] for _ in range(2)]
     tokens, each = np.zeros((SEQUENCES, length), int), np.arange(SEQUENCES)
     logs, most, found = np.zeros(SEQUENCES), 0.0, []
     for i in range(length):

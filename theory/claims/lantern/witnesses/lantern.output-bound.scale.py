@@ -8,6 +8,7 @@ is off by about 0.02, and that of the 32 here too. The tolerance is 0.05; delta 
 """
 
 import numpy as np
+from _shared import rotation, softmax, unit
 
 TOLERANCE = {"acceptance": 0.001, "tv": 0.05, "deviation": 0.05}
 V, D, CLUSTERS, SPREAD, ORDER, LENGTH = 4096, 8, 64, 0.3, 2, 64
@@ -15,21 +16,12 @@ TEMPERATURE, NOISE = 0.2, 0.3
 SEQUENCES, EVERY = 8, 16
 
 
-def unit(vectors):
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-
-
-def rotation(random):
-    q, r = np.linalg.qr(random.standard_normal((D, D)))
-    return q * np.sign(np.diagonal(r))
-
-
 def rows_of(random):
     """The codebook, and rows p and q of contexts that the target visits."""
     codebook = unit(random.standard_normal((CLUSTERS, D)))[random.permutation(V) % CLUSTERS]
     codebook = codebook + random.standard_normal((V, D)) * SPREAD / D**0.5
     places = unit(random.standard_normal((2, LENGTH, D)))
-    maps = [[rotation(random) for _ in range(ORDER)] for _ in range(2)]
+    maps = [[rotation(random, D) for _ in range(ORDER)] for _ in range(2)]
     tokens, kept = np.zeros((SEQUENCES, LENGTH), int), []
     for i in range(LENGTH):
         queries = []
@@ -42,11 +34,6 @@ def rows_of(random):
         if i % EVERY == EVERY // 2:
             kept += list(zip(p, q))
     return codebook, kept
-
-
-def softmax(logits):
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def nearest(codebook, k):

@@ -2,7 +2,8 @@
 suits a column best by ternary search of the largest error, with gamma tokens a block and with those of eq. 51.
 """
 
-GAMMAS = (32, 16, 8, 4)
+from _shared import GAMMAS, best, crossing
+
 TABLE = {  # alpha, and the speedups of a column
     "CSpD Table 2, Harmon-1.5B, 256": (
         "0.17 0.21 0.25 0.33",
@@ -23,28 +24,6 @@ TABLE = {  # alpha, and the speedups of a column
         },
     ),
 }
-
-
-def crossing(gamma, value):
-    """The c at which gamma / (gamma c + 1) falls to ``value``."""
-    low, high = 0.0, 4.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gamma / (gamma * middle + 1) > value else (low, middle)
-    return low
-
-
-def best(tokens, ratios):
-    """The c at which the largest relative error is smallest, and that error."""
-
-    def error(c):
-        return max(abs(n / (g * c + 1) / s - 1) for n, g, s in zip(tokens, GAMMAS, ratios, strict=True))
-
-    low, high = 0.0, 2.0
-    for _ in range(200):
-        one, two = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, two) if error(one) < error(two) else (one, high)
-    return low, error(low)
 
 
 def recompute(examples):

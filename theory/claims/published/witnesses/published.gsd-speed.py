@@ -1,5 +1,7 @@
 """Typed from the abstract, sections 1, 5 and 7, and Table 1, of which there are seconds, calls, CLIP score and FID."""
 
+from _shared import around
+
 AVERAGE = {"GSD abstract": "3.7", "GSD section 1": "3.8", "GSD section 7": "3.8"}
 AT_50 = {"vanilla decoding": "3.6", "SJD": "1.63"}  # section 5
 TABLE = {
@@ -17,11 +19,6 @@ TABLE = {
         "G = 3": "48.28 925.89 31.33 31.50",
     },
 }
-
-
-def around(text):
-    half = 0.5 * 10.0 ** -len(text.partition(".")[2])
-    return float(text) - half, float(text) + half
 
 
 def quotient(one, two):

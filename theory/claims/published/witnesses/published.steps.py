@@ -2,6 +2,8 @@
 some numerator and denominator that round to those printed, what rounds to it.
 """
 
+from _shared import around
+
 COCO, PARTI = "MS-COCO-2017, ", "PartiPrompts, "
 TABLE = {  # the autoregressive latency; for each method its latency and speedup
     f"SJD Table 1: {COCO}Lumina-mGPT": (
@@ -45,11 +47,6 @@ TABLE = {  # the autoregressive latency; for each method its latency and speedup
         },
     ),
 }
-
-
-def around(text):
-    half = 0.5 * 10.0 ** -len(text.partition(".")[2])
-    return float(text) - half, float(text) + half
 
 
 def recompute(examples):

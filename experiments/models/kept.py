@@ -1,0 +1,42 @@
+"""Finished pieces of long work, so that whoever goes on after a stop starts where it was.
+
+A piece is known by what its result depends on: one of other content is never taken up. Files are written whole or not
+at all; what cannot be read is computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.results import write_arrays
+from experiments.sweeps.spec import canonical
+
+Arrays = dict[str, np.ndarray]
+
+WRONG = OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error  # what damaged files raise
+
+
+class Kept:
+    """Pieces in a ``folder``, all of which depend on ``content``."""
+
+    def __init__(self, folder: Path, content: Mapping[str, Any]) -> None:
+        self.folder, self.content = folder, dict(content)
+
+    def piece(self, what: Mapping[str, Any], make: Callable[[], Arrays]) -> Arrays:
+        """The arrays that ``make`` gives, or gave an earlier run; ``what`` is all else that they depend on."""
+        key = hashlib.sha256(canonical(self.content | dict(what)).encode()).hexdigest()[:32]
+        path = self.folder / f"{key}.npz"
+        try:
+            with np.load(path, allow_pickle=False) as saved:
+                return dict(saved)
+        except WRONG:
+            found = make()
+            write_arrays(path, found)
+            return found

@@ -1,0 +1,217 @@
+"""Any causal language model of ``transformers`` as a backbone, behind prompts and for as many tokens as asked.
+
+Which sizes a model has, and whether its attention takes a mask for each pair of tokens and keeps keys and values by
+layer, is not read from its configuration but seen: the model is called on a few tokens, and its own logits are compared
+with those of the engine, once for each model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from simlab.models.adapters.hugging_face import PADDING, Sizes
+from simlab.models.adapters.slots import PADDED, check_attention, library_features
+from simlab.models.architectures.transformer import Memory, at_least_single
+from simlab.models.process.cached import Cached
+
+TRIED = 3  # tokens of the prompt that a model is tried on, and tokens behind it
+
+
+class Heard:
+    """In the place of the library's cache: notes what the layers bring, and keeps nothing."""
+
+    def __init__(self) -> None:
+        self.brought: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+
+    def update(self, key: Tensor, value: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+        self.brought[layer] = tuple(key.shape), tuple(value.shape)
+        return key, value
+
+    @property
+    def layers(self) -> int:
+        return len(self.brought)
+
+    @property
+    def heads(self) -> int:
+        return self.brought[0][0][1]
+
+    @property
+    def head_dim(self) -> int:
+        return self.brought[0][0][3]
+
+
+_supported: WeakKeyDictionary[nn.Module, Heard] = WeakKeyDictionary()  # and what their layers keep
+
+
+class Language(nn.Module):
+    """A causal language model as a backbone.
+
+    Parameters
+    ----------
+    model
+        The library's model, whose attention is ``sdpa`` or ``eager``.
+    prefix
+        T, tokens of a prompt, those of padding included; conditions are ``int[B, T]``, -1 for padding on the left.
+    length
+        N, tokens that are written behind it.
+    free
+        ``int[B, T]``: the prompts that guidance starts from.
+
+    Raises
+    ------
+    ValueError
+        For a model that is no causal language model, keeps keys and values in another way, whose attention takes no
+        mask for each pair of tokens, or that has fewer positions.
+    """
+
+    def __init__(self, model: Any, prefix: int, length: int, free: Tensor | None = None) -> None:
+        super().__init__()
+        check_language(model)
+        self.model, self.free = model, free
+        heard = _supported[model]
+        self.config = Sizes(
+            vocabulary=model.get_output_embeddings().weight.shape[0],
+            shape=(1, length),
+            length=length,
+            prefix=prefix,
+            layers=heard.layers + 1,
+            heads=heard.heads,
+            head_dim=heard.head_dim,
+            dim=model.get_input_embeddings().weight.shape[1],
+        )
+        self._check_length()
+
+    def condition(self, given: Tensor) -> Tensor:
+        """``[B, T, dim]`` of prompts ``int[B, T]``."""
+        embedded: Tensor = self.model.get_input_embeddings()(given.clamp(min=0))
+        return embedded.masked_fill((given == PADDING)[..., None], PADDED)
+
+    def null(self, batch: int) -> Tensor:
+        """The prompts that guidance starts from."""
+        if self.free is None:
+            raise ValueError("free is None; expected the prompts that guidance starts from")
+        return self.free
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """``[B, L, dim]`` of tokens ``int[B, L]``."""
+        embedded: Tensor = self.model.get_input_embeddings()(tokens)
+        return embedded
+
+    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        """``[B, L, dim]`` after the last norm, of ``inputs[B, L, dim]`` at ``position[B, L]``."""
+        return library_features(self.model.base_model, self.config, inputs, position, memory)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """``[B, L, V]`` in float32 or better."""
+        scores: Tensor = self.model.get_output_embeddings()(features)
+        return at_least_single(scores)
+
+    def _check_length(self) -> None:
+        text, whole = self.model.config.get_text_config(), self.config.prefix + self.config.length
+        most = getattr(text, "max_position_embeddings", None) or whole
+        if whole > most:
+            raise ValueError(f"prompt and new tokens are {whole}; expected at most {most}, the positions of the model")
+        window = getattr(text, "sliding_window", None) or whole
+        slides = "sliding_attention" in (getattr(text, "layer_types", None) or ["sliding_attention"])
+        if slides and whole > window:
+            raise ValueError(
+                f"prompt and new tokens are {whole} and attention slides over {window}; expected no more than those"
+            )
+
+
+# what is supported ---------------------------------------------------------------------------------------------
+
+
+def check_language(model: Any) -> None:
+    """Raise ``ValueError`` unless the engine can run a model, and gives its own logits; seen once for each model."""
+    if model in _supported:
+        return
+    name = type(model).__name__
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise ValueError(f"{name} has an encoder; expected a causal language model")
+    if model.get_output_embeddings() is None:
+        raise ValueError(f"{name} has no output embeddings; expected a causal language model")
+    check_attention(model.config.get_text_config())
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            _supported[model] = heard(model)  # so that a backbone of it can be made
+            far = _apart(model)
+    except Exception as error:  # whatever other kinds of attention make of it
+        _supported.pop(model, None)
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(
+            f"{name} cannot be run over slots of keys and values ({reason}); expected attention that takes a mask for "
+            "each pair of tokens"
+        ) from error
+    finally:
+        model.train(training)
+    if far is not None:
+        _supported.pop(model, None)
+        raise ValueError(
+            f"{name} has other logits over slots of keys and values, by {far:.3g}; expected its own: it takes no mask "
+            "for each pair of tokens, or scales its logits"
+        )
+
+
+def _apart(model: Any) -> float | None:
+    """How far the engine's logits are from the model's own behind prompts with padding, if more than by rounding."""
+    place = model.get_input_embeddings().weight.device
+    ids = torch.arange(2 * 2 * TRIED, device=place).reshape(2, -1) % model.get_input_embeddings().weight.shape[0]
+    visible = torch.ones_like(ids)
+    visible[1, 0] = 0
+    position = (visible.cumsum(1) - 1).clamp(min=0)
+    expected = model(input_ids=ids, attention_mask=visible, position_ids=position, use_cache=False).logits[
+        :, TRIED - 1 :
+    ]
+
+    prompts = ids[:, :TRIED].masked_fill(visible[:, :TRIED] == 0, PADDING)
+    process, start = _Logits(Language(model, TRIED, TRIED), prompts), ids[:, 0] * 0
+    tokens = torch.cat([ids[:, TRIED:], ids[:, :1]], dim=1)
+    rejected = torch.cat([tokens[:, :1], tokens[:, 1:] * 0], dim=1)
+    found = process.forward(rejected, start, TRIED)[:, :2], process.forward(tokens, start + 2, TRIED - 2)
+    away = (torch.cat(found, dim=1) - at_least_single(expected[:, :TRIED])).abs().max()
+    allowed = torch.finfo(expected.dtype).eps ** 0.5 * (1 + expected.abs().max())
+    return float(away) if not bool(away <= allowed) else None
+
+
+class _Plain:
+    """Logits as they are, in the place of a sampling."""
+
+    guided = False
+
+    def check(self, length: int, vocabulary: int) -> None: ...
+
+    def rows(self, logits: Tensor, position: Tensor) -> Tensor:
+        return logits
+
+
+class _Logits(Cached):
+    """A model's logits where a process has rows."""
+
+    def __init__(self, model: Language, given: Tensor) -> None:
+        super().__init__(model, given, _Plain())  # type: ignore[arg-type]
+
+
+def heard(model: Any) -> Heard:
+    """What the layers of a model bring to a cache."""
+    listening, weights = Heard(), model.get_input_embeddings().weight
+    with torch.no_grad():
+        model.base_model(
+            inputs_embeds=weights[:1][None],
+            position_ids=torch.zeros(1, 1, dtype=torch.int64, device=weights.device),
+            attention_mask=torch.zeros(1, 1, 1, 1, dtype=weights.dtype, device=weights.device),
+            past_key_values=listening,
+            use_cache=False,
+        )
+    found = set(listening.brought.values())
+    if list(listening.brought) != list(range(listening.layers)) or len(found) != 1 or len(set(*found)) != 1:
+        raise ValueError(
+            f"{type(model).__name__} keeps no keys and values of one shape in each layer; expected attention in all"
+        )
+    return listening

@@ -1,0 +1,108 @@
+"""The image tokenizer of Chameleon, Lumina-mGPT and Anole: ``vqgan.ckpt`` as Meta publishes it.
+
+The network of :mod:`simlab.models.architectures.vq16` by the names of taming-transformers, where level 0 of the decoder
+is the full resolution; the tensors tell every size.
+
+Source: ``chameleon/inference/vqgan.py`` of github.com/facebookresearch/chameleon at dbbe47f, after
+``taming/models/vqgan.py`` of github.com/CompVis/taming-transformers at 3ba01b2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from simlab.models.architectures.vq16 import Vq, VqConfig
+from simlab.models.checkpoints import CheckpointError, fill, read_folder, read_weights
+
+FILE = "vqgan.ckpt"
+PLACES = ("", "tokenizer", "chameleon/tokenizer", "ckpts/chameleon/tokenizer")  # of that file in a folder
+NESTED = ("state_dict",)  # where it keeps the weights
+BESIDE = "model.vqmodel."  # where a folder in the layout of transformers may hold them, if not without the decoder
+TRAINED_WITH = "loss."  # networks of the training's loss
+MIDDLE = {"block_1": 0, "attn_1": 1, "block_2": 2}
+KINDS = {"block": "res", "attn": "attn"}
+
+
+def load_vqgan(path: Path, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Vq:
+    """The image tokenizer of Chameleon's family.
+
+    Parameters
+    ----------
+    path
+        ``vqgan.ckpt``, or a folder that holds it (in itself, ``tokenizer`` or ``chameleon/tokenizer``), or in whose
+        safetensors it stands with its decoder under ``model.vqmodel``.
+    dtype, device
+        Of the weights.
+
+    Returns
+    -------
+    Vq
+        In evaluation mode, its weights frozen; tokens are entries of its codebook, not ids of a vocabulary.
+
+    Raises
+    ------
+    CheckpointError
+        For a file that is missing or holds anything else, naming it.
+    """
+    given = {name: t for name, t in _read(path).items() if not name.startswith(TRAINED_WITH)}
+    try:
+        config = _described(given)
+    except (KeyError, ValueError) as error:
+        raise CheckpointError(f"{path}: {error}; expected the tensors of Chameleon's image tokenizer") from None
+    with torch.device("meta"):
+        model = Vq(config)
+    model = model.to(dtype).to_empty(device=device)
+    fill(model, _renamed(given, len(config.multiples)), path)
+    return model.eval().requires_grad_(False)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    if not path.is_dir():
+        return read_weights(path, NESTED)
+    file = next((path / place / FILE for place in PLACES if (path / place / FILE).is_file()), None)
+    if file is not None:
+        return read_weights(file, NESTED)
+    weights = read_folder(path) if any(path.glob("model*.safetensors*")) else {}
+    found = {name.removeprefix(BESIDE): tensor for name, tensor in weights.items() if name.startswith(BESIDE)}
+    if not any(name.startswith("decoder.") for name in found):
+        raise CheckpointError(f"{path}: holds no {FILE}, nor weights with {BESIDE}decoder; expected one of them")
+    return found
+
+
+def _described(weights: Mapping[str, Tensor]) -> VqConfig:
+    """The sizes that the tensors have."""
+    width = len(weights["encoder.conv_in.weight"])
+    levels = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.down."))
+    blocks = {name.split(".")[4] for name in weights if name.startswith("encoder.down.0.block.")}
+    codes, dim = weights["quantize.embedding.weight"].shape
+    return VqConfig(
+        codes=codes,
+        dim=dim,
+        width=width,
+        multiples=tuple(len(weights[f"encoder.down.{i}.block.0.conv1.weight"]) // width for i in range(levels)),
+        latent=len(weights["encoder.conv_out.weight"]),
+        blocks=len(blocks),
+        attention=f"encoder.down.{levels - 1}.attn.0.norm.weight" in weights,
+        unit=False,
+    )
+
+
+def _renamed(weights: Mapping[str, Tensor], levels: int) -> dict[str, Tensor]:
+    """By the names of :class:`Vq`, whose decoder begins at the lowest resolution; others as they were."""
+
+    def level(match: re.Match[str]) -> str:
+        side, way, number, rest = match.groups()
+        place = int(number) if way == "down" else levels - 1 - int(number)
+        kind, dot, more = rest.partition(".")
+        return f"{side}.conv_blocks.{place}.{KINDS.get(kind, kind)}{dot}{more}"
+
+    def renamed(name: str) -> str:
+        name = re.sub(r"^(encoder|decoder)\.(down|up)\.(\d+)\.(.*)", level, name)
+        return re.sub(r"\.mid\.(block_1|attn_1|block_2)\.", lambda match: f".mid.{MIDDLE[match[1]]}.", name)
+
+    return {renamed(name): tensor for name, tensor in weights.items()}

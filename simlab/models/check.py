@@ -1,0 +1,332 @@
+"""What a model lacks to be decoded, by name: each part is tried on a few tokens, and told with what was expected.
+
+Checks run in order, from the parts a model must have to what only shows when keys and values are kept. Where a check
+fails on which the next ones stand, those are not made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from simlab.models.architectures.backbone import missing_parts
+from simlab.models.architectures.transformer import Causal, at_least_single
+from simlab.models.process.cached import Cached
+
+SIZES = {
+    "vocabulary": "V",
+    "length": "tokens of a sequence",
+    "prefix": "positions of the condition, at least one",
+    "layers": "how many there are",
+    "heads": "of keys and values",
+    "head_dim": "numbers of a head",
+    "dim": "numbers of an input",
+}
+BATCH, TOKENS = 3, 6  # of the sequences that a model is tried on, tokens at most
+
+
+class Finding(NamedTuple):
+    """What became of one check.
+
+    Attributes
+    ----------
+    check
+        What was looked at.
+    problem
+        What is wrong, and what was expected; ``None`` where nothing is.
+    """
+
+    check: str
+    problem: str | None
+
+
+def check_model(model: Any, given: Any = None) -> list[Finding]:
+    """Try a model as decoders will use it.
+
+    Parameters
+    ----------
+    model
+        What is to be a :class:`~simlab.models.architectures.backbone.Backbone`.
+    given
+        ``[B, ...]``, B >= 2 conditions as the model takes them; by default the first classes, of ``config.classes``, or
+        zeros where it has none.
+
+    Returns
+    -------
+    list of Finding
+        One a check, in the order they were made; the last is a problem where others could not be made.
+    """
+    probe, findings = Probe(model, given), []
+    for check, (look, needed) in CHECKS.items():
+        try:
+            with torch.no_grad():
+                problem = look(probe)
+        except Exception as error:  # whatever a model makes of what it is given
+            text = str(error).strip().splitlines()
+            problem = f"raises {type(error).__name__}{': ' + text[0] if text else ''}"
+        findings.append(Finding(check, problem))
+        if problem is not None and needed:
+            break
+    return findings
+
+
+class Probe:
+    """A model, and a few sequences to try it on."""
+
+    def __init__(self, model: Any, given: Any) -> None:
+        self.model, self._given = model, given
+
+    @cached_property
+    def given(self) -> Any:
+        if self._given is not None:
+            return self._given
+        return torch.arange(BATCH, device=self.device) % getattr(self.model.config, "classes", 1)
+
+    @cached_property
+    def tokens(self) -> Tensor:
+        """``int64[B, L]``, the first and the last of the vocabulary among them."""
+        sizes = self.model.config
+        count = min(TOKENS, sizes.length)
+        drawn = torch.randint(sizes.vocabulary, (len(self.given), count), generator=torch.Generator().manual_seed(0))
+        drawn[0, 0], drawn[-1, -1] = sizes.vocabulary - 1, 0
+        return drawn.to(self.device)
+
+    @property
+    def device(self) -> torch.device:
+        parameters = getattr(self.model, "parameters", lambda: iter(()))()
+        return next((weights.device for weights in parameters), torch.device("cpu"))
+
+    @cached_property
+    def logits(self) -> Tensor:
+        """``[B, L + 1, V]``: the rows of the sequences."""
+        return self.rows(self.given, self.tokens)
+
+    def rows(self, given: Any, tokens: Tensor) -> Tensor:
+        """``[B, n + 1, V]``: a row before each token and one behind the last, seen all at once."""
+        found: Tensor = self.model.logits(self.features(given, tokens))
+        return found[:, self.model.config.prefix - 1 :]
+
+    def features(self, given: Any, tokens: Tensor, memory: Any = None, shift: int = 0) -> Tensor:
+        inputs = torch.cat([self.model.condition(given), self.model.embed(tokens)], dim=1)
+        position = torch.arange(inputs.shape[1], device=inputs.device).expand(inputs.shape[:2])
+        found: Tensor = self.model.features(inputs, (position - shift).abs(), memory or Causal())
+        return found
+
+    def apart(self, found: Tensor, expected: Tensor) -> Tensor:
+        """``[...]``: how far rows ``[..., V]`` are apart where that is more than rounding, 0 elsewhere."""
+        found, expected = at_least_single(found), at_least_single(expected)
+        precision = self.model.condition(self.given).dtype
+        allowed = torch.finfo(precision).eps ** 0.5 * (1 + expected.abs().max())
+        away = (found - expected).abs().amax(-1)
+        return away.where(away > allowed, 0)
+
+
+# what is there -------------------------------------------------------------------------------------------------
+
+
+def _parts(probe: Probe) -> str | None:
+    return missing_parts(probe.model)
+
+
+def _sizes(probe: Probe) -> str | None:
+    sizes = probe.model.config
+    for name, meaning in {**SIZES, "shape": "(rows, columns) of tokens"}.items():
+        if not hasattr(sizes, name):
+            return f"config is missing {name}; expected {meaning}"
+    for name, meaning in SIZES.items():
+        value = getattr(sizes, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            return f"config.{name} is {value!r}; expected a whole number >= 1: {meaning}"
+    shape = tuple(sizes.shape)
+    if len(shape) != 2 or shape[0] * shape[1] != sizes.length:
+        return f"config.shape is {shape} and length {sizes.length}; expected (rows, columns), and rows * columns tokens"
+    return None
+
+
+# shapes --------------------------------------------------------------------------------------------------------
+
+
+def _condition(probe: Probe) -> str | None:
+    return _misshapen(
+        "condition(given)", probe.model.condition(probe.given), *_inputs(probe, probe.model.config.prefix)
+    )
+
+
+def _null(probe: Probe) -> str | None:
+    nothing = probe.model.condition(probe.model.null(len(probe.given)))
+    return _misshapen("condition(null(batch))", nothing, *_inputs(probe, probe.model.config.prefix))
+
+
+def _embed(probe: Probe) -> str | None:
+    found = probe.model.embed(probe.tokens)
+    wrong = _misshapen("embed(tokens)", found, *_inputs(probe, probe.tokens.shape[1]))
+    condition = probe.model.condition(probe.given).dtype
+    if wrong is None and found.dtype != condition:
+        return f"embed(tokens) is {found.dtype}; expected {condition}, as condition(given) is"
+    return wrong
+
+
+def _features(probe: Probe) -> str | None:
+    length = probe.model.config.prefix + probe.tokens.shape[1]
+    return _misshapen(
+        "features(inputs, position, memory)", probe.features(probe.given, probe.tokens), *_inputs(probe, length)
+    )
+
+
+def _logits(probe: Probe) -> str | None:
+    found = probe.model.logits(probe.features(probe.given, probe.tokens))
+    wrong = _misshapen(
+        "logits(features)", found, len(found), found.shape[1] if found.ndim > 1 else 0, probe.model.config.vocabulary
+    )
+    if wrong is None and found.dtype not in (torch.float32, torch.float64):
+        return f"logits are {found.dtype}; expected float32 or better, as in .float()"
+    return wrong
+
+
+def _inputs(probe: Probe, count: int) -> tuple[int, int, int]:
+    return len(probe.given), count, probe.model.config.dim
+
+
+def _misshapen(what: str, found: Any, *shape: int) -> str | None:
+    if not isinstance(found, Tensor) or not found.is_floating_point():
+        return (
+            f"{what} is {found.dtype if isinstance(found, Tensor) else type(found).__name__}; expected a float tensor"
+        )
+    if tuple(found.shape) != shape:
+        return f"{what} has shape {tuple(found.shape)}; expected {shape}"
+    return None
+
+
+# values --------------------------------------------------------------------------------------------------------
+
+
+def _numbers(probe: Probe) -> str | None:
+    wrong = (probe.logits.isnan() | (probe.logits == torch.inf)).any(-1).nonzero()
+    if not len(wrong):
+        return None
+    sequence, row = wrong[0].tolist()
+    return f"the row before token {row} of sequence {sequence} holds NaN or infinity; expected numbers"
+
+
+def _same(probe: Probe) -> str | None:
+    if not probe.apart(probe.rows(probe.given, probe.tokens), probe.logits).any():
+        return None
+    return "two calls with the same tokens differ; expected one answer: call eval(), and keep nothing between calls"
+
+
+def _causality(probe: Probe) -> str | None:
+    """Row j is made of the condition and the first j tokens."""
+    for changed in reversed(range(probe.tokens.shape[1])):
+        others = probe.tokens.clone()
+        others[:, changed] = (others[:, changed] + 1) % probe.model.config.vocabulary
+        away = probe.apart(probe.rows(probe.given, others)[:, : changed + 1], probe.logits[:, : changed + 1])
+        if away.any():
+            row = int(away.any(0).nonzero()[0])
+            return (
+                f"token {changed} changes the row before token {row}, by {float(away[:, row].max()):.3g}; expected a "
+                "row to depend on nothing but the condition and the tokens before it"
+            )
+    return None
+
+
+def _batch(probe: Probe) -> str | None:
+    for k in range(len(probe.given)):
+        alone = probe.rows(probe.given[k : k + 1], probe.tokens[k : k + 1])
+        away = float(probe.apart(alone, probe.logits[k : k + 1]).max())
+        if away:
+            return f"sequence {k} alone has other rows than beside others, by {away:.3g}; expected the same"
+    return None
+
+
+def _end(probe: Probe) -> str | None:
+    """Drafts may lie past the end of a sequence; nobody looks at their rows, but they are fed."""
+    inputs = probe.model.embed(probe.tokens)
+    beyond = probe.model.config.prefix + probe.model.config.length
+    try:
+        probe.model.features(inputs, torch.full(inputs.shape[:2], beyond, device=inputs.device), Causal())
+    except (IndexError, RuntimeError) as error:
+        return (
+            f"features raises {type(error).__name__} at position {beyond}, past the end; expected no error there, as "
+            "with position.clamp(max=...): a window of drafts may reach over the end"
+        )
+    return None
+
+
+# keys and values -----------------------------------------------------------------------------------------------
+
+
+class Heard:
+    """A memory that notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, tuple[int, ...]]] = []
+
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        self.asked.append((layer, tuple(key.shape)))
+        return Causal().attend(layer, query, key, value)
+
+
+def _memory(probe: Probe) -> str | None:
+    sizes, heard = probe.model.config, Heard()
+    probe.features(probe.given, probe.tokens, heard)
+    layers = [layer for layer, _ in heard.asked]
+    if layers != list(range(sizes.layers)):
+        return (
+            f"features calls memory.attend for the layers {layers}; expected each of config.layers = {sizes.layers} "
+            "once, from 0 on: keys and values are kept there"
+        )
+    wanted = len(probe.given), sizes.heads, sizes.prefix + probe.tokens.shape[1], sizes.head_dim
+    for layer, shape in heard.asked:
+        if shape != wanted:
+            return f"keys of layer {layer} have shape {shape}; expected [B, heads, L, head_dim] = {wanted}"
+    return None
+
+
+def _cache(probe: Probe) -> str | None:
+    """Windows that start anywhere, over drafts that are rejected, have the rows of the whole sequence."""
+    process, count = Cached(probe.model, probe.given), probe.tokens.shape[1]
+    expected = probe.logits.softmax(-1)
+    start = torch.zeros(len(probe.given), dtype=torch.int64, device=probe.device)
+    right = process.buffer(len(start), process.length + count)
+    right[:, :count] = probe.tokens
+    away = torch.zeros(count)
+    for first in range(count):
+        wrong = right.clone()
+        wrong[:, first:count] = (probe.tokens[:, first:] + 1) % probe.model.config.vocabulary
+        rejected = process.forward(wrong, start + first, count - first)[:, :1]
+        rows = torch.cat([rejected, process.forward(right, start + first, count - first)], dim=1)
+        seen = torch.cat([expected[:, first : first + 1], expected[:, first:count]], dim=1)
+        away[first] = probe.apart(rows, seen).max()
+    if not away.any():
+        return None
+    moved = probe.apart(probe.features(probe.given, probe.tokens, shift=2), probe.features(probe.given, probe.tokens))
+    told = (
+        f"rows of a window from token {int(away.nonzero()[0])} on are others where earlier tokens come from the cache"
+    )
+    if not moved.any():
+        return f"{told}; expected features to place inputs by position[B, L], of which they take no notice"
+    return f"{told}, by {float(away.max()):.3g}; expected attention over all that memory.attend has kept, and no more"
+
+
+Look = Callable[[Probe], str | None]
+
+CHECKS: dict[str, tuple[Look, bool]] = {  # and whether the next ones stand on it
+    "parts": (_parts, True),
+    "sizes": (_sizes, True),
+    "condition": (_condition, True),
+    "no condition": (_null, False),
+    "tokens": (_embed, True),
+    "features": (_features, True),
+    "logits": (_logits, True),
+    "numbers": (_numbers, True),
+    "same twice": (_same, True),
+    "causality": (_causality, False),
+    "batch": (_batch, False),
+    "past the end": (_end, True),
+    "memory": (_memory, True),
+    "cache": (_cache, False),
+}

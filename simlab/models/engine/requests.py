@@ -1,0 +1,126 @@
+"""What is asked of an engine, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from simlab.decoders import Decoder
+from simlab.models.process.sampling import Sampling
+from simlab.rules import Rule
+
+CANCELLED = "cancelled"
+
+Cancelled = Callable[[int], bool]  # asked with the index of a request before each of its steps
+Notify = Callable[[int], None]  # told how many tokens all requests have by now
+
+
+@dataclass(frozen=True)
+class Request:
+    """One image.
+
+    Parameters
+    ----------
+    given
+        The condition as the model takes it, for this image alone: the number of a class, ids ``[T]``, or vectors
+        ``[T, dim]``.
+    decoder, rule
+        How it is decoded.
+    seed, replicate
+        Its own random numbers: the same request has the same tokens, whatever is decoded beside it, unless a row that
+        is rounded otherwise in a batch of another size just tips a decision.
+    sampling
+        How its rows are made of logits.
+    visible
+        ``bool[T]``: the positions of the condition that are not padding; all, unless given.
+    """
+
+    given: Any
+    decoder: Decoder
+    rule: Rule
+    seed: int = 0
+    replicate: int = 0
+    sampling: Sampling = field(default_factory=Sampling)
+    visible: Any = None
+
+
+class Result(NamedTuple):
+    """What became of one request.
+
+    Attributes
+    ----------
+    index
+        Which request, in the order they were given.
+    tokens
+        ``int64[N]``; None with an ``error``.
+    steps
+        Calls of the target.
+    accepted, committed
+        ``int64[steps]``: drafts accepted and tokens added by each call.
+    error
+        Why there are no tokens; None where there are.
+    """
+
+    index: int  # type: ignore[assignment]  # not the method of tuples
+    tokens: np.ndarray | None
+    steps: int
+    accepted: np.ndarray
+    committed: np.ndarray
+    error: str | None
+
+
+def failed(index: int, error: str, accepted: Iterable[int] = (), committed: Iterable[int] = ()) -> Result:
+    """A request that has no tokens, after the calls that it had."""
+    first, second = (np.array([*values], dtype=np.int64) for values in (accepted, committed))
+    return Result(index, None, len(first), first, second, error)
+
+
+class Asked(NamedTuple):
+    """A request and its number."""
+
+    number: int
+    request: Request
+
+
+def grouped(asked: Iterable[Asked], shared: Callable[[Request], Any]) -> list[list[Asked]]:
+    """Requests that have in common what is ``shared``, in their order."""
+    groups: dict[Any, list[Asked]] = {}
+    for each in asked:
+        groups.setdefault(shared(each.request), []).append(each)
+    return list(groups.values())
+
+
+def method_of(request: Request) -> Any:
+    """What requests have to have in common to share a call: decoder and rule, and whether they are guided."""
+    return request.decoder, id(request.rule), request.sampling.guided
+
+
+def rows_of(sampling: Sampling) -> Any:
+    """A key that two samplings share if they make the same rows."""
+    scales = tuple(np.atleast_1d(sampling.guidance).tolist())
+    return scales, sampling.temperature, sampling.top_k, sampling.top_p, id(sampling.grammar)
+
+
+def conditions(model: Any, requests: Iterable[Request]) -> Tensor:
+    """The conditions of requests ``[B, ...]``, where the model is."""
+    return torch.stack([torch.as_tensor(request.given) for request in requests]).to(place_of(model))
+
+
+def visible_of(model: Any, requests: list[Request]) -> Tensor | None:
+    """``bool[B, T]``: what is not padding; None where nothing is."""
+    if all(request.visible is None for request in requests):
+        return None
+    every = torch.ones(model.config.prefix, dtype=torch.bool)
+    flags = [every if request.visible is None else torch.as_tensor(request.visible) for request in requests]
+    return torch.stack(flags).to(place_of(model))
+
+
+def place_of(model: Any) -> torch.device:
+    """The device of a model: that of its weights."""
+    weights = getattr(model, "parameters", lambda: iter(()))()
+    return next((weight.device for weight in weights), torch.device("cpu"))

@@ -1,0 +1,335 @@
+"""Decoders for ``generate`` of the ``transformers`` library: one argument, and the same tokens by fewer calls.
+
+    model.generate(**inputs, max_new_tokens=64, custom_generate=simlab_generate, draft_model=small)
+
+The library prepares prompts, settings, processors and criteria as for its own sampling. Processors become the rows that
+are sampled from, or are refused by name; a sequence ends where the criteria say so. What comes out has the law of the
+library's own sampling with these settings, and without sampling its very tokens, up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from simlab.decoders import Decoder, Info, SjdAc, SpeculativeDecoder, run
+from simlab.models.adapters.hugging_face import PADDING
+from simlab.models.adapters.language import Language, check_language
+from simlab.models.process.cached import Cached
+from simlab.models.process.sampling import Sampling
+from simlab.processes import Process
+from simlab.randomness import Tape
+from simlab.rules import Speculative
+
+GAMMA, WINDOW = 4, 16  # drafts of a draft model, and of the target itself
+PREPARED = "attention_mask", "position_ids", "past_key_values", "use_cache", "logits_to_keep"  # by the library
+RETURNED = "output_scores", "output_logits", "output_attentions", "output_hidden_states"
+
+
+def simlab_generate(
+    model: Any,
+    input_ids: Tensor,
+    logits_processor: Sequence[Any],
+    stopping_criteria: Sequence[Any],
+    generation_config: Any,
+    synced_gpus: bool = False,
+    decoder: Decoder | None = None,
+    draft_model: Any = None,
+    seed: int | None = None,
+    replicates: Sequence[int] | None = None,
+    stream: Any = None,
+    **model_kwargs: Any,
+) -> Any:
+    """The decoding loop of ``generate``, called by the library.
+
+    Parameters
+    ----------
+    model, input_ids, logits_processor, stopping_criteria, generation_config, synced_gpus, model_kwargs
+        As the library prepares them.
+    decoder
+        How to decode: by default speculative decoding with ``draft_model``, or speculative Jacobi decoding with
+        adaptive continuation, which needs none.
+    draft_model
+        Another causal language model over the same vocabulary, for decoders that need one. The library keeps
+        ``assistant_model`` to itself.
+    seed
+        Of all random numbers; by default drawn from torch's, so that ``torch.manual_seed`` decides.
+    replicates
+        A number for each sequence: one of the same seed and number has the same tokens, whatever stands beside it.
+        0, 1, ... by default.
+    stream
+        A streamer, which is given the prompt and each token as soon as it is certain. The library keeps ``streamer`` to
+        itself.
+
+    Returns
+    -------
+    torch.Tensor or GenerateDecoderOnlyOutput
+        Prompts and new tokens ``int64[B, T + n]``, as ``generate`` returns them.
+
+    Raises
+    ------
+    ValueError
+        For a model, a processor, or a setting that is not supported, by its name.
+    """
+    check_language(model)
+    _check_settings(generation_config, synced_gpus, model_kwargs)
+    if stream is not None and len(input_ids) > 1:
+        raise ValueError(f"stream is given for {len(input_ids)} sequences; expected one")
+    prompts = _prompts(input_ids, model_kwargs.get("attention_mask"))
+    _check_positions(prompts, model_kwargs.get("position_ids"))
+    length = generation_config.max_length - input_ids.shape[1]
+    rows, free = _sampling(logits_processor, generation_config, input_ids, length, model)
+    decoder = decoder or (SjdAc(WINDOW) if draft_model is None else SpeculativeDecoder(GAMMA))
+    _check_draft(decoder, draft_model, model)
+
+    written = Written(input_ids, length, stopping_criteria, stream)
+    target = Stopped(_process(model, prompts, free, length, rows), written)
+    draft = None if draft_model is None else _process(draft_model, prompts, free, length, rows, lag=1)
+    drawn = int(torch.randint(1 << 62, ())) if seed is None else seed
+    tape = Tape(drawn, len(prompts) if replicates is None else replicates)
+    if len(tape.replicates) != len(prompts):
+        raise ValueError(f"replicates are {len(tape.replicates)}; expected {len(prompts)}, one for each sequence")
+    run(decoder, target, Speculative(), tape, draft, written.watch)
+
+    if stream is not None:
+        stream.end()
+    sequences = written.padded(generation_config._pad_token_tensor)
+    if not generation_config.return_dict_in_generate:
+        return sequences
+    from transformers.generation import GenerateDecoderOnlyOutput
+
+    return GenerateDecoderOnlyOutput(sequences=sequences)  # type: ignore[arg-type]  # a tensor of whole numbers
+
+
+# what is written, and where it ends ------------------------------------------------------------------------------
+
+
+class Written:
+    """Sequences as they are written, and which of them are over: criteria see each committed token once.
+
+    Parameters
+    ----------
+    input_ids
+        ``int[B, T]``, the prompts.
+    length
+        N, new tokens at most.
+    criteria
+        Functions ``(ids[n, T + t], None) -> bool[n]`` of the library.
+    stream
+        Told the prompt and each token, or ``None``.
+    """
+
+    def __init__(self, input_ids: Tensor, length: int, criteria: Sequence[Any], stream: Any = None) -> None:
+        self.prompt, self.criteria, self.stream = input_ids.shape[1], criteria, stream
+        self.ids = torch.nn.functional.pad(input_ids, (0, length))
+        self.count = torch.zeros(len(input_ids), dtype=torch.int64)  # tokens that have been seen
+        self.over = torch.zeros(len(input_ids), dtype=torch.bool)
+        if stream is not None:
+            stream.put(input_ids.cpu())
+
+    def watch(self, before: Any, after: Any, info: Info) -> None:
+        """Look at what a step has committed, sequences of one length at a time."""
+        length = after.length.cpu()
+        new = torch.arange(self.ids.shape[1] - self.prompt) < length[:, None]
+        new = (new & ~self.over[:, None]).to(self.ids.device)
+        self.ids[:, self.prompt :] = after.tokens[:, : new.shape[1]].where(new, self.ids[:, self.prompt :])
+        for seen in range(int(self.count.min()), int(length.max())):
+            rows = (~self.over & (self.count == seen) & (seen < length)).nonzero()[:, 0]
+            if not len(rows):
+                continue
+            self.count[rows] += 1
+            ids = self.ids[rows, : self.prompt + seen + 1]
+            if self.stream is not None:
+                self.stream.put(ids[0, -1:].cpu())
+            for ends in self.criteria:
+                self.over[rows] |= ends(ids, None).cpu()
+
+    def padded(self, pad: Tensor | None) -> Tensor:
+        """``int[B, T + n]``: the sequences, as long as the longest, and ``pad`` behind shorter ones."""
+        longest = int(self.count.max())
+        if pad is None and int(self.count.min()) < longest:
+            raise ValueError("pad_token_id is None; expected a token: sequences end at different lengths")
+        behind = (torch.arange(longest) >= self.count[:, None]).to(self.ids.device)
+        new = self.ids[:, self.prompt : self.prompt + longest]
+        new = new if pad is None else new.where(~behind, pad.to(new.device))
+        return torch.cat([self.ids[:, : self.prompt], new], dim=1)
+
+
+class Stopped(Process):
+    """A process whose sequences are over where what was ``written`` says so.
+
+    What would follow has no part in what came before, so the law of that is the law of the process.
+    """
+
+    def __init__(self, process: Process, written: Written) -> None:
+        self.process, self.written = process, written
+        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
+        self.uniform = process.uniform
+
+    def over(self, tokens: Tensor, length: Tensor) -> Tensor:
+        """Whether all tokens are there, or a criterion is met."""
+        return super().over(tokens, length) | self.written.over.to(length.device)
+
+    def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
+        rows: Tensor = self.process.forward(tokens, start, count)
+        return rows
+
+    def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
+        """One call of the model, for the same tree."""
+        rows: Tensor = self.process.forward_tree(tokens, start, nodes, paths)
+        return rows
+
+
+# prompts and settings --------------------------------------------------------------------------------------------
+
+
+def _prompts(input_ids: Tensor, visible: Tensor | None) -> Tensor:
+    """``int[B, T]``: the prompts, -1 for padding."""
+    if input_ids.ndim != 2 or input_ids.shape[1] == 0:
+        raise ValueError(
+            f"input_ids have shape {tuple(input_ids.shape)}; expected [B, T] with a token: no inputs_embeds"
+        )
+    if visible is None:
+        return input_ids
+    shown = visible.bool()
+    if shown.shape != input_ids.shape or not bool(shown[:, -1].all()) or bool((shown[:, :-1] & ~shown[:, 1:]).any()):
+        raise ValueError("attention_mask hides tokens behind others; expected padding on the left alone")
+    return input_ids.masked_fill(~shown, PADDING)
+
+
+def _check_positions(prompts: Tensor, position: Tensor | None) -> None:
+    """Raise ``ValueError`` unless the tokens of each prompt stand at 0, 1, ..."""
+    shown = prompts != PADDING
+    if position is not None and bool((shown & (position != shown.cumsum(1) - 1)).any()):
+        raise ValueError(
+            "position_ids are others than 0, 1, ... from the first token that is no padding; expected those"
+        )
+
+
+def _process(model: Any, prompts: Tensor, free: Tensor | None, length: int, rows: Sampling, lag: int = 0) -> Cached:
+    """A model behind ``prompts``; with guidance, also behind those it starts from."""
+    prefix = prompts.shape[1] if free is None else max(prompts.shape[1], free.shape[1])
+    if model.training:
+        raise ValueError(f"{type(model).__name__} is being trained; expected model.eval()")
+    backbone = Language(model, prefix, length, None if free is None else _widened(free, prefix))
+    return Cached(backbone, _widened(prompts, prefix), rows, lag)
+
+
+def _check_draft(decoder: Decoder, draft_model: Any, model: Any) -> None:
+    if decoder.needs_draft != (draft_model is not None):
+        given, wanted = ("None", "a model") if draft_model is None else (type(draft_model).__name__, "None")
+        raise ValueError(f"draft_model is {given}; expected {wanted}: the decoder is a {type(decoder).__name__}")
+    if draft_model is not None:
+        check_language(draft_model)
+        sizes = [each.get_output_embeddings().weight.shape[0] for each in (draft_model, model)]
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"draft_model is over {sizes[0]} tokens; expected those of the model, {sizes[1]}")
+
+
+def _widened(prompts: Tensor, prefix: int) -> Tensor:
+    return torch.nn.functional.pad(prompts, (prefix - prompts.shape[1], 0), value=PADDING)
+
+
+def _check_settings(config: Any, synced_gpus: bool, model_kwargs: dict[str, Any]) -> None:
+    mode = str(config.get_generation_mode().value)
+    if mode not in ("sample", "greedy_search"):
+        raise ValueError(f"the settings ask for {mode.replace('_', ' ')}; expected sampling or the likeliest tokens")
+    if synced_gpus:
+        raise ValueError("synced_gpus is True; expected one process")
+    asked = [name for name in RETURNED if getattr(config, name, None)]
+    if asked:
+        raise ValueError(f"{', '.join(asked)}: expected none; a call of the model has rows for many tokens")
+    unknown = [name for name, value in model_kwargs.items() if name not in PREPARED and value is not None]
+    if unknown:
+        raise ValueError(f"model arguments {', '.join(unknown)}: expected none but {', '.join(PREPARED)}")
+    known = model_kwargs.get("past_key_values")
+    if known is not None and known.get_seq_length() > 0:
+        raise ValueError(f"past_key_values hold {known.get_seq_length()} tokens; expected none: prompts are seen anew")
+
+
+# processors ------------------------------------------------------------------------------------------------------
+
+
+class Mapped(NamedTuple):
+    """What a processor of the library is in a sampling."""
+
+    stage: int  # in the order of a sampling
+    apply: Callable[[dict[str, Any], Any], None]  # into the parameters of a sampling
+
+
+def _guided(found: dict[str, Any], processor: Any) -> None:
+    found["guidance"] = float(processor.guidance_scale)
+    found["free"] = processor.unconditional_context
+
+
+LIBRARY = "transformers.generation.logits_process"
+MASKS = (  # processors that allow or forbid tokens by the position alone
+    "MinLengthLogitsProcessor",
+    "MinNewTokensLengthLogitsProcessor",
+    "SuppressTokensLogitsProcessor",
+    "SuppressTokensAtBeginLogitsProcessor",
+    "ForcedBOSTokenLogitsProcessor",
+    "ForcedEOSTokenLogitsProcessor",
+    "NoBadWordsLogitsProcessor",
+)
+PROCESSORS = {
+    "UnbatchedClassifierFreeGuidanceLogitsProcessor": Mapped(0, _guided),
+    **{name: Mapped(1, lambda found, mask: found["masks"].append(mask)) for name in MASKS},
+    "TemperatureLogitsWarper": Mapped(2, lambda found, own: found.update(temperature=float(own.temperature))),
+    "TopKLogitsWarper": Mapped(3, lambda found, own: found.update(top_k=int(own.top_k))),
+    "TopPLogitsWarper": Mapped(4, lambda found, own: found.update(top_p=float(own.top_p))),
+    "LogitNormalization": Mapped(5, lambda found, own: None),  # a constant for all tokens changes no row
+}
+
+
+def _sampling(
+    processors: Sequence[Any], config: Any, input_ids: Tensor, length: int, model: Any
+) -> tuple[Sampling, Tensor | None]:
+    """The rows that the library's processors make, and the prompts that guidance starts from."""
+    found: dict[str, Any] = {"masks": []}
+    last = -1
+    for processor in processors:
+        name = type(processor).__name__
+        mapped = PROCESSORS.get(name)
+        if mapped is None or type(processor).__module__ != LIBRARY or _needs_words(processor):
+            raise ValueError(
+                f"{name} cannot be mapped; expected processors of the row and the position alone: "
+                f"{', '.join(PROCESSORS)}, and bad words of one token each"
+            )
+        if mapped.stage < last or mapped.stage == last != 1:
+            raise ValueError(f"{name} comes too late, or twice; expected this order: {', '.join(PROCESSORS)}")
+        mapped.apply(found, processor)
+        last = mapped.stage
+    masks, context = found.pop("masks"), found.pop("free", None)
+    if masks:
+        found["grammar"] = _allowed(masks, input_ids, length, model.get_output_embeddings().weight.shape[0])
+    if not config.do_sample:
+        found["temperature"] = 0.0
+    return Sampling(**found), None if context is None else _free(context, input_ids)
+
+
+def _needs_words(processor: Any) -> bool:
+    """Whether a processor forbids more than single tokens, so that it depends on those before."""
+    return any(len(word) > 1 for word in getattr(processor, "sequence_bias", {}))
+
+
+def _allowed(masks: Sequence[Any], input_ids: Tensor, length: int, vocabulary: int) -> np.ndarray:
+    """``bool[N, V]``: the tokens that all masks allow at each position, by what they make of equal scores."""
+    scores, allowed = torch.zeros(1, vocabulary, device=input_ids.device), []
+    for position in range(length):
+        ids = input_ids.new_zeros(1, input_ids.shape[1] + position)
+        forbidden = [mask(ids, scores.clone()) == -torch.inf for mask in masks]
+        allowed.append(~torch.stack(forbidden).any(0)[0])
+    return torch.stack(allowed).cpu().numpy()
+
+
+def _free(context: dict[str, Any], input_ids: Tensor) -> Tensor:
+    """``int[B, T]``: the negative prompts, or the last token of each prompt, from which guidance starts."""
+    ids = input_ids[:, -1:] if context["input_ids"] is None else context["input_ids"]
+    if len(ids) != len(input_ids):
+        raise ValueError(f"negative_prompt_ids are {len(ids)} prompts; expected {len(input_ids)}, one for each")
+    return _prompts(ids, context["attention_mask"])

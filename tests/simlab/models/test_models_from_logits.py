@@ -1,0 +1,78 @@
+"""A function of whole sequences as a process: the tokens and steps of the model it is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from simlab.decoders import Run, make_decoder, run
+from simlab.models.process.from_logits import FromLogits
+from simlab.models.process.sampling import Sampling
+from simlab.models.process.uncached import Uncached
+from simlab.randomness import Tape
+from simlab.rules import Speculative
+from tests.support.cases import by_decoder, tree
+from tests.support.networks import SAMPLINGS, SHAPE, V, classes, model, same
+
+pytestmark = pytest.mark.parity
+
+BATCH = 4
+
+
+def logits(tokens: Tensor, given: Tensor) -> Tensor:
+    found: Tensor = model("target")(given, tokens)
+    return found
+
+
+def decoded(process: Any, name: str, parameters: dict[str, Any]) -> Run:
+    found = run(make_decoder(name, **parameters), process, Speculative(), Tape(3, BATCH))
+    return Run(found.tokens.numpy(), found.steps.numpy())
+
+
+@by_decoder([("autoregressive", {}), ("sjd", {"window": 4}), ("sjd-pac", tree(4, 2, 2))])
+@pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
+def test_tokens_and_steps_are_the_model_s(sampling: Sampling, name: str, parameters: dict[str, Any]) -> None:
+    given = classes(BATCH)
+    process = FromLogits(logits, SHAPE, given, model("target").null(BATCH), sampling)
+    assert process.vocabulary == V
+    expected = decoded(Uncached(model("target"), given, sampling), name, parameters)
+    assert same(decoded(process, name, parameters), expected)
+    assert process.calls == expected.steps.max()
+
+
+def test_a_function_without_a_condition() -> None:
+    def most_recent(tokens: Tensor, given: None) -> Tensor:
+        """The last token once more, nine times out of ten."""
+        seen = torch.cat([torch.zeros(len(tokens), 1, dtype=torch.int64), tokens], dim=1)
+        return torch.nn.functional.one_hot(seen, 3) * 2.89
+
+    process = FromLogits(most_recent, (2, 8))
+    found = run(make_decoder("sjd", window=3), process, Speculative(), Tape(0, 64)).tokens
+    assert found.shape == (64, 16)
+    assert 0.8 < float((found[:, 1:] == found[:, :-1]).double().mean()) < 0.97
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda tokens, given: logits(tokens, given)[:, 1:], r"\(4, 0, 5\); expected floats \[4, 1, V\], a row before"),
+        (lambda tokens, given: logits(tokens, given).argmax(-1), r"torch.int64 \(4, 1\); expected floats"),
+    ],
+)
+def test_logits_of_another_shape(wrong: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FromLogits(wrong, SHAPE, classes(4))
+
+
+def test_guidance_needs_no_condition() -> None:
+    with pytest.raises(ValueError, match="null is None; expected what stands for no condition"):
+        FromLogits(logits, SHAPE, classes(2), sampling=Sampling(guidance=2.0))
+
+
+def test_rows_that_are_no_numbers() -> None:
+    process = FromLogits(lambda tokens, given: logits(tokens, given) / (tokens.shape[1] == 0), SHAPE, classes(2))
+    with pytest.raises(RuntimeError, match="rows hold NaN"):
+        run(make_decoder("autoregressive"), process, Speculative(), Tape(0, 2))

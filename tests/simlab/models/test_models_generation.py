@@ -1,0 +1,384 @@
+"""``custom_generate=simlab_generate``: the tokens of the library's own ``generate``, or their law; refusals by name."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+from simlab.decoders import Autoregressive, Decoder, Sjd, SjdAc, SjdPac, SpeculativeDecoder
+from simlab.models import generation
+from simlab.models.adapters.language import check_language
+from simlab.models.generation import simlab_generate
+from simlab.processes import TableProcess
+from simlab.rules import Speculative
+from simlab.statistics import GTest, tally
+from theory.distances import aligned, tv
+from theory.exact import Law, sequence_law
+
+pytestmark = pytest.mark.parity
+DEFAULT_EVERY = 6
+
+SIZES: dict[str, Any] = {
+    "vocab_size": 24,
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 40,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+GPT2 = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 40}
+SPECIAL = {name: SIZES[name] for name in ("vocab_size", "pad_token_id", "bos_token_id", "eos_token_id")}
+CONFIGS = {
+    "llama": transformers.LlamaConfig(**SIZES),
+    "qwen2": transformers.Qwen2Config(**SIZES),
+    "gpt2": transformers.GPT2Config(**SPECIAL, **GPT2),
+    "draft": transformers.LlamaConfig(**{**SIZES, "num_hidden_layers": 1}),
+    "three": transformers.LlamaConfig(**{**SIZES, "vocab_size": 3}),
+    "three-draft": transformers.LlamaConfig(**{**SIZES, "vocab_size": 3, "num_hidden_layers": 1}),
+}
+PROMPTS = torch.tensor([[0, 0, 5, 6], [7, 8, 9, 10], [0, 11, 12, 13]])
+models = pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
+
+
+@cache
+def made(name: str) -> Any:
+    """A tiny model in the library's own form, with random weights that matter."""
+    model = transformers.AutoModelForCausalLM.from_config(CONFIGS[name], dtype=torch.float64)
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for weights in model.parameters():
+            if weights.ndim > 1:
+                weights.normal_(0.0, 0.3, generator=generator)
+    return model.eval().requires_grad_(False)
+
+
+def generated(model: Any, prompts: Tensor = PROMPTS, **settings: Any) -> Any:
+    return model.generate(prompts, attention_mask=(prompts != 0).long(), **settings)
+
+
+# the likeliest tokens are the library's own --------------------------------------------------------------------------
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "ends": {"eos_token_id": [3, 4, 5, 6, 7]},
+    "ends not before": {"eos_token_id": [3, 4, 5, 6, 7], "min_new_tokens": 5},
+    "at least": {"eos_token_id": list(range(3, 24)), "min_length": 7},
+    "masks": {"suppress_tokens": [5, 9], "begin_suppress_tokens": [4, 11], "forced_eos_token_id": 2},
+    "bad words": {"bad_words_ids": [[5], [6], [7], [8]], "renormalize_logits": True},
+    "guidance": {"guidance_scale": 1.5},
+    "negative prompts": {"guidance_scale": 2.5, "negative_prompt_ids": torch.tensor([[4, 5, 6, 7, 8, 9]] * 3)},
+}
+DECODERS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "draft": {"draft_model": "draft"},
+    "sjd-pac": {"decoder": SjdPac(window=4, candidates=2, depth=2)},
+}
+
+
+@models
+@pytest.mark.parametrize("which", SETTINGS)
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_the_likeliest_tokens_are_those_of_generate(name: str, which: str, decoder: str) -> None:
+    settings = {"max_new_tokens": 9, "do_sample": False, **SETTINGS[which]}
+    more = {key: made(value) if key == "draft_model" else value for key, value in DECODERS[decoder].items()}
+    expected = generated(made(name), **settings)
+    found = generated(made(name), **settings, custom_generate=simlab_generate, **more)
+    assert torch.equal(found, expected)
+    assert len(found.unique()) > 4
+
+
+def test_calls_of_the_target_are_saved() -> None:
+    model, calls = made("llama"), []
+    check_language(model)
+    hook = model.model.register_forward_hook(lambda *_: calls.append(1))
+    settings = {"max_new_tokens": 12, "do_sample": False, "custom_generate": simlab_generate}
+    generated(model, PROMPTS[1:2], **settings, draft_model=model)  # a draft that is always right
+    hook.remove()
+    assert len(calls) == 2 + 3 * (1 + 4)  # two prompts, and three blocks of a call and four drafts
+
+
+# sampling has the library's law ------------------------------------------------------------------------------------
+
+V, N = 3, 3
+EVERY = torch.tensor(list(product(range(V), repeat=N)))
+SAMPLED: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "processors": {"temperature": 0.7, "top_k": 2, "top_p": 0.9},
+    "guidance": {"guidance_scale": 1.7, "negative_prompt_ids": torch.tensor([[1, 2, 2, 1]] * len(EVERY))},
+    "ends": {"min_new_tokens": 2},
+}
+
+
+def settings_of(which: str) -> dict[str, Any]:
+    return {"max_new_tokens": N, "do_sample": True, "top_k": 0, **SAMPLED[which]}
+
+
+def library_rows(which: str) -> Tensor:
+    """``[27, N, V]``: the rows that the library samples from, along every sequence there is."""
+    rows = []
+
+    def listening(model: Any, input_ids: Tensor, logits_processor: Any, *_: Any, **__: Any) -> Tensor:
+        for position in range(N):
+            ids = torch.cat([input_ids, EVERY[:, :position]], dim=1)
+            rows.append(logits_processor(ids, model(ids).logits[:, -1]).softmax(-1))
+        return input_ids
+
+    generated(made("three"), torch.tensor([[1, 2]] * len(EVERY)), **settings_of(which), custom_generate=listening)
+    return torch.stack(rows, dim=1)
+
+
+def engine_rows(which: str, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dict[str, Tensor]:
+    """The same of the processes that decoders are given, through the cache: a window, and one behind it."""
+    found = {}
+
+    def listening(decoder: Decoder, target: Any, rule: Any, tape: Any, draft: Any, watch: Any) -> None:
+        for name, process in (("target", target), ("draft", draft)):
+            start = EVERY[:, 0] * 0
+            if process is not None:
+                windows = process.forward(EVERY, start, 2), process.forward(EVERY, start + 2, 1)
+                found[name] = torch.cat(windows, dim=1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(generation, "run", listening)
+        prompts = torch.tensor([[1, 2]] * len(EVERY))
+        generated(made("three"), prompts, **settings_of(which), custom_generate=simlab_generate, **more)
+    return found
+
+
+def table(rows: Tensor) -> TableProcess:
+    """The process that has these rows along every sequence."""
+    known = {tuple(own[:k]): row[k] for own, row in zip(EVERY.tolist(), rows.tolist(), strict=True) for k in range(N)}
+    return TableProcess(V, N, known.__getitem__)
+
+
+def ended(law: Law) -> Law:
+    """A law of sequences of which nothing is looked at behind the end token."""
+    found: Law = {}
+    for sequence, mass in law.items():
+        cut = sequence[: sequence.index(2) + 1] if 2 in sequence else sequence
+        padded = cut + (0,) * (N - len(cut))
+        found[padded] = found.get(padded, 0) + mass
+    return found
+
+
+def library_law(which: str) -> Law:
+    masses = library_rows(which).gather(2, EVERY[..., None])[..., 0].prod(dim=1)
+    return ended(dict(zip(map(tuple, EVERY.tolist()), masses.tolist(), strict=True)))
+
+
+def apart(law: Law, process: TableProcess, decoder: Decoder, **draft: TableProcess) -> float:
+    """TV from ``law`` to what a decoder makes of a process, by all its choices."""
+    return float(tv(*aligned(law, ended(sequence_law(decoder, process, Speculative(), **draft)[0]))))
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("which", SAMPLED)
+def test_the_law_of_every_decoder_is_that_of_sampling(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enumerated: all sequences, all choices of the decoder, with the rows that the cache gives."""
+    rows = engine_rows(which, monkeypatch, draft_model=made("three-draft"))
+    torch.testing.assert_close(rows["target"], library_rows(which), rtol=1e-9, atol=1e-9)
+    law = library_law(which)
+    target, draft = table(rows["target"]), table(rows["draft"])
+    assert apart(law, draft, Autoregressive()) > 0.05
+    for decoder in (Sjd(2), SjdAc(2), SjdPac(window=2, candidates=2, depth=1), SpeculativeDecoder(2)):
+        drafted = {"draft": draft} if decoder.needs_draft else {}
+        assert apart(law, target, decoder, **drafted) < 1e-9
+
+
+@pytest.mark.parametrize("processor", ["TemperatureLogitsWarper", "TopKLogitsWarper", "TopPLogitsWarper"])
+def test_a_processor_that_is_lost_is_seen(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = generation.PROCESSORS[processor].stage
+    monkeypatch.setitem(generation.PROCESSORS, processor, generation.Mapped(stage, lambda found, own: None))
+    rows = engine_rows("processors", monkeypatch)
+    assert (rows["target"] - library_rows("processors")).abs().max() > 0.05
+
+
+SEQUENCES, FALSE_ALARMS = 5000, 1e-6
+
+
+@pytest.mark.statistical
+def test_what_is_drawn_follows_the_law() -> None:
+    """Ends, padding and seeds included; a TV of 0.08 is detected with power 0.999."""
+    law = library_law("ends")
+    test = GTest({outcome: float(mass) for outcome, mass in law.items() if mass > 0})
+    stated = test.stated(SEQUENCES, FALSE_ALARMS)
+    assert stated.detectable < 0.08
+    prompts = torch.tensor([[1, 2]] * SEQUENCES)
+    for more in ({"decoder": Sjd(2)}, {"draft_model": made("three-draft")}):
+        drawn = generated(
+            made("three"), prompts, **settings_of("ends"), custom_generate=simlab_generate, seed=5, **more
+        )
+        assert test.p_value(tally(drawn[:, 2:].numpy())) > FALSE_ALARMS
+    other = generated(made("three-draft"), prompts, **settings_of("ends"), custom_generate=simlab_generate, seed=5)
+    assert test.p_value(tally(other[:, 2:].numpy())) < FALSE_ALARMS
+
+
+# seeds, batches, streams -------------------------------------------------------------------------------------------
+
+
+@models
+def test_a_sequence_has_the_tokens_it_has_alone(name: str) -> None:
+    """With padding or without, and whatever stands beside it."""
+    settings = {"max_new_tokens": 8, "do_sample": True, "custom_generate": simlab_generate, "seed": 4}
+    together = generated(made(name), **settings)
+    for k, tokens in enumerate(together[:, 4:].tolist()):
+        alone = generated(made(name), PROMPTS[k][PROMPTS[k] != 0][None], **settings, replicates=[k])
+        new = alone[0, int((PROMPTS[k] != 0).sum()) :].tolist()
+        assert new == tokens[: len(new)]
+        assert set(tokens[len(new) :]) <= {0}
+
+
+def test_the_seed_of_torch_decides() -> None:
+    settings = {"max_new_tokens": 8, "do_sample": True, "custom_generate": simlab_generate, "num_return_sequences": 2}
+    drawn = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        drawn.append(generated(made("llama"), **settings))
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+    assert drawn[0].shape[0] == 6
+    assert not torch.equal(drawn[0][0], drawn[0][1])
+
+
+class Heard(transformers.generation.BaseStreamer):
+    def __init__(self) -> None:
+        self.put_: list[list[int]] = []
+        self.ended = False
+
+    def put(self, value: Tensor) -> None:
+        self.put_.append(value.flatten().tolist())
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def test_a_stream_hears_what_that_of_generate_hears() -> None:
+    settings = {"max_new_tokens": 9, "do_sample": False, "eos_token_id": [3, 4, 5, 6]}
+    own, library = Heard(), Heard()
+    generated(made("llama"), PROMPTS[1:2], **settings, streamer=library)
+    generated(made("llama"), PROMPTS[1:2], **settings, custom_generate=simlab_generate, stream=own)
+    assert own.put_ == library.put_
+    assert own.ended
+
+
+def test_a_dictionary_is_returned_where_it_is_asked_for() -> None:
+    settings = {"max_new_tokens": 5, "do_sample": False, "return_dict_in_generate": True}
+    expected, found = (
+        generated(made("llama"), **settings),
+        generated(made("llama"), **settings, custom_generate=simlab_generate),
+    )
+    assert type(found) is type(expected)
+    assert torch.equal(found.sequences, expected.sequences)
+
+
+def test_criteria_of_one_s_own_end_a_sequence() -> None:
+    def twice(input_ids: Tensor, scores: Any, **_: Any) -> Tensor:
+        """The first of the new tokens, once more."""
+        return (input_ids[:, 4:-1] == input_ids[:, -1:]).any(1)
+
+    settings = {"max_new_tokens": 12, "do_sample": False, "stopping_criteria": [twice]}
+    expected = generated(made("gpt2"), PROMPTS[1:2], **settings)
+    found = generated(made("gpt2"), PROMPTS[1:2], **settings, custom_generate=simlab_generate)
+    assert torch.equal(found, expected)
+    assert found.shape[1] < 16
+
+
+# refusals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"repetition_penalty": 1.2},
+            "RepetitionPenaltyLogitsProcessor cannot be mapped; expected processors of the row",
+        ),
+        ({"no_repeat_ngram_size": 2}, "NoRepeatNGramLogitsProcessor cannot be mapped"),
+        ({"bad_words_ids": [[5, 6]]}, "NoBadWordsLogitsProcessor cannot be mapped; .* bad words of one token each"),
+        ({"min_p": 0.1, "do_sample": True}, "MinPLogitsWarper cannot be mapped"),
+        ({"num_beams": 2}, "the settings ask for beam search; expected sampling or the likeliest tokens"),
+        ({"output_scores": True, "return_dict_in_generate": True}, "output_scores: expected none; a call of the model"),
+        (
+            {"decoder": SpeculativeDecoder(2)},
+            "draft_model is None; expected a model: the decoder is a SpeculativeDecoder",
+        ),
+        ({"decoder": Sjd(2), "draft_model": "draft"}, "is LlamaForCausalLM; expected None: the decoder is a Sjd"),
+        ({"draft_model": "three"}, "draft_model is over 3 tokens; expected those of the model, 24"),
+        ({"replicates": [1, 2]}, "replicates are 2; expected 3, one for each sequence"),
+        ({"stream": Heard()}, "stream is given for 3 sequences; expected one"),
+        ({"max_new_tokens": 50}, "prompt and new tokens are 54; expected at most 40, the positions of the model"),
+        ({"position_ids": torch.arange(4)[None] + 2}, "position_ids are others than 0, 1"),
+        (
+            {"negative_prompt_ids": torch.tensor([[4]]), "guidance_scale": 2.0},
+            "are 1 prompts; expected 3, one for each",
+        ),
+        (
+            {"logits_processor": [transformers.TemperatureLogitsWarper(0.5)], "temperature": 0.9, "top_k": 5},
+            None,
+        ),
+        (
+            {"logits_processor": [transformers.TopKLogitsWarper(5)], "temperature": 0.9, "do_sample": True},
+            "TemperatureLogitsWarper comes too late, or twice; expected this order",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_supported_is_refused_by_name(settings: dict[str, Any], message: str | None) -> None:
+    given = {key: made(value) if key == "draft_model" else value for key, value in settings.items()}
+    call = {"max_new_tokens": 9, "do_sample": False, "custom_generate": simlab_generate, **given}
+    if message is None:
+        assert generated(made("llama"), **call).shape == (3, 13)
+        return
+    with pytest.raises(ValueError, match=message):
+        generated(made("llama"), **call)
+
+
+def test_padding_is_on_the_left() -> None:
+    settings = {"max_new_tokens": 3, "custom_generate": simlab_generate, "do_sample": False}
+    with pytest.raises(ValueError, match="attention_mask hides tokens behind others; expected padding on the left"):
+        made("llama").generate(PROMPTS, attention_mask=torch.tensor([[1, 0, 1, 1]] * 3), **settings)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            transformers.BloomConfig(**SPECIAL, hidden_size=16, n_layer=1, n_head=2),
+            "BloomForCausalLM cannot be run over",
+        ),
+        (transformers.CohereConfig(**SIZES), "CohereForCausalLM has other logits over slots of keys and values, by"),
+        (
+            transformers.MambaConfig(**SPECIAL, hidden_size=16, num_hidden_layers=1, state_size=4),
+            "MambaForCausalLM cannot",
+        ),
+    ],
+)
+def test_models_that_are_refused_by_name(config: Any, message: str) -> None:
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    with pytest.raises(ValueError, match=message):
+        generated(model, max_new_tokens=3, do_sample=False, custom_generate=simlab_generate)
+
+
+def test_a_window_that_slides() -> None:
+    config = transformers.MistralConfig(**SIZES, sliding_window=8)
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    settings = {"do_sample": False, "custom_generate": simlab_generate}
+    assert generated(model, max_new_tokens=4, **settings).shape == (3, 8)
+    with pytest.raises(ValueError, match="are 9 and attention slides over 8; expected no more"):
+        generated(model, max_new_tokens=5, **settings)
+
+
+def test_a_model_that_is_trained() -> None:
+    model = transformers.AutoModelForCausalLM.from_config(CONFIGS["llama"]).train()
+    with pytest.raises(ValueError, match="LlamaForCausalLM is being trained; expected model"):
+        generated(model, max_new_tokens=5, custom_generate=simlab_generate)

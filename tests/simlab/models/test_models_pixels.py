@@ -1,0 +1,227 @@
+"""Image tokenizers of Chameleon and Emu3 written a second time from their descriptions, over their files' names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.nn import functional
+
+from simlab.models.adapters.emu3_tokenizer import load_emu3_tokenizer
+from simlab.models.adapters.vqgan import load_vqgan
+from simlab.models.checkpoints import CheckpointError
+from tests.support.published import (
+    ENTRIES,
+    LEVELS,
+    Weights,
+    emu3_tokenizer_files,
+    vqgan_files,
+)
+
+pytestmark = pytest.mark.parity
+CLOSE: dict[str, float] = {"rtol": 1e-9, "atol": 1e-9}
+
+
+class Plain:
+    """The parts that both networks are made of; ``by`` are the codes that norms of Emu3's decoder look at."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.held = {name: tensor.double() for name, tensor in weights.items()}
+
+    def conv(self, name: str, x: Tensor, pad: int = 1, stride: int = 1) -> Tensor:
+        return functional.conv2d(x, self.held[f"{name}.weight"], self.held[f"{name}.bias"], stride, pad)
+
+    def norm(self, name: str, x: Tensor, by: Tensor | None) -> Tensor:
+        """32 groups by their means and spreads."""
+        layer = name if by is None else f"{name}.norm_layer"
+        grouped = x.unflatten(1, (32, -1))
+        mean = grouped.mean((2, 3, 4), keepdim=True)
+        spread = (grouped - mean).square().mean((2, 3, 4), keepdim=True)
+        scaled = ((grouped - mean) / (spread + 1e-6).sqrt()).flatten(1, 2)
+        x = scaled * self.held[f"{layer}.weight"][:, None, None] + self.held[f"{layer}.bias"][:, None, None]
+        if by is None:
+            return x
+        times = x.shape[-1] // by.shape[-1]
+        seen = by.repeat_interleave(times, 2).repeat_interleave(times, 3)
+        return x * self.conv(f"{name}.conv_y", seen, 0) + self.conv(f"{name}.conv_b", seen, 0)
+
+    def residual(self, name: str, x: Tensor, by: Tensor | None = None) -> Tensor:
+        h = self.conv(f"{name}.conv1", swish(self.norm(f"{name}.norm1", x, by)))
+        h = self.conv(f"{name}.conv2", swish(self.norm(f"{name}.norm2", h, by)))
+        return h + (self.conv(f"{name}.nin_shortcut", x, 0) if f"{name}.nin_shortcut.weight" in self.held else x)
+
+    def attention(self, name: str, x: Tensor, by: Tensor | None = None) -> Tensor:
+        q, k, v = (self.conv(f"{name}.{part}", self.norm(f"{name}.norm", x, by), 0).flatten(2) for part in "qkv")
+        weights = (q.transpose(1, 2) @ k / x.shape[1] ** 0.5).softmax(-1)
+        return x + self.conv(f"{name}.proj_out", (v @ weights.transpose(1, 2)).unflatten(2, x.shape[2:]), 0)
+
+    def mid(self, side: str, x: Tensor, by: Tensor | None = None) -> Tensor:
+        x = self.attention(f"{side}.mid.attn_1", self.residual(f"{side}.mid.block_1", x, by), by)
+        return self.residual(f"{side}.mid.block_2", x, by)
+
+    def up(self, x: Tensor, by: Tensor | None = None) -> Tensor:
+        for level in reversed(range(len(LEVELS))):
+            for block in range(2):
+                x = self.residual(f"decoder.up.{level}.block.{block}", x, by)
+                if f"decoder.up.{level}.attn.{block}.q.weight" in self.held:
+                    x = self.attention(f"decoder.up.{level}.attn.{block}", x, by)
+            if level:
+                x = x.repeat_interleave(2, 2).repeat_interleave(2, 3)
+                x = self.conv(f"decoder.up.{level}.upsample.conv", x)
+        return self.conv("decoder.conv_out", swish(self.norm("decoder.norm_out", x, by)))
+
+
+def swish(x: Tensor) -> Tensor:
+    return x / (1 + torch.exp(-x))
+
+
+# Chameleon --------------------------------------------------------------------------------------------------------
+
+
+def decoded(weights: Weights, entries: Tensor, shape: tuple[int, int]) -> Tensor:
+    plain = Plain(weights)
+    x = plain.held["quantize.embedding.weight"][entries].transpose(1, 2).unflatten(2, shape)
+    x = plain.up(plain.mid("decoder", plain.conv("decoder.conv_in", plain.conv("post_quant_conv", x, 0))))
+    return (x.clamp(-1, 1) + 1) / 2
+
+
+def encoded(weights: Weights, images: Tensor) -> Tensor:
+    plain = Plain(weights)
+    x = plain.residual("encoder.down.0.block.0", plain.conv("encoder.conv_in", 2 * images - 1))
+    padded = torch.cat([torch.cat([x, x[..., :1] * 0], 3), x[..., :1, :].new_zeros(1).expand(*x.shape[:2], 1, 9)], 2)
+    x = plain.residual("encoder.down.1.block.0", plain.conv("encoder.down.0.downsample.conv", padded, 0, 2))
+    x = plain.conv("encoder.conv_out", swish(plain.norm("encoder.norm_out", plain.mid("encoder", x), None)))
+    points = plain.conv("quant_conv", x, 0).flatten(2).transpose(1, 2)
+    return (points[:, :, None] - plain.held["quantize.embedding.weight"]).square().sum(-1).argmin(-1)
+
+
+def test_chameleon_s_image_tokenizer(tmp_path: Path) -> None:
+    weights = vqgan_files(tmp_path / "tokenizer" / "vqgan.ckpt")
+    model = load_vqgan(tmp_path, torch.float64)
+    torch.testing.assert_close(model.codebook, weights["quantize.embedding.weight"])
+    entries = torch.randint(ENTRIES, (2, 6), generator=torch.Generator().manual_seed(0))
+    images = model.decode(entries, (2, 3))
+    assert images.shape == (2, 3, 4, 6)
+    torch.testing.assert_close(images, decoded(weights, entries, (2, 3)), **CLOSE)
+    assert images.std() > 0.05
+    pictures = torch.rand((2, 3, 8, 8), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    assert torch.equal(model.encode(pictures), encoded(weights, pictures))
+    assert len(model.encode(pictures).unique()) > 1
+
+
+def test_codes_of_chameleon_are_not_compared_at_length_one(tmp_path: Path) -> None:
+    weights = vqgan_files(tmp_path / "vqgan.ckpt")
+    entries = torch.arange(6)[None]
+    unit = weights | {"quantize.embedding.weight": functional.normalize(weights["quantize.embedding.weight"], dim=-1)}
+    expected = decoded(unit, entries, (2, 3))
+    assert (load_vqgan(tmp_path, torch.float64).decode(entries, (2, 3)) - expected).abs().max() > 1e-3
+
+
+def test_the_decoder_may_stand_in_the_folder_of_a_language_model(tmp_path: Path) -> None:
+    weights = vqgan_files(tmp_path / "vqgan.ckpt")
+    beside = {f"model.vqmodel.{name}": tensor for name, tensor in weights.items()}
+    (tmp_path / "folder").mkdir()
+    save_file(beside | {"lm_head.weight": torch.ones(2)}, tmp_path / "folder" / "model.safetensors")
+    entries = torch.arange(6)[None]
+    one, two = (load_vqgan(path, torch.float64).decode(entries, (2, 3)) for path in (tmp_path, tmp_path / "folder"))
+    assert torch.equal(one, two)
+    encoder = {name: tensor for name, tensor in beside.items() if ".decoder." not in name}
+    save_file(encoder, tmp_path / "folder" / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"holds no vqgan\.ckpt, nor weights with model\.vqmodel\.decoder"):
+        load_vqgan(tmp_path / "folder")
+
+
+def test_files_that_are_no_image_tokenizer(tmp_path: Path) -> None:
+    weights, file = vqgan_files(tmp_path / "vqgan.ckpt"), tmp_path / "vqgan.ckpt"
+    torch.save({"state_dict": weights | {"decoder.more.weight": torch.ones(1)}}, file)
+    with pytest.raises(CheckpointError, match=r"has unexpected decoder\.more\.weight"):
+        load_vqgan(file)
+    torch.save({"state_dict": {k: t for k, t in weights.items() if k != "decoder.up.1.block.0.conv1.bias"}}, file)
+    with pytest.raises(CheckpointError, match=r"is missing decoder\.conv_blocks\.0\.res\.0\.conv1\.bias"):
+        load_vqgan(file)
+    torch.save({"state_dict": {"a": torch.ones(1)}}, file)
+    with pytest.raises(CheckpointError, match=r"encoder\.conv_in\.weight.*expected the tensors of Chameleon's"):
+        load_vqgan(file)
+    with pytest.raises(CheckpointError, match="there is no such file"):
+        load_vqgan(tmp_path / "nothing.ckpt")
+
+
+# Emu3 -----------------------------------------------------------------------------------------------------------
+
+
+def emu3_decoded(weights: Weights, entries: Tensor, shape: tuple[int, int]) -> Tensor:
+    """The first of four frames; the time of a tensor ``[B, C, T, H, W]`` looks at two steps before it."""
+    plain = Plain(weights)
+    held = plain.held
+
+    def timed(name: str, x: Tensor) -> Tensor:
+        around = (held[f"{name}.weight"].shape[-1] - 1) // 2
+        earlier = functional.pad(x, (around,) * 4 + (2, 0))
+        return functional.conv3d(earlier, held[f"{name}.weight"], held[f"{name}.bias"])
+
+    def batch_norm(name: str, x: Tensor) -> Tensor:
+        mean, spread, gain, bias = (
+            held[f"{name}.{part}"][:, None, None, None] for part in ("running_mean", "running_var", "weight", "bias")
+        )
+        return (x - mean) / (spread + 1e-5).sqrt() * gain + bias
+
+    codes = held["quantize.embedding.weight"][entries].transpose(1, 2).unflatten(2, shape)[:, :, None]
+    streams = []
+    for x in (timed("post_quant_conv.conv", codes), codes):
+        stack = "decoder.time_res_stack.0"
+        h = timed(f"{stack}.conv1.conv", swish(batch_norm(f"{stack}.norm1", x)))
+        x = x + timed(f"{stack}.conv2.conv", swish(batch_norm(f"{stack}.norm2", h)))
+        for number in range(2):
+            x = swish(timed(f"decoder.time_conv.{number}.conv.conv", x.repeat_interleave(2, dim=2)))
+        streams.append(x[:, :, 0])
+    x, by = streams
+    x = plain.up(plain.mid("decoder", plain.conv("decoder.conv_in", x), by), by)
+    return (x.clamp(-1, 1) + 1) / 2
+
+
+def test_emu3_s_image_tokenizer(tmp_path: Path) -> None:
+    weights = emu3_tokenizer_files(tmp_path / "Emu3-VisionTokenizer")
+    model = load_emu3_tokenizer(tmp_path, torch.float64)
+    torch.testing.assert_close(model.codebook, weights["quantize.embedding.weight"].double())
+    entries = torch.randint(ENTRIES, (2, 6), generator=torch.Generator().manual_seed(0))
+    images = model.decode(entries, (2, 3))
+    assert images.shape == (2, 3, 4, 6)
+    torch.testing.assert_close(images, emu3_decoded(weights, entries, (2, 3)), **CLOSE)
+    assert images.std() > 0.05
+    changed = weights | {"decoder.mid.attn_1.norm.conv_y.weight": weights["decoder.mid.attn_1.norm.conv_y.weight"] + 1}
+    assert (images - emu3_decoded(changed, entries, (2, 3))).abs().max() > 1e-3
+    with pytest.raises(ValueError, match=r"shape is \(2, 2\); expected \(rows, columns\) that hold 6 tokens"):
+        model.decode(entries, (2, 2))
+
+
+def test_emu3_s_image_tokenizer_in_the_layout_of_transformers(tmp_path: Path) -> None:
+    """Where it stands beside a language model, by the names of the library."""
+    emu3_tokenizer_files(tmp_path / "own")
+    model = load_emu3_tokenizer(tmp_path / "own", torch.float64)
+    (tmp_path / "hf").mkdir()
+    sizes = model.model.config.to_dict()
+    (tmp_path / "hf" / "config.json").write_text(json.dumps({"model_type": "emu3", "vq_config": sizes}))
+    held = {f"vqmodel.{name}": tensor for name, tensor in model.model.state_dict().items()}
+    save_file(held | {"text_model.lm_head.weight": torch.ones(2)}, tmp_path / "hf" / "model.safetensors")
+    entries = torch.arange(6)[None]
+    again = load_emu3_tokenizer(tmp_path / "hf", torch.float64)
+    assert torch.equal(again.decode(entries, (3, 2)), model.decode(entries, (3, 2)))
+
+
+def test_files_that_are_no_tokenizer_of_emu3(tmp_path: Path) -> None:
+    emu3_tokenizer_files(tmp_path / "own")
+    file = tmp_path / "own" / "model.safetensors"
+    held = load_file(file)
+    save_file({name: t for name, t in held.items() if name != "decoder.conv_out.bias"}, file)
+    with pytest.raises(CheckpointError, match=r"is missing decoder\.conv_out\.bias"):
+        load_emu3_tokenizer(tmp_path / "own")
+    save_file(held | {"decoder.more.bias": torch.ones(1)}, file)
+    with pytest.raises(CheckpointError, match=r"has unexpected decoder\.more\.bias"):
+        load_emu3_tokenizer(tmp_path / "own")
+    (tmp_path / "own" / "config.json").write_text('{"model_type": "chameleon"}')
+    with pytest.raises(CheckpointError, match="of the type 'chameleon'; expected 'Emu3VisionVQ' or 'emu3'"):
+        load_emu3_tokenizer(tmp_path / "own")

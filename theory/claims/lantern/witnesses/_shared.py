@@ -1,0 +1,79 @@
+"""Parts that several witnesses of this folder share; each program is written out with those it uses."""
+
+from fractions import Fraction as F
+from math import log
+
+import numpy as np
+
+
+def read(entry, *names):
+    """The rationals of an entry."""
+    return [[F(m) for m in entry["exact"][name]] for name in names]
+
+
+def scaled(row):
+    """As the code does: uniform where nothing is left."""
+    row = row if sum(row) > 0 else [F(1)] * len(row)
+    return [m / sum(row) for m in row]
+
+
+def joining(p, x, near, delta):
+    """x and the tokens that join it, nearest first, while the mass moved stays below delta."""
+    members, moved = [x], 0
+    for y in near:
+        moved += p[y]
+        if moved >= delta:
+            break
+        members.append(y)
+    return members
+
+
+def step(p, q, neighbours, delta):
+    """How often a draft is accepted, and the law of the token emitted: every draft followed to its end."""
+    accepted, law = 0, [F(0)] * len(p)
+    for x, drafted in enumerate(q):
+        if drafted == 0:
+            continue
+        near = joining(p, x, neighbours[x], delta)
+        gathered = sum(p[y] for y in near)
+        keep = min(F(1), gathered / drafted)
+        accepted += drafted * keep
+        law[x] += drafted * keep
+        target = [gathered if y == x else 0 if y in near else m for y, m in enumerate(p)]
+        excess = [max(a - b, 0) for a, b in zip(target, q)]
+        for y, more in enumerate(excess):
+            law[y] += drafted * (1 - keep) * more / (sum(excess) or 1)
+    return accepted, law
+
+
+def apart(law, p):
+    return sum(abs(a - b) for a, b in zip(law, p)) / 2
+
+
+def entropy(row):
+    return -sum(m * log(m) for m in row if m > 0)
+
+
+def js(p, q):
+    """In nats: the entropy of the mean row less the mean of the entropies."""
+    return entropy([(a + b) / 2 for a, b in zip(p, q)]) - (entropy(p) + entropy(q)) / 2
+
+
+def moved(own, mass):
+    """The divergence when ``mass`` moves from one token to another that has ``own``, over three tokens."""
+    rest = 1 - own - mass
+    return js((own, mass, rest), (own + mass, 0, rest))
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def rotation(random, size):
+    q, r = np.linalg.qr(random.standard_normal((size, size)))
+    return q * np.sign(np.diagonal(r))
+
+
+def softmax(logits):
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)

@@ -1,0 +1,72 @@
+"""What the claims of SJD about speed share: step compressions on the image-like process, and what is printed.
+
+Statements about a model are judged on :mod:`theory.image_process`: at best they are *not refuted* by it. A window of W
+is as in the published code: W inputs of a call, of which one is committed and W - 1 are drafts. So W = 1 is
+autoregression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from simlab.decoders import Decoder
+from simlab.processes import TableProcess
+from theory.claims.base import Evidence, Finding, Verdict
+from theory.claims.sjd.losslessness import mean_steps
+from theory.image_process import FALSE_ALARMS, FEW, Speed, compare, speed
+
+SIMULATES = "SJD on the image-like process"
+IMAGE_ROWS: Any = {"shape": (6, 48)}  # half of an image, enough to tell
+PRINTED_JACOBI = 1.04  # Tables 1 and 2: step compression of Jacobi decoding on Lumina-mGPT
+MOST_JACOBI = 1.14  # Table 5, on Anole: the most that is printed of Jacobi decoding with sampling
+TENTH = 0.1  # of the step compression: what counts as a marginal difference
+
+
+def drafts(window: int) -> int:
+    """The drafts of a window of so many inputs, one of which is committed."""
+    return window - 1
+
+
+def steps_of(decoders: Mapping[str, Decoder], processes: Iterable[TableProcess]) -> str:
+    """Mean calls of each decoder, averaged over processes of one length."""
+    processes = list(processes)
+    means = {name: sum(mean_steps(d, p) for p in processes) / len(processes) for name, d in decoders.items()}
+    return ", ".join(f"{name} {float(mean):.3f}" for name, mean in means.items())
+
+
+def speeds_of(decoders: Mapping[str, Decoder], seed: int, images: int = FEW) -> dict[str, Speed]:
+    """How fast each decoder is on the image-like process."""
+    return {name: speed(decoder, seed, images, **IMAGE_ROWS) for name, decoder in decoders.items()}
+
+
+def summary(speeds: Mapping[str, Speed]) -> str:
+    """Step compressions to read."""
+    return ", ".join(f"{name} {found}" for name, found in speeds.items())
+
+
+def added(one: Speed, other: Speed) -> tuple[float, float]:
+    """The least and the most that ``one`` surely adds to the step compression of ``other``, as shares of it."""
+    low, high = compare(one, other).gain.interval(1 - FALSE_ALARMS)
+    return low / other.mean.mean, high / other.mean.mean
+
+
+def judged(open_: float, missed: bool, *evidence: Evidence) -> Finding:
+    """``not-refuted`` if nothing is open, ``refuted`` if it is surely missed, else ``not-decided``."""
+    verdict: Verdict = "not-refuted" if open_ == 0 else "refuted" if missed else "not-decided"
+    return Finding(verdict, evidence)
+
+
+def surely_slower(pairs: Iterable[tuple[Speed, Speed]]) -> bool:
+    """Whether the first of any pair is surely slower than the second."""
+    return any(compare(one, other).sure == -1 for one, other in pairs)
+
+
+def autoregression(tokens: int, images: int = FEW) -> Speed:
+    """One token a call."""
+    return Speed(tokens, np.full(images, tokens), np.array([0, tokens * images]))
+
+
+STATED = f"{FEW} images of 6 rows, intervals and sign tests at a false-alarm rate of {FALSE_ALARMS:g}"
