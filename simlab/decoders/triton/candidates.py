@@ -5,16 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from simlab.decoders.triton.rows import (
-    BLOCK,
-    NONE,
-    find_block,
-    find_one,
-    mass,
-    sum_blocks,
-    total,
-    without,
-)
+from simlab.decoders.triton.rows import BLOCK, NONE, draw, mass, sum_blocks, total, without
 from simlab.decoders.triton.tape import DRAFT, WORDS, uniform
 
 
@@ -82,16 +73,12 @@ def draw_candidates(
     sum_blocks(sums, remaining, (places, code, taken, left, 0, ROWS), 0, blocks, V, TILE)
     for k in range(K):
         node = tl.load(children + first * K + k)
-        mass_left = total(sums, V)
+        mass_left = total(sums, tl.cdiv(V, BLOCK))
         token = tl.load(tokens + level)
         if node >= W:  # not the chain's own, which is known
-            goal = uniform(tape + b * WORDS, start + level, DRAFT, node) * mass_left
-            block, before = find_block(sums, goal, V)
-            y = block * BLOCK + tl.arange(0, BLOCK)
-            tl.store(part + tl.arange(0, BLOCK), remaining(y, (places, code, taken, left, k, ROWS), V))
-            tl.debug_barrier()
-            found = block * BLOCK + find_one(part, before, goal)
-            token = tl.where(mass_left > 0, found, NONE).to(tl.int64)
+            given = (places, code, taken, left, k, ROWS)
+            coin = uniform(tape + b * WORDS, start + level, DRAFT, node)
+            token = tl.where(mass_left > 0, draw(coin, mass_left, sums, part, remaining, given, V), NONE)
         for family in range(first, end):
             child = tl.load(children + family * K + k)
             tl.store(nodes + child, token)
@@ -105,7 +92,7 @@ def draw_candidates(
             given = (places, code, taken, left, k + 1, ROWS)
             block = tl.maximum(token, 0) // BLOCK
             sum_blocks(sums, remaining, given, block, block + 1, V, 1)
-            scale = total(sums, V)
+            scale = total(sums, tl.cdiv(V, BLOCK))
             tl.debug_barrier()
             tl.store(left + k, scale)
             sum_blocks(sums, remaining, given, 0, blocks, V, TILE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from simlab.decoders.triton.rows import BLOCK, find_block, find_one, sum_blocks, total
+from simlab.decoders.triton.rows import BLOCK, draw, sum_blocks, total
 from simlab.decoders.triton.tape import DRAFT, WORDS, uniform
 
 
@@ -45,11 +45,7 @@ def draw_draft(
     row, copy, blocks = draft_rows + b * V, last + (b * ROWS + J) * V, tl.cdiv(V, BLOCK)
     sums, part = sums + b * blocks, part + b * BLOCK
     sum_blocks(sums, kept, (row, copy), 0, blocks, V, TILE)
-    goal = uniform(tape + b * WORDS, place, DRAFT, 0) * total(sums, V)
-    block, before = find_block(sums, goal, V)
-    y = tl.arange(0, BLOCK)
-    tl.store(part + y, kept(block * BLOCK + y, (row, copy), V))
-    tl.debug_barrier()
-    token = block * BLOCK + find_one(part, before, goal)
-    tl.store(tokens + b * WIDTH + place, token.to(tl.int64))
+    coin = uniform(tape + b * WORDS, place, DRAFT, 0)
+    token = draw(coin, total(sums, tl.cdiv(V, BLOCK)), sums, part, kept, (row, copy), V)
+    tl.store(tokens + b * WIDTH + place, token)
     tl.store(declared + b * W + J, J)

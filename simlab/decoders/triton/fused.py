@@ -18,7 +18,6 @@ the number of its row there. So a process that writes every call's rows into the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +33,6 @@ from simlab.decoders.run import check_draft
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.speculative import SpeculativeDecoder
-from simlab.decoders.tree import NONE, Tree
 from simlab.decoders.triton.candidates import draw_candidates
 from simlab.decoders.triton.draft import draw_draft
 from simlab.decoders.triton.supported import unsupported
@@ -95,11 +93,6 @@ class Fused:
     draft
         The draft process, where the decoder needs one; rows of the target's type.
 
-    Attributes
-    ----------
-    launches
-        Kernels launched so far.
-
     Raises
     ------
     ValueError
@@ -115,7 +108,7 @@ class Fused:
             raise ValueError(reason)
         check_draft(decoder, process, draft)
         _check_rows(process, draft)
-        self.process, self.draft, self.batch, self.launches = process, draft, batch, 0
+        self.process, self.draft, self.batch = process, draft, batch
         self._everyone = torch.arange(batch, device=process.uniform.device)
         self._sizes, self._tree = sizes_of(decoder, process), None
         if isinstance(decoder, SjdPd):
@@ -215,7 +208,6 @@ class Fused:
         known = self._known(state, batch, call, more)
         given = {name: known[name] for name in kernel.arg_names}
         kernel[grid](**given, num_warps=warps_of(kernel), enable_fp_fusion=False)
-        self.launches += 1
 
     def _known(self, state: FusedState, batch: Tensor, call: Tensor | None, more: Mapping[str, Any]) -> dict[str, Any]:
         """All that a kernel may ask for."""
@@ -238,7 +230,6 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         past = decoder.past_rows(process)
     tree = decoder.draft_tree() if isinstance(decoder, SjdPd) else None
     method, _, source = INITIALS[window.initial].partition("-")
-    families = 0 if tree is None else sum(map(len, tree.parents))
     return {
         "W": window.width,
         "WIDTH": window.end + window.width + 1,
@@ -262,8 +253,8 @@ def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
         "CHAIN": triton.next_power_of_2(max(1, window.width)),
         "DEPTH": 0 if tree is None else tree.depth,
         "K": 0 if tree is None else decoder.candidates,
-        "FAMILIES": families,
-        "GROUPS": decoder.draft_tree().depth if tree is not None and decoder.shared else families,
+        "FAMILIES": 0 if tree is None else len(tree.families.rows.values),
+        "GROUPS": 0 if tree is None else len(tree.families.levels.values),
     }
 
 
@@ -281,18 +272,19 @@ def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:
 
     A *family* are the children of one row; a *group* the families whose candidates are drawn together.
     """
-    tables: dict[str, Any] = dict.fromkeys(("levels", "parents", "children", "groups_of", "spans", "family_of"), [])
+    names = "levels", "parents", "children", "groups_of", "spans", "family_of"
+    tables: dict[str, Any] = {name: [] for name in names}
     if isinstance(decoder, SjdPd):
-        tree = decoder.draft_tree()
-        tables["parents"] = [row for level in tree.parents for row in level]
-        tables["levels"] = [j for j, level in enumerate(tree.parents) for _ in level]
-        tables["children"] = tree.children.values[tables["parents"]]
-        families = range(len(tables["parents"]))
-        groups = tables["levels"] if decoder.shared else list(families)
-        members = [[family for family in families if groups[family] == g] for g in dict.fromkeys(groups)]
-        tables["groups_of"], tables["spans"] = groups, [(group[0], group[-1] + 1) for group in members]
-        tables["family_of"] = np.full(tree.nodes + 1, NONE)
-        tables["family_of"][tables["parents"]] = families
+        families = decoder.draft_tree().families
+        group = families.group.values
+        tables = {
+            "levels": families.levels.values[group],
+            "parents": families.rows.values,
+            "children": families.nodes.values,
+            "groups_of": group,
+            "spans": [(part[0], part[-1] + 1) for part in (np.flatnonzero(group == g) for g in np.unique(group))],
+            "family_of": families.of_row.values,
+        }
     found = {name: torch.as_tensor(np.asarray(table, np.int64), device=like.device) for name, table in tables.items()}
     return {**found, "uniform_row": like.contiguous()}
 
@@ -309,17 +301,20 @@ def workspace(sizes: Mapping[str, Any], batch: int, like: Tensor) -> dict[str, A
         "path": (sizes["DEPTH"],),
         "plan": (PLAN.value, window),
         "outcome": (OUTCOME.value,),
-        "places": (window,),
+        "drawn": (window,),
     }
     numbers = {
         "left": (sizes["GROUPS"], sizes["K"]),
         "scales": (sizes["FAMILIES"], sizes["K"]),
         "sums": (programs, blocks),
         "part": (programs, BLOCK),
-        "bounds": (window, 2),
     }
-    found = {name: torch.zeros(batch, *shape, dtype=torch.int64, device=like.device) for name, shape in integers.items()}
-    found |= {name: torch.zeros(batch, *shape, dtype=torch.float64, device=like.device) for name, shape in numbers.items()}
+    found = {
+        name: torch.zeros(batch, *shape, dtype=torch.int64, device=like.device) for name, shape in integers.items()
+    }
+    found |= {
+        name: torch.zeros(batch, *shape, dtype=torch.float64, device=like.device) for name, shape in numbers.items()
+    }
     return {**found, "B": batch}
 
 

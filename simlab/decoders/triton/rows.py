@@ -30,7 +30,6 @@ BLOCK = tl.constexpr(arrays.BLOCK)
 LANES = tl.constexpr(arrays.LANES)
 DEEP = tl.constexpr(arrays.BLOCK // arrays.LANES)
 TOGETHER = tl.constexpr(4)  # tokens of a lane whose masses are loaded together
-UNROLLED = tl.constexpr(16)  # additions whose operands are loaded together
 
 
 # Masses ---------------------------------------------------------------------------------------------------------
@@ -115,51 +114,71 @@ def sum_blocks(sums, weights: tl.constexpr, given, first, last, V: tl.constexpr,
 
 
 @triton.jit
-def total(sums, V: tl.constexpr):
-    """The sum of a row over its block sums, from the left."""
-    found = tl.full([], 0.0, tl.float64)
-    for k in range(tl.cdiv(V, BLOCK)):
-        found += tl.load(sums + k)
-    return found
+def sums_of_lines(values, COUNT: tl.constexpr, LINES: tl.constexpr):
+    """``[LINES]``: the sums of every ``LANES`` of the ``COUNT`` values, each from the left."""
+    corner = tl.arange(0, LINES) * LANES
+    sums = tl.zeros([LINES], tl.float64)
+    for i in tl.static_range(LANES):
+        sums += tl.load(values + corner + i, mask=corner + i < COUNT, other=0.0)
+    return sums
+
+
+@triton.jit
+def total(values, COUNT: tl.constexpr):
+    """The last of the :func:`simlab.arrays.running_sums` of ``COUNT`` values."""
+    LINES: tl.constexpr = triton.next_power_of_2(tl.cdiv(COUNT, LANES))
+    lines, upto = sums_of_lines(values, COUNT, LINES), tl.full([], 0.0, tl.float64)
+    for line in range(LINES):
+        upto += tl.sum(tl.where(tl.arange(0, LINES) == line, lines, 0.0), axis=0)
+    return upto
 
 
 # Inverse CDF ----------------------------------------------------------------------------------------------------
 
 
 @triton.jit
-def find_block(sums, goal, V: tl.constexpr):
-    """The block in which the cumulative mass exceeds ``goal``, and the mass before it."""
-    block, before, upto = 0, goal * 0, goal * 0
-    for k in range(tl.cdiv(V, BLOCK) - 1):
-        upto += tl.load(sums + k)
-        block += (upto <= goal).to(tl.int32)
-        before = tl.where(upto <= goal, upto, before)
-    return block, before
+def short_of(upto, goal, LAST: tl.constexpr):
+    """Whether the search goes on: up to the first sum beyond ``goal``, or with ``LAST`` the first that reaches it."""
+    return upto < goal if LAST else upto <= goal
 
 
 @triton.jit
-def find_token(part, before, goal):
-    """The first token of a block whose cumulative mass exceeds ``goal``, or else the last one with mass.
+def find(values, before, goal, COUNT: tl.constexpr, LAST: tl.constexpr):
+    """The first of ``COUNT`` values whose running sum, on top of ``before``, is beyond ``goal``, and the sum before it.
 
-    ``part[n]`` points to the masses of n blocks, ``before[n]`` is the mass in front of each.
+    ``COUNT`` or more if there is none. The sums never fall, so first the line is found and then the place in it.
     """
-    inner, below = goal * 0, (goal * 0).to(tl.int32)
-    for start in range(0, BLOCK, UNROLLED):
-        for i in tl.static_range(UNROLLED):
-            inner += tl.load(part + (start + i))
-            below += (inner + before <= goal).to(tl.int32)
-    if tl.max(below, axis=0) >= BLOCK:  # rounding has left none beyond the goal somewhere
-        inner, last = goal * 0, (goal * 0).to(tl.int32)
-        for i in range(BLOCK):
-            grown = inner + tl.load(part + i)
-            last = tl.where(grown > inner, i, last)
-            inner = grown
-        below = tl.minimum(below, last)
-    return below
+    LINES: tl.constexpr = triton.next_power_of_2(tl.cdiv(COUNT, LANES))
+    lines, upto = sums_of_lines(values, COUNT, LINES), tl.full([], 0.0, tl.float64)
+    index, start = tl.full([], 0, tl.int32), upto
+    for line in range(LINES - 1):
+        upto += tl.sum(tl.where(tl.arange(0, LINES) == line, lines, 0.0), axis=0)
+        short = short_of(upto + before, goal, LAST)
+        index += LANES * short.to(tl.int32)
+        start = tl.where(short, upto, start)
+    first, inner, previous = index, start * 0, start
+    for i in tl.static_range(LANES):
+        inner += tl.load(values + first + i, mask=first + i < COUNT, other=0.0)
+        short = short_of(start + inner + before, goal, LAST)
+        index += short.to(tl.int32)
+        previous = tl.where(short, start + inner, previous)
+    return index, previous
 
 
 @triton.jit
-def find_one(part, before, goal):
-    """The same for a single block."""
-    zero = tl.arange(0, 1)
-    return tl.sum(find_token(part + zero, before + zero, goal + zero), axis=0)
+def draw(uniform, whole, sums, part, weights: tl.constexpr, given, V: tl.constexpr):
+    """A token by inverse CDF: :func:`simlab.randomness.inverse_cdf.inverse_cdf`.
+
+    ``sums`` are the block sums of ``weights`` and ``whole`` is their total; ``part`` is memory for a block.
+    """
+    goal = uniform * whole
+    block, before = find(sums, 0.0, goal, tl.cdiv(V, BLOCK), False)
+    block = tl.minimum(block, tl.cdiv(V, BLOCK) - 1)
+    inside = tl.arange(0, BLOCK)
+    tl.store(part + inside, weights(block * BLOCK + inside, given, V))
+    tl.debug_barrier()
+    token, _ = find(part, before, goal, BLOCK, False)
+    if token >= BLOCK:  # rounding has left none beyond the goal: the last one with mass
+        token, _ = find(part, 0.0, total(part, BLOCK), BLOCK, True)
+    tl.debug_barrier()  # the part may be written to again
+    return (block * BLOCK + token).to(tl.int64)

@@ -84,10 +84,10 @@ def verify_families(
                 found += k - NONE
             else:
                 sum_blocks(sums, rejected, given, 0, blocks, V, TILE)
-                scale = total(sums, V)
+                scale = total(sums, tl.cdiv(V, BLOCK))
                 if scale <= 0:
                     sum_blocks(sums, kept, given, 0, blocks, V, TILE)
-                    scale = -total(sums, V)
+                    scale = -total(sums, tl.cdiv(V, BLOCK))
                 tl.store(scales + count, scale)
                 tl.debug_barrier()
                 count += 1

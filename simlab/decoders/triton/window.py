@@ -16,9 +16,8 @@ from simlab.decoders.triton.rows import (
     NONE,
     POINT,
     UNIFORM,
+    draw,
     excess,
-    find_block,
-    find_token,
     mass,
     residual,
     sum_blocks,
@@ -135,8 +134,11 @@ def begin_windows(
 @triton.jit
 def planned(y, given, V: tl.constexpr):
     """The masses that a token of the plan is drawn from."""
-    here, before, row, subtract, draft, scales, taken, left, count, ROWS = given
-    p, _ = residual(here, before, row, draft, y, scales, taken, left, count, V, ROWS)
+    here, before, row, subtract, draft, scales, taken, left, count, K, ROWS = given
+    if K > 0:  # with a tree
+        p, _ = residual(here, before, row, draft, y, scales, taken, left, count, V, ROWS)
+    else:
+        p = mass(here, row, y, V, ROWS)
     return excess(p, mass(before, subtract, y, V, ROWS))
 
 
@@ -158,9 +160,8 @@ def redraw(
     plan,  # int64[B, PLAN, W + 1]
     outcome,  # int64[B, OUTCOME]
     sums,  # scratch float64[B, W + 1, blocks]
-    part,  # out float64[B, W + 1, BLOCK]: the masses of the block that holds the token
-    bounds,  # out float64[B, W + 1, 2]: the mass before it, and the mass that the token is the first to exceed
-    places,  # out int64[B, W + 1]: where the block begins
+    part,  # scratch float64[B, W + 1, BLOCK]
+    drawn,  # out int64[B, W + 1]: the tokens
     report,  # int64[REPORT, B]
     B,  # the batch
     GROUPS: tl.constexpr,
@@ -173,7 +174,7 @@ def redraw(
     END: tl.constexpr,
     TILE: tl.constexpr,
 ):
-    """One program for each sequence and each token of its plan: all of the inverse CDF but its last block."""
+    """One program for each sequence and each token of its plan."""
     b, i = tl.load(batch + tl.program_id(0)), tl.program_id(1)
     begin = tl.load(length + b)
     if begin >= END:
@@ -199,29 +200,24 @@ def redraw(
             scales += (b * FAMILIES + refused) * K
 
         subtract = tl.load(plan + (W + 1))
-        given = (here, before, row, subtract, draft, scales, taken, left, rejected, ROWS)
+        given = (here, before, row, subtract, draft, scales, taken, left, rejected, K, ROWS)
         mine = sums + own * blocks
         sum_blocks(mine, planned, given, 0, blocks, V, TILE)
-        whole = total(mine, V)
+        whole = total(mine, tl.cdiv(V, BLOCK))
         if whole <= 0:  # nothing is left of the row: as it is
             subtract = tl.full([], POINT - V, tl.int64)
-            given = (here, before, row, subtract, draft, scales, taken, left, rejected, ROWS)
+            given = (here, before, row, subtract, draft, scales, taken, left, rejected, K, ROWS)
             sum_blocks(mine, planned, given, 0, blocks, V, TILE)
-            whole = total(mine, V)
+            whole = total(mine, tl.cdiv(V, BLOCK))
         if (whole <= 0) | (whole != whole):
             tl.store(report + 3 * B + b, 1)
 
-        goal = uniform(tape + b * WORDS, begin + count + i, TARGET, 0) * whole
-        block, upto = find_block(mine, goal, V)
-        y = tl.arange(0, BLOCK)
-        given = (here, before, row, subtract, draft, scales, taken, left, rejected, ROWS)
-        tl.store(part + own * BLOCK + y, planned(block * BLOCK + y, given, V))
-        tl.store(bounds + 2 * own, upto)
-        tl.store(bounds + 2 * own + 1, goal)
-        tl.store(places + own, block * BLOCK)
+        given = (here, before, row, subtract, draft, scales, taken, left, rejected, K, ROWS)
+        coin = uniform(tape + b * WORDS, begin + count + i, TARGET, 0)
+        tl.store(drawn + own, draw(coin, whole, mine, part + own * BLOCK, planned, given, V))
 
     # the rows of positions that are committed now, where new drafts are drawn from them
-    if KEPT > 0:
+    if KEPT > 0:  # noqa: SIM102 (one is decided when this is compiled, the other when it runs)
         if i < count + tl.load(outcome + 1):
             source, target = here[0] + i * V, here[1] + (begin + i) % KEPT * V
             for v in range(0, V, BLOCK):
@@ -238,9 +234,7 @@ def commit(
     path,  # int64[B, DEPTH]: the tokens of accepted nodes
     plan,  # int64[B, PLAN, W + 1]
     outcome,  # int64[B, OUTCOME]
-    part,  # float64[B, W + 1, BLOCK]
-    bounds,  # float64[B, W + 1, 2]
-    places,  # int64[B, W + 1]
+    drawn,  # int64[B, W + 1]: the tokens that were not known
     report,  # int64[REPORT, B]: length, accepted, committed, status
     B,  # the batch
     DEPTH: tl.constexpr,
@@ -259,17 +253,13 @@ def commit(
         tl.store(report + 2 * B, 0)
         return
     tokens, plan, outcome = tokens + b * WIDTH, plan + b * PLAN * (W + 1), outcome + b * OUTCOME
-    count, drawn = tl.load(outcome), tl.load(outcome + 1)
+    count, more = tl.load(outcome), tl.load(outcome + 1)
     first, i = begin + count, tl.arange(0, SPAN)
-    own = b * (W + 1) + tl.minimum(i, W)
     row = tl.load(plan + i, mask=i <= W, other=POINT)
 
     # the tokens
-    unknown = row > POINT
-    upto = tl.load(bounds + 2 * own, mask=unknown, other=1.0)  # beyond any goal: nothing to find
-    goal = tl.load(bounds + 2 * own + 1, mask=unknown, other=0.0)
-    place = tl.load(places + own, mask=unknown, other=0)
-    value = tl.where(unknown, place + find_token(part + own * BLOCK, upto, goal), POINT - row)
+    found = tl.load(drawn + b * (W + 1) + i, mask=row > POINT, other=0)
+    value = tl.where(row > POINT, found, POINT - row)
     for j in tl.static_range(DEPTH):
         tl.store(tokens + begin + j, tl.load(path + b * DEPTH + j), mask=j < count)
     written = (i <= W) & (first + i < WIDTH)
@@ -282,13 +272,11 @@ def commit(
 
     # their rows
     code = tl.load(plan + 2 * (W + 1) + i, mask=i <= W, other=POINT)
-    slot = i - drawn
-    tl.store(
-        declared + b * W + slot, tl.where(code == ITSELF, POINT - value, code), mask=(slot >= 0) & (slot < W)
-    )
+    slot = i - more
+    tl.store(declared + b * W + slot, tl.where(code == ITSELF, POINT - value, code), mask=(slot >= 0) & (slot < W))
 
     tl.debug_barrier()  # every thread has read the length of before
-    longer = tl.minimum(first + drawn, END)
+    longer = tl.minimum(first + more, END)
     tl.store(report, longer)
     tl.store(report + B, tl.minimum(count, longer - begin))
     tl.store(report + 2 * B, longer - begin)
