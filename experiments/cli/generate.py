@@ -27,14 +27,19 @@ if TYPE_CHECKING:
     from experiments.models.methods import Method
     from experiments.models.session import Samples
 
+AUTO, OF_TEXTS = "auto", "sjd-ac"  # what auto takes for texts: nobody has measured what their models' steps commit
+
 
 def generate_command(
-    method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule")] = "sjd-pac",
+    method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule; auto chooses")] = AUTO,
     label: Label = "all",
     count: Annotated[int | None, count_option("--count", "images (default: 16, or one of each prompt)")] = None,
     out: Annotated[Path, file_option("--out", "where to write")] = Path("out/grid.png"),
     tokens: Annotated[Path | None, file_option("--tokens", "write tokens, labels and steps here (.npz)")] = None,
     settings: Settings = None,
+    curve: Annotated[
+        Path | None, typer.Option("--curve", metavar="FILE", help="what calls cost, for auto; measured by default")
+    ] = None,
     model: Annotated[str, typer.Option(metavar="NAME", help="fashion; with --prompt one that draws texts")] = "fashion",
     models: Models = None,
     prompt: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)")] = None,
@@ -52,14 +57,19 @@ def generate_command(
     The model is one that comes with simlab, or one of simlab train; the images are written as a grid. The same seed
     gives the same tokens, however many are drawn at a time, but for rounding. Needs torch.
 
-    With --prompt, NAME is lumina, anole, emu3 or llamagen-t2i, and --models a folder of its published files; prompts,
-    guidance and sampling are those of its own code, unless given. Needs transformers.
+    METHOD auto, the default, takes the lossless method that is predicted to be the fastest at this batch on this
+    machine, and says why: from what calls cost (simlab device --curve; measured in a second or two if it is not known,
+    and kept in the user's cache folder) and from the tokens a step commits. Which it is depends on the machine, and so
+    do the tokens; name the method that it took to draw them again.
 
-    METHOD is ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
+    With --prompt, NAME is lumina, anole, emu3 or llamagen-t2i, and --models a folder of its published files; prompts,
+    guidance and sampling are those of its own code, unless given, and auto takes sjd-ac. Needs transformers.
+
+    Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
     sjd-pac+grouped.
     """
-    from experiments.models import session
+    from experiments.models import choice, session
     from experiments.models.grid import write_grid
     from experiments.models.methods import make_method, read_settings
     from experiments.results import write_arrays
@@ -68,6 +78,7 @@ def generate_command(
     if prompt or model in PAINTERS:
         sampling = {"guidance": guidance, "temperature": temperature, "top_k": top_k, "top_p": top_p}
         texts = Texts(prompt or [], count, size, sampling)
+        method = OF_TEXTS if method == AUTO else method
         return draw_texts(texts, model, models, method, settings, seed, device, batch, out, tokens)
     if model != "fashion":
         raise UsageError(f"--model {model}: is no model; expected fashion, or one of {', '.join(PAINTERS)}")
@@ -81,8 +92,16 @@ def generate_command(
         loaded = session.Models(models, session.check_device(device))
         rows = Sampling(guidance, temperature, top_k, top_p)
         rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
-        made = make_method(method, loaded.codebook, read_settings(settings or []))
         with session.memory():
+            if method == AUTO:
+                _check_free(settings)
+                chosen = choice.choice(loaded, rows, min(batch, count), curve)
+                print_text(output(), f"{chosen.reason}\ncosts   {curve or choice.curve_file(loaded, rows)}")
+                made = make_method(chosen.candidate.method, loaded.codebook, chosen.candidate.settings)
+            elif curve is not None:
+                raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
+            else:
+                made = make_method(method, loaded.codebook, read_settings(settings or []))
             with progress_bar() as progress:
                 bar = progress.add_task(made.name, total=count)
                 begun = perf_counter()
@@ -102,6 +121,12 @@ def generate_command(
     print_text(console, summary(made, samples, seconds))
     print_text(console, f"images  {out}" if tokens is None else f"images  {out}\ntokens  {tokens}")
     return 0
+
+
+def _check_free(settings: list[str] | None) -> None:
+    """Raise ``ValueError`` for settings of a method that is yet to be chosen."""
+    if settings:
+        raise ValueError(f"--set {settings[0]}: --method auto chooses the window itself; expected a method beside it")
 
 
 def summary(method: Method, samples: Samples, seconds: float) -> str:

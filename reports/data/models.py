@@ -11,11 +11,13 @@ import numpy as np
 from reports.data.files import Unreadable, are_rows, read_json
 
 SOURCE, ARRAYS = Path("compare", "compare.json"), Path("compare", "compare.npz")
-REPLAY, DEVICE = Path("replay", "replay.json"), Path("device.json")
+REPLAY, DEVICE, MAP = Path("replay", "replay.json"), Path("device.json"), Path("map.json")
 COMMAND = "simlab compare --out out/compare"
 RECORD_COMMAND = "simlab record --out out/rows.npz"
 REPLAY_COMMAND = "simlab replay out/rows.npz --out out/replay"
 DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
+MAP_COMMAND = "simlab device --map --out out/map.json"
+MAP_KEYS = {"device", "threads", "clock", "versions", "sampling", "costs", "predicted", "measured", "auto"}
 KEYS = {
     "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "versions",
     "memory", "nearest_codes", "testing", "methods", "locality",
@@ -72,6 +74,11 @@ def is_device(document: dict[str, Any]) -> bool:
     return document.keys() >= DEVICE_KEYS
 
 
+def is_map(document: dict[str, Any]) -> bool:
+    """Whether ``simlab device --map`` wrote this."""
+    return document.keys() >= MAP_KEYS
+
+
 def _arrays(path: Path, methods: list[str]) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -93,6 +100,11 @@ def read_replay(out: Path) -> dict[str, Any] | None:
 def read_device(out: Path) -> dict[str, Any] | None:
     """The times of steps on a device, if they were measured; raises as :func:`read`."""
     return _read(out / DEVICE, DEVICE_KEYS, DEVICE_COMMAND)
+
+
+def read_map(out: Path) -> dict[str, Any] | None:
+    """Where methods pay, if it was measured; raises as :func:`read`."""
+    return _read(out / MAP, MAP_KEYS, MAP_COMMAND)
 
 
 def _read(path: Path, keys: set[str], command: str) -> dict[str, Any] | None:

@@ -89,11 +89,12 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if lengths:
         files[draft_length.FILE] = draft_length.page(lengths, verdicts, entries, gallery.on())
     if compared:
-        replay, device = (
-            _tried(reading, out, site) for reading in (saved_models.read_replay, saved_models.read_device)
+        replay, device, payoff = (
+            _tried(reading, out, site)
+            for reading in (saved_models.read_replay, saved_models.read_device, saved_models.read_map)
         )
-        measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {})
-        files[models.FILE] = models.page(compared, replay, device, measured, entries, gallery.on())
+        measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {})
+        files[models.FILE] = models.page(compared, replay, device, payoff, measured, entries, gallery.on())
     if bench:
         files[benchmarks.FILE] = benchmarks.page(bench, entries, gallery.on())
     files[index.FILE] = index.page(

@@ -51,6 +51,16 @@ def test_an_image_of_each_prompt(folder: Path, tmp_path: Path, capsys: pytest.Ca
         assert (saved["steps"] <= LENGTH).all()
 
 
+def test_rules_over_a_codebook(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = "--method", "sjd+lantern", "--set", "neighbours.count=2", "--set", "delta=0.2", "--prompt", "a dog"
+    assert main(command(folder, tmp_path, *settings)) == 0
+    assert "sjd+lantern (lossy)  1 images" in capsys.readouterr().out
+    with np.load(tmp_path / "tokens.npz", allow_pickle=False) as saved:
+        tokens = saved["tokens"][0].reshape(-1)
+    assert (tokens[[4, 9, 10, 11]] == [6, 6, 7, 8]).all()  # ends of lines and of the image where they belong
+    assert (tokens[[0, 1, 2, 3, 5, 6, 7, 8]] < 6).all()
+
+
 def test_one_that_fails_is_told_and_the_others_are_written(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
