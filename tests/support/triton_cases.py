@@ -78,7 +78,8 @@ def difference(case: Case, device: str = "cpu") -> str | None:
         return form(make_decoder(case.decoder, **case.parameters), process, Speculative(), tape, draft)
 
     expected, found = decoded(run, case.seed), decoded(run_fused, case.seed)
-    assert not torch.equal(found.tokens, decoded(run, case.seed + 1).tokens), "another seed should be seen"
+    others = [decoded(run, case.seed + k).tokens for k in range(1, 5)]
+    assert not all(torch.equal(found.tokens, tokens) for tokens in others), "other seeds should be seen"
     for what, one, other in zip(("tokens", "steps"), expected, found, strict=True):
         if not torch.equal(one, other):
             return f"{what} are {other.tolist()}; expected {one.tolist()}"
