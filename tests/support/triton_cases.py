@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -86,6 +87,40 @@ def difference(case: Case, device: str = "cpu") -> str | None:
     return None
 
 
+def restarted(device: str = "cpu") -> str | None:
+    """A sequence begun anew beside one that is over: the tokens of its own tape, and the other stays as it is."""
+    from simlab.decoders.triton import Fused
+
+    process, decoder = Ready(64, (1, 3), device), make_decoder("sjd", window=2)
+    fused = Fused(decoder, process, Speculative(), 2)
+
+    def finished(state: Any) -> Any:
+        while not bool((state.length >= process.length).all()):
+            state = fused.step(state)
+        return state
+
+    state = finished(fused.start(Tape(1, 2)))
+    before = state.tokens[0].clone()
+    fused.restart(state, [1], [8], [5])
+    state = finished(state)
+    expected = run(decoder, process, Speculative(), Tape(8, [5])).tokens[0]
+    same = torch.equal(state.tokens[1, : process.length], expected) and torch.equal(state.tokens[0], before)
+    return None if same else f"tokens are {state.tokens.tolist()}; expected {before.tolist()} and {expected.tolist()}"
+
+
+def without_mass(device: str = "cpu") -> str | None:
+    """Rows that are no numbers end in an error for people."""
+    from simlab.decoders.triton import run as run_fused
+
+    process = Ready(64, (1, 3), device)
+    process.table[:] = float("nan")
+    try:
+        found = run_fused(make_decoder("sjd", window=1), process, Speculative(), Tape(0, 1))
+    except RuntimeError as error:
+        return None if "no mass" in str(error) else str(error)
+    return f"tokens are {found.tokens.tolist()}; expected an error"
+
+
 FULL = {"window": 3, "candidates": 2, "depth": 2, "tree": "full"}
 SMALLEST = "sjd-pac"
 SMALL = {SMALLEST: Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1}, batch=1, shape=(1, 2))}
@@ -117,7 +152,12 @@ VOCABULARIES = {
     "16384": Case("sjd-pac", {"window": 1, "candidates": 2, "depth": 1}, 16384, (1, 2), batch=1),
 }
 CASES = {**SMALL, **DECODERS, **TREES, **STARTS, **CACHED, **VOCABULARIES}
+CHECKS: dict[str, Callable[..., str | None]] = {
+    **{name: partial(difference, case) for name, case in CASES.items()},
+    "restarted": restarted,
+    "without mass": without_mass,
+}
 
 
 if __name__ == "__main__":
-    print(json.dumps({name: difference(CASES[name]) for name in sys.argv[1:]}))
+    print(json.dumps({name: CHECKS[name]() for name in sys.argv[1:]}))

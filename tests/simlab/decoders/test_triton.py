@@ -22,7 +22,7 @@ from simlab.decoders.triton.traffic import traffic
 from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
 from tests.support import triton_cases
-from tests.support.triton_cases import CASES, SMALLEST, Ready
+from tests.support.triton_cases import CHECKS, SMALLEST, Ready
 
 pytestmark = pytest.mark.parity
 GROUPS = {
@@ -36,6 +36,7 @@ GROUPS = {
     "vocabularies": ("256", "1000", "5000"),
     "4096": ("4096",),
     "16384": ("16384",),
+    "state": ("restarted", "without mass"),
 }
 
 
@@ -59,7 +60,7 @@ def test_the_same_tokens(group: str) -> None:
 
 
 def test_every_case_is_in_a_group() -> None:
-    assert sorted([SMALLEST, *(name for group in GROUPS.values() for name in group)]) == sorted(CASES)
+    assert sorted([SMALLEST, *(name for group in GROUPS.values() for name in group)]) == sorted(CHECKS)
 
 
 @pytest.mark.slow
@@ -123,11 +124,11 @@ def test_launches_of_a_step(name: str, parameters: dict[str, Any], kernels: int)
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CHECKS)
 def test_the_same_tokens_on_a_device(name: str) -> None:
     if not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
-    assert triton_cases.difference(CASES[name], "cuda") is None
+    assert CHECKS[name](device="cuda") is None
 
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
