@@ -133,16 +133,15 @@ DECODERS = {
     "without bonus": Case("sjd", {"window": 1, "bonus": False}, shape=(1, 3)),
 }
 TREES = {
-    "full": Case("sjd-pac", FULL, batch=1, shape=(1, 4)),
-    "comb": Case("sjd-pd", {"window": 2, "candidates": 3, "depth": 2}, batch=1, shape=(1, 3)),
-    "shared": Case("sjd-pd", FULL | {"shared": True}, batch=1, shape=(1, 3)),
+    "full": Case("sjd-pac", FULL, batch=1, shape=(1, 3)),
+    "comb": Case("sjd-pd", {"window": 2, "candidates": 3, "depth": 1}, batch=1, shape=(1, 3)),
+    "shared": Case("sjd-pd", FULL | {"shared": True}, batch=1, shape=(1, 2)),
     "dropped": Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1, "kept": "dropped"}, batch=1, shape=(1, 3)),
 }
-STARTS = {f"{initial}": Case("sjd", {"window": 2, "initial": initial}, shape=(2, 4), batch=1) for initial in INITIALS}
+STARTS = {each: Case("sjd", {"window": 2, "initial": each}, 64, (2, 3), batch=1) for each in INITIALS[1:]}
 CACHED = {
-    "cached sjd-ac": Case("sjd-ac", {"window": 2}, cached=True),
+    "cached sjd-ac": Case("sjd-ac", {"window": 3}, cached=True, batch=1),
     "cached sjd-pac": Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1}, cached=True, batch=1),
-    "cached speculative": Case("speculative", {"gamma": 1}, cached=True, batch=1),
 }
 VOCABULARIES = {
     "256": Case("sjd", {"window": 2}, 256, (1, 3), seed=7),

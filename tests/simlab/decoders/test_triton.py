@@ -26,17 +26,11 @@ from tests.support.triton_cases import CHECKS, SMALLEST, Ready
 
 pytestmark = pytest.mark.parity
 GROUPS = {
-    "decoders": ("autoregressive", "speculative", "sjd-ac"),
-    "variants": ("sjd-unrefined", "sjd-reference", "without bonus", "dropped"),
-    "full": ("full",),
-    "comb": ("comb",),
-    "shared": ("shared",),
+    "decoders": ("autoregressive", "speculative", "sjd-ac", "256", "1000", "5000"),
+    "variants": ("sjd-unrefined", "sjd-reference", "without bonus", "dropped", "restarted", "without mass"),
+    "trees": tuple(triton_cases.TREES)[:3],
     "starts": tuple(triton_cases.STARTS),
-    "cached": tuple(triton_cases.CACHED),
-    "vocabularies": ("256", "1000", "5000"),
-    "4096": ("4096",),
-    "16384": ("16384",),
-    "state": ("restarted", "without mass"),
+    "cached": (*triton_cases.CACHED, "4096", "16384"),
 }
 
 
@@ -68,9 +62,8 @@ def test_every_case_is_in_a_group() -> None:
     ("vocabulary", "names"),
     [
         (256, ["sjd-pac"]),
-        (16384, ["sjd-pac", "speculative"]),
-        (16384, ["sjd-ac", "sjd", "autoregressive"]),
-        (65536, ["sjd-pac"]),
+        (16384, ["sjd-ac", "speculative"]),
+        (65536, ["sjd-pac", "sjd"]),
     ],
 )
 def test_kernels_compile_for_a_gpu(vocabulary: int, names: list[str], tmp_path: Path) -> None:
