@@ -39,6 +39,7 @@ from tests.support.published import (
 )
 
 pytestmark = pytest.mark.parity
+DEFAULT_EVERY = 3
 PROMPTS, SEEDS = ["a dog", "the red cat"], [3, 4]
 FEW = Preset(2.0, 0.9, 5)  # what small vocabularies leave of the presets
 AR, SJD = make_decoder("autoregressive"), make_decoder("sjd-ac", window=4)
@@ -229,6 +230,26 @@ def test_a_prompt_with_its_seed_is_one_image(folders: dict[str, Path], kind: str
     assert [each.error for each in draw(model, PROMPTS, SJD, Speculative(), 3, cancelled=lambda index: True)]
 
 
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@kinds
+def test_images_on_a_device(folders: dict[str, Path], kind: str) -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        drawn = text_to_image(
+            kind, folders[kind], PROMPTS, SJD, size=CASES[kind].size, preset=FEW, batch=2, dtype=dtype, device="cuda"
+        )
+        assert [each.error for each in drawn] == [None, None]
+        assert all(each.image.shape == (3, *CASES[kind].sides) and each.image.isfinite().all() for each in drawn)
+
+
+def test_half_precision_on_the_cpu(folders: dict[str, Path]) -> None:
+    """Prompts, models and images go together in any precision."""
+    for kind in ("emu3", "llamagen-t2i"):
+        drawn = text_to_image(kind, folders[kind], PROMPTS, SJD, size=CASES[kind].size, dtype=torch.bfloat16, batch=2)
+        assert [each.error for each in drawn] == [None, None]
+        assert all(each.image.dtype == torch.float32 and each.image.isfinite().all() for each in drawn)
+
+
 def test_tables_are_over_tokens(folders: dict[str, Path]) -> None:
     model = load("lumina", folders["lumina"], CASES["lumina"].size)
     raw = model.images.codebook.double().numpy()  # type: ignore[attr-defined]
@@ -251,7 +272,7 @@ def test_errors_are_for_people(folders: dict[str, Path], tmp_path: Path) -> None
         load("anole", folders["anole"], 64)
     with pytest.raises(CheckpointError, match="has no <reserved08803>; expected the names of this model"):
         load("lumina", folders["lumina"], 96)
-    with pytest.raises(CheckpointError, match=r"0 files are called t2i_\*_256\.pt; expected one"):
+    with pytest.raises(CheckpointError, match=r"0 files are called t2i_\*_512\.pt; expected one"):
         load("llamagen-t2i", folders["llamagen-t2i"])
     model = load("anole", folders["anole"])
     for prompts, seeds, message in (
