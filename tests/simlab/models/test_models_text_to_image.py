@@ -16,7 +16,9 @@ from torch import Tensor
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from simlab.decoders import make_decoder, run
+from simlab.models.adapters import grammars
 from simlab.models.adapters import llamagen as llamagen_files
+from simlab.models.adapters.emu3 import SPECIAL
 from simlab.models.architectures.vq16 import VqConfig
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.process.cached import Cached
@@ -295,10 +297,21 @@ def test_tokenizers_that_cannot_be_read(tmp_path: Path, content: str | None) -> 
         load("lumina", tmp_path / "lumina")
 
 
-def test_names_as_they_are_published() -> None:
-    """Of the whole vocabulary: an id is four more than the number in the name of a reserved token."""
-    from simlab.models.adapters.grammars import LUMINA_LINE, LUMINA_SIZE, LUMINA_STOP
-
-    for name, id in ((language.LINE, LUMINA_LINE), (language.TURN, LUMINA_STOP)):
-        assert int(name[len("<reserved") : -1]) + 4 == id
-    assert language.COUNTED_FROM + 4 == LUMINA_SIZE
+def test_layouts_of_the_published_vocabularies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By names they are those written down by ids."""
+    monkeypatch.setattr(language, "ANOLE_SIDE", grammars.ANOLE_SIDE)
+    names = {"<s>": 0, "<eoss>": 8196, "<racm3:break>": 8197} | {f"<reserved{n:05d}>": n + 4 for n in range(8700, 9000)}
+    digits = str.maketrans("0123456789", "ABCDEFGHIJ")
+    names |= {f"IMGIMG{str(n).translate(digits)}Z": 4 + (n * 5) % 8192 for n in range(8192)}
+    ids = language.Ids(names, Path())
+    assert language.lumina_layout(ids, 24, 24) == grammars.lumina()
+    assert language.lumina_layout(ids, 16, 32) == grammars.lumina(32, 64)
+    assert language.anole_layout(ids) == grammars.anole()
+    vision = [
+        "<|image token|>",
+        "<|image start|>",
+        "<|image end|>",
+        *(f"<|visual token {n:06d}|>" for n in range(32768)),
+    ]
+    ids = language.Ids({name: id for id, name in enumerate([*SPECIAL, *vision], 151643)}, Path())
+    assert language.emu3_layout(ids, 90, 90) == grammars.emu3()
