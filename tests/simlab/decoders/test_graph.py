@@ -20,7 +20,7 @@ from simlab.randomness import Tape
 from simlab.rules import make_rule
 from tests.support.cases import DECODERS, by_decoder, tree
 from tests.support.dense import DenseProcess
-from tests.support.networks import SAMPLINGS, classes, model
+from tests.support.networks import SAMPLINGS, as_on_a_device, classes, model
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.parity
@@ -44,6 +44,10 @@ def operations(step: Any, device: torch.device) -> Any:
 
 def dense(seed: int) -> DenseProcess:
     return DenseProcess(WORLDS[seed], torch.from_numpy)
+
+
+def cached(device: str = "cpu") -> Cached:
+    return Cached(model("target"), classes(2).to(device), SAMPLINGS["guided"])
 
 
 def tape() -> Tape:
@@ -93,7 +97,7 @@ def test_what_a_model_remembers_is_carried(name: str, recorder: Any) -> None:
     """Its cache, and the tree whose accepted path is not in place yet."""
     decoder = make_decoder(name, **(tree(4, 2, 2) if name == "sjd-pac" else {"window": 4}))
     right, found = (
-        each(decoder, Cached(model("target"), classes(2), SAMPLINGS["guided"]), RULE, Tape(3, 2), **given)
+        each(decoder, as_on_a_device(cached()), RULE, Tape(3, 2), **given)
         for each, given in ((run, {}), (graph.run, {"recorder": recorder}))
     )
     assert same(right, found)
@@ -166,12 +170,10 @@ def test_a_graph_gives_the_tokens_of_the_loop(name: str, parameters: dict[str, A
 @pytest.mark.parametrize("name", ["sjd", "sjd-pac"])
 def test_a_graph_of_a_model_gives_the_tokens_of_the_loop(name: str) -> None:
     decoder = make_decoder(name, **(tree(4, 2, 2) if name == "sjd-pac" else {"window": 4}))
-    target = model("target").to("cuda")
     told: list[str] = []
-    right = run(decoder, Cached(target, classes(2).cuda(), SAMPLINGS["guided"]), RULE, Tape(3, 2))
-    found = graph.run(
-        decoder, Cached(target, classes(2).cuda(), SAMPLINGS["guided"]), RULE, Tape(3, 2), told=told.append
-    )
+    model("target").to("cuda")
+    right = run(decoder, cached("cuda"), RULE, Tape(3, 2))
+    found = graph.run(decoder, cached("cuda"), RULE, Tape(3, 2), told=told.append)
     model("target").to("cpu")
     assert told == []
     assert same(found, right)
