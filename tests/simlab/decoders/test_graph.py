@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from experiments.models.device import Ready
 from simlab.decoders import Decoder, graph, make_decoder, run
 from simlab.decoders.graph import FIRST, BufferedStep, CannotRecord, record
 from simlab.models.process.cached import Cached
 from simlab.randomness import Tape
-from simlab.rules import make_rule
+from simlab.rules import Speculative, make_rule
 from tests.support.cases import DECODERS, by_decoder, tree
 from tests.support.dense import DenseProcess
 from tests.support.networks import SAMPLINGS, as_on_a_device, classes, model
@@ -145,6 +147,54 @@ def test_a_step_compiles_as_a_whole(name: str, parameters: dict[str, Any]) -> No
     for iteration in (2, 3):
         state, right = compiled(state, torch.tensor([iteration])), step(right, torch.tensor([iteration]))
         assert all(torch.equal(one, other) for one, other in zip(state, right, strict=True))
+
+
+class OfTheHost(TorchDispatchMode):
+    """A context that collects the operations with a tensor of the host."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        tensors = [each for each in (*args, result) if isinstance(each, torch.Tensor)]
+        self.found += [str(func) for each in tensors if each.device.type == "cpu"]
+        return result
+
+
+def on_no_device(rule: Any, name: str, parameters: dict[str, Any]) -> list[str]:
+    """What a steady step has on the host, over rows that are nowhere: there are shapes, but no number to be read."""
+    decoder = make_decoder(name, **parameters)
+    target, draft = (Ready(torch.rand(2, count, 9, device="meta"), 64) for count in (40, 1))
+    step = BufferedStep(decoder, target, rule, Tape(0, 2), draft if decoder.needs_draft else None)
+    for _ in range(FIRST):
+        step()
+    with OfTheHost() as host:
+        step()
+    return host.found
+
+
+@by_decoder(
+    [*SOME, ("autoregressive", {}), ("speculative", {"gamma": 2}), ("block", {"gamma": 2}), ("jacobi", {"window": 2})]
+)
+def test_a_steady_step_has_nothing_on_the_host(name: str, parameters: dict[str, Any]) -> None:
+    """No operand that would be copied while a step is recorded, and no value that is read."""
+    assert on_no_device(RULE, name, parameters) == []
+
+
+def test_an_operand_of_the_host_is_seen() -> None:
+    class Slow(Speculative):
+        def accept_rows(self, p: Any, q: Any, x: Any) -> Any:
+            return super().accept_rows(p, q, x) * torch.tensor(1.0)
+
+    class Reading(Speculative):
+        def accept_rows(self, p: Any, q: Any, x: Any) -> Any:
+            return super().accept_rows(p, q, x) * float(p.max())
+
+    assert on_no_device(Slow(), "sjd", {"window": 3})
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
+        on_no_device(Reading(), "sjd", {"window": 3})
 
 
 # On a device ----------------------------------------------------------------------------------------------------
