@@ -212,6 +212,7 @@ def test_other_errors_are_not_swallowed() -> None:
         list(serve(model("target"), [], 0))
 
 
+@pytest.mark.slow
 def test_nothing_grows_over_many_requests() -> None:
     """What is allocated by the end of the first images is all there is after a thousand."""
     decoder, held = make_decoder("sjd", window=4), list[int]()
