@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from experiments.models.session import Samples
 
 
+TOKENS = Path("out/tokens.npz")  # where tokens go that no image is made of
+
+
 def generate_command(
     method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule")] = "sjd-pac",
     label: Label = "all",
@@ -52,6 +55,9 @@ def generate_command(
     The model is one that comes with simlab, or one of simlab train; the images are written as a grid. The same seed
     gives the same tokens, however many are drawn at a time, but for rounding. Needs torch.
 
+    One's own model is module:factory or path/to/file.py:factory, a function that makes it (docs/own-models.md; simlab
+    check says what it lacks); without a decoder of pixels, its tokens are written.
+
     METHOD is ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
     sjd-pac+grouped.
@@ -59,6 +65,7 @@ def generate_command(
     from experiments.models import session
     from experiments.models.grid import write_grid
     from experiments.models.methods import make_method, read_settings
+    from experiments.models.own import load_models
     from experiments.results import write_arrays
     from simlab.models.process.sampling import Sampling
 
@@ -66,8 +73,8 @@ def generate_command(
     if tokens is not None:
         check_copy("--tokens", tokens)
     try:
-        labels = session.labels_of(label, count)
-        loaded = session.Models(models, session.check_device(device))
+        loaded = load_models(model, models, session.check_device(device))
+        labels = session.labels_of(label, count, loaded.labels)
         rows = Sampling(guidance, temperature, top_k, top_p)
         rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
         made = make_method(method, loaded.codebook, read_settings(settings or []))
@@ -79,17 +86,22 @@ def generate_command(
                     loaded, made, labels, seed, rows, batch, notify=lambda done: progress.update(bar, completed=done)
                 )
                 seconds = perf_counter() - begun
-            images = session.pictures(loaded, samples.tokens, batch)
+            images = session.pictures(loaded, samples.tokens, batch) if loaded.draws else None
     except ValueError as error:
         raise UsageError(str(error)) from None
     except session.OutOfMemory as error:
         raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
-    write_grid(out, images[:, 0].numpy())
-    if tokens is not None:
-        write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
     console = output()
     print_text(console, summary(made, samples, seconds))
-    print_text(console, f"images  {out}" if tokens is None else f"images  {out}\ntokens  {tokens}")
+    if images is not None:
+        write_grid(out, images.movedim(1, -1).squeeze(-1).numpy())
+        print_text(console, f"images  {out}")
+    else:
+        tokens = tokens or TOKENS
+        print_text(console, "images  none: the model has no pixels(tokens)")
+    if tokens is not None:
+        write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
+        print_text(console, f"tokens  {tokens}")
     return 0
 
 

@@ -242,17 +242,17 @@ def _batch(probe: Probe) -> str | None:
     return None
 
 
-def _end(probe: Probe) -> str | None:
-    """Drafts may lie past the end of a sequence; nobody looks at their rows, but they are fed."""
+def _outside(probe: Probe) -> str | None:
+    """Drafts may reach over the end, and a draft model feeds one before the beginning; nobody looks at their rows."""
     inputs = probe.model.embed(probe.tokens)
-    beyond = probe.model.config.prefix + probe.model.config.length
-    try:
-        probe.model.features(inputs, torch.full(inputs.shape[:2], beyond, device=inputs.device), Causal())
-    except (IndexError, RuntimeError) as error:
-        return (
-            f"features raises {type(error).__name__} at position {beyond}, past the end; expected no error there, as "
-            "with position.clamp(max=...): a window of drafts may reach over the end"
-        )
+    for position in (-1, probe.model.config.prefix + probe.model.config.length):
+        try:
+            probe.model.features(inputs, torch.full(inputs.shape[:2], position, device=inputs.device), Causal())
+        except (IndexError, RuntimeError) as error:
+            return (
+                f"features raises {type(error).__name__} at position {position}, outside of the sequence; expected no "
+                "error there, as with position.clamp(0, ...): a window of drafts may reach over the end"
+            )
     return None
 
 
@@ -326,7 +326,7 @@ CHECKS: dict[str, tuple[Look, bool]] = {  # and whether the next ones stand on i
     "same twice": (_same, True),
     "causality": (_causality, False),
     "batch": (_batch, False),
-    "past the end": (_end, True),
+    "outside": (_outside, True),
     "memory": (_memory, True),
     "cache": (_cache, False),
 }

@@ -168,6 +168,12 @@ class ShortTable(Transformer):
         return super().features(inputs, position, memory)
 
 
+class NothingBefore(Transformer):
+    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        functional.embedding(position.clamp(max=N), self.frequencies.flatten(1))
+        return super().features(inputs, position, memory)
+
+
 class OwnAttention(Transformer):
     """Attention over what is fed, of which nothing is kept."""
 
@@ -218,11 +224,8 @@ N = SHAPE[0] * SHAPE[1]
         (Dropout, "same twice", "two calls with the same tokens differ; expected one answer: call eval()"),
         (Peeking, "causality", "token 5 changes the row before token 5, by "),
         (BatchNorm, "batch", "sequence 0 alone has other rows than beside others, by "),
-        (
-            ShortTable,
-            "past the end",
-            f"features raises IndexError at position {N + 1}, past the end; expected no error",
-        ),
+        (ShortTable, "outside", f"features raises IndexError at position {N + 1}, outside of the sequence; expected"),
+        (NothingBefore, "outside", "features raises IndexError at position -1, outside of the sequence; expected no"),
         (OwnAttention, "memory", "features calls memory.attend for the layers []; expected each of config.layers = 2"),
         (GroupedKeys, "memory", "keys of layer 0 have shape (3, 1, 7, 8); expected [B, heads, L, head_dim] = (3, 2, "),
         (CountsFromZero, "cache", "expected features to place inputs by position[B, L], of which they take no notice"),

@@ -206,6 +206,7 @@ def test_a_processor_that_is_lost_is_seen(processor: str, monkeypatch: pytest.Mo
 SEQUENCES, FALSE_ALARMS = 5000, 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_what_is_drawn_follows_the_law() -> None:
     """Ends, padding and seeds included; a TV of 0.08 is detected with power 0.999."""
