@@ -124,6 +124,12 @@ def one_hot(index: Array, like: Array) -> Array:
     return namespace(like).astype(hit, like.dtype)
 
 
+def how_many_first(flags: Array) -> Array:
+    """``int[B]``: how many of ``flags[B, W]`` are true before the first that is not."""
+    xp, size = namespace(flags), flags.shape[1]
+    return xp.min(xp.where(flags, size, indices(size, flags)), axis=1)
+
+
 def marked(index: Array, flags: Array, size: int) -> Array:
     """``bool[..., size]``: true at every ``index[..., k]`` whose flag is set; each index at most once, negative ones
     nowhere."""

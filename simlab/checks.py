@@ -31,6 +31,7 @@ __all__ = [
     "check_pmf",
     "check_shape",
     "line_or_grid",
+    "on_host",
 ]
 
 
@@ -158,13 +159,21 @@ def check_number(name: str, value: Any, least: float = 0, most: float = inf) -> 
         raise ValueError(f"{name} is {value!r}; expected a {wanted}")
 
 
+def on_host(values: Any) -> Any:
+    """A tensor on any device, of any type, as a NumPy array; everything else as it is."""
+    if not hasattr(values, "detach"):
+        return values
+    values = values.detach().cpu()
+    return (values.double() if values.is_floating_point() else values).numpy()
+
+
 def as_metric(values: Any, what: str, size: int | None = None) -> np.ndarray:
     """``values`` as a square float64 table of distances; raise ``ValueError`` where it is none.
 
     ``size`` is the vocabulary, where it is known.
     """
     try:
-        table = np.ascontiguousarray(values, dtype=np.float64)
+        table = np.ascontiguousarray(on_host(values), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} is {values!r}; expected a table of numbers") from None
     wanted = "[V, V]" if size is None else f"[{size}, {size}]"

@@ -81,33 +81,43 @@ def affine(fixed: Number, per_row: Number) -> Cost:
 
 
 def break_even_batch(
-    tokens: Number, rows: int, fixed: Number, per_row: Number, drafting: Number = 0, drafting_per_sequence: Number = 0
+    tokens: Number,
+    rows: int,
+    fixed: Number,
+    per_row: Number,
+    drafting: Number = 0,
+    drafting_per_sequence: Number = 0,
+    per_sequence: Number = 0,
 ) -> Number:
-    """The batch at which a method is as fast as plain decoding, where a call for n rows costs ``fixed + per_row n``.
+    """The batch at which a method is as fast as plain decoding, where a call costs a fixed part and so much a row.
 
     Parameters
     ----------
     tokens, rows
         As for :func:`speedup_by_rows`.
-    fixed, per_row
-        As for :func:`affine`.
+    fixed, per_row, per_sequence
+        A call for n rows of B sequences costs ``fixed + per_sequence B + per_row n``.
     drafting, drafting_per_sequence
         What else a step of a batch B costs: ``drafting + drafting_per_sequence B``.
 
     Returns
     -------
     Number
-        ``((tokens - 1) fixed - drafting)/(per_row (rows - tokens) + drafting_per_sequence)``: at smaller batches the
-        method is faster, at larger ones slower; below 1 it never pays.
+        At smaller batches the method is faster, at larger ones slower; below 1 it never pays.
 
     Raises
     ------
     ZeroDivisionError
-        If every row becomes a token and drafting costs nothing: then the method pays at every batch.
+        If a larger batch loses nothing: there is no batch from which on the method is slower.
+
+    Notes
+    -----
+    ``((tokens - 1) fixed - drafting)`` over ``per_row (rows - tokens) + drafting_per_sequence - per_sequence (tokens -
+    1)``: what a step saves whatever the batch, over what it loses with each sequence.
     """
-    lost = per_row * (rows - tokens) + drafting_per_sequence
+    lost = per_row * (rows - tokens) + drafting_per_sequence - per_sequence * (tokens - 1)
     if not lost > 0:
-        raise ZeroDivisionError("no row is lost, and drafting costs nothing: the method pays at every batch")
+        raise ZeroDivisionError("a larger batch loses nothing: there is none from which on the method is slower")
     return ((tokens - 1) * fixed - drafting) / lost
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.options import file_option
+from experiments.cli.options import Guidance, Model, Models, file_option
 from experiments.cli.terminal import (
     UsageError,
     check_copy,
@@ -20,15 +20,46 @@ from experiments.cli.terminal import (
 
 
 def device_command(
-    device: Annotated[str, typer.Option(metavar="NAME", help="cuda, or cpu with --small")] = "cuda",
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="cuda, or cpu with --small; cpu with the options below")
+    ] = None,
     small: Annotated[bool, typer.Option("--small", help="small sizes: only to see whether it runs")] = False,
-    out: Annotated[Path, file_option("--out", "where to write")] = Path("out/device.json"),
+    curve: Annotated[bool, typer.Option("--curve", help="what a call of a model costs by its rows")] = False,
+    compression: Annotated[bool, typer.Option("--compression", help="tokens a step by method and window")] = False,
+    payoff: Annotated[bool, typer.Option("--map", help="speedup by batch and window, predicted and measured")] = False,
+    batches: Annotated[
+        list[int] | None, typer.Option("--batch", metavar="N", min=1, help="images at once (repeatable)")
+    ] = None,
+    model: Model = "fashion",
+    models: Models = None,
+    guidance: Guidance = 1.0,
+    out: Annotated[Path | None, file_option("--out", "where to write")] = None,
 ) -> int:
     """Measure what a step costs on a device.
 
     Times the parts of a step over models of official size with random weights, verification over vocabularies of
-    thousands, and the cache, with warm-up and synchronised. Needs torch.
+    thousands, and the cache, with warm-up and synchronised; written to out/device.json. Needs torch.
+
+    With --curve the calls of a model by their rows instead (out/curve.json, which simlab generate takes), with
+    --compression the tokens that methods commit a step (out/compression.json), with --map how fast methods are at
+    several batches, predicted and measured (out/map.json, drawn on the page of models).
     """
+    if curve + compression + payoff > 1:
+        raise UsageError("--curve, --compression and --map measure different things; expected one of them")
+    if curve or compression or payoff:
+        from experiments.cli import curve as kinds
+
+        place = device or "cpu"
+        if curve:
+            return kinds.curve(models, place, guidance, batches, out or Path("out/curve.json"))
+        if compression:
+            return kinds.compression(models, place, out or Path("out/compression.json"))
+        return kinds.payoff(models, place, guidance, batches, out or Path("out/map.json"))
+    return _parts(device or "cuda", small, out or Path("out/device.json"))
+
+
+def _parts(device: str, small: bool, out: Path) -> int:
+    """The parts of a step over models of official size."""
     import torch
 
     from experiments.models.device import measure, plan_for

@@ -11,39 +11,44 @@ import typer
 from experiments.cli.options import (
     Batch,
     Device,
-    Guidance,
     Label,
-    Model,
     Models,
     Seed,
     Settings,
-    Temperature,
     TopK,
     TopP,
     count_option,
     file_option,
 )
+from experiments.cli.prompts import PAINTERS, Texts, draw_texts
 from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
 
 if TYPE_CHECKING:
     from experiments.models.methods import Method
     from experiments.models.session import Samples
 
-
+AUTO, UNMEASURED = "auto", "sjd-ac"  # what auto takes where nobody has measured what a model's steps commit
 TOKENS = Path("out/tokens.npz")  # where tokens go that no image is made of
 
 
 def generate_command(
-    method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule")] = "sjd-pac",
+    method: Annotated[str, typer.Option(metavar="METHOD", help="decoder and rule; auto chooses")] = AUTO,
     label: Label = "all",
-    count: Annotated[int, count_option("--count", "images")] = 16,
+    count: Annotated[int | None, count_option("--count", "images (default: 16, or one of each prompt)")] = None,
     out: Annotated[Path, file_option("--out", "where to write")] = Path("out/grid.png"),
     tokens: Annotated[Path | None, file_option("--tokens", "write tokens, labels and steps here (.npz)")] = None,
     settings: Settings = None,
-    model: Model = "fashion",
+    curve: Annotated[
+        Path | None, typer.Option("--curve", metavar="FILE", help="what calls cost, for auto; measured by default")
+    ] = None,
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="fashion, or module:factory; with --prompt one that draws texts")
+    ] = "fashion",
     models: Models = None,
-    guidance: Guidance = 1.0,
-    temperature: Temperature = 1.0,
+    prompt: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)")] = None,
+    size: Annotated[str | None, typer.Option(metavar="PIXELS", help="of images of prompts: a side, or HxW")] = None,
+    guidance: Annotated[float | None, typer.Option(metavar="S", help="scale of guidance; 1 is none")] = None,
+    temperature: Annotated[float | None, typer.Option(metavar="T", help="of the rows")] = None,
     top_k: TopK = None,
     top_p: TopP = None,
     seed: Seed = 0,
@@ -55,20 +60,41 @@ def generate_command(
     The model is one that comes with simlab, or one of simlab train; the images are written as a grid. The same seed
     gives the same tokens, however many are drawn at a time, but for rounding. Needs torch.
 
-    One's own model is module:factory or path/to/file.py:factory, a function that makes it (docs/own-models.md; simlab
-    check says what it lacks); without a decoder of pixels, its tokens are written.
+    METHOD auto, the default, takes the lossless method that is predicted to be the fastest at this batch on this
+    machine, and says why: from what calls cost (simlab device --curve; measured in a second or two if it is not known,
+    and kept in the user's cache folder) and from the tokens a step commits. Which it is depends on the machine, and so
+    do the tokens; name the method that it took to draw them again.
 
-    METHOD is ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
+    With --prompt, NAME is lumina, anole, emu3 or llamagen-t2i, and --models a folder of its published files; prompts,
+    guidance and sampling are those of its own code, unless given, and auto takes sjd-ac. Needs transformers.
+
+    With module:factory or path/to/file.py:factory as NAME, the model is one's own, which that function makes
+    (docs/own-models.md; simlab check says what it lacks). Where it decodes no pixels its tokens are written, and auto
+    takes sjd-ac.
+
+    Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
     sjd-pac+grouped.
     """
-    from experiments.models import session
+    from experiments.models import choice, session
     from experiments.models.grid import write_grid
     from experiments.models.methods import make_method, read_settings
-    from experiments.models.own import load_models
+    from experiments.models.own import SHIPPED, is_own, load_models
     from experiments.results import write_arrays
     from simlab.models.process.sampling import Sampling
 
+    if prompt or model in PAINTERS:
+        sampling = {"guidance": guidance, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+        texts = Texts(prompt or [], count, size, sampling)
+        method = UNMEASURED if method == AUTO else method
+        return draw_texts(texts, model, models, method, settings, seed, device, batch, out, tokens)
+    if is_own(model):
+        method = UNMEASURED if method == AUTO else method
+    elif model != SHIPPED:
+        named = ", ".join((SHIPPED, *PAINTERS))
+        raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
+    guidance, temperature = (1.0 if value is None else value for value in (guidance, temperature))
+    count = count or 16
     check_copy("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)
@@ -77,8 +103,16 @@ def generate_command(
         labels = session.labels_of(label, count, loaded.labels)
         rows = Sampling(guidance, temperature, top_k, top_p)
         rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
-        made = make_method(method, loaded.codebook, read_settings(settings or []))
         with session.memory():
+            if method == AUTO:
+                _check_free(settings)
+                chosen = choice.choice(loaded, rows, min(batch, count), curve)
+                print_text(output(), f"{chosen.reason}\ncosts   {curve or choice.curve_file(loaded, rows)}")
+                made = make_method(chosen.candidate.method, loaded.codebook, chosen.candidate.settings)
+            elif curve is not None:
+                raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
+            else:
+                made = make_method(method, loaded.codebook, read_settings(settings or []))
             with progress_bar() as progress:
                 bar = progress.add_task(made.name, total=count)
                 begun = perf_counter()
@@ -103,6 +137,12 @@ def generate_command(
         write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
         print_text(console, f"tokens  {tokens}")
     return 0
+
+
+def _check_free(settings: list[str] | None) -> None:
+    """Raise ``ValueError`` for settings of a method that is yet to be chosen."""
+    if settings:
+        raise ValueError(f"--set {settings[0]}: --method auto chooses the window itself; expected a method beside it")
 
 
 def summary(method: Method, samples: Samples, seconds: float) -> str:

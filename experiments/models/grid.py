@@ -11,24 +11,29 @@ from PIL import Image, ImageDraw
 
 from experiments.results import write
 
-SCALE, GAP = 3, 6  # pixels a pixel, and between images
+SCALE, GAP = 3, 6  # pixels a pixel of the shipped models' images, and between images
 PAPER, INK = 255, 0
 LETTER = 7  # pixels of a letter of the names
 
 
-def write_grid(path: Path, images: np.ndarray, columns: int | None = None, names: Sequence[str] = ()) -> None:
-    """``images[n, rows, cols]`` from 0 to 1, in ``columns`` columns or about as many as rows; ``names`` of rows."""
+def write_grid(
+    path: Path, images: np.ndarray, columns: int | None = None, names: Sequence[str] = (), scale: int = SCALE
+) -> None:
+    """``images[n, rows, cols]`` or ``[n, rows, cols, 3]`` from 0 to 1, each pixel ``scale`` pixels a side.
+
+    In ``columns`` columns or about as many as rows; ``names`` are of rows.
+    """
     columns = columns or ceil(sqrt(len(images)))
     rows = -(-len(images) // columns)
-    high, wide = (side * SCALE + GAP for side in images.shape[1:])
+    high, wide = (side * scale + GAP for side in images.shape[1:3])
     margin = GAP + LETTER * max(map(len, names)) if names else 0
-    sheet = np.full((rows * high + GAP, columns * wide + GAP + margin), PAPER, dtype=np.uint8)
+    sheet = np.full((rows * high + GAP, columns * wide + GAP + margin, *images.shape[3:]), PAPER, dtype=np.uint8)
     for k, image in enumerate(images):
         top, left = GAP + k // columns * high, margin + GAP + k % columns * wide
-        pixels = np.rint(255 * image).astype(np.uint8).repeat(SCALE, axis=0).repeat(SCALE, axis=1)
+        pixels = np.rint(255 * image).astype(np.uint8).repeat(scale, axis=0).repeat(scale, axis=1)
         sheet[top : top + len(pixels), left : left + pixels.shape[1]] = pixels
     drawn = Image.fromarray(sheet)
     pen = ImageDraw.Draw(drawn)
     for row, name in enumerate(names):
-        pen.text((GAP, GAP + row * high + high // 2 - LETTER), name, fill=INK)
+        pen.text((GAP, GAP + row * high + high // 2 - LETTER), name, fill=INK if images.ndim == 3 else (INK,) * 3)
     write(path, lambda temporary: drawn.save(temporary, format="PNG"))

@@ -11,14 +11,16 @@ import numpy as np
 from reports.data.files import Unreadable, are_rows, read_json
 
 SOURCE, ARRAYS = Path("compare", "compare.json"), Path("compare", "compare.npz")
-REPLAY, DEVICE = Path("replay", "replay.json"), Path("device.json")
+REPLAY, DEVICE, MAP = Path("replay", "replay.json"), Path("device.json"), Path("map.json")
 COMMAND = "simlab compare --out out/compare"
 RECORD_COMMAND = "simlab record --out out/rows.npz"
 REPLAY_COMMAND = "simlab replay out/rows.npz --out out/replay"
 DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
+MAP_COMMAND = "simlab device --map --out out/map.json"
+MAP_KEYS = {"device", "threads", "clock", "versions", "sampling", "costs", "predicted", "measured", "auto"}
 KEYS = {
-    "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "versions", "memory",
-    "nearest_codes", "testing", "methods", "locality",
+    "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "versions",
+    "memory", "nearest_codes", "testing", "methods", "locality",
 }  # fmt: skip
 METHOD = {
     "method", "decoder", "rule", "drafter", "lossless", "nodes", "rows", "steps", "compression", "committed",
@@ -26,6 +28,7 @@ METHOD = {
 }  # fmt: skip
 TIMING = {"batch", "rows", "seconds", "step_ms", "ms", "speedup", "speedup_error", "predicted", "peak_bytes"}
 PARTS = "model", "sampling", "verification", "drafting", "cache"  # of a step
+DEVICE_KEYS = {"device", "versions", "small", "window", "breakdown", "verification"}
 NAMES = {"method", "labels", "shown", "images", "steps", "kept", "offsets", "locality", "locality_error"}
 
 
@@ -53,10 +56,27 @@ def read(out: Path) -> Compared | None:
     if not (out / SOURCE).exists():
         return None
     document = read_json(out / SOURCE, COMMAND)
-    methods = document["methods"] if document.keys() >= KEYS else None
-    if not methods or not are_rows(methods, METHOD) or not all(are_rows(row["timing"], TIMING) for row in methods):
+    if not is_comparison(document):
         raise Unreadable(f"{out / SOURCE} cannot be read: it is no comparison of methods; run `{COMMAND}` again")
+    methods = document["methods"]
     return Compared(document, _arrays(out / ARRAYS, [row["method"] for row in methods]))
+
+
+def is_comparison(document: dict[str, Any]) -> bool:
+    """Whether ``simlab compare`` wrote this."""
+    methods: Any = document.get("methods")
+    told = document.keys() >= KEYS and bool(methods) and are_rows(methods, METHOD)
+    return told and all(are_rows(row["timing"], TIMING) for row in methods)
+
+
+def is_device(document: dict[str, Any]) -> bool:
+    """Whether ``simlab device`` wrote this."""
+    return document.keys() >= DEVICE_KEYS
+
+
+def is_map(document: dict[str, Any]) -> bool:
+    """Whether ``simlab device --map`` wrote this."""
+    return document.keys() >= MAP_KEYS
 
 
 def _arrays(path: Path, methods: list[str]) -> dict[str, np.ndarray]:
@@ -79,7 +99,12 @@ def read_replay(out: Path) -> dict[str, Any] | None:
 
 def read_device(out: Path) -> dict[str, Any] | None:
     """The times of steps on a device, if they were measured; raises as :func:`read`."""
-    return _read(out / DEVICE, {"device", "versions", "small", "window", "breakdown", "verification"}, DEVICE_COMMAND)
+    return _read(out / DEVICE, DEVICE_KEYS, DEVICE_COMMAND)
+
+
+def read_map(out: Path) -> dict[str, Any] | None:
+    """Where methods pay, if it was measured; raises as :func:`read`."""
+    return _read(out / MAP, MAP_KEYS, MAP_COMMAND)
 
 
 def _read(path: Path, keys: set[str], command: str) -> dict[str, Any] | None:

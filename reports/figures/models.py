@@ -23,6 +23,15 @@ LOSSLESS, LOSSY = "#0B5C8A", "#D55E00"
 ACROSS = 5  # small panels side by side
 RARE = 1e-4  # of calls: less often is not drawn
 CURVE = "#0B3C5D"
+PROMISED = "#D5DEE6"
+PREDICTED: dict[str, Any] = {"marker": "|", "ls": "", "ms": 13, "mew": 2.2, "color": "black", "zorder": 5}
+PART_STYLES = {  # of a step: colour, hatch
+    "model": ("#0B3C5D", ""),
+    "sampling": ("#56B4E9", ""),
+    "drafting": ("#E69F00", "//"),
+    "verification": ("#D55E00", ""),
+    "cache": ("#7A7A7A", "xx"),
+}
 
 
 def grid(methods: Sequence[str], images: np.ndarray, labels: Sequence[str]) -> Figure:
@@ -52,6 +61,55 @@ def compression(methods: Sequence[Row]) -> Figure:
     ax.set(xlabel="tokens a call of the target", xlim=(0, None))
     ax.margins(x=0.08)
     return finish(figure, ax)
+
+
+def speed(methods: Sequence[Row]) -> Figure:
+    """Tokens a call, and what they are worth: the speedup measured and predicted; a panel a batch."""
+    batches = [entry["batch"] for entry in methods[0]["timing"]]
+    figure, axes = panels(len(batches), width=10, height=0.31 * len(methods) + 1.5, sharey=True)
+    places = [-float(place) for place in range(len(methods))]
+    for number, (ax, batch) in enumerate(zip(axes, batches, strict=True)):
+        entries = [row["timing"][number] for row in methods]
+        ax.barh(places, [row["compression"]["pooled"] for row in methods], 0.7, color=PROMISED, label="tokens a call")
+        for lossless, text, marker in ((True, "speedup, lossless", "o"), (False, "speedup, lossy", "s")):
+            own = [
+                (place, entry["speedup"], ERRORS * (entry["speedup_error"] or 0.0))
+                for place, row, entry in zip(places, methods, entries, strict=True)
+                if row["lossless"] == lossless and entry["speedup"] is not None
+            ]
+            if own:
+                where, found, errors = zip(*own, strict=True)
+                style: dict[str, Any] = {"color": LOSSLESS if lossless else LOSSY, "marker": marker, "ls": "", "ms": 6}
+                ax.errorbar(found, where, xerr=errors, capsize=2.5, label=text, zorder=4, **style)
+        told = [(e["predicted"], place) for place, e in zip(places, entries, strict=True) if e["predicted"] is not None]
+        if told:
+            ax.plot(*zip(*told, strict=True), label="speedup, predicted", **PREDICTED)
+        ax.axvline(1, color="black", lw=0.9, ls=":", label="as fast as ar")
+        ax.set(title=f"batch {batch}", xlabel="times", xlim=(0, None))
+    axes[0].set_yticks(places, [row["method"] for row in methods], fontsize=9)
+    return finish(figure, *axes, ncols=5)
+
+
+def parts(methods: Sequence[Row]) -> Figure:
+    """Where the time of a step goes: milliseconds by part, end to end; a panel a batch."""
+    batches = [entry["batch"] for entry in methods[0]["timing"]]
+    figure, axes = panels(len(batches), width=10, height=0.31 * len(methods) + 1.5, sharey=True)
+    places = [-float(place) for place in range(len(methods))]
+    for number, (ax, batch) in enumerate(zip(axes, batches, strict=True)):
+        entries = [row["timing"][number] for row in methods]
+        ends = np.zeros(len(methods))
+        for part, (colour, hatch) in PART_STYLES.items():
+            took = np.array([entry["ms"][part] for entry in entries])
+            style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "lw": 0}
+            ax.barh(places, took, 0.72, ends, label=part, **style)
+            ends += took
+        for place, end, entry in zip(places, ends, entries, strict=True):
+            besides = (entry["ms"]["verification"] + entry["ms"]["cache"]) / entry["step_ms"]
+            ax.text(end, place, f"  {besides:.0%}", va="center", fontsize=7.5)
+        ax.set(title=f"batch {batch}", xlabel="milliseconds a step of the batch", xlim=(0, None))
+        ax.margins(x=0.12)
+    axes[0].set_yticks(places, [row["method"] for row in methods], fontsize=9)
+    return finish(figure, axes[0], ncols=5)
 
 
 def _bars(ax: Axes, methods: Sequence[Row]) -> None:

@@ -1,61 +1,55 @@
-"""Tables of the time of a decoding step on a device (``simlab device``), beside SJD-PAC's Table 4."""
+"""Tables of the time of a decoding step on devices (``simlab device``), beside SJD-PAC's Table 4."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reports.pages.elements import Table
 from theory.published.ledger import Ledger, Row
 
-WAYS = ("eager", "graph", "compiled")
-
 Entry = dict[str, Any]
 
 
-class Device(NamedTuple):
-    """What a step costs on a device, as tables."""
+class Devices(NamedTuple):
+    """What a step costs on devices, as tables."""
 
-    title: str  # the device, and what it was measured with
-    cuda: bool
-    small: bool
+    told: list[str]  # of each, what it is and what was measured with what
+    cuda: bool  # whether one of them is a CUDA device
     breakdown: Table
     verification: Table | None
     missing: list[str]  # what was not measured, and why
 
 
-def device(found: Entry | None, ledger: Ledger) -> Device:
-    """The tables of a document; printed numbers alone where there is none."""
-    if found is None:
-        return Device("", False, False, breakdown({}, 64, ledger), None, [])
-    models = {name: parts for name, parts in found["breakdown"].items() if "not_measured" not in parts}
-    absent = [f"{name}: {parts['not_measured']}" for name, parts in found["breakdown"].items() if name not in models]
-    absent += [
-        f"{way}: {reason}"
-        for way in WAYS
-        for reason in dict.fromkeys(entry[way].get("not_measured") for entry in found["verification"])
-        if reason
-    ]
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    return Device(
-        f"{found['device']}; {versions}",
-        not found["device"].startswith("CPU"),
-        found["small"],
-        breakdown(models, found["window"], ledger),
-        verification(found["verification"]),
-        absent,
+def devices(found: Sequence[Entry], ledger: Ledger) -> Devices:
+    """The tables of documents; printed numbers alone where there are none."""
+    verified = any(document["verification"] for document in found)
+    return Devices(
+        [_told(document) for document in found],
+        any(not document["device"].startswith("CPU") for document in found),
+        breakdown(found, ledger),
+        verification(found) if verified else None,
+        list(dict.fromkeys(text for document in found for text in _missing(document))),
     )
 
 
-def breakdown(models: dict[str, Entry], window: int, ledger: Ledger) -> Table:
-    """The parts of a step: milliseconds as printed, and of every model."""
+def breakdown(found: Sequence[Entry], ledger: Ledger) -> Table:
+    """The parts of a step: milliseconds as printed, and of every model on every device."""
 
     def printed(metric: str, method: str = "sjd-pac") -> str:
         row: Row = ledger.one(paper="sjd-pac", table="4", method=method, metric=metric)
         return row.printed
 
-    parts = [
+    models = {
+        f"{name}, {document['device']}": parts | {"window": parts.get(f"forward_{document['window']}", {})}
+        for document in found
+        for name, parts in document["breakdown"].items()
+        if "not_measured" not in parts
+    }
+    windows = {f"{document['window']}" for document in found} | {"64"}
+    parts: list[tuple[str, str, tuple[str, ...]]] = [
         ("model, 1 token", printed("model_forward_ms", "ar"), ("forward_1",)),
-        (f"model, {window} tokens", printed("model_forward_ms") if window == 64 else "–", (f"forward_{window}",)),
+        ("model, a window", printed("model_forward_ms"), ("window",)),
         ("from logits to rows", "–", ("sampling",)),
         ("verification and drafting", printed("tree_verification_and_generation_ms"), ("verification",)),
         ("cache: window written", "–", ("cache", "write")),
@@ -68,23 +62,56 @@ def breakdown(models: dict[str, Entry], window: int, ledger: Ledger) -> Table:
     rows = [row for row in rows if set(row[1:]) != {"–"}]
     columns = ["part, ms", "printed, Lumina-mGPT (SJD-PAC Table 4)", *models]
     note = "Medians of single calls, by the clock; in brackets between two events on the device." if models else ""
-    return Table("Parts of a step", columns, rows, note)
+    if len(windows) > 1:
+        note += " A window has 64 tokens in print" + "".join(
+            f", {document['window']} on {document['device']}" for document in found
+        )
+        note += "."
+    return Table("Parts of a step", columns, rows, note.strip())
 
 
-def verification(entries: list[Entry]) -> Table:
+def verification(found: Sequence[Entry]) -> Table:
     """A step over rows that are ready, in the ways there are to run it."""
+    ways = _ways(found)
     rows = [
         [
             entry["decoder"],
+            document["device"],
             f"{entry['vocabulary']:,}",
             str(entry["nodes"]),
-            *(_ms(entry[way]) for way in WAYS),
+            *(_ms(entry.get(way, {})) for way in ways),
             *(str(entry[name]) for name in ("operations", "host_reads")),
         ]
-        for entry in entries
+        for document in found
+        for entry in document["verification"]
     ]
-    columns = ["decoder", "V", "drafts", "eager, ms", "as a graph, ms", "compiled, ms", "operations", "host reads"]
-    return Table("Verification", columns, rows)
+    columns = ["decoder", "device", "V", "drafts", *(f"{way}, ms" for way in ways), "operations", "host reads"]
+    return Table("Verification", columns, rows, words=2)
+
+
+def _told(document: Entry) -> str:
+    """What the device is, and what was measured with what."""
+    versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    small = " Small sizes: these numbers only show that everything runs." if document["small"] else ""
+    return f"{document['device']}; {versions}.{small}"
+
+
+def _ways(found: Sequence[Entry]) -> list[str]:
+    """The ways to run a step that there are entries of."""
+    entries = [entry for document in found for entry in document["verification"]]
+    return list(dict.fromkeys(way for entry in entries for way, took in entry.items() if isinstance(took, Mapping)))
+
+
+def _missing(document: Entry) -> list[str]:
+    """What was not measured on a device, and why."""
+    parts = [(name, own["not_measured"]) for name, own in document["breakdown"].items() if "not_measured" in own]
+    parts += [
+        (way, entry[way]["not_measured"])
+        for way in _ways([document])
+        for entry in document["verification"]
+        if "not_measured" in entry.get(way, {})
+    ]
+    return [f"{name}: {reason} ({document['device']})" for name, reason in parts]
 
 
 def _at(parts: Entry, path: tuple[str, ...]) -> str:

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from reports.data.models import COMMAND, DEVICE_COMMAND, RECORD_COMMAND, REPLAY_COMMAND, Compared
+from reports.data.measured import COMMAND as MEASURED_COMMAND
+from reports.data.measured import Measured
+from reports.data.models import COMMAND, DEVICE_COMMAND, MAP_COMMAND, RECORD_COMMAND, REPLAY_COMMAND, Compared
 from reports.figures import models as figures
-from reports.pages import device_tables, models_tables, published_comparison
+from reports.figures import payoff as payoff_figures
+from reports.pages import device_tables, models_tables, payoff_tables, published_comparison
 from reports.pages.elements import Picture, picture, texts
 from reports.site.gallery import Draw
 from reports.site.html import Entries, template
@@ -21,10 +24,17 @@ FILE = "models.html"
 
 
 def page(
-    found: Compared, replay: dict[str, Any] | None, device: dict[str, Any] | None, entries: Entries, draw: Draw
+    found: Compared,
+    replay: dict[str, Any] | None,
+    device: dict[str, Any] | None,
+    payoff: dict[str, Any] | None,
+    measured: Measured,
+    entries: Entries,
+    draw: Draw,
 ) -> str:
-    """The page as HTML; ``replay`` and ``device`` are None where nothing was measured."""
+    """The page as HTML; what a command did not measure is None, and ``measured`` comes along."""
     text, ledger = texts()["models"], published()
+    payoff = payoff or next(iter(measured.maps.values()), None)
     drafts = {row["method"]: row["nodes"] for row in found.methods}
     orders = published_comparison.orders(found.compression, drafts, ledger)
     return template("models.html").render(
@@ -34,7 +44,7 @@ def page(
         facts=facts(found.document),
         files=found.document["model"]["sha256"],
         measures=found.document["measures"],
-        pictures=pictures(found, replay, ledger, text["pictures"]),
+        pictures=pictures(found, replay, ledger, text["pictures"]) | payoff_pictures(payoff, text["pictures"]),
         sentences=models_tables.sentences(found),
         calls=models_tables.calls(found),
         speed=models_tables.speed(found),
@@ -45,9 +55,12 @@ def page(
         summary=published_comparison.summary(orders),
         replayed=replay,
         rules=None if replay is None else models_tables.replayed(replay),
-        device=device_tables.device(device, ledger),
+        device=device_tables.devices([*([device] if device else []), *measured.devices.values()], ledger),
+        comparisons=[models_tables.elsewhere(document) for document in measured.comparisons.values()],
+        pays=payoff_tables.pays(payoff),
         commands={
             "compare": COMMAND, "record": RECORD_COMMAND, "replay": REPLAY_COMMAND, "device": DEVICE_COMMAND,
+            "measured": MEASURED_COMMAND, "map": MAP_COMMAND,
         },
         draw=draw,
         entries=entries,
@@ -84,6 +97,8 @@ def pictures(
     drawn = {
         "grid": figures.grid(names, arrays["images"], labels),
         "compression": figures.compression(rows),
+        "speed": figures.speed(rows),
+        "parts": figures.parts(rows),
         "distribution": figures.distribution(rows),
         "locality": figures.locality(*curve),
         "trade": figures.trade(rows),
@@ -99,3 +114,16 @@ def pictures(
         for text in captions
         if text["name"] in drawn
     }
+
+
+def payoff_pictures(payoff: dict[str, Any] | None, captions: list[dict[str, str]]) -> dict[str, Picture]:
+    """The figures on where methods pay, where that was measured."""
+    if payoff is None:
+        return {}
+    drawn = {
+        "pays-cost": payoff_figures.cost(payoff["costs"]["target"]),
+        "pays": payoff_figures.speedups(payoff["predicted"], payoff["measured"]),
+        "pays-map": payoff_figures.regions(payoff["predicted"], payoff["measured"]),
+    }
+    by_name = {text["name"]: text for text in captions}
+    return {name: picture(by_name[name], figure, f"models-{name}") for name, figure in drawn.items()}

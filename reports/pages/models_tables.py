@@ -74,6 +74,23 @@ def speed(found: Compared) -> Table:
     return Table("Speed", columns, rows, note)
 
 
+def elsewhere(document: dict[str, Any]) -> tuple[str, str, Table]:
+    """A comparison that comes along: on what, what has to be known of it, and its speedups."""
+    machine, versions = document["machine"], document["versions"]
+    processor = f"{machine['processor']}, {_of(machine['cores'], 'core')}, "
+    name = (
+        document["device"] if document["device"] != "CPU" else f"CPU: {processor}{_of(document['threads'], 'thread')}"
+    )
+    said = f"{document['n']} images of each method, simlab {versions['simlab']}, torch {versions['torch']}."
+    if machine["load_before"] is not None and machine["load_before"] > machine["cores"] / 2:
+        said += f" The machine was not idle: its load was {machine['load_before']:.1f} when this began."
+    return name, said, speed(Compared(document, {}))
+
+
+def _of(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def time(found: Compared) -> Table:
     """Where the time of a step goes."""
     memory = any(entry["peak_bytes"] is not None for row in found.methods for entry in row["timing"])

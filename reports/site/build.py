@@ -15,6 +15,7 @@ from typing import TypeVar
 from reports.data import models as saved_models
 from reports.data.documents import read_benchmarks, read_certificate, read_self_test
 from reports.data.files import Unreadable
+from reports.data.measured import Measured, read_measured
 from reports.data.sweeps import Run, command, find, read, shipped
 from reports.data.tables import read_continuous, read_draft_length, read_large
 from reports.figures.plot_style import use_style
@@ -88,10 +89,12 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if lengths:
         files[draft_length.FILE] = draft_length.page(lengths, verdicts, entries, gallery.on())
     if compared:
-        replay, device = (
-            _tried(reading, out, site) for reading in (saved_models.read_replay, saved_models.read_device)
+        replay, device, payoff = (
+            _tried(reading, out, site)
+            for reading in (saved_models.read_replay, saved_models.read_device, saved_models.read_map)
         )
-        files[models.FILE] = models.page(compared, replay, device, entries, gallery.on())
+        measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {})
+        files[models.FILE] = models.page(compared, replay, device, payoff, measured, entries, gallery.on())
     if bench:
         files[benchmarks.FILE] = benchmarks.page(bench, entries, gallery.on())
     files[index.FILE] = index.page(

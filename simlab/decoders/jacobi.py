@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from simlab.arrays import Array, full, grid, indices, namespace, one_hot, slots, splice
+from simlab.arrays import Array, full, grid, how_many_first, indices, namespace, one_hot, slots, splice
 from simlab.checks import check_at_least, check_choice
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
@@ -79,8 +79,7 @@ class Jacobi(Decoder[JacobiState]):
             y = randomness.draw(p, length, Purpose.TARGET)
 
         # unchanged tokens are final, and so is the first that changed
-        same = xp.sum(xp.cumulative_prod(xp.astype(x == y, length.dtype), axis=1), axis=1)
-        count = xp.clip(same, 0, width - 1)
+        count = xp.clip(how_many_first(x == y), 0, width - 1)
         start = length + count + 1
         tokens = self._start(process, randomness, splice(tokens, length, y), length + width, start + width)
 

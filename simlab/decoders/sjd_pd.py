@@ -20,6 +20,7 @@ drawn right before the next call, and are no part of the state.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from simlab.arrays import (
     Array,
@@ -93,6 +94,10 @@ class SjdPd(Sjd):
             )
 
     def draft_tree(self) -> Tree:
+        return self._tree
+
+    @cached_property
+    def _tree(self) -> Tree:
         return make_tree(self.tree, self.window, self.candidates, self.depth, self.shared)
 
     def choices(self) -> list[Run]:

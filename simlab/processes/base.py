@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from array_api_compat import device
-
-from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
+from simlab.arrays import Array, device, grid, indices, namespace, one_hot, slots, splice
 
 
 class Process(ABC):

@@ -6,7 +6,7 @@ there is the only token possible, and no decoder needs a special case.
 
 from __future__ import annotations
 
-from simlab.arrays import Array, grid, indices, namespace, one_hot
+from simlab.arrays import Array, grid, how_many_first, indices, namespace, one_hot
 from simlab.checks import check_at_least
 from simlab.processes.base import Process, places
 
@@ -60,8 +60,7 @@ class Ending(Process):
 
     def _first(self, tokens: Array) -> Array:
         """``int[B]``: where the first end of each sequence is, drafts included; past all where there is none."""
-        xp = namespace(tokens)
-        return xp.sum(xp.cumulative_prod(xp.astype(tokens != self.end, xp.int64), axis=1), axis=1)
+        return how_many_first(tokens != self.end)
 
     def _sure(self, rows: Array, after: Array) -> Array:
         """``rows[B, M, V]``, a point mass on the end ``after[B, M]`` it."""

@@ -7,12 +7,16 @@ exact where the operation is rational: whole guidance scales, and temperatures 1
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil
+from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Number, full, indices, is_exact, namespace, normalised, number, one_hot, wide
+from simlab.arrays import Array, Number, full, is_exact, namespace, normalised, number, one_hot, wide
 
-__all__ = ["guided", "masked", "tempered", "top_k", "top_p"]
+__all__ = ["guided", "likeliest", "masked", "tempered", "top_k", "top_p"]
+
+WHOLE = 2.0**62  # units of mass
 
 
 def guided(conditional: Array, unconditional: Array, scale: Number) -> Array:
@@ -97,9 +101,12 @@ def top_k(rows: Array, k: int) -> Array:
     k
         >= 1; V and more leave the rows.
     """
-    xp, last = namespace(rows), rows.shape[-1] - min(k, rows.shape[-1])
-    ordered = np.partition(rows, last, axis=-1) if isinstance(rows, np.ndarray) else xp.sort(rows, axis=-1)
-    return normalised(xp.where(rows >= ordered[..., last, None], rows, number(0, rows)), rows)
+    k = min(k, rows.shape[-1])
+    if isinstance(rows, np.ndarray):
+        least = np.partition(rows, -k, axis=-1)[..., -k, None]
+    else:
+        least = rows.topk(k, dim=-1, sorted=False).values.amin(-1, keepdim=True)
+    return normalised(namespace(rows).where(rows >= least, rows, number(0, rows)), rows)
 
 
 def top_p(rows: Array, mass: Number) -> Array:
@@ -112,14 +119,49 @@ def top_p(rows: Array, mass: Number) -> Array:
     mass
         Above 0, at most 1.
     """
-    xp = namespace(rows)
-    order = xp.argsort(-rows, axis=-1, stable=True)
-    falling = xp.take_along_axis(rows, order, axis=-1)
-    cumulative = xp.cumulative_sum(falling, axis=-1)
-    needed = cumulative - falling < number(mass, rows)
-    needed = needed | (indices(rows.shape[-1], order) == 0)
-    back = xp.argsort(order, axis=-1, stable=True)
-    return normalised(xp.where(xp.take_along_axis(needed, back, axis=-1), rows, number(0, rows)), rows)
+    return likeliest(rows, -namespace(rows).sort(-rows, axis=-1), mass)
+
+
+def likeliest(rows: Array, falling: Array, mass: Number) -> Array:
+    """:func:`top_p` of rows whose largest entries are known.
+
+    Parameters
+    ----------
+    rows
+        ``float[..., V]``.
+    falling
+        ``float[..., K]``: the K largest entries in falling order; all others are 0 or equal the last of them.
+    mass
+        Above 0, at most 1.
+
+    Returns
+    -------
+    Array
+        ``float[..., V]``, in float64 unless exact.
+
+    Notes
+    -----
+    Masses of floating-point rows are counted in whole units of 2^-62: such sums are the same in every order, so what is
+    kept depends on no library and no device.
+    """
+    xp, wanted = namespace(rows), _units(number(mass, rows))
+    units = _units(falling)
+    needed = xp.astype(xp.cumulative_sum(units, axis=-1) - units < wanted, xp.int64)
+    last = xp.take_along_axis(falling, xp.sum(needed, axis=-1, keepdims=True) - 1, axis=-1)
+    above = xp.sum(xp.where(falling > last, units, units * 0), axis=-1, keepdims=True)
+    ties = rows == last
+    earlier = xp.cumulative_sum(xp.astype(ties, xp.int64), axis=-1) - 1
+    kept = (rows > last) | (ties & (above + earlier * _units(last) < wanted))
+    return normalised(xp.where(kept, rows, number(0, rows)), rows)
+
+
+def _units(masses: Any) -> Any:
+    """Masses as whole numbers of 2^-62, a single one from above; exact ones as they are."""
+    if isinstance(masses, float):
+        return ceil(masses * WHOLE)
+    if isinstance(masses, Fraction) or is_exact(masses):
+        return masses
+    return namespace(masses).astype(wide(masses) * WHOLE, namespace(masses).int64)
 
 
 def _as_fraction(value: Number) -> Fraction:

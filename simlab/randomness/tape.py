@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Constant, grid, indices, namespace, slots
+from simlab.arrays import Array, Constant, grid, how_many_first, indices, namespace, slots
 from simlab.checks import check_at_least
 from simlab.randomness.base import Choices, Lane, Purpose, Randomness
 from simlab.randomness.inverse_cdf import inverse_cdf
@@ -106,10 +105,10 @@ class Tape(Randomness):
     def accept_first(self, probability: Array, position: Array) -> Array:
         count = probability.shape[1]
         places = position[:, None] + 0 * indices(count, position)
-        return _how_many_first(~(self.uniform(places, Purpose.ACCEPT, tuple(range(count))) < probability))
+        return how_many_first(~(self.uniform(places, Purpose.ACCEPT, tuple(range(count))) < probability))
 
     def accept_prefix(self, probability: Array, position: Array) -> Array:
-        return _how_many_first(self.uniform(grid(position, probability.shape[1]), Purpose.ACCEPT) < probability)
+        return how_many_first(self.uniform(grid(position, probability.shape[1]), Purpose.ACCEPT) < probability)
 
     def draw(self, pmf: Array, position: Array, purpose: Purpose, lane: Lane = 0) -> Array:
         places = position if position.ndim == 2 else grid(position, pmf.shape[1])
@@ -152,15 +151,14 @@ class _Prepared(Tape):
         return None if None in found else found  # type: ignore[return-value]
 
 
-def _how_many_first(flags: Array) -> Array:
-    """``int[B]``: how many of ``flags[B, W]`` are true before the first that is not."""
-    xp = namespace(flags)
-    return xp.sum(xp.cumulative_prod(xp.astype(flags, xp.int64), axis=1), axis=1)
+_TABLES: dict[tuple[int, ...], Constant] = {}
 
 
-@cache
 def _table(numbers: tuple[int, ...]) -> Constant:
-    return Constant(np.array(numbers, dtype=np.int64))
+    """The numbers as a table, the same at every call."""
+    if numbers not in _TABLES:
+        _TABLES[numbers] = Constant(np.array(numbers, dtype=np.int64))
+    return _TABLES[numbers]
 
 
 def _replicate_numbers(replicates: Any) -> list[int]:

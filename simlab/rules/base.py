@@ -19,10 +19,15 @@ Rows are ``[..., V]``, tokens ``[...]``: float64 NumPy, arrays of ``Fraction`` a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import prod
 from typing import Any, ClassVar, NamedTuple
 
 from simlab.arrays import Array, at, device, indices, namespace, normalised, number, positive_part, total, wide
 from simlab.checks import as_pair, as_tokens
+from simlab.memory import check_memory
+
+FLOAT = 8  # bytes
+TABLES = 5  # [..., V, V] that are in memory at once for the law of a rule with a residual for each token
 
 
 class Step(NamedTuple):
@@ -191,10 +196,21 @@ class Rule(ABC):
         Step
             The acceptance ``float[...]`` and the law ``float[..., V]``.
 
+        Raises
+        ------
+        NotEnoughMemory
+            Before any table of V^2 numbers is made that memory does not hold.
+
         Notes
         -----
-        O(V) a row where ``one_residual``, O(V^2) otherwise.
+        O(V) a row where ``one_residual``, O(V^2) otherwise, in memory too.
         """
+        if not self.one_residual:
+            check_memory(
+                f"the one-step law of {type(self).__name__} for {prod(p.shape[:-1])} rows over {p.shape[-1]} tokens",
+                TABLES * prod(p.shape) * p.shape[-1] * FLOAT,
+                p,
+            )
         each = self.accept_each(p, q)
         accepted, rejected = q * each, q * (number(1, p) - each)
         if self.one_residual:

@@ -17,8 +17,9 @@ because every token that joined loses all it had. Both grow with m.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ import numpy as np
 from simlab.arrays import (
     Array,
     Number,
-    indices,
     is_exact,
     marked,
     namespace,
@@ -38,8 +38,10 @@ from simlab.arrays import (
     wide,
 )
 from simlab.checks import check_choice, check_number
-from simlab.rules.base import RatioRule, Step, every_token, mass
+from simlab.rules.base import RatioRule, Step, acceptance_ratio, every_token, mass
 from simlab.rules.neighbourhood import NO_NEIGHBOUR, Neighbours
+
+ENTRIES = 1 << 20  # of a table of tokens and their neighbours that are in memory together
 
 
 def moved_tv(moved: Array, own: Array) -> Array:
@@ -103,14 +105,22 @@ class NeighbourhoodRule(RatioRule):
         object.__setattr__(self, "_near", Neighbours(self.neighbours))
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        joined, masses = self.joined_rows(p, x)
-        return mass(p, x) + total(namespace(p).where(joined, masses, number(0, p))), mass(q, x)
+        return self._mass(p, x, *self.joined_rows(p, x)), mass(q, x)
+
+    def _mass(self, p: Array, x: Array, joined: Array, masses: Array) -> Array:
+        """P(A), ``[...]``."""
+        return mass(p, x) + total(namespace(p).where(joined, masses, number(0, p)))
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         return positive_part(self.conditional_rows(p, x), q, fallback=p)
 
+    def accept_each(self, p: Array, q: Array) -> Array:
+        """As every rule's, in O(V k) and for a block of tokens at once."""
+        one, other = p[..., None, :], q[..., None, :]
+        return namespace(p).concat([self.accept_rows(one, other, x) for x in self._blocks(p)], axis=-1)
+
     def step_rows(self, p: Array, q: Array) -> Step:
-        """As every rule's, in O(V k).
+        """As every rule's, in O(V k), a block of tokens at a time.
 
         A token x that is rejected has q(x) > P(A) >= p(x), so it is not in [p_A - q]+; elsewhere p_A is p, or 0 on the
         tokens that joined x. So with D = [p - q]+, not scaled, r_x is D outside A(x) over
@@ -120,22 +130,36 @@ class NeighbourhoodRule(RatioRule):
 
         Z(x) >= q(x) (1 - a(x)), since [p_A - q]+ and [q - p_A]+ have one mass and the second has q(x) - P(A) on x.
         """
-        xp, zero = namespace(p), number(0, p)
-        each = self.accept_each(p, q)
-        accepted, rejected = q * each, q * (number(1, p) - each)
-        p, q = wide(p), wide(q)
-        excess = xp.where(p > q, p - q, zero)
-        near = xp.clip(self._near.of(p, every_token(p)), 0, None)
-        joined, _ = self.joined_rows(p[..., None, :], every_token(p))
-        lost = total(xp.where(joined, xp.take_along_axis(excess[..., None, :], near, axis=-1), zero))
-        outside = total(excess)[..., None] - lost
-        least = rejected / number(2, p)  # more than rounding leaves
-        outside = xp.where(outside > least, outside, least)
-        share = xp.where(rejected > 0, rejected / xp.where(rejected > 0, outside, number(1, p)), zero)
-        shares = xp.where(joined, share[..., None], zero)
-        table = xp.reshape(self._near.of(p, indices(p.shape[-1], p)), (-1,))
-        less = sums_by(xp.reshape(shares, (*p.shape[:-1], len(table))), xp.clip(table, 0, None), p.shape[-1])
-        return Step(total(accepted)[()], accepted + excess * (total(share)[..., None] - less))
+        xp, zero, one = namespace(p), number(0, p), number(1, p)
+        excess = xp.where(wide(p) > wide(q), wide(p) - wide(q), zero)
+        whole, kept, shares, less = total(excess)[..., None], [], [], excess * 0
+        for x in self._blocks(p):
+            near, (joined, masses) = self._near.of(p, x), self.joined_rows(p[..., None, :], x)
+            drafted = xp.take_along_axis(q, x, axis=-1)
+            accepted = acceptance_ratio(p, self._mass(p[..., None, :], x, joined, masses), wide(drafted), drafted)
+            rejected = drafted * (one - accepted)
+            outside = whole - total(xp.where(joined, _at_each(excess[..., None, :], near), zero))
+            least = rejected / number(2, p)  # more than rounding leaves
+            outside = xp.where(outside > least, outside, least)
+            share = xp.where(rejected > 0, rejected / xp.where(rejected > 0, outside, one), zero)
+            less = less + self._sums(xp.where(joined, share[..., None], zero), x, excess)
+            kept.append(drafted * accepted)
+            shares.append(share)
+        taken = xp.concat(kept, axis=-1)
+        return Step(total(taken)[()], taken + excess * (total(xp.concat(shares, axis=-1))[..., None] - less))
+
+    def _sums(self, shares: Array, x: Array, like: Array) -> Array:
+        """``[..., V]``: for each token the sum of ``shares[..., n, K]`` of the tokens ``x[..., n]`` that it joined."""
+        table = self._near.of(like, x[(0,) * (x.ndim - 1)])  # the same tokens for all rows
+        flat = namespace(like).reshape(shares, (*like.shape[:-1], -1))
+        return sums_by(flat, namespace(like).clip(namespace(like).reshape(table, (-1,)), 0, None), like.shape[-1])
+
+    def _blocks(self, p: Array) -> Iterator[Array]:
+        """``int[..., n]``: all tokens, so many at a time that no table beside the rows is large."""
+        size, rows = p.shape[-1], prod(p.shape[:-1])
+        count = max(1, ENTRIES // max(1, rows * self._near.table.values.shape[1]))
+        tokens = every_token(p)
+        return (tokens[..., first : first + count] for first in range(0, size, count))
 
     def conditional_rows(self, p: Array, x: Array) -> Array:
         """p_A(. given x), ``[..., V]``: the target with the mass of the neighbourhood moved to x."""

@@ -14,7 +14,8 @@ import numpy as np
 import scipy
 
 from simlab.arrays import Array, Constant
-from simlab.checks import check_at_least, check_choice
+from simlab.checks import check_at_least, check_choice, on_host
+from simlab.memory import check_memory
 
 Measure = Literal["l2", "cosine", "random"]
 NO_NEIGHBOUR = -1  # fills up the lists that are shorter than the longest
@@ -36,6 +37,7 @@ class Neighbours:
     """
 
     def __init__(self, lists: Any) -> None:
+        lists = on_host(lists)
         rows = lists if _is_table(lists) else _filled(lists)
         self.table = Constant(np.ascontiguousarray(rows, dtype=np.int64))
 
@@ -109,7 +111,7 @@ def codebook_neighbours(
     Parameters
     ----------
     codebook
-        ``float[V, d]``: the embeddings.
+        ``float[V, d]``: the embeddings, on any device; the table is made on the host.
     count
         Neighbours of each token, 1 to V - 1.
     measure
@@ -131,6 +133,8 @@ def codebook_neighbours(
     ValueError
         For a codebook that is no finite table, a vector of length 0 where a length is needed, an unknown measure, or a
         count outside its range.
+    NotEnoughMemory
+        For a table that memory does not hold.
 
     Notes
     -----
@@ -143,6 +147,7 @@ def codebook_neighbours(
         raise ValueError(f"count is {count}; expected at most {size - 1}, the other tokens of a codebook of {size}")
     random = np.random.default_rng(check_at_least("seed", seed, 0))
     vectors = _unit(vectors) if measure != "random" and (normalised or measure == "cosine") else vectors
+    check_memory(f"the table of {count} neighbours of {size} tokens", size * count * 8)
     found = np.empty((size, count), np.int64)
     for first in range(0, size, TOKENS_AT_ONCE):
         own = np.arange(first, min(first + TOKENS_AT_ONCE, size))
@@ -182,15 +187,18 @@ def codebook_distances(codebook: Any, normalised: bool = False) -> np.ndarray:
     ------
     ValueError
         For a codebook that is no finite table, or a vector of length 0 where a length is needed.
+    NotEnoughMemory
+        For a table that memory does not hold.
     """
     vectors = _vectors(codebook)
+    check_memory(f"the distances of {len(vectors)} vectors", len(vectors) ** 2 * 8)
     vectors = _unit(vectors) if normalised else vectors
     return _distances(vectors, vectors)
 
 
 def _vectors(codebook: Any) -> np.ndarray:
     try:
-        vectors = np.array(codebook, dtype=np.float64)
+        vectors = np.array(on_host(codebook), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"codebook is {codebook!r}; expected a table of numbers [V, dimensions]") from None
     if vectors.ndim != 2 or 0 in vectors.shape:

@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 
 from experiments.cli import main as cli
 from experiments.results import write_arrays, write_json
+from reports.data.measured import read_measured
 from reports.data.models import ARRAYS, DEVICE, PARTS, REPLAY, SOURCE, Compared
 from reports.figures import models as models_figures
 from reports.figures.plot_style import use_style
@@ -69,7 +70,8 @@ def compared(pace: dict[str, float] = PACE, failing: str = "") -> Compared:
         "seed": 7,
         "device": "CPU",
         "threads": 2,
-        "versions": {"python": "3.12", "torch": "2.0"},
+        "machine": {"processor": "a processor", "cores": 2, "load_before": 0.1},
+        "versions": {"python": "3.12", "simlab": "1.0", "torch": "2.0"},
         "measures": {"steps": "calls of the target"},
         "memory": "not measured on a CPU",
         "nearest_codes": 0.4,
@@ -239,14 +241,14 @@ def test_what_is_missing_is_told_with_what_makes_it(alone: Path) -> None:
         "Not measured. simlab record --out out/rows.npz, then simlab replay out/rows.npz --out out/replay measure it"
         in text
     )
-    assert "Not measured: no CUDA device. simlab device --device cuda --out out/device.json" in text
+    assert "Not measured on a CUDA device. simlab device --device cuda --out out/device.json" in text
     for printed in ("40.8", "44.3", "3.2", "2.2"):
         assert printed in text
 
 
 def test_replay_and_device_are_shown(whole: Path) -> None:
     text = Page(whole / FILE).text
-    assert "Not measured: no CUDA device" not in text
+    assert "Not measured on a CUDA device" not in text
     assert "Not measured. simlab record" not in text
     for piece in (
         "sjd: 64 windows, the laws of 256 rows",
@@ -262,9 +264,10 @@ def test_replay_and_device_are_shown(whole: Path) -> None:
 
 
 def test_times_of_a_cpu_are_not_taken_for_a_device() -> None:
-    told = device_tables.device(device("CPU, 2 threads") | {"window": 8}, published())
+    told = device_tables.devices([device("CPU, 2 threads") | {"window": 8}], published())
     assert not told.cuda
-    assert "44.3" not in str(told.breakdown.rows)  # printed of 64 tokens
+    assert "64 tokens in print, 8 on CPU, 2 threads" in told.breakdown.note
+    assert device_tables.devices([device()], published()).cuda
 
 
 def test_text_is_escaped(whole: Path) -> None:
@@ -309,6 +312,58 @@ def test_it_draws_what_simlab_compare_writes(tmp_path: Path, undrawn: None) -> N
     for piece in ("3 of 3 lossless methods are", "sjd-pac > eagle", "out of 80", "the head", "sjd x dynamic-grouped"):
         assert piece in text
     assert not set(text.replace(",", " ").split()) & WRONG
+
+
+# What comes along -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of measurements instead of the one that comes along."""
+    folder = tmp_path / "measured"
+    monkeypatch.setattr(site, "read_measured", lambda: read_measured(folder))
+    return folder
+
+
+def test_what_comes_along_is_shown_beside_what_papers_print(measured: Path, tmp_path: Path, undrawn: None) -> None:
+    slower = compared({"ar": 1.0, "sjd": 2.0}).document | {"device": "NVIDIA H100"}
+    busy = slower | {"device": "CPU", "machine": slower["machine"] | {"load_before": 7.5}}
+    for name, document in (("h100", slower), ("laptop", busy), ("h200", device())):
+        write_json(measured / f"{name}.json", document)
+    assert not site.build(saved(tmp_path / "out", compared())).problems
+    text = Page(tmp_path / "out" / FILE).text
+    assert "Not measured on a CUDA device" not in text
+    for piece in (
+        "llamagen-xl, NVIDIA H200",
+        "Every method on NVIDIA H100",
+        "Every method on CPU: a processor, 2 cores, 2 threads",
+        "The machine was not idle: its load was 7.5 when this began",
+        "12 images of each method",
+    ):
+        assert piece in text
+    assert text.count("The machine was not idle") == 1
+
+
+def test_without_measurements_the_page_says_so(measured: Path, tmp_path: Path, undrawn: None) -> None:
+    assert not site.build(saved(tmp_path / "out", compared())).problems
+    text = Page(tmp_path / "out" / FILE).text
+    assert "Not measured on a CUDA device" in text
+    assert "Every method on CPU" not in text
+    assert "44.3" in text
+
+
+def test_a_measurement_that_cannot_be_read_is_told(measured: Path, tmp_path: Path, undrawn: None) -> None:
+    write_json(measured / "other.json", {"device": "CPU"})
+    built = site.build(saved(tmp_path / "out", compared()))
+    assert [problem for problem in built.problems if "other.json cannot be read" in problem]
+    assert FILE in built.pages
+
+
+def test_all_that_comes_along_can_be_read() -> None:
+    found = read_measured()
+    for document in (*found.devices.values(), *found.comparisons.values()):
+        assert document["versions"]["simlab"]
+        assert document["device"]
 
 
 # Beside the papers ------------------------------------------------------------------------------------------------

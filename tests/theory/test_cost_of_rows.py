@@ -53,9 +53,12 @@ def test_at_the_break_even_batch_it_is_as_fast_as_plain_decoding(
 
 
 def test_without_lost_rows_there_is_no_break_even() -> None:
-    with pytest.raises(ZeroDivisionError, match="pays at every batch"):
+    with pytest.raises(ZeroDivisionError, match="a larger batch loses nothing"):
         break_even_batch(F(5), 5, F(1), F(1))
     assert break_even_batch(F(5), 5, F(1), F(1), drafting_per_sequence=F(2)) == 2
+    with pytest.raises(ZeroDivisionError):
+        break_even_batch(F(2), 3, F(1), F(1), per_sequence=F(1))  # keys and values are read once for two tokens
+    assert break_even_batch(F(2), 3, F(1), F(1), per_sequence=F(1, 2)) == 2
 
 
 def test_best_draft_lengths_by_hand() -> None:

@@ -96,7 +96,9 @@ def vocabulary(folder: Path) -> dict[str, int]:
     """The ids of a vocabulary by their names, in either layout. Raises :class:`CheckpointError` where there is none."""
     home = _home(folder)
     if home is None:
-        return named(read_json(folder / "config.json"), "vocabulary_map", folder / "config.json")
+        described = read_json(folder / "config.json")
+        check_kind(folder, described, "chameleon")
+        return named(described, "vocabulary_map", folder / "config.json")
     file = _tokenizer(home)
     return named(named(read_json(file), "model", file), "vocab", file)
 
@@ -136,10 +138,9 @@ def norms_of_heads(weights: Mapping[str, Tensor], heads: Mapping[str, int]) -> d
 
 
 def _of_library(folder: Path) -> tuple[dict[str, int], Any, dict[str, Tensor]]:
-    described = read_json(folder / "config.json")
-    check_kind(folder, described, "chameleon")
+    names, described = vocabulary(folder), read_json(folder / "config.json")
     config = configured("ChameleonConfig", described | {"vq_config": NO_TOKENIZER}, folder / "config.json")
-    return vocabulary(folder), config, read_folder(folder)
+    return names, config, read_folder(folder)
 
 
 # Meta's layout -----------------------------------------------------------------------------------------------------

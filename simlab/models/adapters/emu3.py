@@ -70,9 +70,7 @@ def load_emu3(
     CheckpointError, ImportError
         As :func:`~simlab.models.adapters.chameleon.load_chameleon` does.
     """
-    described = read_json(folder / "config.json")
-    check_kind(folder, described, LIBRARY, OWN)
-    names = vocabulary(folder)
+    names, described = vocabulary(folder), read_json(folder / "config.json")
     if described["model_type"] == LIBRARY:
         name, sizes = "Emu3ForConditionalGeneration", described | {"vq_config": NO_TOKENIZER}
         config = configured("Emu3Config", sizes, folder / "config.json")
@@ -88,7 +86,8 @@ def vocabulary(folder: Path) -> dict[str, int]:
     Raises :class:`CheckpointError` where a file is missing or says nothing of the kind.
     """
     described = read_json(folder / "config.json")
-    if described.get("model_type") == OWN:
+    check_kind(folder, described, LIBRARY, OWN)
+    if described["model_type"] == OWN:
         return special_tokens(folder)
     return named(described, "vocabulary_map", folder / "config.json")
 

@@ -50,86 +50,22 @@ def load_tokenizer(folder: Path = SHIPPED, device: torch.device | str = "cpu") -
 
 
 def load_classifier(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Classifier:
-    """The classifier of a folder.
-
-    Parameters
-    ----------
-    folder, device
-        As for :func:`load_tokenizer`, of ``classifier.safetensors``.
-
-    Returns
-    -------
-    Classifier
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        As :func:`load_tokenizer` does.
-    """
+    """The classifier of ``classifier.safetensors``, as :func:`load_tokenizer` loads."""
     return _load(folder, "classifier", lambda sizes: Classifier(ClassifierConfig(**sizes)), device)
 
 
 def load_target(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Transformer:
-    """The target of a folder.
-
-    Parameters
-    ----------
-    folder, device
-        As for :func:`load_tokenizer`, of ``target.safetensors``.
-
-    Returns
-    -------
-    Transformer
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        As :func:`load_tokenizer` does.
-    """
+    """The target of ``target.safetensors``, as :func:`load_tokenizer` loads."""
     return _load(folder, "target", lambda sizes: Transformer(Config(**sizes)), device)
 
 
 def load_draft(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Transformer:
-    """The draft of a folder.
-
-    Parameters
-    ----------
-    folder, device
-        As for :func:`load_tokenizer`, of ``draft.safetensors``.
-
-    Returns
-    -------
-    Transformer
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        As :func:`load_tokenizer` does.
-    """
+    """The draft model of ``draft.safetensors``, as :func:`load_tokenizer` loads."""
     return _load(folder, "draft", lambda sizes: Transformer(Config(**sizes)), device)
 
 
 def load_head(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Head:
-    """The EAGLE-style head of a folder's target.
-
-    Parameters
-    ----------
-    folder, device
-        As for :func:`load_tokenizer`, of ``head.safetensors``.
-
-    Returns
-    -------
-    Head
-        In evaluation mode, its weights frozen.
-
-    Raises
-    ------
-    CheckpointError
-        As :func:`load_tokenizer` does.
-    """
+    """The EAGLE-style head of ``head.safetensors``, as :func:`load_tokenizer` loads."""
     return _load(folder, "head", lambda sizes: Head(Config(**sizes)), device)
 
 

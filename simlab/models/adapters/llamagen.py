@@ -40,6 +40,8 @@ VOCABULARY = 16_384  # codes of the tokenizer
 FACTOR = 16  # pixels a side of a token
 SIDES = (256, 384, 512)  # of the images, in pixels
 NESTED = ("model", "module", "state_dict")  # where a .pt file may keep the weights
+CLASS_GUIDANCE, CLASS_TOP_K = 4.0, 2000  # of the official samplers
+TEXT_GUIDANCE, TEXT_TOP_K = 7.5, 1000
 COMPUTED = ("freqs_cis", "causal_mask")  # tables that a file may hold, and that are computed here
 
 TOKENS = "tok_embeddings.weight"
@@ -237,7 +239,7 @@ def left_padded(texts: Sequence[Tensor], config: Config) -> tuple[Tensor, Tensor
     return padded, positions >= config.text_tokens - lengths[:, None]
 
 
-def class_sampling(guidance: float = 4.0) -> Sampling:
+def class_sampling(guidance: float = CLASS_GUIDANCE) -> Sampling:
     """How the official sampler draws behind a class.
 
     Parameters
@@ -255,10 +257,10 @@ def class_sampling(guidance: float = 4.0) -> Sampling:
     ValueError
         Unless ``guidance`` is a finite number of at least 0.
     """
-    return _sampling(guidance, 2000)
+    return _sampling(guidance, CLASS_TOP_K)
 
 
-def text_sampling(guidance: float = 7.5) -> Sampling:
+def text_sampling(guidance: float = TEXT_GUIDANCE) -> Sampling:
     """How the official sampler draws behind a text.
 
     Parameters
@@ -276,7 +278,7 @@ def text_sampling(guidance: float = 7.5) -> Sampling:
     ValueError
         Unless ``guidance`` is a finite number of at least 0.
     """
-    return _sampling(guidance, 1000)
+    return _sampling(guidance, TEXT_TOP_K)
 
 
 def _sampling(guidance: float, top_k: int) -> Sampling:

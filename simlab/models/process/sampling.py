@@ -12,7 +12,6 @@ the rounding of an exponential.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,12 +21,12 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-from simlab.arrays import Constant, normalised
+from simlab.arrays import Constant
 from simlab.checks import check_at_least, check_number
 from simlab.models.architectures.transformer import at_least_single
 from simlab.models.process.grammar import Grammar, as_grammar
+from simlab.processes import processors
 
-WHOLE = 2.0**62  # units of mass
 _BITS = {np.float32: np.int32, np.float64: np.int64}
 
 
@@ -182,7 +181,9 @@ class Sampling:
             least = logits.topk(kept, dim=-1, sorted=False).values.amin(-1, keepdim=True)
             logits = logits.masked_fill(logits < least, -torch.inf)
         rows = logits.softmax(-1)
-        return rows if self._mass is None else _top_p(rows, self._mass, kept)
+        if self._mass is not None:
+            rows = processors.likeliest(rows, rows.topk(kept, dim=-1).values, self._mass).to(rows.dtype)
+        return rows
 
 
 def _on_host(values: Tensor) -> bool:
@@ -201,20 +202,3 @@ def _plain(grammar: Grammar | None, size: int) -> tuple[np.ndarray, np.ndarray]:
 def _at(table: Any, position: Any) -> Any:
     """What the table says of each position; one entry is for all."""
     return table[position.clip(0, len(table) - 1)]
-
-
-def _top_p(rows: Tensor, mass: float, kept: int) -> Tensor:
-    """:func:`simlab.processes.processors.top_p` of rows with few other values than their ``kept`` largest and 0.
-
-    Masses are counted in whole units of 2^-62, of which all sums are the same in every order.
-    """
-    wanted = math.ceil(mass * WHOLE)
-    falling = rows.topk(kept, dim=-1).values
-    units = (falling.double() * WHOLE).long()
-    needed = (units.cumsum(-1) - units < wanted).sum(-1, keepdim=True)
-    last = falling.gather(-1, needed - 1)
-    above = (units * (falling > last)).sum(-1, keepdim=True)
-    own = (last.double() * WHOLE).long().clamp(min=1)
-    ties = rows == last
-    first = ties.cumsum(-1) <= (wanted - above + own - 1) // own  # of the ties, as many as are still needed
-    return normalised(rows.where((rows > last) | (ties & first), 0.0), rows).to(rows.dtype)

@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 
 from simlab.arrays_compiled import total
+from simlab.processes.processors import WHOLE
 
-WHOLE = 2.0**62  # units of mass: sums of whole numbers are the same in every order
 LEAST = np.float32(-87.0)  # e to this is about the least normal number; below it is nothing
 LOG2_E = np.float32(1.44269504088896341)
 LN2_HIGH, LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)  # ln 2 in two parts

@@ -17,14 +17,14 @@ import torch
 from torch import Tensor
 
 from simlab.models.adapters.hugging_face import library, quiet
-from simlab.models.adapters.llamagen import FACTOR, left_padded, load_gpt
+from simlab.models.adapters.llamagen import FACTOR, TEXT_GUIDANCE, TEXT_TOP_K, left_padded, load_gpt
 from simlab.models.architectures.transformer import Transformer
 from simlab.models.architectures.vq16 import Vq, VqConfig, load_vq
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.process.sampling import Sampling
 from simlab.models.text_to_image.base import Prepared, Preset, Size, sides
 
-PRESET = Preset(7.5, top_k=1000)
+PRESET = Preset(TEXT_GUIDANCE, top_k=TEXT_TOP_K)
 SIDE = 256
 IMAGES = VqConfig()  # of the published tokenizer
 GPT, VQ = "t2i_*_{side}.pt", "vq_ds16_t2i.pt"  # as the files are called

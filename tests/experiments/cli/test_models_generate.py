@@ -45,7 +45,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(models: Path, out: Path, *arguments: str) -> list[str]:
     files = "--out", str(out / "grid.png"), "--tokens", str(out / "tokens.npz")
-    return ["generate", "--models", str(models), *files, *arguments]
+    named = () if "--method" in arguments else ("--method", "sjd-pac")  # auto has tests of its own
+    return ["generate", "--models", str(models), *files, *named, *arguments]
 
 
 def generate(models: Path, out: Path, *arguments: str) -> int:

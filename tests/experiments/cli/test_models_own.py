@@ -135,7 +135,7 @@ def test_rows_are_recorded(more: Path) -> None:
     [
         (
             ["--model", "none"],
-            "'none' is no model; expected fashion, or one's own as module:factory or file.py:factory",
+            "--model none: is no model; expected fashion, lumina, anole, emu3, llamagen-t2i, module:factory or file",
         ),
         (["--model", "mine.py:made"], "mine.py has no 'made'; it has"),
         (

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
 
 from simlab.models.adapters.chameleon import load_chameleon
@@ -187,6 +188,26 @@ def test_weights_of_meta_s_layout_that_are_not_all_there(tmp_path: Path) -> None
 def test_emu3_in_its_own_layout(tmp_path: Path) -> None:
     weights, prompt = emu3_files(tmp_path / "emu3"), [3, 4, 5, VISUAL - 2, 7, VISUAL - 3]
     model = load_emu3(tmp_path / "emu3", EMU3_LAYOUT, len(prompt), dtype=torch.float64)
+    check(model, prompt, lambda ids: plain(in_library, weights, ids, halves, 1000000.0, normed=False))
+    assert model.entries.tolist() == [*CODES, -1, -1, -1, -1]
+
+
+def test_emu3_in_the_layout_of_transformers(tmp_path: Path) -> None:
+    """The names of Emu3-Gen-hf: the language model is a part, beside the image tokenizer."""
+    weights, prompt = emu3_files(tmp_path / "own"), [3, 4, 5, VISUAL - 2, 7, VISUAL - 3]
+    own = json.loads((tmp_path / "own" / "config.json").read_text())
+    names = ["<|image token|>", "<|image start|>", "<|image end|>", *(f"<|visual token {n:06d}|>" for n in CODES)]
+    described = {
+        "architectures": ["Emu3ForConditionalGeneration"],
+        "model_type": "emu3",
+        "text_config": own | {"model_type": "emu3_text_model"},
+        "vocabulary_map": {"<|extra_200|>": VISUAL - 8} | {name: id for id, name in enumerate(names, VISUAL - 3)},
+    }
+    (tmp_path / "hf").mkdir()
+    (tmp_path / "hf" / "config.json").write_text(json.dumps(described))
+    held = {f"text_model.{name}": tensor for name, tensor in weights.items()}
+    save_file(held | {"vqmodel.encoder.conv_in.bias": torch.ones(2)}, tmp_path / "hf" / "model.safetensors")
+    model = load_emu3(tmp_path / "hf", EMU3_LAYOUT, len(prompt), dtype=torch.float64)
     check(model, prompt, lambda ids: plain(in_library, weights, ids, halves, 1000000.0, normed=False))
     assert model.entries.tolist() == [*CODES, -1, -1, -1, -1]
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simlab.decoders import make_decoder
 from simlab.processes import Processed, TableProcess, processors
@@ -62,6 +64,20 @@ def test_processors_by_hand(name: str, make: Any) -> None:
         assert tuple(found[0]) == wanted
     else:
         assert np.allclose(np.asarray(found[0]), np.array(wanted, dtype=float), rtol=1e-14, atol=0)
+
+
+@pytest.mark.property
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 64), st.integers(1, 12))
+def test_the_tokens_that_a_sort_keeps(counts: list[int], share: int, k: int) -> None:
+    """Masses of whole 64ths, so that ties and sums are those of the exact rows in every arithmetic."""
+    row, mass = [F(count, 64) for count in [*counts, max(0, 64 - sum(counts))]], F(share, 64)
+    order = sorted(range(len(row)), key=lambda token: -row[token])  # stable
+    by_mass = {x for i, x in enumerate(order) if i == 0 or sum(row[y] for y in order[:i]) < mass}
+    by_rank = {x for x in order if row[x] >= row[order[min(k, len(row)) - 1]]}
+    for make in (exact, floats, lambda row: floats(row).astype(np.float32), tensor):
+        for found, kept in ((processors.top_p(make(row), mass), by_mass), (processors.top_k(make(row), k), by_rank)):
+            assert [value > 0 for value in found[0]] == [x in kept and row[x] > 0 for x in range(len(row))]
 
 
 @by_library

@@ -1,0 +1,108 @@
+"""What ``simlab device`` does with ``--curve``, ``--compression`` and ``--map``: costs of calls, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from experiments.cli.terminal import UsageError, check_copy, output, plain_table, print_text, progress_bar
+
+Measure = Callable[[Any, Any, Callable[[str], None]], dict[str, Any]]  # of models and a sampling, with progress
+
+
+def measure_and_write(measure: Measure, models: Path | None, device: str, guidance: float, out: Path) -> dict[str, Any]:
+    """Measure something of the models at a guidance and write it to ``out``; raises :class:`UsageError`."""
+    from experiments.models import session
+    from experiments.results import write_json
+    from simlab.models.process.sampling import Sampling
+
+    check_copy("--out", out)
+    try:
+        loaded = session.Models(models, session.check_device(device))
+        with progress_bar() as progress, session.memory():
+            bar = progress.add_task("starting", total=None)
+            found = measure(loaded, Sampling(guidance), lambda what: progress.update(bar, description=what))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except session.OutOfMemory as error:
+        raise UsageError(f"--device {device}: {error}; expected a smaller --batch") from None
+    write_json(out, found)
+    return found
+
+
+def curve(models: Path | None, device: str, guidance: float, batches: list[int] | None, out: Path) -> int:
+    """``--curve``: seconds of calls by their rows."""
+    from experiments.models.curve import BATCHES, curve_of, measure
+
+    found = measure_and_write(
+        lambda loaded, sampling, notify: measure(loaded, sampling, batches or BATCHES, notify=notify),
+        models, device, guidance, out,
+    )  # fmt: skip
+    cost, console = curve_of(found), output()
+    sizes = sorted({entry["rows"] for entry in found["target"]})
+    rows = []
+    for batch in cost.target:
+        one = cost.call(batch, 1)
+        calls = [f"{cost.call(batch, size) / one:.2f}" if size in cost.target[batch] else "" for size in sizes]
+        drafts = [f"{cost.drafts(drafter, batch, 1) / one:.2f}" for drafter in found["drafting"]]
+        rows.append((str(batch), f"{1000 * one:.2f}", *calls, *drafts))
+    names = "batch", "ms, 1 row", *(f"{size} rows" for size in sizes), *found["drafting"]
+    console.print(plain_table(console, names, rows, "calls of the target, in calls for one row a sequence"))
+    print_text(console, f"{found['device']}, threads: {found['threads']}, {found['clock']}\nwritten   {out}")
+    return 0
+
+
+def compression(models: Path | None, device: str, out: Path) -> int:
+    """``--compression``: tokens a step of each method by its window."""
+    from experiments.models.compression import GUIDANCE, IMAGES, candidates, measure, named, of_sampling
+    from simlab.models.process.sampling import Sampling
+
+    samplings = [Sampling(scale) for scale in GUIDANCE]
+    found = measure_and_write(
+        lambda loaded, _, notify: measure(loaded, samplings, list(candidates()), IMAGES, notify=notify),
+        models, device, 1.0, out,
+    )  # fmt: skip
+    tables = [of_sampling(found, sampling) for sampling in samplings]
+    rows = [
+        (named(steps[0].candidate), *(f"{step.tokens:.3f} ± {step.error:.3f}" for step in steps))
+        for steps in zip(*tables, strict=True)
+    ]
+    console = output()
+    title = f"tokens a step, {found['images']} images a method"
+    console.print(plain_table(console, ("method", *(f"guidance {scale:g}" for scale in GUIDANCE)), rows, title))
+    print_text(console, f"written   {out}")
+    return 0
+
+
+def payoff(models: Path | None, device: str, guidance: float, batches: list[int] | None, out: Path) -> int:
+    """``--map``: speedups over batch and window, predicted and measured."""
+    from experiments.models.compression import Candidate, named
+    from experiments.models.payoff import BATCHES, measure
+
+    found = measure_and_write(
+        lambda loaded, sampling, notify: measure(loaded, sampling, batches or BATCHES, notify=notify),
+        models, device, guidance, out,
+    )  # fmt: skip
+    console = output()
+    names = dict.fromkeys(named(Candidate(each["method"], each["settings"])) for each in found["measured"])
+    at = {(named(Candidate(each["method"], each["settings"])), each["batch"]): each for each in found["measured"]}
+    columns = [chosen["batch"] for chosen in found["auto"]]
+    rows = [
+        (
+            name,
+            *(
+                f"{each['measured']:.2f} ({each['predicted']:.2f})" if (each := at.get((name, batch))) else ""
+                for batch in columns
+            ),
+        )
+        for name in names
+    ]
+    title = "times as fast as ar: measured (predicted)"
+    console.print(plain_table(console, ("method", *(f"batch {batch}" for batch in columns)), rows, title))
+    for chosen in found["auto"]:
+        print_text(
+            console, f"auto      {chosen['reason']}; {chosen['of_best']:.2f}x the seconds of the fastest measured"
+        )
+    print_text(console, f"{found['device']}, threads: {found['threads']}, {found['clock']}\nwritten   {out}")
+    return 0

@@ -1,0 +1,195 @@
+"""Choose the lossless method and window that are fastest on this machine, by prediction: ``--method auto``.
+
+    speedup = tokens a step x t(B) / (t(B x rows) + drafting)         (leviathan.cost-of-rows.speedup)
+
+What a call costs is measured once a machine and model, in a second or two, and kept in a folder of the user; what a
+step commits comes with the models, or is measured on a few images and kept beside it. Which method is fastest depends
+on the machine and on how many images are drawn at once, so tokens drawn by ``auto`` do too; every one follows the
+target's law whatever is chosen. To draw the same tokens again, name the method that it says it took.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.models import compression, curve
+from experiments.models.compression import Candidate, Compression, named
+from experiments.models.curve import Curve
+from experiments.models.methods import METHODS
+from experiments.models.session import Models, sampling_record
+from experiments.results import write_json
+from simlab.models.process.sampling import Sampling
+from theory.cost_of_rows import speedup_by_rows
+
+CACHE = "SIMLAB_CACHE"  # names another folder
+
+Notify = Callable[[str], None]
+
+
+class Predicted(NamedTuple):
+    """What is predicted of one candidate at a batch."""
+
+    step: Compression
+    call: float  # what its call of the target costs, in calls for one row a sequence
+    drafting: float  # the same for its drafts
+    speedup: float
+
+
+class Choice(NamedTuple):
+    """A method, and why it is this one."""
+
+    best: Predicted
+    reason: str
+
+    @property
+    def candidate(self) -> Candidate:
+        return self.best.step.candidate
+
+
+def predict(step: Compression, cost: Curve, batch: int) -> Predicted:
+    """How many times as fast as plain decoding a candidate is at a batch."""
+    one = cost.call(batch, 1)
+    drafting = cost.drafts(step.drafter, batch, step.drafts)
+    speedup = speedup_by_rows(
+        max(step.tokens, 1.0), step.rows, batch, lambda rows: cost.call(batch, rows / batch), drafting
+    )
+    return Predicted(step, cost.call(batch, step.rows) / one, drafting / one, float(speedup))
+
+
+def choose(steps: Sequence[Compression], cost: Curve, batch: int) -> Choice:
+    """The candidate that is predicted to be fastest; plain decoding unless another is faster."""
+    predicted = [predict(step, cost, batch) for step in steps]
+    others = [each for each in predicted if each.step.candidate.method != "ar"]
+    plain = next((each for each in predicted if each.step.candidate.method == "ar"), None)
+    other = max(others, key=lambda each: each.speedup)
+    best = plain if plain is not None and other.speedup <= plain.speedup else other
+    return Choice(best, _reason(best, other, batch))
+
+
+def _reason(best: Predicted, other: Predicted, batch: int) -> str:
+    """Why: what the best method that drafts would cost and give."""
+    images = "1 image" if batch == 1 else f"{batch} images"
+    drafts = f" and drafting {other.drafting:.2f}x" if other.drafting else ""
+    what = f"{other.step.rows} rows a call" if best is other else f"the {other.step.rows} rows of {_name(other)}"
+    return (
+        f"{_name(best)}: at {images} at once {what} cost {other.call:.2f}x a single row's call{drafts} "
+        f"and give {other.step.tokens:.2f} tokens: {other.speedup:.2f}x"
+    )
+
+
+def _name(predicted: Predicted) -> str:
+    return named(predicted.step.candidate)
+
+
+# What is measured once --------------------------------------------------------------------------------------------
+
+
+def choice(
+    models: Models,
+    sampling: Sampling,
+    batch: int,
+    cost: Path | None = None,
+    notify: Notify = lambda what: None,
+) -> Choice:
+    """Choose for a model on its device, from a file of costs or from what is known of the machine, or measured now.
+
+    Raises ``ValueError`` for a file that holds something else.
+    """
+    steps = known_steps(models, sampling, notify)
+    most = max(step.tokens for step in steps)
+    costs = _read(cost) if cost else _known_costs(models, sampling, batch, most, notify)
+    return choose(steps, curve.curve_of(costs), batch)
+
+
+def folder() -> Path:
+    """Where measurements of this machine are kept: a folder of the user, where the system has such folders."""
+    if CACHE in os.environ:
+        return Path(os.environ[CACHE])
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"), "simlab", "Cache")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "simlab"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "simlab")
+
+
+def curve_file(models: Models, sampling: Sampling) -> Path:
+    """Where the cost of calls is kept."""
+    return _file("curve", curve.identity(models, sampling))
+
+
+def known_steps(models: Models, sampling: Sampling, notify: Notify = lambda what: None) -> list[Compression]:
+    """The step compression that comes with the models, or that of a few images, measured once."""
+    return compression.of_sampling(_known_steps(models, sampling, notify), sampling)
+
+
+def _known_steps(models: Models, sampling: Sampling, notify: Notify) -> dict[str, Any]:
+    known, own = compression.shipped(), compression.identity(models)
+    if known["model"] == own:
+        return known
+    path = _file("compression", {**own, **sampling_record(sampling)})
+    kept = _kept(path, lambda document: compression.of_sampling(document, sampling))
+    if kept is None:
+        there = {None, *curve.drafters(models)}
+        asked = [each for each in compression.few_candidates() if METHODS[each.method].drafter in there]
+        kept = compression.measure(models, [sampling], asked, compression.FEW, notify=notify)
+        _keep(path, kept)
+    return kept
+
+
+def _known_costs(models: Models, sampling: Sampling, batch: int, most: float, notify: Notify) -> dict[str, Any]:
+    """The cost of calls at a batch, and at others that were measured before."""
+    path = curve_file(models, sampling)
+    kept = _kept(path, curve.curve_of)
+    if kept is None or batch not in {entry["batch"] for entry in kept["target"]}:
+        now = curve.measure(models, sampling, [batch], most, notify)
+        kept = now if kept is None else _joined(kept, now)
+        _keep(path, kept)
+    return kept
+
+
+def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Both measurements of one machine."""
+    drafting = {name: one["drafting"][name] + other["drafting"][name] for name in one["drafting"]}
+    return one | {"target": one["target"] + other["target"], "drafting": drafting}
+
+
+def _file(kind: str, identity: dict[str, Any]) -> Path:
+    key = sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    return folder() / f"{kind}-{key[:16]}.json"
+
+
+def _kept(path: Path, check: Callable[[dict[str, Any]], object]) -> dict[str, Any] | None:
+    """What was kept, unless it cannot be read: then it is measured again."""
+    try:
+        document = _read(path)
+        check(document)
+    except ValueError:
+        return None
+    return document
+
+
+def _keep(path: Path, document: dict[str, Any]) -> None:
+    """Keep it; where that cannot be, it is measured again the next time."""
+    try:
+        write_json(path, document)
+    except OSError:
+        return
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A document; raises ``ValueError`` where there is none."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}; expected a file") from None
+    except ValueError:
+        raise ValueError(f"{path} is no JSON; expected a file that simlab device wrote") from None
+    if not isinstance(document, dict):
+        raise ValueError(f"{path} holds no document; expected a file that simlab device wrote")
+    return document

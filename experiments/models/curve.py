@@ -1,0 +1,209 @@
+"""What a call costs on a machine by its rows: measured, saved, and read between what was measured.
+
+A call is one of the target's for ``rows`` rows of each of ``batch`` sequences, in the middle of an image: with the
+key-value cache, guidance's second half and the making of rows. Beside it stands what it costs to draft after such a
+call, with each of the models that draft. Sizes that are not measured are read off lines between those that are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from statistics import median
+from typing import Any, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from experiments.models.methods import Drafter
+from experiments.models.session import Models, processes
+from experiments.training.commands import device_name, sha256
+from simlab.models.process.sampling import Sampling
+from simlab.processes import Process
+
+ROWS = (1, 2, 3, 5, 9, 17, 33, 65)  # a sequence: those of a token, and of windows of 1, 2, 4, ..., 64 drafts
+DRAFTS = (1, 4)  # after one call of the target
+BATCHES = (1, 2, 4, 8, 16, 32, 64)
+COMMAND = "simlab device --curve"
+REPEATS = 9  # calls that are timed, at most
+SECONDS = 0.15  # that they take together, at most, but for the first two
+
+Entry = dict[str, Any]
+Notify = Callable[[str], None]
+Clock = Callable[[], float]
+Measured = Mapping[int, Mapping[int, float]]  # seconds by batch, then by rows of a sequence, or by drafts
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Seconds of calls.
+
+    Attributes
+    ----------
+    target
+        Of a call of the target, by batch and rows of a sequence.
+    drafting
+        Of drafting by each model that drafts, by batch and drafts of a sequence.
+    """
+
+    target: Measured
+    drafting: Mapping[str, Measured]
+
+    def call(self, batch: int, rows: float) -> float:
+        """Seconds of a call of the target for ``rows`` rows of each of ``batch`` sequences."""
+        return _read(self.target, batch, rows)
+
+    def drafts(self, drafter: Drafter | None, batch: int, count: int) -> float:
+        """Seconds of ``count`` drafts for each of ``batch`` sequences; 0 without a drafter."""
+        return 0.0 if drafter is None else _read(self.drafting[drafter], batch, count)
+
+
+def _read(measured: Measured, batch: int, size: float) -> float:
+    """Between the sizes measured at a batch, then between batches."""
+    batches = sorted(measured)
+    at = [_line(sorted(measured[b]), [measured[b][s] for s in sorted(measured[b])], size) for b in batches]
+    return _line(batches, at, batch)
+
+
+def _line(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
+    """What a line through points says at x; beyond them it goes on as between the last two, and never below 0."""
+    if len(xs) == 1:
+        return ys[0]
+    k = min(max(int(np.searchsorted(xs, x)), 1), len(xs) - 1)
+    share = (x - xs[k - 1]) / (xs[k] - xs[k - 1])
+    return max(0.0, ys[k - 1] + share * (ys[k] - ys[k - 1]))
+
+
+def curve_of(document: Mapping[str, Any]) -> Curve:
+    """The curve that a document holds; raises ``ValueError`` for what is none."""
+    try:
+        drafting = {name: _by_batch(entries, "drafts") for name, entries in document["drafting"].items()}
+        return Curve(_by_batch(document["target"], "rows"), drafting)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"no cost of calls is to be read ({error!r}); expected what `{COMMAND}` writes") from None
+
+
+def _by_batch(entries: Sequence[Entry], size: str) -> Measured:
+    found: dict[int, dict[int, float]] = {}
+    for entry in entries:
+        found.setdefault(entry["batch"], {})[entry[size]] = entry["seconds"]
+    if not found:
+        raise KeyError(size)
+    return found
+
+
+# Measuring --------------------------------------------------------------------------------------------------------
+
+
+def measure(
+    models: Models,
+    sampling: Sampling,
+    batches: Sequence[int] = BATCHES,
+    most: float = float("inf"),
+    notify: Notify = lambda what: None,
+) -> dict[str, Any]:
+    """Time calls at all ``batches``, as a document.
+
+    At each batch the rows are those of ``ROWS``, up to the first at which a call costs more than ``most`` times what
+    it costs for one row: a wider window could not pay.
+    """
+    clock, name = clock_of(models.device)
+    target: list[Entry] = []
+    drafting: dict[Drafter, list[Entry]] = {drafter: [] for drafter in drafters(models)}
+    for batch in batches:
+        one = 0.0
+        for rows in ROWS:
+            notify(f"batch {batch}, {rows} rows")
+            seconds = time_target(models, sampling, batch, rows, clock)
+            target.append({"batch": batch, "rows": rows, "seconds": seconds})
+            one = one or seconds
+            if rows > 1 and seconds > most * one:
+                break
+        for drafter, entries in drafting.items():
+            notify(f"batch {batch}, {drafter}")
+            for count in DRAFTS:
+                seconds = time_drafts(models, sampling, drafter, batch, count, clock)
+                entries.append({"batch": batch, "drafts": count, "seconds": seconds})
+    return {"kind": "curve", **identity(models, sampling), "clock": name, "target": target, "drafting": drafting}
+
+
+def drafters(models: Models) -> list[Drafter]:
+    """The models that draft there is a file of."""
+    return [name for name in get_args(Drafter) if (models.folder / f"{name}.safetensors").exists()]
+
+
+def identity(models: Models, sampling: Sampling) -> dict[str, Any]:
+    """What has to be the same for a curve to be of use: model, device, threads, versions, how rows are made."""
+    return {
+        "model": sha256(models.folder / "target.safetensors"),
+        "device": device_name(models.device),
+        "threads": torch.get_num_threads(),
+        "versions": {"simlab": version("simlab"), "torch": torch.__version__},
+        "rows_of": {
+            "guidance": sampling.guided,
+            "top_k": sampling.top_k is not None,
+            "top_p": sampling.top_p is not None,
+        },
+    }
+
+
+def clock_of(device: torch.device) -> tuple[Clock, str]:
+    """What calls are timed by, and its name.
+
+    On one thread it is the thread's own time, which other programs that run do not lengthen.
+    """
+    if device.type == "cuda":
+
+        def synchronised() -> float:
+            torch.cuda.synchronize(device)
+            return time.perf_counter()
+
+        return synchronised, "wall clock, synchronised"
+    return (time.thread_time, "CPU seconds") if torch.get_num_threads() == 1 else (time.perf_counter, "wall clock")
+
+
+@torch.no_grad()
+def time_target(models: Models, sampling: Sampling, batch: int, rows: int, clock: Clock) -> float:
+    """Median seconds of a call of the target."""
+    target, _ = processes(models, None, np.zeros(batch, np.int64), sampling)
+    tokens, start = _middle(batch, target)
+    return _median(lambda: target.forward(tokens, start, rows), clock)
+
+
+@torch.no_grad()
+def time_drafts(models: Models, sampling: Sampling, drafter: Drafter, batch: int, count: int, clock: Clock) -> float:
+    """Median seconds of ``count`` drafts after a call of the target, which is not part of them."""
+    target, draft = processes(models, drafter, np.zeros(batch, np.int64), sampling)
+    assert draft is not None
+    tokens, start = _middle(batch, target, *([draft] if drafter == "draft" else []))
+
+    def drafts() -> None:
+        for k in range(count):
+            draft.forward(tokens, start + k, 1)
+
+    return _median(drafts, clock, before=lambda: target.forward(tokens, start, count + 1))
+
+
+def _middle(batch: int, *processes: Process) -> tuple[Tensor, Tensor]:
+    """Images of which half is there, and seen by the processes: tokens ``[B, N]``, and their lengths."""
+    place = processes[0].length // 2
+    tokens = torch.zeros(batch, processes[0].length, dtype=torch.int64, device=processes[0].uniform.device)
+    for process in processes:
+        process.forward(tokens, tokens[:, 0], place)
+    return tokens, tokens[:, 0] + place
+
+
+def _median(call: Callable[[], object], clock: Clock, before: Callable[[], object] = lambda: None) -> float:
+    """Of at least two calls after one that is not timed; ``before`` comes before each, and does not count."""
+    spent: list[float] = []
+    before()
+    call()
+    while len(spent) < 2 or (len(spent) < REPEATS and sum(spent) < SECONDS):
+        before()
+        begun = clock()
+        call()
+        spent.append(clock() - begun)
+    return median(spent)

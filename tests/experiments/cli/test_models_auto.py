@@ -1,0 +1,135 @@
+"""``simlab generate --method auto`` and what ``simlab device`` measures for it, on tiny models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from experiments.cli.main import main
+from experiments.models import choice, compression, curve, payoff
+from experiments.models.compression import Candidate, Compression
+from experiments.results import write_json
+from reports.data.models import MAP_KEYS
+from tests.support.cli import usage_error
+from tests.support.fashion import write_models
+
+pytestmark = pytest.mark.cli
+
+STEPS = [
+    Compression(Candidate("ar", {}), None, 1, 0, 1.0, 0.0),
+    Compression(Candidate("sjd-ac", {"window": 4}), None, 5, 0, 1.8, 0.0),
+    Compression(Candidate("speculative", {"gamma": 2}), "draft", 3, 2, 2.1, 0.0),
+]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    write_models(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps that nobody measured, and a folder of one's own."""
+    monkeypatch.setenv(choice.CACHE, str(tmp_path / "cache"))
+    monkeypatch.setattr(choice, "known_steps", lambda *_: STEPS)
+    monkeypatch.setattr(payoff, "known_steps", lambda *_: STEPS)
+
+
+def costs(path: Path, fixed: float, per_row: float) -> Path:
+    """A file of made-up costs."""
+    target = [{"batch": b, "rows": r, "seconds": fixed + per_row * b * r} for b in (1, 64) for r in (1, 33)]
+    drafting = {"draft": [{"batch": 1, "drafts": 1, "seconds": 10.0}]}
+    write_json(path, {"kind": "curve", "target": target, "drafting": drafting})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("fixed", "per_row", "says", "took"),
+    [
+        (1.0, 0.0, "sjd-ac, window 4: at 3 images at once 5 rows a call cost 1.00x", "sjd-ac (lossless)"),
+        (0.0, 1.0, "ar: at 3 images at once the 5 rows of sjd-ac, window 4 cost 5.00x", "ar (lossless)"),
+    ],
+)
+def test_the_default_says_what_it_takes_and_why(
+    fixed: float, per_row: float, says: str, took: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--out", str(tmp_path / "grid.png"), "--tokens", str(tmp_path / "tokens.npz")]
+    file = costs(tmp_path / "curve.json", fixed, per_row)
+    assert main(["generate", "--models", str(models), *files, "--count", "3", "--curve", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert says in printed
+    assert took in printed
+    assert str(file) in printed
+    drawn = np.load(tmp_path / "tokens.npz")["tokens"]
+    named = ["--method", took.split()[0], *(["--set", "window=4"] if took.startswith("sjd") else [])]
+    assert main(["generate", "--models", str(models), *files, "--count", "3", *named]) == 0
+    assert (np.load(tmp_path / "tokens.npz")["tokens"] == drawn).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--set", "window=4"], "auto chooses the window itself; expected a method"),
+        (["--curve", "nowhere.json"], "nowhere.json: No such file"),
+        (["--method", "sjd", "--curve", "nowhere.json"], "--curve nowhere.json: is for --method auto"),
+    ],
+)
+def test_what_cannot_be_chosen_by_is_a_usage_error(
+    arguments: list[str], says: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["generate", "--models", str(models), "--out", str(tmp_path / "grid.png")]
+    assert says in usage_error([*command, *arguments], capsys)
+    assert not (tmp_path / "grid.png").exists()
+
+
+def test_device_writes_what_generate_takes(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "curve.json"
+    assert main(["device", "--curve", "--models", str(models), "--batch", "2", "--out", str(path)]) == 0
+    assert "calls of the target, in calls for one row" in capsys.readouterr().out
+    found = json.loads(path.read_text())
+    assert [entry["rows"] for entry in found["target"]] == list(curve.ROWS)
+    assert all(entry["seconds"] > 0 for entry in found["target"])
+    grid = str(tmp_path / "grid.png")
+    assert main(["generate", "--models", str(models), "--count", "2", "--curve", str(path), "--out", grid]) == 0
+
+
+@pytest.mark.slow
+def test_device_measures_tokens_a_step(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compression, "candidates", lambda: [step.candidate for step in STEPS])
+    monkeypatch.setattr(compression, "IMAGES", 2)
+    path = tmp_path / "compression.json"
+    assert main(["device", "--compression", "--models", str(models), "--out", str(path)]) == 0
+    assert "sjd-ac, window 4" in capsys.readouterr().out
+    found = json.loads(path.read_text())
+    assert [table["sampling"]["guidance"] for table in found["tables"]] == list(compression.GUIDANCE)
+    ar, sjd, speculative = found["tables"][0]["rows"]
+    assert (ar["tokens"], ar["rows"], sjd["rows"], speculative["drafts"]) == (1.0, 1, 5, 2)
+
+
+@pytest.mark.slow
+def test_device_draws_the_map(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(curve, "BATCHES", (1, 2))
+    monkeypatch.setattr(payoff, "LEAST", 1)
+    path = tmp_path / "map.json"
+    assert main(["device", "--map", "--models", str(models), "--batch", "2", "--out", str(path)]) == 0
+    assert "auto      " in capsys.readouterr().out
+    found = json.loads(path.read_text())
+    assert found.keys() >= MAP_KEYS
+    assert len(found["predicted"]) == 2 * len(STEPS)
+    assert next(entry["measured"] for entry in found["measured"] if entry["method"] == "ar") == 1
+    assert found["auto"][0]["of_best"] >= 1
+
+
+def test_one_thing_is_measured_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "expected one of them" in usage_error(["device", "--curve", "--map"], capsys)

@@ -1,0 +1,264 @@
+"""``--method auto``: what made-up machines make it choose, what it keeps, and files that it does not take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from experiments.models import choice, compression, curve
+from experiments.models.choice import Choice, choose, predict
+from experiments.models.compression import Candidate, Compression, named
+from experiments.models.curve import Curve
+from experiments.models.methods import make_method, nodes
+from experiments.models.session import Models
+from experiments.results import write_json
+from simlab.models.process.sampling import Sampling
+from tests.support.fashion import write_models
+
+pytestmark = pytest.mark.exact
+
+BATCHES, ROWS = (1, 4, 16, 64), (1, 3, 5, 33)
+STEPS = [
+    Compression(Candidate("ar", {}), None, 1, 0, 1.0, 0.0),
+    Compression(Candidate("sjd-ac", {"window": 4}), None, 5, 0, 1.8, 0.02),
+    Compression(Candidate("sjd-ac", {"window": 32}), None, 33, 0, 4.4, 0.1),
+    Compression(Candidate("speculative", {"gamma": 2}), "draft", 3, 2, 2.1, 0.02),
+]
+
+
+def machine(cost: Callable[[int, int], float], draft: float = 0.2) -> Curve:
+    """A curve of a call's cost by batch and rows of a sequence; a draft costs a share of one row's call."""
+    target = {batch: {rows: cost(batch, rows) for rows in ROWS} for batch in BATCHES}
+    return Curve(
+        target, {"draft": {batch: {1: draft * cost(batch, 1), 4: 4 * draft * cost(batch, 1)} for batch in BATCHES}}
+    )
+
+
+FREE = machine(lambda batch, rows: 5.0)
+IN_PROPORTION = machine(lambda batch, rows: 0.1 * batch * rows)
+AFFINE = machine(lambda batch, rows: 5 + 0.05 * batch * rows)
+
+
+def chosen(cost: Curve, choose: Callable[..., Choice] = choose) -> list[str]:
+    return [named(choose(STEPS, cost, batch).candidate) for batch in BATCHES]
+
+
+def test_where_rows_are_free_the_most_tokens_win_at_every_batch() -> None:
+    assert chosen(FREE) == ["sjd-ac, window 32"] * 4
+    assert predict(STEPS[2], FREE, 16).speedup == pytest.approx(4.4)
+
+
+def test_where_every_row_costs_the_same_nothing_pays() -> None:
+    assert chosen(IN_PROPORTION) == ["ar"] * 4
+
+
+def test_windows_shrink_with_the_batch() -> None:
+    assert chosen(AFFINE) == ["sjd-ac, window 32", "sjd-ac, window 32", "speculative, gamma 2", "ar"]
+
+
+def test_a_prediction_by_hand() -> None:
+    found = predict(STEPS[3], AFFINE, 16)
+    one, three = 5 + 0.05 * 16, 5 + 0.05 * 48
+    assert found.call == pytest.approx(three / one)
+    assert found.drafting == pytest.approx(0.4)
+    assert found.speedup == pytest.approx(2.1 * one / (three + 0.4 * one))
+
+
+WRONG: dict[str, Callable[[Compression], Compression]] = {
+    "equation 51: a call costs one call, whatever its rows": lambda step: step._replace(rows=1),
+    "drafting for nothing": lambda step: step._replace(drafts=0),
+    "every row becomes a token": lambda step: step._replace(tokens=float(step.rows)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_prediction_chooses_otherwise(name: str) -> None:
+    cost = machine(lambda batch, rows: 5 + 0.05 * batch * rows, draft=0.6)
+    wrong = [named(choose([WRONG[name](step) for step in STEPS], cost, batch).candidate) for batch in BATCHES]
+    assert wrong != chosen(cost)
+
+
+def test_the_reason_names_what_is_compared() -> None:
+    assert choose(STEPS, AFFINE, 1).reason == (
+        "sjd-ac, window 32: at 1 image at once 33 rows a call cost 1.32x a single row's call "
+        "and give 4.40 tokens: 3.34x"
+    )
+    assert choose(STEPS, AFFINE, 64).reason == (
+        "ar: at 64 images at once the 3 rows of speculative, gamma 2 cost 1.78x a single row's call and drafting 0.40x "
+        "and give 2.10 tokens: 0.96x"
+    )
+
+
+def test_between_what_is_measured_costs_lie_on_lines() -> None:
+    assert AFFINE.call(4, 19) == pytest.approx(5 + 0.05 * 4 * 19)
+    assert AFFINE.call(40, 1) == pytest.approx(5 + 0.05 * 40)
+    assert AFFINE.call(64, 65) == pytest.approx(5 + 0.05 * 64 * 65)  # beyond, as between the last two
+    assert AFFINE.drafts("draft", 16, 2) == pytest.approx(0.4 * 5.8)
+    assert AFFINE.drafts(None, 16, 0) == 0
+    assert machine(lambda batch, rows: 100 - rows).call(1, 1000) == 0
+
+
+# The table that comes along ---------------------------------------------------------------------------------------
+
+
+def test_the_table_that_comes_along_is_of_the_models_that_come_along() -> None:
+    known = compression.shipped()
+    models = Models()
+    assert known["model"] == compression.identity(models)
+    for table in known["tables"]:
+        steps = compression.of_sampling(known, Sampling(table["sampling"]["guidance"]))
+        assert [step.candidate for step in steps] == list(compression.candidates())
+        for step in steps:
+            method = make_method(step.candidate.method, models.codebook, step.candidate.settings)
+            assert method.lossless
+            assert step.rows == 1 + nodes(method.decoder)
+            assert (step.drafter, step.drafts) == (method.drafter, nodes(method.decoder) if method.drafter else 0)
+            assert 1 <= step.tokens <= step.rows
+            assert step.error < 0.1 * step.tokens
+
+
+def test_a_wider_window_commits_more_tokens() -> None:
+    for table in compression.shipped()["tables"]:
+        by_window = [row for row in table["rows"] if row["method"] == "sjd-ac" and "initial" not in row["settings"]]
+        for narrow, wide in pairwise(by_window):
+            assert wide["tokens"] > narrow["tokens"] - 4 * (wide["error"] + narrow["error"])
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 1.2, 30.0])
+def test_the_nearest_guidance_is_taken(scale: float) -> None:
+    known = compression.shipped()
+    scales = [table["sampling"]["guidance"] for table in known["tables"]]
+    nearest = scales.index(min(scales) if scale < 1.5 else max(scales))
+    found = compression.of_sampling(known, Sampling(scale))
+    assert [step.tokens for step in found] == [row["tokens"] for row in known["tables"][nearest]["rows"]]
+
+
+# What is kept -----------------------------------------------------------------------------------------------------
+
+
+class Counted:
+    """Instead of a measurement: a made-up one, and how often it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def __call__(self, models: Models, sampling: Sampling, batches: list[int], *_: Any) -> dict[str, Any]:
+        self.asked += batches
+        target = [{"batch": b, "rows": rows, "seconds": 5 + 0.05 * b * rows} for b in batches for rows in ROWS]
+        drafting = {
+            name: [{"batch": b, "drafts": count, "seconds": float(count)} for b in batches for count in (1, 4)]
+            for name in ("draft", "head")
+        }
+        return {"kind": "curve", "target": target, "drafting": drafting}
+
+
+@pytest.fixture
+def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counted:
+    monkeypatch.setenv(choice.CACHE, str(tmp_path / "cache"))
+    made = Counted()
+    monkeypatch.setattr(curve, "measure", made)
+    return made
+
+
+def test_a_machine_is_measured_once(counted: Counted) -> None:
+    models = Models()
+    first, again = (choice.choice(models, Sampling(), 16) for _ in range(2))
+    assert first == again
+    assert counted.asked == [16]
+    choice.choice(models, Sampling(), 1)
+    choice.choice(models, Sampling(), 16)
+    assert counted.asked == [16, 1]
+    kept = json.loads(choice.curve_file(models, Sampling()).read_text())
+    assert {entry["batch"] for entry in kept["target"]} == {1, 16}
+    choice.choice(models, Sampling(2.0), 16)  # guidance doubles the rows of a call
+    assert counted.asked == [16, 1, 16]
+
+
+def test_what_cannot_be_read_is_measured_again(counted: Counted) -> None:
+    models = Models()
+    path = choice.curve_file(models, Sampling())
+    for broken in ("", "[]", "{}", '{"target": [{}], "drafting": {}}'):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(broken)
+        choice.choice(models, Sampling(), 4)
+    assert counted.asked == [4] * 4
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(
+    counted: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(choice.CACHE, str(tmp_path / "file"))
+    choice.choice(Models(), Sampling(), 4)
+    assert counted.asked == [4]
+
+
+def test_a_file_of_costs_is_taken_instead(counted: Counted, tmp_path: Path) -> None:
+    path = tmp_path / "curve.json"
+    write_json(path, Counted()(Models(), Sampling(), [1, 64]))
+    assert choice.choice(Models(), Sampling(), 8, path).candidate.method != "ar"
+    assert counted.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "No such file"),
+        ("{", "is no JSON"),
+        ("[1]", "holds no document"),
+        ("{}", "no cost of calls is to be read.*simlab device --curve"),
+        ('{"target": [], "drafting": {}}', "no cost of calls is to be read"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(text: str | None, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "curve.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ValueError, match=says):
+        choice.choice(Models(), Sampling(), 8, path)
+
+
+def test_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(choice.CACHE, raising=False)
+    monkeypatch.setattr(choice.sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert choice.folder() == tmp_path / "simlab"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert choice.folder() == Path.home() / ".cache" / "simlab"
+
+
+# Other models -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_models_of_ones_own_are_measured_and_kept(
+    tmp_path: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "models"
+    write_models(folder)
+    (folder / "head.safetensors").unlink()
+    monkeypatch.setattr(compression, "FEW", 2)
+    models = Models(folder)
+    first = choice.known_steps(models, Sampling())
+    assert {step.candidate.method for step in first} == {"ar", "sjd", "sjd-ac", "speculative"}
+    monkeypatch.setattr(compression, "measure", None)  # would fail: it is not asked again
+    assert choice.known_steps(models, Sampling()) == first
+    assert choice.choice(models, Sampling(), 4).candidate in [step.candidate for step in first]
+
+
+def test_calls_are_timed_in_the_middle_of_images(tmp_path: Path) -> None:
+    write_models(tmp_path)
+    found = curve.measure(Models(tmp_path), Sampling(2.0), [2], most=0.0)
+    assert [(entry["batch"], entry["rows"]) for entry in found["target"]] == [(2, 1), (2, 2)]  # no wider one could pay
+    assert {name: len(entries) for name, entries in found["drafting"].items()} == {"draft": 2, "head": 2}
+    cost = curve.curve_of(found)
+    assert cost.call(2, 1) > 0
+    assert cost.drafts("head", 2, 3) > 0
+    assert found["rows_of"] == {"guidance": True, "top_k": False, "top_p": False}

@@ -1,0 +1,177 @@
+"""A step recorded once and replayed: it deals new coins and carries its state, and gives the tokens of the loop.
+
+On a CPU a step is recorded as the list of its operations on its buffers, by FX, and replayed as a CUDA graph is: no
+line of Python is run again. On a device the same runs are compared (``cuda``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from simlab.decoders import Decoder, graph, make_decoder, run
+from simlab.decoders.graph import FIRST, BufferedStep, CannotRecord, record
+from simlab.models.process.cached import Cached
+from simlab.randomness import Tape
+from simlab.rules import make_rule
+from tests.support.cases import DECODERS, by_decoder, tree
+from tests.support.dense import DenseProcess
+from tests.support.networks import SAMPLINGS, classes, model
+from theory.example_processes import random_process
+
+pytestmark = pytest.mark.parity
+DEFAULT_EVERY = 4
+
+RULE = make_rule("speculative")
+SEED, REPLICATES = 7, 6
+WORLDS = {seed: random_process(seed, 3, 6, (2, 3), zeros=0.2) for seed in (1, 2)}
+SOME = [
+    ("sjd", {"window": 3}),
+    ("sjd-ac", {"window": 3}),
+    ("sjd-pac", tree(3, 2, 2)),
+    ("sjd-pac", tree(3, 2, 2, "full", shared=True)),
+]
+
+
+def operations(step: Any, device: torch.device) -> Any:
+    """A step as the list of its operations, on the very buffers it has."""
+    return make_fx(step)()
+
+
+def dense(seed: int) -> DenseProcess:
+    return DenseProcess(WORLDS[seed], torch.from_numpy)
+
+
+def tape() -> Tape:
+    return Tape(SEED, REPLICATES)
+
+
+def same(one: Any, other: Any) -> bool:
+    return np.array_equal(one.tokens.cpu(), other.tokens.cpu()) and np.array_equal(one.steps.cpu(), other.steps.cpu())
+
+
+@by_decoder(SOME)
+def test_a_replayed_step_deals_new_coins_and_carries_its_state(name: str, parameters: dict[str, Any]) -> None:
+    decoder = make_decoder(name, **parameters)
+    right = run(decoder, dense(1), RULE, tape())
+    told: list[str] = []
+    assert same(graph.run(decoder, dense(1), RULE, tape(), recorder=operations, told=told.append), right)
+    assert told == []
+
+
+@by_decoder(DECODERS)
+def test_a_buffered_step_is_a_step(name: str, parameters: dict[str, Any]) -> None:
+    decoder = make_decoder(name, **parameters)
+    draft = dense(2) if decoder.needs_draft else None
+    infos: list[Any] = []
+    found = graph.run(decoder, dense(1), RULE, tape(), draft, lambda before, after, info: infos.append(info))
+    assert same(found, run(decoder, dense(1), RULE, tape(), draft))
+    assert torch.stack([info.committed for info in infos]).sum(0).tolist() == [6] * REPLICATES
+
+
+class CountedByHost(Tape):
+    """A tape whose iteration is a number of the host's: a recorded step keeps the one it was recorded with."""
+
+    def at(self, iteration: Any) -> Tape:
+        return super().at(int(iteration))
+
+
+def test_coins_that_repeat_are_seen() -> None:
+    decoder, broken = make_decoder("jacobi", window=2), CountedByHost(SEED, REPLICATES)
+    right = run(decoder, dense(1), RULE, tape())
+    assert same(graph.run(decoder, dense(1), RULE, broken), right)
+    assert not same(graph.run(decoder, dense(1), RULE, broken, recorder=operations), right)
+
+
+@pytest.mark.parametrize("recorder", [None, operations], ids=["called", "replayed"])
+@pytest.mark.parametrize("name", ["sjd-pac", "sjd"])
+def test_what_a_model_remembers_is_carried(name: str, recorder: Any) -> None:
+    """Its cache, and the tree whose accepted path is not in place yet."""
+    decoder = make_decoder(name, **(tree(4, 2, 2) if name == "sjd-pac" else {"window": 4}))
+    right, found = (
+        each(decoder, Cached(model("target"), classes(2), SAMPLINGS["guided"]), RULE, Tape(3, 2), **given)
+        for each, given in ((run, {}), (graph.run, {"recorder": recorder}))
+    )
+    assert same(right, found)
+
+
+def test_without_a_device_it_says_so_and_goes_on() -> None:
+    told: list[str] = []
+    decoder = make_decoder("sjd", window=3)
+    assert same(graph.run(decoder, dense(1), RULE, tape(), told=told.append), run(decoder, dense(1), RULE, tape()))
+    assert told == ["a step on cpu cannot be recorded; expected a CUDA device"]
+    with pytest.raises(CannotRecord, match="expected a CUDA device"):
+        record(lambda: None, torch.device("cpu"))
+
+
+class Growing(DenseProcess):
+    """A process that keeps more and more."""
+
+    def forward(self, tokens: Any, start: Any, count: int) -> Any:
+        kept = getattr(self, "kept", tokens[:, :0])
+        self.kept = torch.cat([kept, tokens[:, :1]], dim=1)
+        return super().forward(tokens, start, count)
+
+
+def test_what_grows_is_refused() -> None:
+    step = BufferedStep(make_decoder("sjd", window=3), Growing(WORLDS[1], torch.from_numpy), RULE, tape())
+    for _ in range(FIRST):
+        step()
+    with pytest.raises(CannotRecord, match=r"Growing.kept is not what it was before the step"):
+        step()
+
+
+@pytest.mark.slow
+@by_decoder(SOME)
+def test_a_step_compiles_as_a_whole(name: str, parameters: dict[str, Any]) -> None:
+    """Without a break or a warning, and the numbers are the same."""
+    decoder, process, counted = make_decoder(name, **parameters), dense(1), tape()
+    start, _ = decoder.step(decoder.init(process, counted.at(0), REPLICATES), process, RULE, counted.at(1))
+
+    def step(state: Any, iteration: torch.Tensor) -> Any:
+        return decoder.step(state, process, RULE, counted.at(iteration))[0]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(step, fullgraph=True, dynamic=False, backend="eager")
+    state = right = start
+    for iteration in (2, 3):
+        state, right = compiled(state, torch.tensor([iteration])), step(right, torch.tensor([iteration]))
+        assert all(torch.equal(one, other) for one, other in zip(state, right, strict=True))
+
+
+# On a device ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@by_decoder(SOME)
+def test_a_graph_gives_the_tokens_of_the_loop(name: str, parameters: dict[str, Any]) -> None:
+    def process() -> DenseProcess:
+        return DenseProcess(WORLDS[1], lambda rows: torch.from_numpy(rows).cuda())
+
+    decoder: Decoder = make_decoder(name, **parameters)
+    told: list[str] = []
+    found = graph.run(decoder, process(), RULE, tape(), told=told.append)
+    assert told == []
+    assert same(found, run(decoder, process(), RULE, tape()))
+    assert same(found, run(decoder, dense(1), RULE, tape()))
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", ["sjd", "sjd-pac"])
+def test_a_graph_of_a_model_gives_the_tokens_of_the_loop(name: str) -> None:
+    decoder = make_decoder(name, **(tree(4, 2, 2) if name == "sjd-pac" else {"window": 4}))
+    target = model("target").to("cuda")
+    told: list[str] = []
+    right = run(decoder, Cached(target, classes(2).cuda(), SAMPLINGS["guided"]), RULE, Tape(3, 2))
+    found = graph.run(
+        decoder, Cached(target, classes(2).cuda(), SAMPLINGS["guided"]), RULE, Tape(3, 2), told=told.append
+    )
+    model("target").to("cpu")
+    assert told == []
+    assert same(found, right)
