@@ -2,13 +2,14 @@
 # make test     set up with everything the tests need, and run them: some minutes
 # make slow     run the tests that take longer, as CI does
 # make models   set up what `simlab generate` and the other commands for real models need: torch
+# make measured NAME=h100 DEVICE=cuda    measure a device, and put the results where the pages have them from
 # make lab      open the notebooks in JupyterLab
 # make check    ruff and mypy
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: verify test slow models lab check clean
+.PHONY: verify test slow models measured lab check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
@@ -40,6 +41,16 @@ models: .venv/.models
 .venv/.models: pyproject.toml constraints.txt | .venv/bin/pip
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[torch]'
 	touch $@ .venv/.verify
+
+DEVICE ?= cpu
+SMALL = $(if $(filter cpu,$(DEVICE)),--small)
+
+measured: .venv/.models
+	$(if $(NAME),,$(error NAME is not set; expected a short name of the machine, such as NAME=h100))
+	$(BIN)/simlab compare --device $(DEVICE) --out out/measured-$(NAME)
+	$(BIN)/simlab device --device $(DEVICE) $(SMALL) --out out/measured-$(NAME)/device.json
+	cp out/measured-$(NAME)/compare.json reports/measured/$(NAME)-compare.json
+	cp out/measured-$(NAME)/device.json reports/measured/$(NAME)-device.json
 
 .venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'

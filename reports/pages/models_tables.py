@@ -55,21 +55,26 @@ def speed(found: Compared) -> Table:
     rows = [
         [
             row["method"],
-            str(entry["batch"]),
             f"{row['compression']['pooled']:.2f}",
-            _times(entry["predicted"]),
-            _times(entry["speedup"], entry["speedup_error"]),
-            _share(entry["speedup"], row["compression"]["pooled"]),
-            f"{entry['seconds']:.4g}",
+            *(
+                text
+                for entry in row["timing"]
+                for text in (
+                    _times(entry["predicted"]),
+                    _times(entry["speedup"], entry["speedup_error"]),
+                    f"{entry['seconds']:.4g}",
+                )
+            ),
         ]
         for row in found.methods
-        for entry in row["timing"]
     ]
-    columns = ["method", "batch", "tokens a call", "predicted", "measured", "of tokens a call", "s an image"]
+    batches = [entry["batch"] for entry in found.methods[0]["timing"]]
+    kinds = "predicted", "measured", "s an image"
+    columns = ["method", "tokens a call", *(f"{kind}, batch {batch}" for batch in batches for kind in kinds)]
     note = (
         "Tokens a call: all tokens over all calls. Measured: seconds an image of ar over those of the method, "
         "± one standard error between rounds that draw the same labels by every method. Predicted: tokens a call times "
-        "the time of a call for one row over the time of one for all rows, at this batch."
+        "the time of a call for one row of each image, over that of one for all rows and of drafting."
     )
     return Table("Speed", columns, rows, note)
 
@@ -185,10 +190,6 @@ def _times(value: float | None, error: float | None = None) -> str:
     return "–" if value is None else f"{value:.2f}{'' if error is None else f' ± {error:.2f}'} ×"
 
 
-def _share(speedup: float | None, compression: float) -> str:
-    return "–" if speedup is None else f"{speedup / compression:.0%}"
-
-
 def _with_error(found: dict[str, float], digits: int) -> str:
     return _pair(found["mean"], found["error"], digits)
 
@@ -244,12 +245,17 @@ def _tested(found: Compared) -> str:
         f"{passed}{': all but ' + ', '.join(failed) if failed else ''}. Each is tested in four ways, the last three "
         f"against {testing['against']}; all {testing['tests']} tests together raise a false alarm with probability at "
         f"most {testing['false_alarms']:g}. With probability {own[0]['checks']['ranks']['power']:g} a test sees a "
-        f"deviation of at least: {'; '.join(seen)}. Smaller ones can stay unseen."
+        f"deviation of at least: {'; '.join(seen)}. Smaller ones, and "
+        "finer ones than the cells, can stay unseen."
     )
 
 
 def _detects(check: dict[str, Any]) -> str:
-    return f"(TV {check['detects']:.2g})" if check["detects"] is not None else "(none for certain)"
+    return (
+        f"(TV {check['detects']:.2g} over {check['cells']} cells)"
+        if check["detects"] is not None
+        else "(none for certain)"
+    )
 
 
 def _reach(found: Compared) -> str:

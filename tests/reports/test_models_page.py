@@ -100,6 +100,7 @@ def method(name: str, compression: np.ndarray, fails: bool) -> dict[str, Any]:
     error = float(compression.std(ddof=1) / IMAGES**0.5)
     far = LOSSY.get(name)
     check = {"p_value": 0.3, "passes": True, "n": 12, "level": 3e-8, "detects": 0.25, "power": 0.999, "unit": "TV"}
+    check |= {"cells": 16}
     return {
         "method": name,
         "decoder": "sjd",
@@ -150,15 +151,20 @@ def replay() -> dict[str, Any]:
 def device(name: str = "NVIDIA H200") -> dict[str, Any]:
     """As ``simlab device`` leaves it."""
     time, no = {"ms": 1.25, "least_ms": 1.0, "repeats": 3, "device_ms": 0.75}, {"not_measured": "it was not asked for"}
-    cache = {"write": time, "move": time, "copy_of_all": time, "bytes": 8, "in_place": True}
-    parts = dict.fromkeys(("forward_1", "forward_64", "sampling", "verification", "step"), time)
+    cache = {"copy_of_all": time, "bytes": 8}
+    parts: dict[str, Any] = dict.fromkeys(
+        ("forward_1", "forward_64", "sampling", "verification", "step", "step_graph"), time
+    )
     each = {"decoder": "sjd-pac", "vocabulary": 16384, "window": 64, "nodes": 73, "operations": 40, "host_reads": 1}
     return {
         "device": name,
         "versions": {"torch": "2.0"},
         "small": False,
         "window": 64,
-        "breakdown": {"llamagen-xl": parts | {"cache": cache, "sizes": {"layers": 36}}, "chameleon-7b": no},
+        "breakdown": {
+            "llamagen-xl": parts | {"cache": cache, "parts": {"cache": time}, "sizes": {"layers": 36}},
+            "chameleon-7b": no,
+        },
         "verification": [each | {"eager": time, "graph": time, "compiled": no}],
     }
 
@@ -285,7 +291,7 @@ def test_a_failing_test_is_red_and_a_passing_one_says_what_it_is_worth(alone: Pa
     assert "distinguished from ar by" not in text
     for piece in (
         "indistinguishable; detects TV ≥ ",
-        "(TV 0.25)",
+        "(TV 0.25 over 16 cells)",
         "(none for certain)",
         "With probability 0.999",
         "at most 1e-06",
@@ -485,7 +491,10 @@ def test_what_a_method_drafts_with_is_said() -> None:
 
 
 def test_the_speedup_stands_beside_what_is_predicted_and_what_calls_promise() -> None:
-    single, several, *_ = models_tables.speed(compared({"ar": 1.0, "sjd": 2.0})).rows[2:]
-    assert single[:2] == ["sjd", "1"]
-    assert single[3] == "–"
-    assert several[2:6] == ["2.00", "1.60 ×", "1.80 ± 0.04 ×", "90%"]
+    table = models_tables.speed(compared({"ar": 1.0, "sjd": 2.0}))
+    assert list(table.columns[:4]) == ["method", "tokens a call", "predicted, batch 1", "measured, batch 1"]
+    method, tokens, predicted, measured, _, predicted_16, measured_16, _ = table.rows[1]
+    assert (method, predicted, predicted_16[-1]) == ("sjd", "–", "×")
+    pace = float(tokens)
+    assert float(predicted_16[:-2]) == pytest.approx(0.8 * pace, abs=0.02)
+    assert measured == measured_16 == f"{0.9 * pace:.2f} ± 0.04 ×"

@@ -15,20 +15,31 @@ import pytest
 pytest.importorskip("torch")
 import torch
 from scipy.linalg import sqrtm
+from scipy.stats import binom, hypergeom
 
 from experiments.models.compare import labels_for
 from experiments.models.distortion import RecordingRule, distortion
 from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood
 from experiments.models.locality import locality
 from experiments.models.methods import Method, make_method
-from experiments.models.quality import FALSE_ALARMS, Sample, cells, checks, frechet, in_cells, in_clusters, measures
+from experiments.models.quality import (
+    FALSE_ALARMS,
+    Sample,
+    cells,
+    checks,
+    frechet,
+    in_cells,
+    in_clusters,
+    measures,
+    stated,
+)
 from experiments.models.session import Models, draw, processes
 from simlab import mutants
 from simlab.decoders import run
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Purpose, Tape
-from simlab.statistics import ProportionTest, TwoSampleG
+from simlab.statistics import GTest, ProportionTest, TwoSampleG
 from tests.support.fashion import SIDE, write_models
 from theory.distances import tv
 
@@ -132,6 +143,55 @@ def test_what_is_surely_seen_is_seen() -> None:
     half = rng.random((200, 100)) < 2 * even["detects"]
     lower = flat._replace(mass=np.where(half, 0.5, 1.0))
     assert not checks(Sample(lower, blank), Sample(flat, blank), LEVEL, 0)["ranks"]["passes"]
+
+
+# What the default of simlab compare is worth: 512 images of 196 tokens, four tests of twelve lossless methods
+SHIPPED = 512, 512 * 196, FALSE_ALARMS / 48
+MOST_MISSED = 22  # of 4,000 pairs at a power of .999: more have a probability below 1e-6
+
+
+def test_what_512_images_detect() -> None:
+    found = {name: (round(says.detectable, 3), cells) for name, (says, cells) in stated(*SHIPPED).items()}
+    assert found == {
+        "ranks": (0.017, 16),
+        "likelihood": (0.327, 16),
+        "features": (0.327, 16),
+        "accuracy": (0.272, 2),
+    }
+    few = {name: says.detectable for name, (says, _) in stated(100, 100 * 196, FALSE_ALARMS / 48).items()}
+    assert min(few[name] for name in ("likelihood", "features", "accuracy")) > 0.6  # what 100 images were worth
+
+
+@pytest.mark.parametrize(("share", "held"), [(1.0, True), (0.75, False)])
+def test_two_cells_have_the_power_that_is_stated(share: float, held: bool) -> None:
+    """Computed for all pairs of rates so far apart: every pair of counts, by its probability."""
+    n, _, level = SHIPPED
+    apart = share * stated(*SHIPPED)["accuracy"][0].detectable
+    counts = np.arange(n + 1)
+    first, together = np.broadcast_to(counts[:, None], (n + 1, n + 1)), counts[:, None] + counts
+    tails = hypergeom.cdf(first, 2 * n, together, n), hypergeom.sf(first - 1, 2 * n, together, n)
+    alarm = 2 * np.minimum(*tails) <= level
+    assert alarm[300, 100] == (TwoSampleG(2).p_value([300, n - 300], [100, n - 100]) <= level)
+    powers = [
+        binom.pmf(counts, n, rate) @ alarm @ binom.pmf(counts, n, rate + apart)
+        for rate in np.linspace(0, 1 - apart, 50)
+    ]
+    assert (min(powers) >= 0.999) == held
+
+
+@pytest.mark.parametrize("name", ["ranks", "likelihood"])
+@pytest.mark.parametrize(("share", "held"), [(1.0, True), (0.85, False)])
+def test_sixteen_cells_have_the_power_that_is_stated(name: str, share: float, held: bool) -> None:
+    """4,000 pairs whose deviation is spread over all cells, the shape that is hardest to see."""
+    n, tokens, level = SHIPPED
+    rng, times = np.random.default_rng(0), 4000
+    far = share * stated(*SHIPPED)[name][0].detectable * np.where(np.arange(16) % 2, 1, -1)
+    if name == "ranks":
+        p_values = GTest(np.full(16, 1 / 16)).p_value(rng.multinomial(tokens, (1 + 2 * far) / 16, times))
+    else:
+        pairs = zip(*(rng.multinomial(n, (1 + sign * far) / 16, times) for sign in (1, -1)), strict=True)
+        p_values = np.array([TwoSampleG(16).p_value(*pair) for pair in pairs])
+    assert (np.sum(p_values > level) <= MOST_MISSED) == held
 
 
 def test_an_impossible_token_has_no_bits(models: Models, reference: Sample) -> None:
