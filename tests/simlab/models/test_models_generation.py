@@ -357,7 +357,7 @@ def test_padding_is_on_the_left() -> None:
             transformers.BloomConfig(**SPECIAL, hidden_size=16, n_layer=1, n_head=2),
             "BloomForCausalLM cannot be run over",
         ),
-        (transformers.CohereConfig(**SIZES), "CohereForCausalLM has other logits over slots of keys and values, by"),
+        (transformers.CohereConfig(**SIZES), "CohereForCausalLM has other rows over slots of keys and values, by"),
         (
             transformers.MambaConfig(**SPECIAL, hidden_size=16, num_hidden_layers=1, state_size=4),
             "MambaForCausalLM cannot",
