@@ -94,6 +94,8 @@ def test_a_cancelled_request_leaves_the_others_alone() -> None:
     assert [each.error for each in found] == [None, "cancelled", None, None, None]
     assert found[1].tokens is None
     assert np.array_equal(found[2].tokens, alone(requests[2])[0])
+    found = served(requests, 2, cancelled=lambda index: True)
+    assert [(each.error, each.steps) for each in found] == [("cancelled", 0)] * len(requests)
 
 
 def test_progress_counts_tokens() -> None:
