@@ -126,11 +126,11 @@ SMALLEST = "sjd-pac"
 SMALL = {SMALLEST: Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1}, batch=1, shape=(1, 2))}
 DECODERS = {
     "autoregressive": Case("autoregressive", {}),
-    "speculative": Case("speculative", {"gamma": 2}, shape=(1, 3)),
+    "speculative": Case("speculative", {"gamma": 2}, shape=(1, 3), batch=1),
     "sjd-ac": Case("sjd-ac", {"window": 3}),
-    "sjd-unrefined": Case("sjd-unrefined", {"window": 2}, shape=(1, 3)),
-    "sjd-reference": Case("sjd-reference", {"window": 3}, shape=(1, 3)),
-    "without bonus": Case("sjd", {"window": 1, "bonus": False}, shape=(1, 3)),
+    "sjd-unrefined": Case("sjd-unrefined", {"window": 2}, shape=(1, 3), batch=1),
+    "sjd-reference": Case("sjd-reference", {"window": 3}, shape=(1, 3), batch=1),
+    "without bonus": Case("sjd", {"window": 1, "bonus": False}, shape=(1, 3), batch=1),
 }
 TREES = {
     "full": Case("sjd-pac", FULL, batch=1, shape=(1, 3)),
@@ -144,8 +144,8 @@ CACHED = {
     "cached sjd-pac": Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1}, cached=True, batch=1),
 }
 VOCABULARIES = {
-    "256": Case("sjd", {"window": 2}, 256, (1, 3), seed=7),
-    "1000": Case("sjd-ac", {"window": 2}, 1000, (1, 3), seed=8),
+    "256": Case("sjd", {"window": 2}, 256, (1, 3), seed=7, batch=1),
+    "1000": Case("sjd-ac", {"window": 2}, 1000, (1, 2), seed=8),
     "4096": Case("sjd-pac", {"window": 1, "candidates": 2, "depth": 1}, 4096, (1, 3), seed=9, batch=1),
     "5000": Case("sjd", {"window": 2}, 5000, (1, 2), seed=9, batch=1),
     "16384": Case("sjd-pac", {"window": 1, "candidates": 2, "depth": 1}, 16384, (1, 2), batch=1),
