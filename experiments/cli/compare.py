@@ -83,7 +83,7 @@ def compare_command(
         loaded = session.Models(models, session.check_device(device))
         request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
         with progress_bar() as progress, session.memory():
-            bar = progress.add_task("starting", total=2 + len(names) * (1 + len(batches) * (1 + ROUNDS)))
+            bar = progress.add_task("starting", total=3 + len(names) * (1 + len(batches) * (1 + ROUNDS)))
             found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1), parts)
     except KeyboardInterrupt:
         print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")

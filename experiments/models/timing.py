@@ -173,6 +173,6 @@ def _summary(costs: Sequence[Cost], batch: int) -> dict[str, Any]:
 def _speedup(rounds: Sequence[Mapping[str, Cost]], name: str) -> dict[str, float | None]:
     """How many times as fast as ar in the same round, the mean of rounds; None without ar."""
     if "ar" not in rounds[0]:
-        return {"speedup": None, "speedup_error": None, "predicted": None}
+        return {"speedup": None, "speedup_error": None}
     found = estimate(np.array([each["ar"].whole / each[name].whole for each in rounds]))
-    return {"speedup": found.mean, "speedup_error": found.error, "predicted": None}
+    return {"speedup": found.mean, "speedup_error": found.error}

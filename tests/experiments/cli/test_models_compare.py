@@ -103,7 +103,8 @@ def test_every_method_has_everything(document: dict[str, Any]) -> None:
         assert entry["peak_bytes"] is None
     first, gsd, tree = (document["methods"][k] for k in (0, 3, 4))
     assert first["steps"] == {"mean": N, "error": 0}
-    assert first["timing"][0]["speedup"] == 1
+    assert first["timing"][0]["speedup"] == first["timing"][0]["predicted"] == 1
+    assert document["costs"]["kind"] == "curve"
     assert gsd["distortion"]["tv"] > 0
     assert tree["distortion"] is None
 
@@ -199,7 +200,7 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     assert main(["compare", *asked, "--out", str(tmp_path / "whole")]) == 0
     once, twice = (json.loads((folder / "compare.json").read_text()) for folder in (tmp_path / "whole", out))
     for document in (once, twice):
-        del document["machine"]
+        del document["machine"], document["costs"]  # of the moment
         for row in document["methods"]:
             del row["timing"]
     assert once == twice
@@ -233,6 +234,23 @@ def test_kept_places_are_those_of_the_drafts() -> None:
     assert counts["committed"] == {"mean": 2.0, "histogram": [2, 0, 2]}
     assert counts["accepted"] == {"mean": 1.25}
     assert counts["compression"] == {"mean": 2.0, "error": 0.0, "pooled": 2.0}
+
+
+@pytest.mark.parametrize(("name", "drafting"), [("sjd", 0.0), ("sjd-pac", 0.0), ("eagle", 1.5)])
+def test_a_speedup_is_predicted_from_calls_and_what_they_cost(name: str, drafting: float, models: Path) -> None:
+    """As leviathan.cost-of-rows.speedup has it: rows for nothing are worth all tokens a call, paid ones a share."""
+    method = make_method(name, Models(models).codebook)
+    samples = Samples(np.zeros((2, 16), dtype=np.int64), np.array([4, 6]), np.zeros((2, 6)), np.zeros((2, 6)))
+    own = rows(method.decoder)
+
+    def told(of_row: float) -> float:
+        """What is predicted where a call costs 2 and ``of_row`` for each row of the two sequences."""
+        calls = [{"batch": 2, "rows": n, "seconds": 2 + of_row * 2 * n} for n in (1, own, 65)]
+        drafts = {"head": [{"batch": 2, "drafts": GAMMA, "seconds": drafting}]}
+        return compare.predicted(method, samples, {"target": calls, "drafting": drafts}, 2)["predicted"]
+
+    assert told(0.0) == pytest.approx(3.2 * 2 / (2 + drafting))
+    assert told(0.5) == pytest.approx(3.2 * 3 / (2 + own + drafting))
 
 
 def test_the_clock_changes_nothing_and_sees_what_is_slow(models: Path) -> None:
