@@ -93,18 +93,21 @@ def _print(found: dict[str, Any], out: Path) -> None:
     ]
     for entry in found["verification"]:
         name = f"{entry['decoder']}, V = {entry['vocabulary']}, L = {entry['window']}"
-        rows += [("verification", f"{name}, {way}", *_times(entry[way])) for way in ("eager", "graph", "compiled")]
+        rows += [
+            ("verification", f"{name}, {way}", *_times(own)) for way, own in entry.items() if isinstance(own, dict)
+        ]
     console.print(plain_table(console, ("of", "part", "ms", "on the device", ""), rows))
     print_text(console, f"written   {out}")
 
 
 def _each(parts: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The entries with a time, those of the cache among them, or the one that says why there is none."""
+    """The entries with a time, those of parts and the cache among them, or the one that says why there is none."""
     if "not_measured" in parts:
         return [("", parts)]
-    flat = {key: entry for key, entry in parts.items() if key not in ("sizes", "cache")}
-    cache = {f"cache: {key.replace('_', ' ')}": parts["cache"][key] for key in ("write", "move", "copy_of_all")}
-    return [*((key.replace("_", " "), entry) for key, entry in flat.items()), *cache.items()]
+    within = {f"step: {part}": entry for part, entry in parts["parts"].items()}
+    flat = {key: entry for key, entry in parts.items() if key not in ("sizes", "cache", "parts")}
+    flat |= {"a copy of the cache": parts["cache"]["copy_of_all"]} | within
+    return [(key.replace("_", " "), entry) for key, entry in flat.items()]
 
 
 def _times(entry: dict[str, Any]) -> tuple[str, str, str]:

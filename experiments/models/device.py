@@ -3,11 +3,13 @@
 ``breakdown``
     of one step of ``sjd-pac`` over a model of official size with random weights, which take as long as trained ones:
     the model at one and at ``WINDOW`` tokens, from logits to rows (guidance, top-k, softmax), verification and all that
-    a decoder does besides, the cache, and the whole step. One image with guidance, so batches are doubled.
+    a decoder does besides, the cache, and the whole step, operation by operation and recorded as a CUDA graph. One
+    image with guidance, so batches are doubled.
 ``verification``
-    a decoder's step over rows that are ready: as torch runs it, recorded once as a CUDA graph, and compiled.
-``cache``
-    keys and values of a window put into the cache and those of an accepted path moved, against copying all of it.
+    a decoder's step over rows that are ready, in all ways there are to run it (``WAYS``): each goes on where the last
+    step left off, with coins of its own, as in a run.
+``bandwidth``
+    of a large copy on the device, beside which stands what a step has to read.
 
 Times are medians over single calls, each between two synchronisations: ``ms`` by the clock, which is what a user
 waits, and ``device_ms`` between two events on the device. What cannot be measured says why in its place.
@@ -19,8 +21,9 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
@@ -29,7 +32,9 @@ import torch
 from torch import Tensor
 
 from experiments.models.operations import Operations
-from simlab.decoders import Decoder, make_decoder
+from experiments.models.timing import PARTS, Clock, Timed
+from simlab.decoders import Decoder, Info, make_decoder
+from simlab.decoders.graph import FIRST, BufferedStep, CannotRecord, record
 from simlab.decoders.tree import count_nodes
 from simlab.models.adapters.grammars import Layout, lumina
 from simlab.models.architectures.backbone import Backbone
@@ -38,8 +43,8 @@ from simlab.models.process.cache import Cache, Window
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
-from simlab.randomness import Tape
-from simlab.rules import Speculative, make_rule
+from simlab.randomness import Randomness, Tape
+from simlab.rules import Rule, Speculative
 
 WINDOW, CANDIDATES, DEPTH = 64, 4, 3  # of SJD-PAC's Table 4
 LLAMAGEN_XL = Config(36, 1280, 20, 16384, (24, 24))
@@ -56,6 +61,9 @@ SMALL_CHAMELEON: dict[str, Any] = {
 }
 SAMPLING = Sampling(guidance=3.0, top_k=2000)
 VOCABULARIES = 16384, 65536
+WAYS = "eager", "graph", "compiled", "compiled graph", "triton", "triton graph"
+COPIED, COPIED_SMALL = 1 << 30, 1 << 24  # bytes of the copy that the bandwidth is taken from
+NEEDS_CUDA = "needs a CUDA device"
 SPREAD = 3.0  # standard deviation of the logits of ready rows
 
 Entry = dict[str, Any]
@@ -87,17 +95,23 @@ def plan_for(device: str, small: bool) -> Plan:
 
 def measure(plan: Plan, notify: Notify = lambda what: None) -> Entry:
     """Everything, as a document."""
+    with torch.cuda.device(plan.device) if plan.on_cuda else nullcontext():
+        return _measured(plan, notify)
+
+
+def _measured(plan: Plan, notify: Notify) -> Entry:
     parts: Entry = {}
     for name, make in _models(plan).items():
         notify(name)
         parts[name] = make if isinstance(make, dict) else breakdown(make(), plan)
         if plan.on_cuda:
             torch.cuda.empty_cache()
+    speed = bandwidth(plan)
     verified = []
     for vocabulary in plan.vocabularies:
-        for decoder in ("sjd", "sjd-pac"):
+        for decoder in ("sjd", "sjd-ac", "sjd-pac"):
             notify(f"{decoder}, V = {vocabulary}")
-            verified.append(verification(decoder, vocabulary, plan))
+            verified.append(verification(decoder, vocabulary, plan, speed))
     return {
         "device": torch.cuda.get_device_name(plan.device)
         if plan.on_cuda
@@ -109,6 +123,7 @@ def measure(plan: Plan, notify: Notify = lambda what: None) -> Entry:
         "depth": DEPTH,
         "sampling": {"guidance": SAMPLING.guidance, "top_k": SAMPLING.top_k},
         "repeats": plan.repeats,
+        "bandwidth": speed,
         "breakdown": parts,
         "verification": verified,
     }
@@ -127,16 +142,30 @@ def timed(call: Callable[[], object], plan: Plan) -> Entry:
         events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if plan.on_cuda else []
         begun = time.perf_counter()
         for event in events[:1]:
-            event.record()
+            event.record(torch.cuda.current_stream(plan.device))
         call()
         for event in events[1:]:
-            event.record()
+            event.record(torch.cuda.current_stream(plan.device))
         _wait(plan)
         clock.append(1e3 * (time.perf_counter() - begun))
         if plan.on_cuda:
             device.append(events[0].elapsed_time(events[1]))
     found: Entry = {"ms": statistics.median(clock), "least_ms": min(clock), "repeats": len(clock)}
     return found | {"device_ms": statistics.median(device)} if device else found
+
+
+def bandwidth(plan: Plan) -> Entry:
+    """A copy of what fits no cache, on a device: every byte is read and written."""
+    source = torch.zeros(COPIED_SMALL if plan.small else COPIED, dtype=torch.uint8, device=plan.device)
+    target = torch.empty_like(source)
+    found = timed(lambda: target.copy_(source), plan)
+    size = 2 * source.numel()
+    return found | {"bytes": size, "gigabytes_per_second": size / 1e6 / _milliseconds(found)}
+
+
+def _milliseconds(entry: Entry) -> float:
+    """On the device, where that was measured."""
+    return float(entry["device_ms"] if "device_ms" in entry else entry["ms"])
 
 
 def not_measured(reason: str) -> Entry:
@@ -228,8 +257,11 @@ def breakdown(model: Backbone, plan: Plan) -> Entry:
         f"forward_{plan.window}": timed(_forward(model, cache, plan.window, place, plan), plan),
         "sampling": timed(lambda: SAMPLING.rows(logits, position), plan),
         "verification": verification("sjd-pac", sizes.vocabulary, plan)["eager"],
-        "cache": cache_update(cache, plan, place, nodes - plan.window),
-        "step": _whole_step(model, plan),
+        "cache": {
+            "copy_of_all": timed(lambda: [store.clone() for store in (*cache.keys, *cache.values)], plan),
+            "bytes": sum(store.numel() * store.element_size() for store in (*cache.keys, *cache.values)),
+        },
+        **whole_step(model, plan),
     }
 
 
@@ -249,45 +281,37 @@ def _forward(model: Backbone, cache: Cache, count: int, place: int, plan: Plan) 
     return lambda: model.logits(model.features(model.embed(tokens), slot, Window(cache, slot, mask)))
 
 
-def cache_update(cache: Cache, plan: Plan, place: int, beside: int) -> Entry:
-    """A window written in every layer, an accepted path moved, and a copy of all, which is what neither does."""
-    shape = cache.keys[0].shape
-    where = (place + torch.arange(plan.window, device=plan.device)).expand(shape[0], -1)
-    fresh = torch.randn(shape[0], shape[1], plan.window, shape[3], device=plan.device, dtype=cache.keys[0].dtype)
-    source = (shape[2] - beside + torch.arange(beside, device=plan.device)).expand(shape[0], -1)
-    target = (place + torch.arange(beside, device=plan.device)).expand(shape[0], -1)
-    held = [*cache.keys, *cache.values]  # held, so that no copy can have their place in memory
+def whole_step(model: Backbone, plan: Plan) -> Entry:
+    """Steps over the cached model, from the start of an image on; none is like another.
 
-    def write() -> None:
-        for layer in range(len(cache.keys)):
-            cache.write(layer, where, fresh, fresh)
-
-    found = {
-        "write": timed(write, plan),
-        "move": timed(lambda: cache.move(source, target), plan),
-        "copy_of_all": timed(lambda: [store.clone() for store in (*cache.keys, *cache.values)], plan),
-        "bytes": sum(store.numel() * store.element_size() for store in (*cache.keys, *cache.values)),
-    }
-    same = zip(held, (*cache.keys, *cache.values), strict=True)
-    return found | {"in_place": all(before is now for before, now in same)}
-
-
-def _whole_step(model: Backbone, plan: Plan) -> Entry:
-    """Steps over the cached model, from the start of an image on; none is like another."""
-    process, tape, rule = Cached(model, model.null(1), SAMPLING), Tape(0, 1), Speculative()
-    decoder = _decoder("sjd-pac", plan)
-    state, iteration = decoder.init(process, tape.at(0), 1), 0
-    steps = Operations()
-
-    def step() -> None:
-        nonlocal state, iteration
-        iteration += 1
-        state, _ = decoder.step(state, process, rule, tape.at(iteration))
-
-    step()
-    with steps:
+    ``step`` is the whole, operation by operation, ``parts`` what each part takes of it, ``step_graph`` the same
+    recorded once. ``in_place`` says whether keys and values stayed where they were.
+    """
+    process = Cached(model, model.null(1), SAMPLING)
+    step = BufferedStep(_decoder("sjd-pac", plan), process, Speculative(), Tape(0, 1))
+    for _ in range(FIRST):
         step()
-    return timed(step, plan) | {"operations": steps.launched, "host_reads": steps.host_reads}
+    held = [*process.cache.keys, *process.cache.values]  # held, so that no copy can have their place in memory
+    with Operations() as counted:
+        step()
+    whole = timed(step, plan) | {"operations": counted.launched, "host_reads": counted.host_reads}
+    parts = _parts_of_steps(model, plan)
+    graph = _recorded(step, plan)
+    same = all(before is now for before, now in zip(held, (*process.cache.keys, *process.cache.values), strict=True))
+    return {"step": whole | {"in_place": same}, "parts": parts, "step_graph": graph}
+
+
+def _parts_of_steps(model: Backbone, plan: Plan) -> Entry:
+    """Medians of what the parts of a step take, as :mod:`experiments.models.timing` tells them apart."""
+    process, decoder, tape = Cached(model, model.null(1), SAMPLING), _decoder("sjd-pac", plan), Tape(0, 1)
+    state, found = decoder.init(process, tape.at(0), 1), []
+    for iteration in range(plan.warm + plan.repeats):
+        clock = Clock(plan.device)
+        process.clock = clock
+        state, _ = decoder.step(state, Timed(process, clock, "cache"), Speculative(), tape.at(iteration + 1))
+        found.append(clock.seconds())
+    kept = found[plan.warm :]
+    return {part: {"ms": 1e3 * statistics.median(each[part] for each in kept), "repeats": len(kept)} for part in PARTS}
 
 
 # Verification -----------------------------------------------------------------------------------------------------
@@ -308,24 +332,30 @@ class Ready(Process):
 
 
 @torch.no_grad()
-def verification(name: str, vocabulary: int, plan: Plan) -> Entry:
-    """A step over rows that are ready, in the ways there are to run it."""
+def verification(name: str, vocabulary: int, plan: Plan, speed: Entry | None = None) -> Entry:
+    """Steps over rows that are ready, in the ways there are to run them.
+
+    ``bytes`` is what a step has to read at least: the rows of the call, and those declared for the drafts. Beside the
+    ``speed`` of a copy each way has the share of it that these bytes come to.
+    """
     decoder = _decoder(name, plan)
     nodes = count_nodes("comb", plan.window, CANDIDATES, DEPTH) if name == "sjd-pac" else plan.window
     source = torch.Generator(plan.device).manual_seed(0)
     rows = torch.randn(1, nodes + 1, vocabulary, device=plan.device, generator=source).mul(SPREAD).softmax(-1)
-    process, tape, rule = Ready(rows, length=WINDOW * WINDOW), Tape(0, 1), make_rule("speculative")
-    state, _ = decoder.step(decoder.init(process, tape.at(0), 1), process, rule, tape.at(1))
-    tape = tape.at(2)
+    process = Ready(rows, length=WINDOW * WINDOW)
+    size = (nodes + 1 + plan.window) * vocabulary * rows.element_size()
 
-    def step() -> object:
-        return decoder.step(state, process, rule, tape)
-
+    step = _steps(decoder, process)
     with Operations() as counted:
         step()
-    found = {"decoder": name, "vocabulary": vocabulary, "window": plan.window, "nodes": nodes}
+    found: Entry = {"decoder": name, "vocabulary": vocabulary, "window": plan.window, "nodes": nodes, "bytes": size}
     found |= {"operations": counted.launched, "host_reads": counted.host_reads}
-    return found | {"eager": timed(step, plan), "graph": _as_graph(step, plan), "compiled": _compiled(step, plan)}
+    found |= {"eager": timed(step, plan), "graph": _recorded(step, plan)}
+    found |= _compiled(decoder, process, plan) | _fused(decoder, process, plan)
+    for way in WAYS:
+        if speed is not None and "ms" in found[way]:
+            found[way]["bandwidth"] = size / 1e6 / _milliseconds(found[way]) / speed["gigabytes_per_second"]
+    return found
 
 
 def _decoder(name: str, plan: Plan) -> Decoder:
@@ -333,27 +363,83 @@ def _decoder(name: str, plan: Plan) -> Decoder:
     return make_decoder(name, window=plan.window, **tree)
 
 
-def _as_graph(step: Callable[[], object], plan: Plan) -> Entry:
+def _steps(decoder: Decoder, process: Process) -> BufferedStep:
+    """A step that has been taken until all it needs is there."""
+    step = BufferedStep(decoder, process, Speculative(), Tape(0, 1))
+    for _ in range(FIRST):
+        step()
+    return step
+
+
+def _recorded(step: Callable[[], object], plan: Plan) -> Entry:
     """The same kernels, launched at once."""
     if not plan.on_cuda:
-        return not_measured("needs a CUDA device")
-    graph = torch.cuda.CUDAGraph()
+        return not_measured(NEEDS_CUDA)
     try:
-        with torch.cuda.graph(graph):
-            step()
-    except RuntimeError as error:
-        return not_measured(f"cannot be recorded: {_first_line(error)}")
-    return timed(graph.replay, plan)
+        return timed(record(step, plan.device), plan)
+    except CannotRecord as error:
+        return not_measured(_first_line(error))
 
 
-def _compiled(step: Callable[[], object], plan: Plan) -> Entry:
-    """Kernels that torch makes of the whole step, launched at once."""
+class Compiled(Decoder[Any]):
+    """A decoder whose step torch makes kernels of, as a whole; the first is as it was, so that tables are there."""
+
+    def __init__(self, decoder: Decoder, process: Process, rule: Rule, tape: Tape) -> None:
+        self.decoder, self._taken = decoder, 0
+        self._step = torch.compile(
+            lambda state, iteration: decoder.step(state, process, rule, tape.at(iteration)),
+            fullgraph=True,
+            dynamic=False,
+        )
+
+    def init(self, process: Process, randomness: Randomness, batch: int) -> Any:
+        return self.decoder.init(process, randomness, batch)
+
+    def step(
+        self, state: Any, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
+    ) -> tuple[Any, Info]:
+        self._taken += 1
+        if self._taken == 1:
+            return self.decoder.step(state, process, rule, randomness, draft)
+        assert isinstance(randomness, Tape), "a buffered step is run on a tape"
+        found: tuple[Any, Info] = self._step(state, randomness.iteration)
+        return found
+
+
+def _compiled(decoder: Decoder, process: Process, plan: Plan) -> Entry:
+    """Kernels that torch makes of the whole step, launched one by one and at once."""
+    ways = "compiled", "compiled graph"
     if not plan.on_cuda:
-        return not_measured("needs a CUDA device")
+        return dict.fromkeys(ways, not_measured(NEEDS_CUDA))
+    torch._dynamo.reset()  # of other sizes, which it would want to be one program with
     try:
-        return timed(torch.compile(step, fullgraph=True, mode="reduce-overhead"), plan)
+        step = _steps(Compiled(decoder, process, Speculative(), Tape(0, 1)), process)
+        return dict(zip(ways, (timed(step, plan), _recorded(step, plan)), strict=True))
     except Exception as error:  # whatever the compiler makes of it
-        return not_measured(f"cannot be compiled: {_first_line(error)}")
+        return dict.fromkeys(ways, not_measured(f"cannot be compiled: {_first_line(error)}"))
+
+
+def _fused(decoder: Decoder, process: Process, plan: Plan) -> Entry:
+    """The project's own kernels, where there are some for the decoder."""
+    ways = "triton", "triton graph"
+    if not plan.on_cuda:
+        return dict.fromkeys(ways, not_measured(NEEDS_CUDA))
+    try:
+        fused = import_module("simlab.decoders.triton")
+        reason = fused.unsupported(decoder, Speculative())
+    except ImportError as error:
+        reason = _first_line(error)
+    if reason is not None:
+        return dict.fromkeys(ways, not_measured(reason))
+    loop = fused.Fused(decoder, process, Speculative(), 1)
+    state = loop.start(Tape(0, 1))
+
+    def step() -> None:
+        nonlocal state
+        state = loop.step(state)
+
+    step()
+    return dict(zip(ways, (timed(step, plan), _recorded(step, plan)), strict=True))
 
 
 def _first_line(error: Exception) -> str:
@@ -363,5 +449,6 @@ def _first_line(error: Exception) -> str:
 def _versions() -> dict[str, str]:
     """What it was measured with."""
     found = {"python": platform.python_version(), "simlab": version("simlab"), "torch": torch.__version__}
-    found |= {"transformers": version("transformers")} if find_spec("transformers") else {}
+    for name in ("transformers", "triton"):
+        found |= {name: version(name)} if find_spec(name) else {}
     return found | ({"cuda": str(torch.version.cuda)} if torch.version.cuda else {})

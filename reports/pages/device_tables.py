@@ -52,11 +52,11 @@ def breakdown(found: Sequence[Entry], ledger: Ledger) -> Table:
         ("model, a window", printed("model_forward_ms"), ("window",)),
         ("from logits to rows", "–", ("sampling",)),
         ("verification and drafting", printed("tree_verification_and_generation_ms"), ("verification",)),
-        ("cache: window written", "–", ("cache", "write")),
-        ("cache: accepted path moved", printed("kv_cache_update_ms"), ("cache", "move")),
+        ("cache: slots, masks, accepted path", printed("kv_cache_update_ms"), ("parts", "cache")),
         ("cache: a copy of all, which is not done", "–", ("cache", "copy_of_all")),
         ("other", printed("other_ms"), ()),
         ("whole step", "–", ("step",)),
+        ("whole step, recorded as a graph", "–", ("step_graph",)),
     ]
     rows = [[name, number, *(_at(own, path) for own in models.values())] for name, number, path in parts]
     rows = [row for row in rows if set(row[1:]) != {"–"}]

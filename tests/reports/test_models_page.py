@@ -151,15 +151,20 @@ def replay() -> dict[str, Any]:
 def device(name: str = "NVIDIA H200") -> dict[str, Any]:
     """As ``simlab device`` leaves it."""
     time, no = {"ms": 1.25, "least_ms": 1.0, "repeats": 3, "device_ms": 0.75}, {"not_measured": "it was not asked for"}
-    cache = {"write": time, "move": time, "copy_of_all": time, "bytes": 8, "in_place": True}
-    parts = dict.fromkeys(("forward_1", "forward_64", "sampling", "verification", "step"), time)
+    cache = {"copy_of_all": time, "bytes": 8}
+    parts: dict[str, Any] = dict.fromkeys(
+        ("forward_1", "forward_64", "sampling", "verification", "step", "step_graph"), time
+    )
     each = {"decoder": "sjd-pac", "vocabulary": 16384, "window": 64, "nodes": 73, "operations": 40, "host_reads": 1}
     return {
         "device": name,
         "versions": {"torch": "2.0"},
         "small": False,
         "window": 64,
-        "breakdown": {"llamagen-xl": parts | {"cache": cache, "sizes": {"layers": 36}}, "chameleon-7b": no},
+        "breakdown": {
+            "llamagen-xl": parts | {"cache": cache, "parts": {"cache": time}, "sizes": {"layers": 36}},
+            "chameleon-7b": no,
+        },
         "verification": [each | {"eager": time, "graph": time, "compiled": no}],
     }
 

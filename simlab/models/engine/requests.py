@@ -103,7 +103,7 @@ def method_of(request: Request) -> Any:
 def rows_of(sampling: Sampling) -> Any:
     """A key that two samplings share if they make the same rows."""
     scales = tuple(np.atleast_1d(sampling.guidance).tolist())
-    return scales, sampling.temperature, sampling.top_k, sampling.top_p, id(sampling.grammar)
+    return scales, sampling.temperature, sampling.top_k, sampling.top_p, sampling.grammar
 
 
 def conditions(model: Any, requests: Iterable[Request]) -> Tensor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 class Grammar:
     """The distinct rows of a table ``bool[N, V]``, and which of them each position has.
 
-    ``numpy.asarray`` makes the table of it.
+    ``numpy.asarray`` makes the table of it. Two of the same rows and positions are equal.
 
     Parameters
     ----------
@@ -46,6 +48,16 @@ class Grammar:
     def shape(self) -> tuple[int, int]:
         """(N, V)."""
         return len(self.of), self.rows.shape[1]
+
+    @cached_property
+    def _contents(self) -> bytes:
+        return sha256(repr(self.rows.shape).encode() + self.rows.tobytes() + self.of.tobytes()).digest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Grammar) and self._contents == other._contents
+
+    def __hash__(self) -> int:
+        return hash(self._contents)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.rows[self.of].astype(dtype or bool, copy=False)

@@ -2,7 +2,7 @@
 
 Rows are independent, so any of them may be written from any thread; the interpreter is free meanwhile. Nothing is
 sorted. Floats of one sign are ordered as the integers of their bits are, so *keys*, integers in the order of the
-scores, are halved until the k-th largest is found: each halving is one pass that counts, at the speed of memory, and
+scores, are halved until as many as wanted are left: each halving is one pass that counts, at the speed of memory, and
 there are no more of them than a number has bits. Top-p halves likewise, by the mass of the tokens that are as likely.
 
 Additions, multiplications and divisions are those of IEEE arithmetic in a fixed order, so that in float32 rows have the
@@ -77,7 +77,7 @@ def write_rows(
             row[:] = 0
             row[likeliest] = 1
         else:
-            _softmax(row, row[likeliest], keys, _largest(keys, top_k))
+            _softmax(row, row[likeliest], keys, _reached(keys, top_k))
             if top_p > 0:
                 _keep_mass(row, bits[r], units, top_p)
 
@@ -130,8 +130,8 @@ def _order(row: np.ndarray, bits: np.ndarray, keys: np.ndarray) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _largest(keys: np.ndarray, k: int) -> int:
-    """The k-th largest of the keys, the smallest if there are no more than k."""
+def _reached(keys: np.ndarray, k: int) -> int:
+    """A number that the k largest keys reach, and those that tie with the last of them, and no others."""
     low, high = _range(keys)
     one = np.ones(1, keys.dtype)  # a number of the type of the keys, so that they are compared as they are
     while low < high and k < len(keys):
@@ -141,7 +141,9 @@ def _largest(keys: np.ndarray, k: int) -> int:
             count = np.int32(count + np.int32(keys[v] >= middle))
         if count >= k:
             low = middle
-        else:
+        if count == k:
+            break
+        if count < k:
             high = middle - 1
     return low
 

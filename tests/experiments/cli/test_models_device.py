@@ -10,13 +10,14 @@ import pytest
 import torch
 
 from experiments.cli.main import main
-from experiments.models.device import cache_update, measure, plan_for, timed
-from simlab.models.process.cache import Cache
+from experiments.models.device import SMALL, WAYS, llamagen, measure, plan_for, timed, whole_step
+from simlab.models.process.cache import Window
 from tests.support.cli import usage_error
 
 pytestmark = pytest.mark.cli
 
-PARTS = {"sizes", "forward_1", "forward_8", "sampling", "verification", "cache", "step"}
+TIMED = {"forward_1", "forward_8", "sampling", "verification", "step"}
+NOT_HERE = {"not_measured": "needs a CUDA device"}
 
 
 def test_small_sizes_are_measured_anywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,27 +25,53 @@ def test_small_sizes_are_measured_anywhere(tmp_path: Path, capsys: pytest.Captur
     assert main(["device", "--device", "cpu", "--small", "--out", str(path)]) == 0
     printed = capsys.readouterr().out
     assert "not measured: small sizes were asked for" in printed
-    assert "cache: move" in printed
+    assert "step: cache" in printed
     found = json.loads(path.read_text())
     assert found["device"].startswith("CPU")
     assert found["versions"]["torch"] == torch.__version__
+    assert found["bandwidth"]["gigabytes_per_second"] > 0
     for official in ("llamagen-xl", "chameleon-7b"):
         assert found["breakdown"][official] == {"not_measured": "small sizes were asked for"}
     for small in ("llamagen-small", "chameleon-small"):
         parts = found["breakdown"][small]
-        assert set(parts) == PARTS
-        assert all(parts[part]["ms"] > 0 for part in PARTS - {"sizes", "cache"})
-        assert parts["cache"]["in_place"] is True
+        assert set(parts) == TIMED | {"sizes", "cache", "parts", "step_graph"}
+        assert all(parts[part]["ms"] > 0 for part in TIMED)
+        assert parts["step"]["in_place"] is True
         assert parts["step"]["host_reads"] == 0
+        assert parts["step_graph"] == NOT_HERE
+        assert set(parts["parts"]) == {"model", "sampling", "verification", "drafting", "cache"}
+        assert 0 < parts["parts"]["cache"]["ms"] < parts["step"]["ms"] * 10
     assert [(entry["decoder"], entry["vocabulary"]) for entry in found["verification"]] == [
-        ("sjd", 256),
-        ("sjd-pac", 256),
-        ("sjd", 1024),
-        ("sjd-pac", 1024),
+        (decoder, vocabulary) for vocabulary in (256, 1024) for decoder in ("sjd", "sjd-ac", "sjd-pac")
     ]
     for entry in found["verification"]:
         assert entry["eager"]["ms"] > 0
-        assert entry["graph"] == entry["compiled"] == {"not_measured": "needs a CUDA device"}
+        assert entry["eager"]["bandwidth"] > 0
+        assert entry["bytes"] == 4 * entry["vocabulary"] * (entry["nodes"] + 1 + 8)
+        assert entry["host_reads"] == 0
+        assert all(entry[way] == NOT_HERE for way in WAYS if way != "eager")
+
+
+def test_events_are_recorded_where_the_device_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the stream of the device that is measured, whichever is the current one."""
+    streams: list[object] = []
+
+    class Event:
+        def __init__(self, enable_timing: bool) -> None:
+            assert enable_timing
+
+        def record(self, stream: object = "of the current device") -> None:
+            streams.append(stream)
+
+        def elapsed_time(self, other: object) -> float:
+            return 1.0
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: f"of {device}")
+    found = timed(lambda: None, replace(plan_for("cuda:1", small=True), warm=0, repeats=2))
+    assert streams == ["of cuda:1"] * 4
+    assert found["device_ms"] == 1.0
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="is about machines without one")
@@ -64,13 +91,16 @@ def test_a_wrong_argument_is_a_usage_error(
 
 
 def test_a_cache_that_copies_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    def copying(self: Cache, source: torch.Tensor, target: torch.Tensor) -> None:
-        self.keys = [store.clone() for store in self.keys]
+    attend = Window.attend
 
-    monkeypatch.setattr(Cache, "move", copying)
+    def copying(self: Window, layer: int, *given: torch.Tensor) -> torch.Tensor:
+        found = attend(self, layer, *given)
+        self.cache.keys[layer] = self.cache.keys[layer].clone()
+        return found
+
+    monkeypatch.setattr(Window, "attend", copying)
     plan = replace(plan_for("cpu", small=True), warm=1, repeats=1)
-    cache = Cache(2, 2, 4, 40, 8, torch.float32, "cpu")
-    assert cache_update(cache, plan, place=4, beside=3)["in_place"] is False
+    assert whole_step(llamagen(SMALL, plan), plan)["step"]["in_place"] is False
 
 
 def test_calls_are_warm_before_they_count() -> None:
@@ -85,7 +115,8 @@ def test_calls_are_warm_before_they_count() -> None:
 def test_small_sizes_on_a_device() -> None:
     found = measure(plan_for("cuda", small=True))
     assert found["breakdown"]["llamagen-small"]["step"]["device_ms"] > 0
+    assert found["breakdown"]["llamagen-small"]["step_graph"]["device_ms"] > 0
     for entry in found["verification"]:
         assert entry["host_reads"] == 0
-        assert entry["eager"]["device_ms"] > 0
+        assert all(entry[way]["device_ms"] > 0 for way in ("eager", "graph", "compiled", "compiled graph"))
         assert entry["graph"]["device_ms"] < entry["eager"]["ms"]

@@ -16,6 +16,7 @@ from torch import Tensor
 from experiments.models.operations import Operations
 from simlab.arrays_compiled import total
 from simlab.models.adapters.grammars import emu3
+from simlab.models.engine.requests import rows_of
 from simlab.models.process import sampling_compiled
 from simlab.models.process.grammar import Grammar, as_grammar
 from simlab.models.process.sampling import Sampling
@@ -184,6 +185,15 @@ def test_a_grammar_is_its_distinct_rows() -> None:
         one, other = (form(Sampling(grammar=given), logits, position) for given in (table, small))
         assert torch.equal(one, other)
         assert ((one[0] > 0) == torch.from_numpy(table)).all()
+
+
+def test_requests_of_one_grammar_share_their_rows() -> None:
+    """Each may have made the table anew."""
+    table = np.array([[True, False], [True, True]])
+    first, second, other = (Sampling(grammar=given) for given in (table, table.copy(), ~table | True))
+    assert first == second
+    assert rows_of(first) == rows_of(second) != rows_of(other)
+    assert hash(rows_of(first)) == hash(rows_of(second))
 
 
 def test_a_large_grammar_is_small() -> None:
