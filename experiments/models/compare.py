@@ -55,7 +55,7 @@ MEASURES = {
     "rows": "of each image that a call of the target asks for: one behind every draft, and one before all",
     "compression": "tokens a call of the target: the mean of images, and pooled, all tokens by all calls",
     "committed": "tokens added by a call; the histogram counts calls that added 1, 2, ...",
-    "seconds": "wall-clock seconds an image, after a run to warm up",
+    "seconds": "an image, after a run to warm up, by the clock that is named: on one thread of a CPU its own time",
     "speedup": "seconds of ar over those of the method in the same round, which draws the same labels by every method",
     "predicted": "pooled tokens a call, times what a call for one row costs over what one for all rows and drafts do",
     "ms": "milliseconds a step of the batch, by part: model, sampling, cache, drafting by another model, and "
@@ -301,6 +301,7 @@ def _head(models: Models, request: Request, lossless: int, level: float) -> dict
         "device": device_name(models.device),
         "threads": torch.get_num_threads(),
         "machine": facts(),
+        "clock": curve.clock_of(models.device)[1],
         "versions": {**versions(), "torch": torch.__version__},
         "measures": MEASURES,
         "memory": "torch.cuda.max_memory_allocated" if models.device.type == "cuda" else "not measured on a CPU",

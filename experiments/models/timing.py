@@ -1,8 +1,8 @@
 """Time of a step split by its parts, of every method in turn.
 
 A :class:`Clock` is told which part is under way (:mod:`simlab.models.process.clock`), so that all parts together are
-the run. On a CUDA device calls are queued, so there it marks the queue and reads the marks when the run is over;
-on a CPU it reads the clock.
+the run. On a CUDA device calls are queued, so there it marks the queue and reads the marks when the run is over; on a
+CPU it reads the clock that calls are timed by (:func:`experiments.models.curve.clock_of`).
 
 Times are taken in rounds, in each of which every method draws the same images once, and a speedup is that of a round:
 what slows a machine down for a while slows all methods down alike.
@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
-from time import perf_counter
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
 
+from experiments.models.curve import clock_of
 from experiments.models.methods import Method
 from experiments.models.session import Models, processes
 from simlab.arrays import Array
@@ -41,6 +41,7 @@ class Clock:
 
     def __init__(self, device: torch.device) -> None:
         self._device, self._marks = device, list[tuple[Part, Any]]()
+        self._now, _ = clock_of(device)
         self._mark("verification")
 
     @contextmanager
@@ -70,7 +71,7 @@ class Clock:
             event.record(torch.cuda.current_stream(self._device))
             self._marks.append((part, event))
         else:
-            self._marks.append((part, perf_counter()))
+            self._marks.append((part, self._now()))
 
 
 class Timed(Process):

@@ -19,8 +19,8 @@ DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
 MAP_COMMAND = "simlab device --map --out out/map.json"
 MAP_KEYS = {"device", "threads", "clock", "versions", "sampling", "costs", "predicted", "measured", "auto"}
 KEYS = {
-    "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "versions",
-    "memory", "nearest_codes", "testing", "methods", "locality",
+    "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "clock",
+    "versions", "memory", "nearest_codes", "testing", "methods", "locality",
 }  # fmt: skip
 METHOD = {
     "method", "decoder", "rule", "drafter", "lossless", "nodes", "rows", "steps", "compression", "committed",
