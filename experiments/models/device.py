@@ -276,7 +276,8 @@ def _cache(model: Backbone, plan: Plan, nodes: int) -> Cache:
 def _forward(model: Backbone, cache: Cache, count: int, place: int, plan: Plan) -> Callable[[], Tensor]:
     """A call of the model for ``count`` tokens in the middle of an image."""
     slot = (model.config.prefix + place + torch.arange(count, device=plan.device)).expand(2, -1)
-    mask = torch.arange(cache.slots, device=plan.device) <= slot[..., None]
+    seen = torch.arange(cache.slots, device=plan.device) <= slot[..., None]
+    mask = torch.zeros_like(seen, dtype=cache.keys[0].dtype).masked_fill(~seen, -torch.inf)
     tokens = torch.zeros(2, count, dtype=torch.int64, device=plan.device)
     return lambda: model.logits(model.features(model.embed(tokens), slot, Window(cache, slot, mask)))
 

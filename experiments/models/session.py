@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from experiments.models.methods import Drafter, Method
-from simlab.decoders import Info, run
 from simlab.models.adapters.fashion import (
     CLASSES,
     SHIPPED,
@@ -31,10 +30,11 @@ from simlab.models.architectures.classifier import Classifier
 from simlab.models.architectures.eagle import EagleDraft, Head
 from simlab.models.architectures.tokenizer import Tokenizer
 from simlab.models.architectures.transformer import Transformer
+from simlab.models.engine import Request, Result, serve
+from simlab.models.engine.requests import lacks_memory, out_of_memory
 from simlab.models.process.cached import NOT_NUMBERS, Cached
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
-from simlab.randomness import Tape
 
 Notify = Callable[[int], None]  # called with how many images are done
 
@@ -126,35 +126,38 @@ def draw(
     notify: Notify = lambda done: None,
 ) -> Samples:
     """An image of each of ``labels[n]``, ``batch`` at a time; the first is replicate ``first`` of the tape."""
-    parts = []
-    for begin in range(0, len(labels), batch):
-        own = labels[begin : begin + batch]
-        numbers = range(first + begin, first + begin + len(own))
-        parts.append(_batch(models, method, own, Tape(seed, numbers), sampling))
-        notify(begin + len(own))
-    return _joined(parts)
+    requests = [
+        Request(label, method.decoder, method.rule, seed, first + i, sampling)
+        for i, label in enumerate(labels.tolist())
+    ]
+    results: list[Result] = []
+    for result in serve(models.target, requests, batch, drafting(models, method.drafter)):
+        if result.error is not None:
+            raise OutOfMemory(result.error) if lacks_memory(result) else ValueError(result.error)
+        results.append(result)
+        notify(len(results))
+    return _joined(sorted(results, key=lambda result: result.index))
 
 
-def _batch(models: Models, method: Method, labels: np.ndarray, tape: Tape, sampling: Sampling) -> Samples:
-    target, draft = processes(models, method.drafter, labels, sampling)
-    infos: list[Info] = []
-    done = run(method.decoder, target, method.rule, tape, draft, lambda before, after, info: infos.append(info))
-    accepted, committed = (torch.stack(values, dim=1) for values in zip(*infos, strict=True))
-    return Samples(*(part.cpu().numpy() for part in (done.tokens, done.steps, accepted, committed)))
+def drafting(models: Models, drafter: Drafter | None) -> Any:
+    """What drafts for the target: the draft model, the head, or nothing."""
+    if drafter == "head":
+        return models.head
+    return models.draft if drafter == "draft" else None
 
 
-def _joined(parts: list[Samples]) -> Samples:
-    """All batches together; calls that only some of them needed are 0 in the others."""
-    most = max(part.accepted.shape[1] for part in parts)
+def _joined(results: list[Result]) -> Samples:
+    """All images together; calls that only some of them needed are 0 in the others."""
+    most = max(result.steps for result in results)
 
     def filled(values: np.ndarray) -> np.ndarray:
-        return np.pad(values, ((0, 0), (0, most - values.shape[1])))
+        return np.pad(values, (0, most - len(values)))
 
     return Samples(
-        np.concatenate([part.tokens for part in parts]),
-        np.concatenate([part.steps for part in parts]),
-        np.concatenate([filled(part.accepted) for part in parts]),
-        np.concatenate([filled(part.committed) for part in parts]),
+        np.array([result.tokens for result in results]),
+        np.array([result.steps for result in results]),
+        np.array([filled(result.accepted) for result in results]),
+        np.array([filled(result.committed) for result in results]),
     )
 
 
@@ -201,14 +204,12 @@ def memory() -> Iterator[None]:
     """Raise :class:`OutOfMemory` for what torch makes of too little memory, and ``ValueError`` for rows with NaN."""
     try:
         yield
-    except (torch.cuda.OutOfMemoryError, MemoryError) as error:
-        raise OutOfMemory(str(error).splitlines()[0] if str(error) else "no memory is left") from error
-    except RuntimeError as error:
+    except Exception as error:
         if NOT_NUMBERS in str(error):
             raise ValueError(NOT_NUMBERS) from error
-        if "can't allocate memory" not in str(error):
+        if (lacking := out_of_memory(error)) is None:
             raise
-        raise OutOfMemory(str(error).splitlines()[0]) from error
+        raise OutOfMemory(lacking) from error
 
 
 def sampling_record(sampling: Sampling) -> dict[str, Any]:

@@ -98,6 +98,12 @@ class Timed(Process):
     def closed(self, tokens: Array) -> Array:
         return self.process.closed(tokens)
 
+    def keep(self, rows: Sequence[int]) -> None:
+        self.process.keep(rows)
+
+    def faults(self) -> dict[int, str]:
+        return self.process.faults()
+
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
         raise NotImplementedError("every call goes to the process itself")
 

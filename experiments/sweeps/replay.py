@@ -62,12 +62,12 @@ def calls(sample: Sample, replicate: int) -> Iterator[Call]:
         draft = _RecordingProcess(sample.pair.draft)
     kernel = KERNELS[type(sample.decoder)](sample.decoder, target, compiled(sample.rule), draft)
     only, iteration = np.array([replicate]), 0
-    state = kernel.start(Uniforms(sample.tape, only, iteration), 1)
+    state = kernel.start(Uniforms.of_tape(sample.tape, only, iteration), 1)
     while state.length[0] < target.length:
         iteration += 1
         start = int(state.length[0])
         declared = state.q[0].copy() if isinstance(sample.decoder, Sjd) else None
-        accepted = int(kernel.step(state, Uniforms(sample.tape, only, iteration))[0])
+        accepted = int(kernel.step(state, Uniforms.of_tape(sample.tape, only, iteration))[0])
         stop = int(state.length[0])
 
         last = target.take_calls()[-1]

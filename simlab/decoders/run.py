@@ -61,6 +61,8 @@ def run(
     ------
     ValueError
         If the decoder needs a draft process and has none, or has one it cannot use.
+    RuntimeError
+        If a process could not go on with a sequence, as a model whose rows hold NaN.
     """
     check_draft(decoder, process, draft)
     state = decoder.init(process, tape.at(0), len(tape.replicates))
@@ -74,7 +76,15 @@ def run(
         state, info = decoder.step(state, process, rule, tape.at(iteration), draft)
         if watch is not None:
             watch(before, state, info)
+    check_faults(process, draft)
     return Run(process.closed(state.tokens[:, : process.length]), steps)
+
+
+def check_faults(*processes: Process | None) -> None:
+    """Raise ``RuntimeError`` if a sequence of one of the processes could not go on."""
+    for process in processes:
+        for row, why in {} if process is None else process.faults().items():
+            raise RuntimeError(f"sequence {row}: {why}")
 
 
 def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from simlab.arrays import Array, device, grid, indices, namespace, one_hot, slots, splice
 
@@ -68,6 +69,19 @@ class Process(ABC):
             ``bool[B]``.
         """
         return length >= self.length
+
+    def keep(self, rows: Sequence[int]) -> None:  # noqa: B027  # most have nothing to do
+        """Go on with the sequences ``rows`` of the batch alone; only a process with a memory of them has to know.
+
+        Parameters
+        ----------
+        rows
+            ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
+        """
+
+    def faults(self) -> dict[int, str]:
+        """Why sequences of the batch cannot go on, by their rows; empty for a process that cannot fail."""
+        return {}
 
     def closed(self, tokens: Array) -> Array:
         """Finished sequences in their final form.

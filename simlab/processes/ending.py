@@ -6,6 +6,8 @@ there is the only token possible, and no decoder needs a special case.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simlab.arrays import Array, grid, how_many_first, indices, namespace, one_hot
 from simlab.checks import check_at_least
 from simlab.processes.base import Process, places
@@ -43,6 +45,14 @@ class Ending(Process):
         """With the end token behind the end, whatever was drafted there."""
         behind = indices(tokens.shape[1], tokens) > self._first(tokens)[:, None]
         return namespace(tokens).where(behind, self.end, tokens)
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Its process goes on with these."""
+        self.process.keep(rows)
+
+    def faults(self) -> dict[int, str]:
+        """Those of its process."""
+        return self.process.faults()
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
         after = grid(start, count) > self._first(tokens)[:, None]

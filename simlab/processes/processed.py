@@ -8,7 +8,7 @@ So the processors are part of the process, in the order in which samplers apply 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,16 @@ class Processed(Process):
         self._allowed = None if grammar is None else _grammar(grammar, process)
         # an exact process raises at once for what it cannot compute
         self.processed(processors.guided(process.uniform, process.uniform, guidance))
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Its models go on with these."""
+        for model in (self.process, self.unconditional):
+            if model is not None:
+                model.keep(rows)
+
+    def faults(self) -> dict[int, str]:
+        """Those of its models."""
+        return (self.unconditional.faults() if self.unconditional else {}) | self.process.faults()
 
     def _rows(self, tokens: Array, start: Array, count: int) -> Array:
         return self._sampled(lambda model: model.forward(tokens, start, count), grid(start, count))

@@ -11,12 +11,25 @@ from simlab.randomness.philox_compiled import philox4x32, unit
 
 
 class Uniforms:
-    """The random numbers of one iteration for the sequences ``rows`` of a tape."""
+    """The random numbers of a step, for sequences that have each a seed, a replicate and an iteration of its own.
 
-    def __init__(self, tape: Tape, rows: np.ndarray, iteration: int) -> None:
-        self.replicates = tape.replicates[rows]
-        self.iteration = iteration
-        self._key = tape.seed & MASK, tape.seed >> 32
+    Parameters
+    ----------
+    seeds
+        ``uint64[B]``.
+    replicates, iterations
+        ``int64[B]``.
+    """
+
+    def __init__(self, seeds: np.ndarray, replicates: np.ndarray, iterations: np.ndarray) -> None:
+        self.replicates, self.iterations = replicates, iterations
+        self._keys = (seeds & np.uint64(MASK)).astype(np.int64), (seeds >> np.uint64(32)).astype(np.int64)
+
+    @classmethod
+    def of_tape(cls, tape: Tape, rows: np.ndarray, iteration: int) -> Uniforms:
+        """Those of one iteration for the sequences ``rows`` of a tape."""
+        count = len(rows)
+        return cls(np.full(count, tape.seed, np.uint64), tape.replicates[rows], np.full(count, iteration))
 
     def row(self, start: np.ndarray, count: int, purpose: Purpose, lane: int = 0) -> np.ndarray:
         """``float64[B, count]`` for the positions from ``start[B]`` on, as :meth:`simlab.randomness.Tape.uniform`."""
@@ -24,34 +37,33 @@ class Uniforms:
 
     def fixed(self, start: np.ndarray, count: int) -> np.ndarray:
         """``float64[B, count]``: the uniform that is fixed for each position in all iterations."""
-        return _uniforms(
-            self.replicates, 0, start, np.arange(count), np.zeros(count, np.int64), int(Purpose.NOISE), *self._key
-        )
+        lanes, iterations = np.zeros(count, np.int64), self.iterations * 0
+        return _uniforms(self.replicates, iterations, start, np.arange(count), lanes, int(Purpose.NOISE), *self._keys)
 
     def of(
         self, start: np.ndarray, offsets: np.ndarray, lanes: np.ndarray, purpose: Purpose, lane: int = 0
     ) -> np.ndarray:
         """``float64[B, M]`` for M choices at ``start + offsets[M]`` with lanes ``lanes[M] + lane``."""
-        return _uniforms(self.replicates, self.iteration, start, offsets, lanes + lane, int(purpose), *self._key)
+        return _uniforms(self.replicates, self.iterations, start, offsets, lanes + lane, int(purpose), *self._keys)
 
 
 @njit(cache=True)  # holds the interpreter's lock: releasing it takes longer than this does
 def _uniforms(
     replicates: np.ndarray,
-    iteration: int,
+    iterations: np.ndarray,
     start: np.ndarray,
     offsets: np.ndarray,
     lanes: np.ndarray,
     purpose: int,
-    low_key: int,
-    high_key: int,
+    low_keys: np.ndarray,
+    high_keys: np.ndarray,
 ) -> np.ndarray:
     found = np.empty((len(replicates), len(offsets)))
     for b in range(len(replicates)):
         for j in range(len(offsets)):
             position = (start[b] + offsets[j]) & MASK
             high, low, _, _ = philox4x32(
-                replicates[b], iteration, position, (purpose << 24) | lanes[j], low_key, high_key
+                replicates[b], iterations[b], position, (purpose << 24) | lanes[j], low_keys[b], high_keys[b]
             )
             found[b, j] = unit(high, low)
     return found

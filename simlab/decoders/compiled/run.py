@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from simlab.checks import check_at_least
 from simlab.decoders import Decoder
-from simlab.decoders.run import check_draft
+from simlab.decoders.run import check_draft, check_faults
 from simlab.processes import Process
 from simlab.randomness import Tape
 from simlab.rules import Rule
@@ -50,7 +51,8 @@ def simulate(
     Parameters
     ----------
     decoder, process, rule, tape, draft
-        As in :func:`simlab.decoders.run`.
+        As in :func:`simlab.decoders.run`. Sequences leave a process with a memory when they are over, so that one
+        of a model serves once.
     threads
         Batches decoded at once, >= 1; neither batches nor threads change a token.
     watch
@@ -60,27 +62,42 @@ def simulate(
     Raises
     ------
     ValueError
-        For a decoder or a rule that has no compiled form, a process whose rows are not NumPy floats, and as
-        :func:`simlab.decoders.run` does.
+        For a decoder or a rule that has no compiled form, a process whose rows are neither NumPy floats nor those of
+        torch on a CPU, and as :func:`simlab.decoders.run` does.
+    RuntimeError
+        If a process could not go on with a sequence.
     """
     from simlab.decoders.compiled.kernels import KERNELS
     from simlab.rules.compiled.dispatch import compiled
 
     check_draft(decoder, process, draft)
     check_at_least("threads", threads, 1)
+    whole = is_torch_array(process.uniform)  # a batch that a model with a memory was made for is not divided
+    process, draft = _arrays("process", process), None if draft is None else _arrays("draft", draft)
     if type(decoder) not in KERNELS:
         known = ", ".join(kind.__name__ for kind in KERNELS)
         raise ValueError(f"decoder is a {type(decoder).__name__}, which has no compiled form; expected one of {known}")
-    for what, rows in (("process", process.uniform), ("draft", None if draft is None else draft.uniform)):
-        if rows is not None and (not isinstance(rows, np.ndarray) or rows.dtype not in (np.float32, np.float64)):
-            raise ValueError(f"{what} gives rows of {rows.dtype}; expected NumPy rows of float32 or float64")
     kernel = KERNELS[type(decoder)](decoder, process, compiled(rule), draft)
 
-    batches = _batches(kernel, len(tape.replicates), threads)
+    batches = [np.arange(len(tape.replicates))] if whole else _batches(kernel, len(tape.replicates), threads)
     if threads == 1:
         return _joined([_decoded(kernel, tape, batch, watch) for batch in batches])
     with ThreadPoolExecutor(threads) as pool:
         return _joined(list(pool.map(lambda batch: _decoded(kernel, tape, batch, watch), batches)))
+
+
+def _arrays(what: str, process: Process) -> Process:
+    """``process`` with rows as kernels read them."""
+    if is_torch_array(process.uniform) and process.uniform.device.type == "cpu":
+        from simlab.decoders.compiled.tensors import Tensors
+
+        process = Tensors(process)
+    rows = process.uniform
+    if not isinstance(rows, np.ndarray) or rows.dtype not in (np.float32, np.float64):
+        raise ValueError(
+            f"{what} gives rows of {rows.dtype}; expected NumPy rows, or torch's on a CPU, of float32 or float64"
+        )
+    return process
 
 
 def _batches(kernel: Kernel, count: int, threads: int) -> list[np.ndarray]:
@@ -99,20 +116,25 @@ def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray, watch: Watch | None)
     accepted: list[np.ndarray] = []
     committed: list[np.ndarray] = []
     rows = np.arange(len(batch))  # those that are not over
-    state = kernel.start(Uniforms(tape, batch, 0), len(batch))
+    state = kernel.start(Uniforms.of_tape(tape, batch, 0), len(batch))
     while len(rows):
         length, before = state.length.copy(), None if watch is None else _copied(state)
-        found = kernel.step(state, Uniforms(tape, batch[rows], len(committed) + 1))
+        found = kernel.step(state, Uniforms.of_tape(tape, batch[rows], len(committed) + 1))
+        check_faults(kernel.process, kernel.draft)
         if watch is not None:
             watch(batch[rows], before, found)
         added = state.length - length
         committed.append(_spread(added, rows, len(batch)))
         accepted.append(_spread(np.minimum(found, added), rows, len(batch)))
 
-        over = state.length >= kernel.end
+        over = kernel.process.over(state.tokens, state.length)
         if over.any():
-            tokens[rows[over]] = state.tokens[over, : kernel.end]
-            rows, state = rows[~over], _subset(state, ~over)
+            tokens[rows[over]] = kernel.process.closed(state.tokens[over, : kernel.end])
+            stay = staying(over)
+            rows, state = rows[stay], kept(state, stay)
+            for process in (kernel.process, kernel.draft):
+                if process is not None:
+                    process.keep(stay.tolist())
     steps = np.stack(committed, axis=1)
     return Simulation(tokens, (steps > 0).sum(axis=1), np.stack(accepted, axis=1), steps)
 
@@ -129,9 +151,25 @@ def _copied(state: Any) -> Any:
     return type(state)(*(array.copy() for array in state))
 
 
-def _subset(state: Any, rows: np.ndarray) -> Any:
-    """The sequences ``rows`` of a state."""
-    return type(state)(*(array[rows] for array in state))
+def staying(over: np.ndarray) -> np.ndarray:
+    """``int[n]``: the sequences that are not ``over[B]``, the last of them in the places of those that are."""
+    stay, count = np.flatnonzero(~over), int((~over).sum())
+    rows = np.arange(count)
+    rows[over[:count]] = stay[stay >= count]
+    return rows
+
+
+def kept(state: Any, rows: np.ndarray) -> Any:
+    """The sequences ``rows`` of a state, as :func:`staying` has them, in its own memory."""
+    for array in state:
+        for to in np.flatnonzero(rows != np.arange(len(rows))):
+            array[to] = array[rows[to]]
+    return first(state, len(rows))
+
+
+def first(state: Any, count: int) -> Any:
+    """The first ``count`` sequences of a state, in its own memory."""
+    return type(state)(*(array[:count] for array in state))
 
 
 def _joined(parts: list[Simulation]) -> Simulation:

@@ -32,7 +32,7 @@ class Slots:
 
     def update(self, key: Tensor, value: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
         """Put a layer's keys and values where they belong; returns all it holds."""
-        return self.window.cache.write(layer, self.window.where, key, value)
+        return self.window.write(layer, key, value)
 
 
 def library_features(decoder: Any, sizes: Any, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
@@ -61,9 +61,9 @@ def library_features(decoder: Any, sizes: Any, inputs: Tensor, position: Tensor,
     else:
         hidden = padding.transpose(2, 3)
         whole = hidden.new_ones(inputs.shape[1], inputs.shape[1]).tril()
-        seen = memory.mask if isinstance(memory, Masked) else whole
+        seen = inputs.new_zeros(()).where(memory.mask if isinstance(memory, Masked) else whole, -torch.inf)
     # padding itself sees as others do: a row of attention with nobody in it is no number
-    mask = inputs.new_zeros(()).where(seen & ~(hidden & ~padding), -torch.inf)
+    mask = seen.masked_fill(hidden & ~padding, -torch.inf)
     place = (position - hidden.sum(-1)[:, 0]).clamp(0, sizes.prefix + sizes.length - 1)
     features: Tensor = decoder(
         inputs_embeds=inputs.where(~padding[:, 0], 0),

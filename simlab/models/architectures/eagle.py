@@ -8,13 +8,15 @@ from features of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
 from simlab.arrays import grid
 from simlab.models.architectures.transformer import Causal, Config, Layer, Memory, Norm, Transformer, rotations
 from simlab.models.process.cache import Cache, Window
-from simlab.models.process.cached import Cached
+from simlab.models.process.cached import NEVER, Cached
 from simlab.models.process.uncached import Uncached
 from simlab.processes import Process
 
@@ -75,7 +77,7 @@ class _Drafting(Process):
             raise ValueError(f"count is {count}; expected 1: a head makes one draft after the other")
         begins = self._calls != self.target.calls
         if begins:
-            self._calls, self._base = self.target.calls, start
+            self._calls, self._base = self.target.calls, start + 0  # compiled decoders change theirs in place
         return begins
 
 
@@ -89,46 +91,62 @@ class EagleDraft(_Drafting):
 
     def __init__(self, head: Head, target: Cached) -> None:
         super().__init__(head, target)
+        target.keep_features()
         sizes, inputs = head.config, target.condition
-        self._nowhere = sizes.prefix + self.length
-        self._slots = torch.arange(self._nowhere + 1, device=inputs.device)
-        shape = len(inputs), sizes.heads, self._nowhere + 1, sizes.head_dim
+        self._places = sizes.prefix + self.length + 2  # those of the target: nowhere, condition, image, nowhere
+        self._position_of = torch.arange(self._places, device=inputs.device)
+        self._position_of[0] = self._position_of[-1] = NEVER
+        shape = len(inputs), sizes.heads, self._places, sizes.head_dim
         self._cache = Cache(1, *shape, inputs.dtype, inputs.device)
-        self._made = torch.zeros(len(inputs), self._nowhere + 1, sizes.dim, dtype=inputs.dtype, device=inputs.device)
-        self._all = torch.arange(len(inputs), device=inputs.device)[:, None]
+        self._made = torch.zeros(len(inputs), self._places, sizes.dim, dtype=inputs.dtype, device=inputs.device)
+        self._ready = 0  # sequences whose condition has been seen
 
     @torch.no_grad()
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        prefix = self.head.config.prefix
-        fed = 1
-        first = self._calls is None
+        prefix, fed = self.head.config.prefix, 1
         if self._begins(start, count):
-            # all that was committed since the last time, now from the target's features; at first the condition
-            fed = prefix if first else self.target.width
+            self.target.prepare()
+            if self._ready < self.target.batch and prefix > 1:
+                position = torch.arange(-prefix, -1, device=start.device).expand(len(tokens) - self._ready, -1)
+                self._make(position, position.clamp(min=0), position < 0, self._ready)
+            # all that was committed since the last time, now from the target's features
+            self._ready, fed = self.target.batch, max(1, self.target.width)
         position = grid(start - fed, fed)
-        slot = prefix + position
-        real = slot - 1 <= prefix + self._base[:, None] - 2
-        slot = slot.where((slot >= 0) & (position < self.length), self._nowhere)
-        before = self._before(self._doubled(slot), self._doubled(real))
-        values = tokens.take_along_dim(position.clamp(0, tokens.shape[1] - 1), dim=1)
+        values = tokens.gather(1, position.clamp(0, tokens.shape[1] - 1))
+        made = self._make(position, values, position <= self._base[:, None] - 1)
+        return self.target.rows_of(made[:, -1:], start[:, None])
 
-        mask = self._slots <= slot[..., None]
-        window = Window(self._cache, self._doubled(slot), self._doubled(mask))
-        inputs = self.target.inputs(position, values)
-        made = self.head.features(before, inputs, prefix + self._doubled(position), window)
-        self._made[self._all, self._doubled(slot)] = made
-        return self.target.sampling.rows(self.target.model.logits(made[:, -1:]), start[:, None])
+    def _make(self, position: Tensor, tokens: Tensor, real: Tensor, first: int = 0) -> Tensor:
+        """The features of tokens of the sequences from ``first`` on, from the target's where they are ``real``."""
+        doubled, prefix = self.target.doubled, self.head.config.prefix
+        place = (position + prefix + 1).clamp(0, self._places - 1)
+        seen = self._position_of <= place.clamp(min=1)[..., None]
+        mask = torch.where(seen, 0.0, -torch.inf).to(self._made.dtype)
+        place, start = doubled(place), len(self._made) // self.target.room * first
+        own = slice(start, start + len(place))
+        inputs = self.target.inputs(position, tokens, first)
+        before = self._before(own, place, doubled(real))
+        window = Window(self._cache, place, doubled(mask), start)
+        made = self.head.features(before, inputs, prefix + doubled(position), window)
+        self._made[torch.arange(own.start, own.stop, device=place.device)[:, None], place] = made
+        return made
 
-    def _before(self, slot: Tensor, real: Tensor) -> Tensor:
-        """The features one slot before: the target's where they are ``real``, the head's own behind, 0 before all."""
-        index = (slot - 1).clamp(min=0)[..., None]
-        found = torch.where(
-            real[..., None], self.target.features.take_along_dim(index, dim=1), self._made.take_along_dim(index, dim=1)
-        )
-        return torch.where(slot[..., None] > 0, found, 0.0)
+    def _before(self, own: slice, place: Tensor, real: Tensor) -> Tensor:
+        """The features one place before: the target's where they are ``real``, the head's own behind, 0 before all."""
+        assert self.target.features is not None, "it keeps them for this head"
+        index = (place - 1).clamp(min=0)[..., None]
+        features, made = (kept[own].take_along_dim(index, dim=1) for kept in (self.target.features, self._made))
+        return torch.where(place[..., None] > 1, torch.where(real[..., None], features, made), 0.0)
 
-    def _doubled(self, values: Tensor) -> Tensor:
-        return self.target.doubled(values)
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with some of the sequences; their target is told by itself."""
+        copies = len(self._made) // self.target.room
+        for to, row in enumerate(rows):
+            if to != row:
+                for values in (self._made, *self._cache.keys, *self._cache.values):
+                    grouped = values.unflatten(0, (-1, copies))
+                    grouped[to] = grouped[row]
+        self._ready = sum(row < self._ready for row in rows)
 
 
 class EagleUncached(_Drafting):

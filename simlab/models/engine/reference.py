@@ -8,21 +8,19 @@ from typing import Any
 import torch
 
 from simlab.decoders import Info, run
-from simlab.models.architectures.eagle import EagleDraft, Head
+from simlab.models.engine.processes import processes_for
 from simlab.models.engine.requests import (
     CANCELLED,
     Asked,
     Cancelled,
     Notify,
     Result,
-    conditions,
     failed,
     grouped,
-    rows_of,
-    visible_of,
+    out_of_memory,
 )
-from simlab.models.process.cached import Cached
-from simlab.processes import Process
+from simlab.models.process.cached import NOT_NUMBERS, rows_made
+from simlab.models.process.clock import Clock
 from simlab.randomness import Tape
 
 
@@ -31,15 +29,17 @@ class _Stopped(Exception):
 
 
 def decode_batches(
-    asked: list[Asked], model: Any, batch: int, drafter: Any, cancelled: Cancelled, notify: Notify
+    asked: list[Asked], model: Any, batch: int, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
 ) -> Iterator[Result]:
     """Results of requests of one decoder and one rule."""
-    for own in grouped(asked, lambda request: (request.seed, rows_of(request.sampling))):
+    for own in grouped(asked, lambda request: (request.seed, rows_made(request.sampling))):
         for first in range(0, len(own), batch):
-            yield from _decoded(own[first : first + batch], model, drafter, cancelled, notify)
+            yield from _decoded(own[first : first + batch], model, drafter, cancelled, notify, clock)
 
 
-def _decoded(asked: list[Asked], model: Any, drafter: Any, cancelled: Cancelled, notify: Notify) -> list[Result]:
+def _decoded(
+    asked: list[Asked], model: Any, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
+) -> list[Result]:
     """A batch whose sequences have one seed and one sampling."""
     asked, gone = _split(asked, cancelled)
     results = [failed(each.number, CANCELLED) for each in gone]
@@ -54,13 +54,17 @@ def _decoded(asked: list[Asked], model: Any, drafter: Any, cancelled: Cancelled,
             raise _Stopped
 
     try:
-        target, draft = _processes(model, drafter, asked)
+        padded = any(request.visible is not None for request in requests)
+        target, draft = processes_for(model, drafter, requests, padded, clock)
         tape = Tape(requests[0].seed, [request.replicate for request in requests])
         done = run(requests[0].decoder, target, requests[0].rule, tape, draft, watch)
     except _Stopped:
         return results + [failed(each.number, CANCELLED) for each in asked]
     except (RuntimeError, MemoryError) as error:
-        return results + [failed(each.number, str(error).partition("\n")[0]) for each in asked]
+        reason = out_of_memory(error) or (str(error) if NOT_NUMBERS in str(error) else None)
+        if reason is None:
+            raise
+        return results + [failed(each.number, reason) for each in asked]
     tokens, steps = (part.cpu().numpy() for part in done)
     accepted, committed = (torch.stack(values, dim=1).cpu().numpy() for values in zip(*infos, strict=True))
     notify(int(committed.sum()))
@@ -79,15 +83,3 @@ def _split(asked: list[Asked], cancelled: Cancelled) -> tuple[list[Asked], list[
     """Those that go on, and those that do not."""
     gone = [each for each in asked if cancelled(each.number)]
     return [each for each in asked if each not in gone], gone
-
-
-def _processes(model: Any, drafter: Any, asked: list[Asked]) -> tuple[Cached, Process | None]:
-    """The target, and what drafts for it."""
-    requests = [each.request for each in asked]
-    given, visible = conditions(model, requests), visible_of(model, requests)
-    target = Cached(model, given, requests[0].sampling, visible=visible)
-    if drafter is None or not requests[0].decoder.needs_draft:
-        return target, None
-    if isinstance(drafter, Head):
-        return target, EagleDraft(drafter, target)
-    return target, Cached(drafter, given, requests[0].sampling, lag=1, visible=visible)

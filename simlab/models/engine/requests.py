@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from simlab.decoders import Decoder
 from simlab.models.process.sampling import Sampling
 from simlab.rules import Rule
 
-CANCELLED = "cancelled"
+CANCELLED, LACKING = "cancelled", "out of memory"
 
 Cancelled = Callable[[int], bool]  # asked with the index of a request before each of its steps
 Notify = Callable[[int], None]  # told how many tokens all requests have by now
@@ -100,24 +100,29 @@ def method_of(request: Request) -> Any:
     return request.decoder, id(request.rule), request.sampling.guided
 
 
-def rows_of(sampling: Sampling) -> Any:
-    """A key that two samplings share if they make the same rows."""
-    scales = tuple(np.atleast_1d(sampling.guidance).tolist())
-    return scales, sampling.temperature, sampling.top_k, sampling.top_p, sampling.grammar
-
-
 def conditions(model: Any, requests: Iterable[Request]) -> Tensor:
     """The conditions of requests ``[B, ...]``, where the model is."""
     return torch.stack([torch.as_tensor(request.given) for request in requests]).to(place_of(model))
 
 
-def visible_of(model: Any, requests: list[Request]) -> Tensor | None:
-    """``bool[B, T]``: what is not padding; None where nothing is."""
-    if all(request.visible is None for request in requests):
+def visible_of(model: Any, requests: Sequence[Request], always: bool = False) -> Tensor | None:
+    """``bool[B, T]``: what is not padding; None where nothing is, unless ``always``."""
+    if not always and all(request.visible is None for request in requests):
         return None
     every = torch.ones(model.config.prefix, dtype=torch.bool)
     flags = [every if request.visible is None else torch.as_tensor(request.visible) for request in requests]
     return torch.stack(flags).to(place_of(model))
+
+
+def out_of_memory(error: Exception) -> str | None:
+    """What to say of an error that means too little memory; None of any other."""
+    lacking = isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+    return f"{LACKING}: {str(error).partition(chr(10))[0] or 'none is left'}" if lacking else None
+
+
+def lacks_memory(result: Result) -> bool:
+    """Whether a request failed because there was too little memory."""
+    return result.error is not None and result.error.startswith(LACKING)
 
 
 def place_of(model: Any) -> torch.device:

@@ -7,7 +7,8 @@ from typing import Any
 
 from simlab.checks import check_at_least
 from simlab.models.engine.reference import decode_batches
-from simlab.models.engine.requests import Asked, Cancelled, Notify, Request, Result, grouped, method_of
+from simlab.models.engine.requests import Asked, Cancelled, Notify, Request, Result, grouped, method_of, place_of
+from simlab.models.process.clock import UNTIMED, Clock
 
 
 def serve(
@@ -17,6 +18,7 @@ def serve(
     drafter: Any = None,
     cancelled: Cancelled = lambda index: False,
     notify: Notify = lambda tokens: None,
+    clock: Clock = UNTIMED,
 ) -> Iterator[Result]:
     """Decode requests, at most ``batch`` at a time.
 
@@ -34,6 +36,9 @@ def serve(
         Asked with the index of a request before each step; true ends it.
     notify
         Told how many tokens have been committed so far.
+
+    clock
+        Takes the time of the target's ``model`` and ``sampling``; none, unless given.
 
     Yields
     ------
@@ -54,4 +59,8 @@ def serve(
         notify(before)
 
     for group in grouped((Asked(index, request) for index, request in enumerate(requests)), method_of):
-        yield from decode_batches(group, model, batch, drafter, cancelled, tell)
+        from simlab.models.engine.continuous import decode_continuously, has_kernels  # loads Numba
+
+        on_host = place_of(model).type == "cpu" and has_kernels(group[0].request)
+        decode = decode_continuously if on_host else decode_batches
+        yield from decode(group, model, batch, drafter, cancelled, tell, clock)

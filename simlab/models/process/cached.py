@@ -1,24 +1,26 @@
 """A model with a key-value cache as a process: each call feeds a window, and nothing twice that need not be.
 
 The decoders know nothing of it. A call is still a function of the tokens it is given: the cache remembers which token
-it holds for every position, and a call stops with an error where those before the window are not the ones it is given.
-So rejected tokens need no rollback: what follows the first of them is written over before it is ever looked at. The
-accepted path of a tree moves into place at the next call, by the tokens that were committed.
+it holds for every position, and marks a sequence whose tokens before the window are not the ones it is given. So
+rejected tokens need no rollback: what follows the first of them is written over before it is ever looked at. Nodes
+beside the chain of a tree wait in slots of their own; at the next call those that turn out to be committed, by its
+tokens, swap slots with what the chain had in their places.
 
-No value is read back, so an accelerator never waits; ``torch._assert_async`` checks where the values are.
+Sequences may leave a batch and others enter (:meth:`Cached.keep`, :meth:`Cached.enter`). No value is read back, so an
+accelerator never waits; what went wrong is marked beside each sequence, and read with :meth:`Cached.faults`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from simlab.arrays import Constant, grid, indices, marked
+from simlab.arrays import Constant, grid
 from simlab.models.architectures.backbone import Backbone, check_parts
 from simlab.models.process.cache import Cache, Window
 from simlab.models.process.clock import UNTIMED, Clock
@@ -27,19 +29,26 @@ from simlab.models.process.uncached import check_visible, uniform
 from simlab.processes import Process
 
 UNKNOWN = -1
+NEVER = 1 << 40  # the position of what nobody sees
+ALIGNED = 8  # slots: attention reads masks whose rows are whole vectors without copying them
+ENTRIES = {"cpu": 1 << 19, "cuda": 1 << 26}  # of rows that are made at once: what they pass through is as large
+
+NOT_HELD = "tokens before the window are not in the cache; expected those of the last call"
 NOT_NUMBERS = "the model's rows hold NaN; expected logits that are numbers"
+LOST, NO_NUMBER = 1, 2  # the bits of a status
 
 
 class Fed(NamedTuple):
-    """Tokens of one call: where they are, and what they are."""
+    """Tokens of one call: what they are, where they are, and what they see."""
 
-    position: Tensor  # int[B, L]: in the image; the condition's are negative
-    slot: Tensor  # int[B, L]
     tokens: Tensor  # int[B, L]
+    position: Tensor  # int[B, L]: in the image; the condition's are negative
+    place: Tensor  # int[B, L]: the entry of `slot_of` that says where each is kept
+    limit: Tensor  # int[B, L]: each sees what is kept of the positions before
 
 
 class Waiting(NamedTuple):
-    """A tree whose accepted path has not moved yet."""
+    """A tree whose accepted path has not swapped slots yet."""
 
     start: Tensor  # int[B]
     nodes: Tensor  # int[B, M]
@@ -70,8 +79,12 @@ class Cached(Process):
     ------
     ValueError
         For a sampling or ``visible`` that does not fit the model.
-    RuntimeError
-        In a call, for tokens that the cache does not hold, or rows with NaN.
+
+    Notes
+    -----
+    What is kept of a sequence has *places*: nowhere, the condition, the image, nowhere, and as many more as trees have
+    nodes beside their chain. ``slot_of[B, places]`` says in which slot, and ``position_of[B, slots]`` the reverse. The
+    slots of such nodes come right behind the condition's, so that all that can be seen is at the front.
     """
 
     def __init__(
@@ -83,33 +96,48 @@ class Cached(Process):
         visible: Tensor | None = None,
         clock: Clock = UNTIMED,
     ) -> None:
-        self.model, self.sampling, self.lag, self.clock = model, sampling or Sampling(), lag, clock
+        self.model, self.lag, self.clock = model, lag, clock
         check_parts(model)
         sizes = model.config
         self.vocabulary, self.length, self.shape = sizes.vocabulary, sizes.length, sizes.shape
-        self.sampling.check(self.length, self.vocabulary)
-        self.visible = check_visible(visible, len(given), sizes.prefix)
         self.uniform = uniform(model, given)
         self.calls, self.width = 0, 0
+        self.batch = self.room = len(given)
+        self._samplings = [self._fitting(sampling or Sampling())] * self.batch
+        self._kinds = kinds(self._samplings)
+        self.visible = check_visible(visible, self.batch, sizes.prefix)
         with torch.no_grad():
             self.condition = self._conditions(given)
-        self.batch = len(given)
+
+        device = self.uniform.device
+        self._first = sizes.prefix + 1  # the place of the first token of the image
+        self._places = self._first + self.length + 1  # those of a chain
+        self._copies = 2 if self.guided else 1
+        self._on_host = device.type == "cpu"
+        self._fed = torch.zeros(self.batch, dtype=torch.int64, device=device)  # the first position that is not held
+        self._status = torch.zeros(self.batch, dtype=torch.int64, device=device)
         self._waiting: Waiting | None = None
         self._shapes: dict[int, tuple[Tensor, Branches]] = {}  # by table, which so stays alive
-        self._known = torch.full((self.batch, self.length), UNKNOWN, device=self.uniform.device)
-        self._allocate(scratch=0)
-        if sizes.prefix > 1:
-            with torch.no_grad():
-                self._prefill()
+        self._ready = 0  # sequences whose condition has been seen
+        self._cache: Cache | None = None  # there from the first call on, which says how large trees are
+        self.features: Tensor | None = None
+        seen, hidden = 0.0, -torch.inf
+        self._seen, self._hidden = (torch.tensor(x, dtype=self.condition.dtype, device=device) for x in (seen, hidden))
+
+    @property
+    def guided(self) -> bool:
+        """Whether rows without the condition are needed."""
+        return self._samplings[0].guided
 
     # calls ------------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        self._begin(tokens, start, count)
-        fed = self._before(tokens, start, self.lag + count)
-        self._known = self._remember(fed)
-        return self._answer(fed, self._behind(fed.slot), self.lag)
+        self._begin(tokens, start, count, spread=0)
+        fed = self._chain(tokens, start, self.lag + count)
+        self._remember(fed, start + count - 1)
+        slot = self._slot_of[: self.batch].gather(1, fed.place)
+        return self._answer(fed, slot, self._sees(fed, slot, self._live(start, count)), self.lag)
 
     @torch.no_grad()
     def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
@@ -137,20 +165,104 @@ class Cached(Process):
             If ``tokens`` are of another number of sequences.
         """
         shape = self._shape(paths)
-        self._begin(tokens, start, shape.depth + 1)
-        self._scratch(shape.spread)
-        fed = self._before(tokens, start, self.lag + 1)
-        tree = self._nodes(start, nodes, shape)
-        self._known = self._remember(fed, tree, shape)
-        self._waiting = Waiting(start, nodes, shape)
+        self._begin(tokens, start, shape.depth + 1, shape.spread)
+        chain, tree = self._chain(tokens, start, self.lag + 1), self._nodes(start, nodes, shape)
+        fed = Fed(*(torch.cat(pair, dim=1) for pair in zip(chain, tree, strict=True)))
+        self._remember(fed, start + shape.depth)
+        self._waiting = Waiting(start.clone(), nodes, shape)  # compiled decoders change theirs in place
 
-        prefix = torch.arange(self.cache.slots, device=start.device) < (self.model.config.prefix + start)[:, None, None]
-        path = shape.paths.beside(nodes).expand(len(nodes), -1, -1)
-        places = tree.slot[:, None].expand(-1, path.shape[1], -1).take_along_dim(path.clamp(min=0), dim=2)
-        mask = prefix | marked(places.where(path >= 0, UNKNOWN), path >= 0, self.cache.slots)
-        together = Fed(*(torch.cat(pair, dim=1) for pair in zip(fed, tree, strict=True)))
-        rows = self._answer(together, torch.cat([self._behind(fed.slot), mask], dim=1), self.lag)
-        return self._ended(rows, together.position[:, self.lag :] + 1)
+        slot = self._slot_of[: self.batch].gather(1, fed.place)
+        mask = self._sees(fed, slot, self._live(start, shape.depth), shape)
+        return self._ended(self._answer(fed, slot, mask, self.lag), fed.position[:, self.lag :] + 1)
+
+    def over(self, tokens: Tensor, length: Tensor) -> Tensor:
+        """Whether each sequence is complete, or cannot go on."""
+        return super().over(tokens, length) | (self._status[: len(length)] != 0)
+
+    def faults(self) -> dict[int, str]:
+        """Why sequences cannot go on, by their rows; reads back from where the model runs."""
+        states = self._status[: self.batch].tolist()
+        return {b: NOT_NUMBERS if state & NO_NUMBER else NOT_HELD for b, state in enumerate(states) if state}
+
+    # who is in the batch ----------------------------------------------------------------------------------------
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with some of the sequences.
+
+        Parameters
+        ----------
+        rows
+            ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
+        """
+        for to, row in enumerate(rows):
+            if to != row:
+                for values in self._own():
+                    values[to] = values[row]
+        if self._waiting is not None:
+            start, nodes, shape = self._waiting
+            self._waiting = Waiting(start[rows], nodes[rows], shape)
+        self._samplings = [self._samplings[row] for row in rows]
+        self._kinds = kinds(self._samplings)
+        self._ready = sum(row < self._ready for row in rows)
+        self.batch = len(rows)
+
+    @torch.no_grad()
+    def enter(self, given: Any, samplings: Sequence[Sampling], visible: Tensor | None = None) -> None:
+        """Take sequences into the places of those that have left.
+
+        Parameters
+        ----------
+        given
+            ``[n, ...]``, their conditions.
+        samplings
+            How the rows of each are made; with guidance where those of the others are.
+        visible
+            ``bool[n, T]``, where the process was made with it.
+
+        Raises
+        ------
+        ValueError
+            For more sequences than have left, or a sampling that does not fit.
+        """
+        first, last = self.batch, self.batch + len(given)
+        if last > self.room:
+            raise ValueError(f"{len(given)} sequences enter; expected as many as have left, {self.room - first}")
+        self._samplings = self._samplings + [self._fitting(sampling) for sampling in samplings]
+        self._kinds = kinds(self._samplings)
+        self.condition[self._copies * first : self._copies * last] = self._conditions(given)
+        if self.visible is not None:
+            shown = check_visible(visible, len(given), self._first - 1)
+            self.visible[first:last] = torch.ones_like(self.visible[first:last]) if shown is None else shown
+        self._fed[first:last] = self._status[first:last] = 0
+        if self._waiting is not None:
+            start, nodes, shape = self._waiting
+            added = last - first
+            self._waiting = Waiting(
+                torch.cat([start, start.new_full((added,), self.length)]),
+                torch.cat([nodes, nodes.new_zeros(added, nodes.shape[1])]),
+                shape,
+            )
+        self.batch = last
+        if self._cache is not None:
+            self._settle_in(slice(first, last))
+
+    def _own(self) -> list[Tensor]:
+        """What is kept of each sequence, ``[B, ...]``."""
+        values = [self._fed, self._status, self.condition.unflatten(0, (-1, self._copies))]
+        if self.visible is not None:
+            values.append(self.visible)
+        if self._cache is not None:
+            values += [self._known, self._slot_of, self._position_of, self._seen_from]
+            values += [kept.unflatten(0, (-1, self._copies)) for kept in (*self._cache.keys, *self._cache.values)]
+        if self.features is not None:
+            values.append(self.features.unflatten(0, (-1, self._copies)))
+        return values
+
+    def _fitting(self, sampling: Sampling) -> Sampling:
+        sampling.check(self.length, self.vocabulary)
+        if getattr(self, "_samplings", None) and sampling.guided != self.guided:
+            raise ValueError("some samplings are guided and others not; expected all of a batch to be, or none")
+        return sampling
 
     # what is fed ------------------------------------------------------------------------------------------------
 
@@ -160,156 +272,272 @@ class Cached(Process):
             self._shapes[id(paths)] = paths, branches(paths.cpu().numpy())
         return self._shapes[id(paths)][1]
 
-    def _before(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
+    def _place(self, position: Tensor) -> Tensor:
+        """Where the token of a position is listed; outside of the sequence, nowhere."""
+        return (position + self._first).clamp(0, self._places - 1)
+
+    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
         """``count`` tokens in a row from position ``start - 1 - lag`` on."""
         position = grid(start - 1 - self.lag, count)
-        values = tokens.take_along_dim(position.clamp(0, tokens.shape[1] - 1), dim=1)
-        return Fed(position, self._slot(position), values)
+        values = tokens.gather(1, position.clamp(0, tokens.shape[1] - 1))
+        return Fed(values, position, self._place(position), position.clamp(min=1 - self._first) + 1)
 
     def _nodes(self, start: Tensor, nodes: Tensor, shape: Branches) -> Fed:
-        """The nodes of a tree: its longest path where the tokens would be, the others behind everything."""
+        """The nodes of a tree: its longest path where the tokens would be, the others in places of their own."""
         position = start[:, None] + shape.depths.beside(start)
         aside = shape.aside.beside(start)
-        slot = torch.where(aside >= 0, self._behind_all + aside, self._slot(position))
-        return Fed(position, slot.where(position < self.length, self._nowhere), nodes)
-
-    def _slot(self, position: Tensor) -> Tensor:
-        """Where the token of a position is kept; outside of the sequence, where nobody looks."""
-        slot = self.model.config.prefix + position
-        return slot.where((slot >= 0) & (position < self.length), self._nowhere)
-
-    def _behind(self, slot: Tensor) -> Tensor:
-        """``bool[B, L, slots]``: what a token in a slot sees of a sequence without branches: all up to itself."""
-        return torch.arange(self.cache.slots, device=slot.device) <= slot[..., None]
+        place = self._place(position)
+        place = torch.where((aside >= 0) & (position < self.length), self._places + aside, place)
+        return Fed(nodes, position, place, start[:, None].expand_as(position))
 
     # one call of the model --------------------------------------------------------------------------------------
 
-    def _answer(self, fed: Fed, mask: Tensor, skipped: int) -> Tensor:
-        """Rows after all that is fed but the first ``skipped``."""
-        with self.clock.during("model"):
-            logits = self.model.logits(self._see(fed, mask)[:, skipped:])
-        with self.clock.during("sampling"):
-            rows = self.sampling.rows(logits, fed.position[:, skipped:] + 1)
-            torch._assert_async(rows.isfinite().all(), NOT_NUMBERS)
-        return rows
+    def _live(self, start: Tensor, count: int) -> int:
+        """The slots that a call may look at; where that would have to be read back, all of them."""
+        if not self._on_host:
+            return self.cache.slots
+        return min(self.cache.slots, aligned(self._first + self._spread + int(start.max()) + count))
 
-    def _see(self, fed: Fed, mask: Tensor) -> Tensor:
-        """The features of what is fed, ``[B or 2B, L, dim]``; keys and values stay in the cache."""
+    def _sees(self, fed: Fed, slot: Tensor, live: int, shape: Branches | None = None) -> Tensor:
+        """``[B, L, live]``, to be added to scores: 0 for what each token sees, else minus infinity."""
+        seen = self._position_of[: self.batch, None, :live] < fed.limit[..., None]
+        if shape is not None:
+            own = slot[:, -len(shape.ancestors.values) :]
+            path = shape.ancestors.beside(slot).expand(len(slot), -1, -1)
+            seen[:, -own.shape[1] :].scatter_(2, own[:, None].expand_as(path), path)
+        if self.visible is not None:
+            seen.scatter_(2, slot[..., None], True)  # padding sees itself: nobody is no number
+        return torch.where(seen, self._seen, self._hidden)
+
+    def _answer(self, fed: Fed, slot: Tensor, mask: Tensor, skipped: int) -> Tensor:
+        """Rows after all that is fed but the first ``skipped``."""
         self.calls += 1
-        slot, mask = self.doubled(fed.slot), self.doubled(self._unpadded(fed.slot, mask))
-        inputs = self.inputs(fed.position, fed.tokens)
-        position = self.model.config.prefix + self.doubled(fed.position)
-        features = self.model.features(inputs, position, Window(self.cache, slot, mask))
-        self.features[self._all, slot] = features
+        with self.clock.during("model"):
+            features = self._see(fed, slot, mask)
+        return self.rows_of(features[:, skipped:], fed.position[:, skipped:] + 1)
+
+    def _see(self, fed: Fed, slot: Tensor, mask: Tensor, first: int = 0) -> Tensor:
+        """The features of what is fed to the sequences from ``first`` on, ``[B or 2B, L, dim]``; keys and values stay
+        in the cache."""
+        slot, start = self.doubled(slot), self._copies * first
+        inputs = self.inputs(fed.position, fed.tokens, first)
+        position = self.doubled(fed.position + (self._first - 1))
+        features = self.model.features(inputs, position, Window(self.cache, slot, self.doubled(mask), start))
+        if self.features is not None:
+            rows = torch.arange(start, start + len(slot), device=slot.device)[:, None]
+            self.features[rows, self.doubled(self._place(fed.position))] = features
         return features
 
-    def _unpadded(self, slot: Tensor, mask: Tensor) -> Tensor:
-        """The mask without the padding of the condition, of which each position sees itself alone."""
-        if self.visible is None:
-            return mask
-        seen = functional.pad(self.visible, (0, self.cache.slots - self.visible.shape[1]), value=True)
-        return mask & (seen[:, None] | (torch.arange(self.cache.slots, device=slot.device) == slot[..., None]))
+    def rows_of(self, features: Tensor, position: Tensor) -> Tensor:
+        """The rows that are sampled from.
 
-    def inputs(self, position: Tensor, tokens: Tensor) -> Tensor:
+        Parameters
+        ----------
+        features
+            ``[B, L, dim]``; with guidance ``[2B, L, dim]``, each with its condition and then without.
+        position
+            ``int[B, L]``, of the rows in the image.
+
+        Returns
+        -------
+        torch.Tensor
+            ``float[B, L, V]``; a sequence with rows that are no numbers is marked.
+        """
+        features = features.unflatten(0, (-1, self._copies)).transpose(0, 1)
+        if len(self._kinds) == 1:
+            rows = self._sampled(self._kinds[0][0], features, position)
+        else:
+            rows = self.uniform.new_empty(*position.shape, self.vocabulary)
+            for sampling, own in self._kinds:
+                rows[own] = self._sampled(sampling, features[:, own], position[own])
+        numbers = rows.sum(-1).isfinite().all(-1)
+        self._status[: self.batch] |= torch.where(numbers, 0, NO_NUMBER)
+        return rows
+
+    def _sampled(self, sampling: Sampling, features: Tensor, position: Tensor) -> Tensor:
+        """``float[B, L, V]`` from features ``[copies, B, L, dim]``, as many rows at once as may be."""
+        shape = *position.shape, self.vocabulary
+        features, position = features.flatten(1, 2), position.reshape(1, -1)
+        count = max(1, ENTRIES[features.device.type] // self.vocabulary)
+        rows = self.uniform.new_empty(0)
+        for first in range(0, position.shape[1], count):
+            part = slice(first, first + count)
+            with self.clock.during("model"):
+                logits = self.model.logits(features[:, part])
+            with self.clock.during("sampling"):
+                made = sampling.rows(logits, position[:, part])
+            if count >= position.shape[1]:
+                return made.view(shape)
+            rows = rows if first else self.uniform.new_empty(1, position.shape[1], self.vocabulary)
+            rows[:, part] = made
+        return rows.view(shape)
+
+    def inputs(self, position: Tensor, tokens: Tensor, first: int = 0) -> Tensor:
         """``[B or 2B, L, dim]``: tokens ``int[B, L]`` embedded; where positions are negative, the condition."""
-        prefix, position = self.model.config.prefix, self.doubled(position)
-        condition = (prefix + position).clamp(0, prefix - 1)
-        before = self.condition.take_along_dim(condition[..., None], dim=1)
-        embedded = self.model.embed(self.doubled(tokens.clamp(0, self.vocabulary - 1)))
-        return torch.where(position[..., None] < 0, before, embedded)
+        prefix = self._first - 1
+        before = self.doubled((prefix + position).clamp(0, prefix - 1))[..., None]
+        condition = self.condition[self._copies * first :][: len(before)].take_along_dim(before, dim=1)
+        embedded = self.doubled(self.model.embed(tokens.clamp(0, self.vocabulary - 1)))
+        return torch.where(self.doubled(position)[..., None] < 0, condition, embedded)
 
     def doubled(self, values: Tensor) -> Tensor:
-        """``[B, ...]`` once more with guidance: the same tokens, with their condition and without."""
-        return torch.cat([values, values]) if self.sampling.guided else values
+        """``[B, ...]`` each twice with guidance: the same tokens, with their condition and without."""
+        return values.repeat_interleave(2, dim=0) if self._copies == 2 else values
+
+    def _ended(self, rows: Tensor, position: Tensor) -> Tensor:
+        """As for any process, but in place: the rows were made for this call."""
+        over = position >= self.length
+        if self._on_host and not over.any():
+            return rows
+        rows.masked_fill_(over[..., None], 0)
+        rows[..., 0].masked_fill_(over, 1)
+        return rows
 
     # what is remembered -----------------------------------------------------------------------------------------
 
-    def _begin(self, tokens: Tensor, start: Tensor, width: int) -> None:
-        """Move an accepted path into place, and check that all before the window is what the cache holds."""
+    def _begin(self, tokens: Tensor, start: Tensor, width: int, spread: int) -> None:
+        """Let an accepted path swap slots, and check that all before the window is what the cache holds."""
         if len(tokens) != self.batch:
             raise ValueError(f"tokens are of {len(tokens)} sequences; expected {self.batch}, one for each condition")
         self.width = width
+        self.prepare(spread)
         if self._waiting is not None:
             self._settle(tokens, self._waiting)
             self._waiting = None
-        before = torch.arange(self.length, device=start.device) < (start - 1 - self.lag)[:, None]
-        held = (self._known == tokens[:, : self.length]) | ~before
-        torch._assert_async(
-            held.all(), "tokens before the window are not in the cache; expected those of the last call"
-        )
+        first = start - 1 - self.lag
+        other = self._known[: self.batch, self._first : self._places - 1] != tokens[:, : self.length]
+        before = torch.arange(self.length, device=start.device) < first[:, None]
+        lost = (other & before).any(1) | (first > self._fed[: self.batch])
+        self._status[: self.batch] |= torch.where(lost, LOST, 0)
 
-    def _remember(self, fed: Fed, tree: Fed | None = None, shape: Branches | None = None) -> Tensor:
-        """``int[B, N]``: the token held for each position; unknown behind the last that was fed in a row."""
-        if tree is not None and shape is not None:
-            chain = shape.chain.beside(tree.tokens)
-            fed = Fed(*(torch.cat([first, second[:, chain]], dim=1) for first, second in zip(fed, tree, strict=True)))
-        place = torch.arange(self.length, device=fed.position.device)
-        offset = place - fed.position[:, :1]
-        inside = (offset >= 0) & (offset < fed.position.shape[1])
-        values = fed.tokens.take_along_dim(offset.clamp(0, fed.tokens.shape[1] - 1), dim=1)
-        return torch.where(offset < 0, self._known, torch.where(inside, values, UNKNOWN))
+    def _remember(self, fed: Fed, end: Tensor) -> None:
+        """Which token is held in each place; those of a chain up to position ``end`` follow one another."""
+        self._known[: self.batch].scatter_(1, fed.place, fed.tokens)
+        self._fed[: self.batch] = end
 
     def _settle(self, tokens: Tensor, tree: Waiting) -> None:
-        """Move the nodes beside the chain that turned out to be the sequence to where it is kept."""
-        shape = tree.shape
+        """Swap the slots of the nodes beside the chain that turned out to be the sequence with those of its places."""
+        shape, own = tree.shape, slice(0, self.batch)
         if not shape.spread:
             return
         path = shape.paths.beside(tokens)
-        wanted = tokens.take_along_dim(grid(tree.start, shape.depth).clamp(0, tokens.shape[1] - 1), dim=1)
+        wanted = tokens.gather(1, grid(tree.start, shape.depth).clamp(0, tokens.shape[1] - 1))
         same = ((tree.nodes[:, path.clamp(min=0)] == wanted[:, None]) | (path < 0)).all(-1)
-        fits = same[:, shape.others.beside(tokens)]  # [B, nodes beside the chain]
 
-        # at most one of a depth is on the path, and the deepest of all is the last that is known
-        aside = self._behind_all + indices(shape.spread, tokens)
-        depth = shape.depths_of_others.beside(tokens)
-        place = tree.start[:, None] + depth
-        # a node may hold the very token of the chain, where a row has no more tokens: then the chain's stays
-        chain = same[:, shape.chain.beside(tokens)]
-        fits = fits & (place < self.length) & ~chain[:, depth]
-        goal = torch.where(fits, self._slot(place), self._nowhere)
-        self.cache.move(self.doubled(aside.expand_as(goal)), self.doubled(goal))
-        self.features[self._all, self.doubled(goal)] = self.features[self._all, self.doubled(aside.expand_as(goal))]
-        deepest = torch.where(fits, place, UNKNOWN).amax(dim=1, keepdim=True)
-        positions = torch.arange(self.length, device=tokens.device)
-        now = (positions >= tree.start[:, None]) & (positions <= deepest)
-        later = (deepest >= 0) & (positions > deepest)
-        self._known = torch.where(now, tokens[:, : self.length], torch.where(later, UNKNOWN, self._known))
+        # a node may hold the very token of the chain, or of one before it, where a row has no more tokens
+        depth, others = shape.depths_of_others.beside(tokens), shape.others.beside(tokens)
+        position = tree.start[:, None] + depth
+        fits = same[:, others] & (position < self.length) & ~same[:, shape.chain.beside(tokens)][:, depth]
+        fits = fits & ~(fits[:, None] & shape.earlier.beside(tokens)).any(-1)
+
+        goal = torch.where(fits, self._place(position), 0)
+        slot_of, aside = self._slot_of[own], slice(self._places, self._places + shape.spread)
+        mine, theirs = slot_of[:, aside], slot_of.gather(1, goal)
+        theirs, mine = torch.where(fits, theirs, mine), mine.where(fits, 0)
+        slot_of[:, aside] = theirs
+        slot_of.scatter_(1, goal, mine)
+        self._position_of[own].scatter_(1, slot_of, self._seen_from[own])
+        self._known[own].scatter_(1, goal, tree.nodes[:, others])
+        deepest = torch.where(fits, position + 1, 0).amax(1)
+        self._fed[own] = torch.where(deepest > 0, deepest, self._fed[own])
 
     def _conditions(self, given: Any) -> Tensor:
-        """The conditions as inputs, with guidance those of no condition behind them."""
+        """The conditions as inputs, with guidance each followed by that of no condition."""
         condition = self.model.condition(given)
-        if self.sampling.guided:
-            condition = torch.cat([condition, self.model.condition(self.model.null(len(condition)))])
-        return condition
-
-    def _prefill(self) -> None:
-        """See the condition but for its last token, which every first call feeds."""
-        position = torch.arange(-self.model.config.prefix, -1, device=self.uniform.device).expand(self.batch, -1)
-        fed = Fed(position, self._slot(position), position.clamp(min=0))
-        self._see(fed, self._behind(fed.slot))
-        self.calls = 0
+        if not self.guided:
+            return condition
+        return torch.stack([condition, self.model.condition(self.model.null(len(condition)))], dim=1).flatten(0, 1)
 
     # room -------------------------------------------------------------------------------------------------------
 
-    def _allocate(self, scratch: int) -> None:
-        """Room for the condition, the sequence, ``scratch`` nodes beside a chain, and for what nobody looks at."""
-        sizes, inputs = self.model.config, self.condition
-        self._behind_all = sizes.prefix + self.length
-        slots = self._behind_all + scratch + 1
-        self._nowhere = slots - 1
-        self.cache = Cache(sizes.layers, len(inputs), sizes.heads, slots, sizes.head_dim, inputs.dtype, inputs.device)
-        self.features = torch.zeros(len(inputs), slots, sizes.dim, dtype=inputs.dtype, device=inputs.device)
-        self._all = torch.arange(len(inputs), device=inputs.device)[:, None]
+    @property
+    def cache(self) -> Cache:
+        """Keys and values, from the first call on."""
+        assert self._cache is not None, "prepare makes it"
+        return self._cache
 
-    def _scratch(self, nodes: int) -> None:
-        """Room for as many nodes beside a chain; only the first tree, or a larger one, makes more."""
-        if self.cache.slots - self._behind_all - 1 >= nodes:
-            return
-        old, features, kept = self.cache, self.features, self._behind_all
-        self._allocate(nodes)
-        for new, before in zip((*self.cache.keys, *self.cache.values), (*old.keys, *old.values), strict=True):
-            new[:, :, :kept] = before[:, :, :kept]
-        self.features[:, :kept] = features[:, :kept]
+    @torch.no_grad()
+    def prepare(self, spread: int = 0) -> None:
+        """Make room for trees with ``spread`` nodes beside their chain, and see the conditions of all who are new."""
+        if self._cache is None:
+            self._allocate(spread)
+        elif spread > self._spread:
+            self._widen(spread)
+        if self._ready < self.batch and self._first > 2:
+            self._prefill(self._ready)
+        self._ready = self.batch
+
+    def keep_features(self) -> None:
+        """Keep the features of all tokens from now on, for a head that drafts from them."""
+        sizes, inputs = self.model.config, self.condition
+        self.features = torch.zeros(len(inputs), self._places, sizes.dim, dtype=inputs.dtype, device=inputs.device)
+        self._ready, self._fed[:] = 0, 0
+
+    def _prefill(self, first: int) -> None:
+        """See the conditions from sequence ``first`` on but for their last tokens, which every first call feeds."""
+        own = slice(first, self.batch)
+        position = torch.arange(1 - self._first, -1, device=self.uniform.device).expand(self.batch - first, -1)
+        place = self._place(position)
+        fed = Fed(position.clamp(min=0), position, place, position + 1)
+        slot = self._slot_of[own].gather(1, place)
+        seen = self._position_of[own, None, :] < fed.limit[..., None]
+        seen.scatter_(2, slot[..., None], True)
+        self._see(fed, slot, torch.where(seen, self._seen, self._hidden), first)
+
+    def _allocate(self, spread: int) -> None:
+        """Room for the condition, the sequence, and ``spread`` nodes beside a chain."""
+        sizes, inputs, self._spread = self.model.config, self.condition, spread
+        slots = aligned(self._places + spread)
+        self._cache = Cache(sizes.layers, len(inputs), sizes.heads, slots, sizes.head_dim, inputs.dtype, inputs.device)
+        self._known, self._slot_of, self._seen_from = (
+            self._fed.new_full((self.room, self._places + spread), UNKNOWN) for _ in range(3)
+        )
+        self._position_of = self._fed.new_full((self.room, slots), NEVER)
+        self._settle_in(slice(0, self.room))
+
+    def _settle_in(self, rows: slice) -> None:
+        """Places in the order of slots, for sequences of which nothing is kept."""
+        device = self._fed.device
+        chain, aside = torch.arange(self._places, device=device), torch.arange(self._spread, device=device)
+        position = (chain - self._first).masked_fill((chain == 0) | (chain == self._places - 1), NEVER)
+        self._slot_of[rows] = torch.cat([chain.where(chain < self._first, chain + self._spread), self._first + aside])
+        self._seen_from[rows] = torch.cat([position, aside * 0 + NEVER])
+        if self.visible is not None:
+            self._seen_from[rows, 1 : self._first].masked_fill_(~self.visible[rows], NEVER)
+        self._position_of[rows] = NEVER
+        self._position_of[rows].scatter_(1, self._slot_of[rows], self._seen_from[rows])
+
+    def _widen(self, spread: int) -> None:
+        """Room for a larger tree than those before: slots behind those that its nodes have already."""
+        behind, more = self._first + self._spread, aligned(spread - self._spread)
+        self.cache.insert(behind, more)
+        self._spread += more
+        self._slot_of += more * (self._slot_of >= behind)
+        added = torch.arange(behind, behind + more, device=self._fed.device).expand(self.room, -1)
+        self._slot_of = torch.cat([self._slot_of, added], dim=1)
+        self._known = torch.cat([self._known, torch.full_like(added, UNKNOWN)], dim=1)
+        self._seen_from = torch.cat([self._seen_from, torch.full_like(added, NEVER)], dim=1)
+        self._position_of = self._fed.new_full((self.room, self.cache.slots), NEVER)
+        self._position_of.scatter_(1, self._slot_of, self._seen_from)
+
+
+def aligned(slots: int) -> int:
+    """``slots``, and a few more up to a whole vector."""
+    return -(-slots // ALIGNED) * ALIGNED
+
+
+def kinds(samplings: Sequence[Sampling]) -> list[tuple[Sampling, list[int]]]:
+    """The samplings that make different rows, and whose they are."""
+    found: dict[Any, tuple[Sampling, list[int]]] = {}
+    for b, sampling in enumerate(samplings):
+        found.setdefault(rows_made(sampling), (sampling, []))[1].append(b)
+    return list(found.values())
+
+
+def rows_made(sampling: Sampling) -> Any:
+    """A key that two samplings share if they make the same rows."""
+    scales = tuple(np.atleast_1d(sampling.guidance).tolist())
+    return scales, sampling.temperature, sampling.top_k, sampling.top_p, sampling.grammar
 
 
 # the shape of a tree -------------------------------------------------------------------------------------------
@@ -322,10 +550,12 @@ class Branches:
     depth: int
     paths: Constant  # int[M, D]: the nodes from the root down to each, itself last, then -1
     depths: Constant  # int[M]: 0 for those that follow the prefix
+    ancestors: Constant  # bool[M, M]: whether each node sees each, those on its path
     chain: Constant  # int[D]: the nodes of the chain
     aside: Constant  # int[M]: the number of each node among those beside the chain, -1 on it
     others: Constant  # int[A]: those nodes
     depths_of_others: Constant  # int[A]
+    earlier: Constant  # bool[A, A]: whether the second of two such nodes comes first at the depth of both
 
     @property
     def spread(self) -> int:
@@ -335,19 +565,24 @@ class Branches:
 
 def branches(table: np.ndarray) -> Branches:
     """The shape of a tree whose paths are ``table[M, D]``."""
+    count = len(table)
     depths = (table >= 0).sum(axis=1) - 1
     chain = table[depths.argmax()]
     chain = chain[chain >= 0]
-    others = np.setdiff1d(np.arange(len(table)), chain)
-    aside = np.full(len(table), -1)
+    others = np.setdiff1d(np.arange(count), chain)
+    aside = np.full(count, -1)
     aside[others] = np.arange(len(others))
-    depth = len(chain)
+    ancestors = np.zeros((count, count + 1), dtype=bool)  # the last column is that of -1
+    np.put_along_axis(ancestors, table, True, axis=1)
+    below = depths[others]
     return Branches(
-        depth,
-        Constant(table[:, :depth]),
+        len(chain),
+        Constant(table[:, : len(chain)]),
         Constant(depths),
+        Constant(ancestors[:, :count].copy()),
         Constant(chain),
         Constant(aside),
         Constant(others),
-        Constant(depths[others]),
+        Constant(below),
+        Constant(np.tril(below[:, None] == below, -1)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -57,6 +58,11 @@ class Uncached(Process):
         slot = slot.repeat(len(features) // len(slot), 1)
         seen = features.take_along_dim(slot[..., None], dim=1)
         return self.sampling.rows(self.model.logits(seen), place)
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Their conditions stay."""
+        self.given = self.given[list(rows)]
+        self.visible = None if self.visible is None else self.visible[list(rows)]
 
     def features(self, tokens: Tensor) -> Tensor:
         """``[B or 2B, T + N, dim]`` behind the condition, and with guidance behind none; sequences of one condition

@@ -173,7 +173,7 @@ def test_uniforms_are_those_of_the_tape() -> None:
     tape = Tape((1 << 63) + 12345, [5, 9, 2**32 - 1])
     start, offsets, lanes = np.array([3, -1, 1000]), np.array([0, 0, 2, 7]), np.array([0, 9, 2, 3])
     for iteration in (0, 7):
-        at, compiled = tape.at(iteration), Uniforms(tape, np.array([2, 0, 1]), iteration)
+        at, compiled = tape.at(iteration), Uniforms.of_tape(tape, np.array([2, 0, 1]), iteration)
         order = Tape(tape.seed, tape.replicates[[2, 0, 1]], iteration)
         places = start[:, None] + offsets
         right = order.uniform(places, Purpose.DRAFT, lanes + 1)
@@ -208,7 +208,7 @@ def test_another_uniform_is_seen(broken: str, monkeypatch: pytest.MonkeyPatch) -
 
     def row(self: Uniforms, start: np.ndarray, count: int, purpose: Purpose, lane: int = 0) -> np.ndarray:
         changed = {"purpose": Purpose.DRAFT, "position": purpose, "iteration": purpose}[broken]
-        self.iteration += broken == "iteration"
+        self.iterations = self.iterations + (broken == "iteration")
         return honest(self, start + (broken == "position"), count, changed, lane)
 
     monkeypatch.setattr(Uniforms, "row", row)
@@ -240,7 +240,7 @@ def test_what_has_no_compiled_form_says_so() -> None:
         simulate(right, WORLD, mutants.ResidualIsTarget(), Tape(0, 1))
     exact = Hashed(np.full((1, 2), Fraction(1, 2)), (1, 2))
     exact.uniform = np.full(2, Fraction(1, 2))
-    with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows of float32 or float64"):
+    with pytest.raises(ValueError, match="process gives rows of object; expected NumPy rows, or torch's on a CPU"):
         simulate(right, exact, Speculative(), Tape(0, 1))
     with pytest.raises(ValueError, match="draft is None; expected a draft process"):
         simulate(make_decoder("speculative", gamma=2), WORLD, Speculative(), Tape(0, 1))

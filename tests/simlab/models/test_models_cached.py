@@ -16,7 +16,7 @@ from torch import Tensor
 
 from simlab.decoders import Run, make_decoder, run
 from simlab.models.architectures.eagle import EagleDraft, EagleUncached
-from simlab.models.process.cached import UNKNOWN, Branches, Cached, Fed
+from simlab.models.process.cached import NOT_HELD, UNKNOWN, Branches, Cached, Fed
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.processes import Ending
@@ -164,12 +164,16 @@ def test_a_cache_answers_only_for_what_it_holds() -> None:
     given, tokens = torch.tensor([0, 1]), torch.zeros((2, 10), dtype=torch.int64)
     process = Cached(model("target"), given)
     process.forward(tokens, torch.tensor([0, 0]), 4)
-    with pytest.raises(RuntimeError, match="not in the cache"):
-        process.forward(tokens, torch.tensor([2, 6]), 1)
+    assert process.faults() == {}
+    process.forward(tokens, torch.tensor([2, 6]), 1)
+    assert process.faults() == {1: NOT_HELD}
+    process = Cached(model("target"), given)
+    process.forward(tokens, torch.tensor([0, 0]), 4)
     other = tokens.clone()
     other[1, 0] = 1
-    with pytest.raises(RuntimeError, match="not in the cache"):
-        process.forward(other, torch.tensor([2, 3]), 1)
+    process.forward(other, torch.tensor([2, 3]), 1)
+    assert process.faults() == {1: NOT_HELD}
+    assert process.over(other, torch.tensor([2, 3])).tolist() == [False, True]
     with pytest.raises(ValueError, match="of 1 sequences; expected 2"):
         process.forward(tokens[:1], torch.tensor([0]), 1)
 
@@ -183,8 +187,8 @@ def test_rows_with_nan_are_told() -> None:
             return model("target").logits(features) / 0 * 0
 
     process = Cached(Broken(), torch.tensor([0]))  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="NaN"):
-        process.forward(torch.zeros((1, 10), dtype=torch.int64), torch.tensor([0]), 1)
+    with pytest.raises(RuntimeError, match="sequence 0: the model's rows hold NaN"):
+        run(make_decoder("sjd", window=3), process, Speculative(), Tape(0, 1))
 
 
 # bugs ----------------------------------------------------------------------------------------------------------
@@ -193,30 +197,27 @@ def test_rows_with_nan_are_told() -> None:
 class Unchecked(Cached):
     """Without the check that would tell of most bugs at once: so they have to show in what is decoded."""
 
-    def _begin(self, tokens: Tensor, start: Tensor, width: int) -> None:
-        self.width = width
-        if self._waiting is not None:
-            self._settle(tokens, self._waiting)
-            self._waiting = None
+    def over(self, tokens: Tensor, length: Tensor) -> Tensor:
+        return length >= self.length
+
+    def faults(self) -> dict[int, str]:
+        return {}
 
 
 class RejectedKept(Unchecked):
     """The entry of a rejected token is kept: the token drawn instead of it is not seen."""
 
-    def inputs(self, position: Tensor, tokens: Tensor) -> Tensor:
-        held = self._known.take_along_dim(position.clamp(0, self.length - 1), dim=1)
-        return super().inputs(position, torch.where(held == UNKNOWN, tokens, held))
-
-    def _remember(self, fed: Fed, tree: Fed | None = None, shape: Branches | None = None) -> Tensor:
-        known = super()._remember(fed, tree, shape)
-        return torch.where(self._known == UNKNOWN, known, self._known)
+    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
+        fed = super()._chain(tokens, start, count)
+        held = self._known[: self.batch].gather(1, fed.place)
+        return fed._replace(tokens=fed.tokens.where((held == UNKNOWN) | (fed.position < 0), held))
 
 
 class PositionByCount(Unchecked):
     """Positions count what was fed, rejected tokens too, as if all sequences advanced alike."""
 
-    def _before(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
-        fed = super()._before(tokens, start, count)
+    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
+        fed = super()._chain(tokens, start, count)
         together = fed.position - fed.position[:, :1] + fed.position[:, :1].max()
         return fed._replace(position=together.where(fed.position >= 0, fed.position))
 
@@ -224,18 +225,20 @@ class PositionByCount(Unchecked):
 class MaskOneShort(Unchecked):
     """A token does not see itself."""
 
-    def _behind(self, slot: Tensor) -> Tensor:
-        return torch.arange(self.cache.slots) <= (slot - 1).clamp(min=0)[..., None]
+    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
+        fed = super()._chain(tokens, start, count)
+        return fed._replace(limit=(fed.limit - 1).clamp(min=0))
 
 
 class MaskOneLong(Unchecked):
     """A token sees the one after it, from this call or one before."""
 
-    def _behind(self, slot: Tensor) -> Tensor:
-        return torch.arange(self.cache.slots) <= slot[..., None] + 1
+    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
+        fed = super()._chain(tokens, start, count)
+        return fed._replace(limit=fed.limit + 1)
 
 
-class NothingMoves(Unchecked):
+class NothingSwaps(Unchecked):
     """The accepted path of a tree stays where it was."""
 
     def _settle(self, tokens: Tensor, tree: Any) -> None:
@@ -245,19 +248,21 @@ class NothingMoves(Unchecked):
 class SiblingsSeen(Unchecked):
     """Every node of a tree sees every other."""
 
-    def _answer(self, fed: Fed, mask: Tensor, skipped: int) -> Tensor:
-        if fed.slot.shape[1] < mask.shape[1] or fed.slot.max() >= self._behind_all:
-            mask = mask | mask[:, -1:] | mask[:, skipped:].any(dim=1, keepdim=True)
-        return super()._answer(fed, mask, skipped)
+    def _sees(self, fed: Fed, slot: Tensor, live: int, shape: Branches | None = None) -> Tensor:
+        mask = super()._sees(fed, slot, live, shape)
+        if shape is not None:
+            own = mask[:, -len(shape.depths.values) :]
+            own.copy_(own.amax(dim=1, keepdim=True).expand_as(own))
+        return mask
 
 
 class HalvesSwapped(Unchecked):
     """The caches of the conditional and the free half are swapped."""
 
-    def _see(self, fed: Fed, mask: Tensor) -> Tensor:
-        features = super()._see(fed, mask)
+    def _see(self, *given: Any) -> Tensor:
+        features = super()._see(*given)
         for store in (*self.cache.keys, *self.cache.values):
-            store.copy_(store.roll(self.batch, 0))
+            store.copy_(store.unflatten(0, (-1, 2)).flip(1).flatten(0, 1))
         return features
 
 
@@ -267,7 +272,7 @@ BUGS: list[tuple[type[Cached], str, dict[str, Any], str]] = [
     (PositionByCount, "sjd", {"window": 3}, "plain"),
     (MaskOneShort, "autoregressive", {}, "plain"),
     (MaskOneLong, "sjd", {"window": 3}, "plain"),
-    (NothingMoves, "sjd-pd", tree(3, 3, 2), "plain"),
+    (NothingSwaps, "sjd-pd", tree(3, 3, 2), "plain"),
     (SiblingsSeen, "sjd-pac", tree(3, 2, 2), "plain"),
     (HalvesSwapped, "autoregressive", {}, "guided"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,19 @@ import pytest
 import torch
 
 from simlab.decoders import make_decoder, run
+from simlab.decoders.compiled import simulate
 from simlab.models.architectures.eagle import EagleDraft
+from simlab.models.architectures.transformer import Transformer
 from simlab.models.engine import Request, Result, serve
 from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
+from simlab.models.process.uncached import Uncached
+from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import Rule, Speculative, make_rule
-from tests.support.cases import tree
-from tests.support.networks import CLASSES, SAMPLINGS, head, model
+from tests.support.cases import DECODERS as ALL
+from tests.support.cases import by_decoder, tree
+from tests.support.networks import CLASSES, SAMPLINGS, config, head, model, randomised
 
 pytestmark = pytest.mark.parity
 
@@ -94,3 +100,124 @@ def test_progress_counts_tokens() -> None:
     served(requests, 2, notify=told.append)
     assert told == sorted(told)
     assert told[-1] == 3 * 9
+
+
+# The compiled form -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@by_decoder(ALL)
+def test_kernels_over_a_cached_model_are_the_reference_form(
+    name: str, parameters: dict[str, Any], sampling: str
+) -> None:
+    decoder, tape, given = make_decoder(name, **parameters), Tape(3, 6), torch.arange(6) % CLASSES
+    rows, infos = SAMPLINGS[sampling], list[Any]()
+    for eagle in (False, True) if decoder.needs_draft else (False,):
+        pairs = []
+        for _ in range(2):
+            target = Cached(model("target"), given, rows)
+            small = EagleDraft(head(), target) if eagle else Cached(model("draft"), given, rows, lag=1)
+            pairs.append((target, small if decoder.needs_draft else None))
+        infos.clear()
+        right = run(decoder, pairs[0][0], RULE, tape, pairs[0][1], lambda *state: infos.append(state[2]))
+        found = simulate(decoder, pairs[1][0], RULE, tape, pairs[1][1])
+        assert np.array_equal(found.tokens, right.tokens)
+        assert np.array_equal(found.steps, right.steps)
+        assert np.array_equal(found.accepted, torch.stack([info.accepted for info in infos], 1))
+
+
+@pytest.mark.parametrize("end", [0, 3])
+@by_decoder([("speculative", {"gamma": 3}), ("sjd-pac", tree(3, 3, 2, "full"))])
+def test_sequences_that_end_early_leave(name: str, parameters: dict[str, Any], end: int) -> None:
+    decoder, tape, given = make_decoder(name, **parameters), Tape(3, 6), torch.arange(6) % CLASSES
+    found = []
+    for form in (run, simulate):
+        draft = Ending(Cached(model("draft"), given, lag=1), end) if decoder.needs_draft else None
+        found.append(form(decoder, Ending(Cached(model("target"), given), end), RULE, tape, draft))
+    assert np.array_equal(found[0].tokens, found[1].tokens)
+    assert np.array_equal(found[0].steps, found[1].steps)
+    assert (found[1].tokens[:, -1] == end).any()
+
+
+def test_conditions_with_padding_of_their_own() -> None:
+    text = randomised(Transformer(config("target", "text")), seed=2)
+    rng = torch.Generator().manual_seed(1)
+    decoder, requests = make_decoder("sjd-pac", **tree(3, 3, 2)), []
+    for k in range(5):
+        given = torch.randn(4, 6, generator=rng, dtype=torch.float64)
+        visible = None if k == 2 else torch.arange(4) >= k % 3
+        requests.append(Request(given, decoder, RULE, k, 0, SAMPLINGS["guided"], visible))
+    found = sorted(serve(text, requests, 2))
+    for asked, one in zip(requests, found, strict=True):
+        visible = None if asked.visible is None else asked.visible[None]
+        process = Uncached(text, asked.given[None], asked.sampling, visible)  # type: ignore[arg-type]
+        right = run(decoder, process, RULE, Tape(asked.seed, 1))
+        assert np.array_equal(one.tokens, right.tokens[0])
+        assert one.steps == right.steps[0]
+
+
+# What goes wrong -------------------------------------------------------------------------------------------------
+
+
+class Broken(torch.nn.Module):
+    """A model whose rows are no numbers for one class, or that finds no memory for more than one sequence."""
+
+    def __init__(self, nan: bool = False, least: int = 10**9) -> None:
+        super().__init__()
+        self.inner, self.nan, self.least = model("target"), nan, least
+        self.config = self.inner.config
+
+    def __getattr__(self, name: str) -> Any:
+        return super().__getattr__(name) if name == "inner" else getattr(self.inner, name)
+
+    def condition(self, given: torch.Tensor) -> torch.Tensor:
+        found = self.inner.condition(given)
+        return found.masked_fill((given == 1)[:, None, None], torch.nan) if self.nan else found
+
+    def features(self, inputs: torch.Tensor, *more: Any) -> torch.Tensor:
+        if len(inputs) >= self.least:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
+        return self.inner.features(inputs, *more)
+
+
+@pytest.mark.parametrize("name", ["autoregressive", "sjd-ac"])
+def test_rows_that_are_no_numbers_are_told_of_their_request_alone(name: str) -> None:
+    requests = [request(k, name, {} if name == "autoregressive" else {"window": 4}) for k in range(6)]
+    found = sorted(serve(Broken(nan=True), requests, 4))
+    for k, each in enumerate(found):
+        if requests[k].given == 1:
+            assert each.tokens is None
+            assert "hold NaN" in str(each.error)
+        else:
+            assert np.array_equal(each.tokens, alone(requests[k])[0])
+
+
+def test_too_little_memory_halves_the_batch_and_changes_no_token() -> None:
+    requests = [request(k, "sjd", {"window": 4}) for k in range(7)]
+    for each in serve(Broken(least=3), requests, 5):
+        assert each.error is None
+        assert np.array_equal(each.tokens, alone(requests[each.index])[0])
+    told = sorted(serve(Broken(least=1), requests[:2], 5))
+    assert [each.error for each in told] == [
+        "out of memory: DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes"
+    ] * 2
+
+
+def test_other_errors_are_not_swallowed() -> None:
+    with pytest.raises(IndexError):
+        list(serve(model("target"), [Request(99, make_decoder("sjd", window=2), RULE)], 1))
+    with pytest.raises(ValueError, match="batch is 0"):
+        list(serve(model("target"), [], 0))
+
+
+def test_nothing_grows_over_many_requests() -> None:
+    """What is allocated by the end of the first images is all there is after a thousand."""
+    decoder, held = make_decoder("sjd", window=4), list[int]()
+    requests = (Request(k % CLASSES, decoder, RULE, 0, k) for k in range(1000))
+    for _ in serve(model("target"), requests, 64):
+        gc.collect(0)
+        held.append(
+            sum(1 for each in gc.get_objects() if isinstance(each, torch.Tensor)) if len(held) % 250 == 9 else 0
+        )
+    counts = [count for count in held if count]
+    assert max(counts) <= counts[0] + 4

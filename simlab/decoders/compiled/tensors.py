@@ -1,0 +1,45 @@
+"""A process of torch on a CPU as kernels see it: NumPy in and out, over the same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from simlab.processes import Process
+
+
+class Tensors(Process):
+    """The rows of ``process`` as NumPy arrays, which are not copied."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
+        self.uniform = process.uniform.numpy()
+        self._paths: dict[int, tuple[np.ndarray, torch.Tensor]] = {}  # by table, which so stays alive
+
+    def forward(self, tokens: np.ndarray, start: np.ndarray, count: int) -> Any:
+        return self.process.forward(torch.from_numpy(tokens), torch.from_numpy(start), count).numpy()
+
+    def forward_tree(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, paths: np.ndarray) -> Any:
+        if id(paths) not in self._paths:
+            self._paths[id(paths)] = paths, torch.from_numpy(paths)
+        before, first, drawn = (torch.from_numpy(array) for array in (tokens, start, nodes))
+        return self.process.forward_tree(before, first, drawn, self._paths[id(paths)][1]).numpy()
+
+    def over(self, tokens: np.ndarray, length: np.ndarray) -> Any:
+        return self.process.over(torch.from_numpy(tokens), torch.from_numpy(length)).numpy()
+
+    def closed(self, tokens: np.ndarray) -> Any:
+        return self.process.closed(torch.from_numpy(tokens)).numpy()
+
+    def keep(self, rows: Sequence[int]) -> None:
+        self.process.keep(rows)
+
+    def faults(self) -> dict[int, str]:
+        return self.process.faults()
+
+    def _rows(self, tokens: np.ndarray, start: np.ndarray, count: int) -> Any:
+        raise NotImplementedError("forward asks its process")

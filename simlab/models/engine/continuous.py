@@ -1,0 +1,160 @@
+"""Requests decoded by compiled kernels in one batch: who is over leaves it, and who waits enters."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simlab.decoders.compiled.kernels import KERNELS
+from simlab.decoders.compiled.run import first, kept, staying
+from simlab.decoders.compiled.tensors import Tensors
+from simlab.models.engine.processes import processes_for
+from simlab.models.engine.requests import (
+    CANCELLED,
+    Asked,
+    Cancelled,
+    Notify,
+    Request,
+    Result,
+    conditions,
+    failed,
+    out_of_memory,
+    visible_of,
+)
+from simlab.models.process.cached import Cached
+from simlab.models.process.clock import Clock
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.rules.compiled.dispatch import COMPILERS, compiled
+
+
+def decode_continuously(
+    asked: list[Asked], model: Any, batch: int, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
+) -> Iterator[Result]:
+    """Results of requests of one decoder and one rule, all guided or none.
+
+    Where memory does not suffice, half as many go on, from their beginnings: their tokens are the same.
+    """
+    waiting, room, rows = deque(asked), batch, None
+    while waiting or rows is not None:
+        while waiting and cancelled(waiting[0].number):
+            yield failed(waiting.popleft().number, CANCELLED)
+        entering: list[Asked] = []
+        try:
+            if rows is None:
+                rows = Rows(model, drafter, asked, min(room, max(1, len(waiting))), clock)
+            entering = [waiting.popleft() for _ in range(min(len(waiting), rows.room - len(rows.running)))]
+            rows.enter(entering)
+            notify(rows.step())
+            found = rows.leave({b: CANCELLED for b, row in enumerate(rows.running) if cancelled(row.asked.number)})
+        except Exception as error:
+            if (reason := out_of_memory(error)) is None:
+                raise
+            inside = ([row.asked for row in rows.running] if rows else []) or entering
+            waiting.extendleft(reversed(inside))
+            found = [failed(waiting.popleft().number, reason)] if room == 1 else []
+            rows, room = None, max(1, min(room, len(inside) or room) // 2)
+        yield from found
+        if rows is not None and not rows.running and not waiting:
+            rows = None
+
+
+def has_kernels(request: Request) -> bool:
+    """Whether a decoder and a rule have a compiled form."""
+    return type(request.decoder) in KERNELS and type(request.rule) in COMPILERS
+
+
+@dataclass
+class Row:
+    """One running sequence."""
+
+    asked: Asked
+    accepted: list[int] = field(default_factory=list)
+    committed: list[int] = field(default_factory=list)
+
+
+class Rows:
+    """A running batch: sequence b of the target, of what drafts, and of the kernel's state is one request's."""
+
+    def __init__(self, model: Any, drafter: Any, asked: Sequence[Asked], room: int, clock: Clock) -> None:
+        requests = [each.request for each in asked]
+        self.model, self.room, self.clock = model, room, clock
+        self.running: list[Row] = []
+        self.padded = visible_of(model, requests) is not None
+        own = (requests * room)[:room]  # to make room; all of them leave at once
+        self.target, self.draft = processes_for(model, drafter, own, self.padded, clock)
+        for process in (self.target, self.draft):
+            if process is not None:
+                process.keep([])
+        shown = Tensors(self.target), None if self.draft is None else Tensors(self.draft)
+        decoder, rule = requests[0].decoder, requests[0].rule
+        self.kernel = KERNELS[type(decoder)](decoder, shown[0], compiled(rule), shown[1])
+        self.state: Any = None  # of all rows there is room for
+
+    def enter(self, asked: Sequence[Asked]) -> None:
+        """Take requests behind those that run."""
+        if not asked:
+            return
+        requests = [each.request for each in asked]
+        visible = visible_of(self.model, requests, always=self.padded)
+        for process in (self.target, self.draft):
+            if isinstance(process, Cached):
+                process.enter(conditions(self.model, requests), [request.sampling for request in requests], visible)
+        before = len(self.running)
+        self.running += [Row(each) for each in asked]
+        state = self.kernel.start(self._uniforms(self.running[before:], ahead=0), len(asked))
+        if len(asked) == self.room:
+            self.state = state
+            return
+        if self.state is None:
+            self.state = type(state)(*(np.empty((self.room, *array.shape[1:]), array.dtype) for array in state))
+        for whole, own in zip(self.state, state, strict=True):
+            whole[before : len(self.running)] = own
+
+    def step(self) -> int:
+        """One call of the target for all; returns how many tokens were committed."""
+        state = first(self.state, len(self.running))
+        before = state.length.copy()
+        accepted = self.kernel.step(state, self._uniforms(self.running, ahead=1))
+        added = state.length - before
+        for row, of_draft, of_all in zip(
+            self.running, np.minimum(accepted, added).tolist(), added.tolist(), strict=True
+        ):
+            row.accepted.append(of_draft)
+            row.committed.append(of_all)
+        return int(added.sum())
+
+    def leave(self, why: Mapping[int, str]) -> list[Result]:
+        """Results of all that are over, of those that cannot go on, and of those that shall not, ``why`` by row."""
+        state = first(self.state, len(self.running))
+        faults = {**why, **(self.draft.faults() if self.draft is not None else {}), **self.target.faults()}
+        over = self.kernel.process.over(state.tokens, state.length)
+        over[list(faults)] = True
+        if not over.any():
+            return []
+        rows = np.flatnonzero(over)
+        tokens = self.kernel.process.closed(state.tokens[rows, : self.kernel.end])
+        pairs = zip(rows.tolist(), tokens, strict=True)
+        found = [self._result(self.running[b], own, faults.get(b)) for b, own in pairs]
+        stay = staying(over)
+        kept(state, stay)
+        for process in (self.target, self.draft):
+            if process is not None:
+                process.keep(stay.tolist())
+        self.running = [self.running[b] for b in stay]
+        return found
+
+    def _result(self, row: Row, tokens: np.ndarray, error: str | None) -> Result:
+        if error is not None:
+            return failed(row.asked.number, error, row.accepted, row.committed)
+        accepted, committed = np.array(row.accepted), np.array(row.committed)
+        return Result(row.asked.number, tokens.copy(), len(accepted), accepted, committed, None)
+
+    def _uniforms(self, rows: Sequence[Row], ahead: int) -> Uniforms:
+        """The random numbers of the step that is ``ahead`` of those that rows have had; 0 is that of their start."""
+        seeds = np.array([row.asked.request.seed for row in rows], dtype=np.uint64)
+        replicates = np.array([row.asked.request.replicate for row in rows])
+        return Uniforms(seeds, replicates, np.array([len(row.committed) + ahead for row in rows]))
