@@ -26,7 +26,7 @@ METHOD = {
     "method", "decoder", "rule", "drafter", "lossless", "nodes", "rows", "steps", "compression", "committed",
     "accepted", "quality", "distortion", "checks", "timing",
 }  # fmt: skip
-TIMING = {"batch", "rows", "seconds", "step_ms", "ms", "speedup", "speedup_error", "predicted", "peak_bytes"}
+TIMING = {"batch", "seconds", "step_ms", "ms", "speedup", "speedup_error", "predicted", "peak_bytes"}
 PARTS = "model", "sampling", "verification", "drafting", "cache"  # of a step
 DEVICE_KEYS = {"device", "versions", "small", "window", "breakdown", "verification"}
 NAMES = {"method", "labels", "shown", "images", "steps", "kept", "offsets", "locality", "locality_error"}

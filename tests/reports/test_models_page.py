@@ -134,7 +134,7 @@ def method(name: str, compression: np.ndarray, fails: bool) -> dict[str, Any]:
         else None,
         "timing": [
             {"batch": batch, "seconds": 0.5 / mean, "calls": 9.0, "step_ms": 10.0}
-            | {"ms": dict(zip(PARTS, COSTS, strict=True)), "rows": 33, "peak_bytes": None}
+            | {"ms": dict(zip(PARTS, COSTS, strict=True)), "peak_bytes": None}
             | {"speedup": SPEEDUP.get(name, mean * 0.9), "speedup_error": 0.04}
             | {"predicted": None if batch == 1 else mean * 0.8}
             for batch in (1, 16)
