@@ -10,6 +10,7 @@ from experiments.bench.benchmark import Results, Time
 from experiments.bench.continuous import continuous_tokens
 from experiments.bench.decoding import cost, decoders, threads
 from experiments.bench.machine import facts
+from experiments.bench.sampling import sampling
 from experiments.bench.verifying import verification
 
 BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
@@ -18,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
     "threads": threads,
     "cost": cost,
     "continuous": continuous_tokens,
+    "sampling": sampling,
 }
 BUSY = 0.9  # of a core: a single thread that gets less has company
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -87,17 +87,14 @@ class Writer:
 def load_lumina(folder: Path, size: Size, dtype: torch.dtype, device: torch.device | str) -> Writer:
     """A Lumina-mGPT of a folder, with ``vqgan.ckpt`` in it (see :func:`load_vqgan`); sides are multiples of 32."""
     height, width = sides(size, LUMINA_SIDE, LUMINA_PATCH)
-    names, words = chameleon.vocabulary(folder), _chameleon_words(folder)
-    ids = Ids(names, folder)
-    header = ids(BEGIN), *(ids(COUNT.format(COUNTED_FROM + side // LUMINA_PATCH)) for side in (height, width))
-    rows, columns = (side // LUMINA_PATCH * LUMINA_GRID for side in (height, width))
-    layout = Layout(ids.image(chameleon_codes(names)), rows, columns, ids(LINE), (ids(END), ids(TURN)), header)
+    ids, words = Ids(chameleon.vocabulary(folder), folder), _chameleon_words(folder)
+    layout = lumina_layout(ids, height // LUMINA_PATCH, width // LUMINA_PATCH)
 
     def written(prompt: str) -> list[int]:
         text = LUMINA_REQUEST.format(width=width, height=height, prompt=prompt) + TURN
-        return [ids(START), *words(text), *header]
+        return [ids(START), *words(text), *layout.header]
 
-    model = chameleon.load_chameleon(folder, layout, len(header), dtype=dtype).to(device)
+    model = chameleon.load_chameleon(folder, layout, len(layout.header), dtype=dtype).to(device)
     return Writer(model, written, load_vqgan(folder, device=device), LUMINA)
 
 
@@ -106,28 +103,22 @@ def load_anole(folder: Path, size: Size, dtype: torch.dtype, device: torch.devic
     side = ANOLE_SIDE * CHAMELEON_PIXELS
     if sides(size, side, CHAMELEON_PIXELS) != (side, side):
         raise ValueError(f"size is {size}; expected {side} pixels, the one that Anole draws")
-    names, words = chameleon.vocabulary(folder), _chameleon_words(folder)
-    ids = Ids(names, folder)
-    null = ids(START), ids(BEGIN)
-    image = ids.image(chameleon_codes(names))
-    layout = Layout(image, ANOLE_SIDE, ANOLE_SIDE, None, (ids(END),), (ids(BEGIN),), null)
+    ids, words = Ids(chameleon.vocabulary(folder), folder), _chameleon_words(folder)
+    layout = anole_layout(ids)
 
     def written(prompt: str) -> list[int]:
-        return [ids(START), *words(prompt), ids(TURN), ids(BEGIN)]
+        return [ids(START), *words(prompt), ids(TURN), *layout.header]
 
-    model = chameleon.load_chameleon(folder, layout, len(null), dtype=dtype).to(device)
+    model = chameleon.load_chameleon(folder, layout, len(layout.null or ()), dtype=dtype).to(device)
     return Writer(model, written, load_vqgan(folder, device=device), ANOLE)
 
 
 def load_emu3(folder: Path, size: Size, dtype: torch.dtype, device: torch.device | str) -> Writer:
     """An Emu3 of a folder, its image tokenizer beside it or in ``Emu3-VisionTokenizer``; sides are multiples of 8."""
     rows, columns = (side // EMU3_PIXELS for side in sides(size, EMU3_SIDE * EMU3_PIXELS, EMU3_PIXELS))
-    names = emu3.vocabulary(folder)
-    own = (folder / emu3.PAIRS).is_file()
+    ids, own = Ids(emu3.vocabulary(folder), folder), (folder / emu3.PAIRS).is_file()
     words = read_byte_pairs(emu3.byte_pairs(folder)) if own else read_words(folder / "tokenizer.json")
-    ids = Ids(names, folder)
-    end = ids("<|extra_201|>"), ids("<|image end|>"), ids("<|extra_204|>")
-    layout = Layout(ids.image(emu3_codes(names)), rows, columns, ids("<|extra_200|>"), end)
+    layout = emu3_layout(ids, rows, columns)
 
     def written(prompt: str) -> list[int]:
         size = [ids("<|image start|>"), *words(f"{rows}*{columns}"), ids("<|image token|>")]
@@ -137,6 +128,28 @@ def load_emu3(folder: Path, size: Size, dtype: torch.dtype, device: torch.device
     model = emu3.load_emu3(folder, layout, len(null), null, dtype).to(device)
     images = load_emu3_tokenizer(folder, device=device)
     return Writer(model, lambda prompt: written(prompt + EMU3_GOOD), images, EMU3)
+
+
+# layouts by the names of a vocabulary ------------------------------------------------------------------------------
+
+
+def lumina_layout(ids: Ids, high: int, wide: int) -> Layout:
+    """Of Lumina-mGPT, for an image of so many patches of 32 pixels."""
+    header = ids(BEGIN), *(ids(COUNT.format(COUNTED_FROM + side)) for side in (high, wide))
+    rows, columns = high * LUMINA_GRID, wide * LUMINA_GRID
+    return Layout(ids.image(chameleon_codes), rows, columns, ids(LINE), (ids(END), ids(TURN)), header)
+
+
+def anole_layout(ids: Ids) -> Layout:
+    """Of Anole, whose images have one size."""
+    null = ids(START), ids(BEGIN)
+    return Layout(ids.image(chameleon_codes), ANOLE_SIDE, ANOLE_SIDE, None, (ids(END),), null[1:], null)
+
+
+def emu3_layout(ids: Ids, rows: int, columns: int) -> Layout:
+    """Of Emu3, for an image of so many tokens."""
+    end = ids("<|extra_201|>"), ids("<|image end|>"), ids("<|extra_204|>")
+    return Layout(ids.image(emu3_codes), rows, columns, ids("<|extra_200|>"), end)
 
 
 class Ids:
@@ -150,8 +163,9 @@ class Ids:
             raise CheckpointError(f"{self.folder}: its vocabulary has no {name}; expected the names of this model")
         return int(self.names[name])
 
-    def image(self, codes: Mapping[int, Any]) -> range:
+    def image(self, codes_of: Callable[[Mapping[str, int]], Mapping[int, int]]) -> range:
         """The ids of image tokens, which follow each other."""
+        codes = codes_of(self.names)
         if not codes:
             raise CheckpointError(f"{self.folder}: its vocabulary names no image tokens; expected some")
         return range(min(codes), max(codes) + 1)

@@ -25,7 +25,7 @@ from simlab.models.process.sampling import Sampling
 from simlab.models.text_to_image.base import Prepared, Preset, Size, sides
 
 PRESET = Preset(TEXT_GUIDANCE, top_k=TEXT_TOP_K)
-SIDE = 256
+SIDES = 512, 256  # whose files are looked for where no size is said
 IMAGES = VqConfig()  # of the published tokenizer
 GPT, VQ = "t2i_*_{side}.pt", "vq_ds16_t2i.pt"  # as the files are called
 ENCODERS = "t5-ckpt/flan-t5-xl", "flan-t5-xl"  # folders of the text encoder
@@ -64,12 +64,12 @@ class LlamaGen:
 
 def load_llamagen(folder: Path, size: Size, dtype: torch.dtype, device: torch.device | str) -> LlamaGen:
     """A text-conditional LlamaGen: ``t2i_*_256.pt`` or ``_512``, ``vq_ds16_t2i.pt``, and ``flan-t5-xl`` in a folder."""
-    height, width = sides(size, SIDE, FACTOR)
-    files = sorted(folder.glob(GPT.format(side=max(height, width))))
+    there = next((side for side in SIDES if any(folder.glob(GPT.format(side=side)))), SIDES[0])
+    height, width = sides(size, there, FACTOR)
+    name = GPT.format(side=max(height, width))
+    files = sorted(folder.glob(name))
     if len(files) != 1:
-        raise CheckpointError(
-            f"{folder}: {len(files)} files are called {GPT.format(side=max(height, width))}; expected one"
-        )
+        raise CheckpointError(f"{folder}: {len(files)} files are called {name}; expected one")
     images = load_vq(folder / VQ, IMAGES, device=device)
     grid = height // FACTOR, width // FACTOR
     model = load_gpt(files[0], grid, "text", vocabulary=len(images.codebook), dtype=dtype, device=device)

@@ -16,7 +16,6 @@ from torch import Tensor
 from experiments.models.operations import Operations
 from simlab.arrays_compiled import total
 from simlab.models.adapters.grammars import emu3
-from simlab.models.engine.requests import rows_of
 from simlab.models.process import sampling_compiled
 from simlab.models.process.grammar import Grammar, as_grammar
 from simlab.models.process.sampling import Sampling
@@ -90,7 +89,7 @@ def test_the_tokens_that_sorting_keeps(scores: list[float], how: dict[str, Any],
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
-@pytest.mark.parametrize("size", [5, 256, 1000])
+@pytest.mark.parametrize("size", [5, 256, 1000, pytest.param(65536, marks=pytest.mark.slow)])
 def test_both_forms_keep_the_same_tokens(size: int, how: dict[str, Any], dtype: torch.dtype) -> None:
     """Random logits, and logits on a grid of quarters."""
     rng = np.random.default_rng(size)
@@ -107,6 +106,11 @@ def test_one_token_less_would_be_seen() -> None:
     logits = torch.tensor([[[2.0, 1.0, 1.0, 0.0]]])
     assert (Sampling(top_k=2).rows(logits, zeros(1)) > 0).sum() == 3  # a tie with the second
     assert (Sampling(top_p=0.7).rows(logits, zeros(1)) > 0)[0, 0].tolist() == [True, True, False, False]
+    for right, wrong in (({"top_k": 3}, {"top_k": 4}), ({"top_p": 0.7}, {"top_p": 0.9}), ({}, {"temperature": 0})):
+        expected = torch.tensor(sorted_row(logits[0, 0].numpy(), Sampling(**right)))
+        for form in (Sampling.rows, by_torch):
+            assert ((form(Sampling(**right), logits, zeros(1)) > 0)[0, 0] == expected).all()
+            assert ((form(Sampling(**wrong), logits, zeros(1)) > 0)[0, 0] != expected).any()
 
 
 def test_mass_one_keeps_all() -> None:
@@ -187,13 +191,13 @@ def test_a_grammar_is_its_distinct_rows() -> None:
         assert ((one[0] > 0) == torch.from_numpy(table)).all()
 
 
-def test_requests_of_one_grammar_share_their_rows() -> None:
-    """Each may have made the table anew."""
+def test_grammars_are_equal_by_what_they_say() -> None:
+    """Requests that may have made the table anew share their rows."""
     table = np.array([[True, False], [True, True]])
-    first, second, other = (Sampling(grammar=given) for given in (table, table.copy(), ~table | True))
-    assert first == second
-    assert rows_of(first) == rows_of(second) != rows_of(other)
-    assert hash(rows_of(first)) == hash(rows_of(second))
+    first, second, other = (Sampling(grammar=given) for given in (table, table.copy(), table[::-1]))
+    assert first == second != other
+    assert hash(first) == hash(second)
+    assert first.grammar == as_grammar(table) != other.grammar
 
 
 def test_a_large_grammar_is_small() -> None:

@@ -16,7 +16,9 @@ from torch import Tensor
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from simlab.decoders import make_decoder, run
+from simlab.models.adapters import grammars
 from simlab.models.adapters import llamagen as llamagen_files
+from simlab.models.adapters.emu3 import SPECIAL
 from simlab.models.architectures.vq16 import VqConfig
 from simlab.models.checkpoints import CheckpointError
 from simlab.models.process.cached import Cached
@@ -39,6 +41,7 @@ from tests.support.published import (
 )
 
 pytestmark = pytest.mark.parity
+DEFAULT_EVERY = 3
 PROMPTS, SEEDS = ["a dog", "the red cat"], [3, 4]
 FEW = Preset(2.0, 0.9, 5)  # what small vocabularies leave of the presets
 AR, SJD = make_decoder("autoregressive"), make_decoder("sjd-ac", window=4)
@@ -229,6 +232,26 @@ def test_a_prompt_with_its_seed_is_one_image(folders: dict[str, Path], kind: str
     assert [each.error for each in draw(model, PROMPTS, SJD, Speculative(), 3, cancelled=lambda index: True)]
 
 
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@kinds
+def test_images_on_a_device(folders: dict[str, Path], kind: str) -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        drawn = text_to_image(
+            kind, folders[kind], PROMPTS, SJD, size=CASES[kind].size, preset=FEW, batch=2, dtype=dtype, device="cuda"
+        )
+        assert [each.error for each in drawn] == [None, None]
+        assert all(each.image.shape == (3, *CASES[kind].sides) and each.image.isfinite().all() for each in drawn)
+
+
+def test_half_precision_on_the_cpu(folders: dict[str, Path]) -> None:
+    """Prompts, models and images go together in any precision."""
+    for kind in ("emu3", "llamagen-t2i"):
+        drawn = text_to_image(kind, folders[kind], PROMPTS, SJD, size=CASES[kind].size, dtype=torch.bfloat16, batch=2)
+        assert [each.error for each in drawn] == [None, None]
+        assert all(each.image.dtype == torch.float32 and each.image.isfinite().all() for each in drawn)
+
+
 def test_tables_are_over_tokens(folders: dict[str, Path]) -> None:
     model = load("lumina", folders["lumina"], CASES["lumina"].size)
     raw = model.images.codebook.double().numpy()  # type: ignore[attr-defined]
@@ -251,7 +274,7 @@ def test_errors_are_for_people(folders: dict[str, Path], tmp_path: Path) -> None
         load("anole", folders["anole"], 64)
     with pytest.raises(CheckpointError, match="has no <reserved08803>; expected the names of this model"):
         load("lumina", folders["lumina"], 96)
-    with pytest.raises(CheckpointError, match=r"0 files are called t2i_\*_256\.pt; expected one"):
+    with pytest.raises(CheckpointError, match=r"0 files are called t2i_\*_512\.pt; expected one"):
         load("llamagen-t2i", folders["llamagen-t2i"])
     model = load("anole", folders["anole"])
     for prompts, seeds, message in (
@@ -274,10 +297,21 @@ def test_tokenizers_that_cannot_be_read(tmp_path: Path, content: str | None) -> 
         load("lumina", tmp_path / "lumina")
 
 
-def test_names_as_they_are_published() -> None:
-    """Of the whole vocabulary: an id is four more than the number in the name of a reserved token."""
-    from simlab.models.adapters.grammars import LUMINA_LINE, LUMINA_SIZE, LUMINA_STOP
-
-    for name, id in ((language.LINE, LUMINA_LINE), (language.TURN, LUMINA_STOP)):
-        assert int(name[len("<reserved") : -1]) + 4 == id
-    assert language.COUNTED_FROM + 4 == LUMINA_SIZE
+def test_layouts_of_the_published_vocabularies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By names they are those written down by ids."""
+    monkeypatch.setattr(language, "ANOLE_SIDE", grammars.ANOLE_SIDE)
+    names = {"<s>": 0, "<eoss>": 8196, "<racm3:break>": 8197} | {f"<reserved{n:05d}>": n + 4 for n in range(8700, 9000)}
+    digits = str.maketrans("0123456789", "ABCDEFGHIJ")
+    names |= {f"IMGIMG{str(n).translate(digits)}Z": 4 + (n * 5) % 8192 for n in range(8192)}
+    ids = language.Ids(names, Path())
+    assert language.lumina_layout(ids, 24, 24) == grammars.lumina()
+    assert language.lumina_layout(ids, 16, 32) == grammars.lumina(32, 64)
+    assert language.anole_layout(ids) == grammars.anole()
+    vision = [
+        "<|image token|>",
+        "<|image start|>",
+        "<|image end|>",
+        *(f"<|visual token {n:06d}|>" for n in range(32768)),
+    ]
+    ids = language.Ids({name: id for id, name in enumerate([*SPECIAL, *vision], 151643)}, Path())
+    assert language.emu3_layout(ids, 90, 90) == grammars.emu3()
