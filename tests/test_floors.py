@@ -104,8 +104,16 @@ def test_a_file_above_is_seen(floor: str, source: str, up: set[str]) -> None:
     assert names_above(floor, source) == up
 
 
-# the rooms of real models, where torch is imported when a file is loaded
-TORCH = ("torch", "simlab.models", "experiments.models", "experiments.training")
+# the rooms of real models and of decoders on a device, where torch is imported when a file is loaded
+TORCH = (
+    "torch",
+    "simlab.models",
+    "simlab.decoders.compiled.tensors",
+    "simlab.decoders.graph",
+    "simlab.decoders.triton",
+    "experiments.models",
+    "experiments.training",
+)
 
 
 def within(name: str, rooms: tuple[str, ...]) -> bool:

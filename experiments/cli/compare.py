@@ -11,8 +11,8 @@ import typer
 from experiments.cli.options import (
     Batch,
     Device,
+    Fashion,
     Guidance,
-    Model,
     Models,
     Seed,
     Temperature,
@@ -49,7 +49,7 @@ def compare_command(
         Path | None, typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere")
     ] = None,
     out: Annotated[Path, out_option()] = Path("out/compare"),
-    model: Model = "fashion",
+    model: Fashion = "fashion",
     models: Models = None,
     guidance: Guidance = 1.0,
     temperature: Temperature = 1.0,

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from experiments.models.methods import Method
     from experiments.models.session import Samples
 
-AUTO, OF_TEXTS = "auto", "sjd-ac"  # what auto takes for texts: nobody has measured what their models' steps commit
+AUTO, UNMEASURED = "auto", "sjd-ac"  # what auto takes where nobody has measured what a model's steps commit
+TOKENS = Path("out/tokens.npz")  # where tokens go that no image is made of
 
 
 def generate_command(
@@ -40,7 +41,9 @@ def generate_command(
     curve: Annotated[
         Path | None, typer.Option("--curve", metavar="FILE", help="what calls cost, for auto; measured by default")
     ] = None,
-    model: Annotated[str, typer.Option(metavar="NAME", help="fashion; with --prompt one that draws texts")] = "fashion",
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="fashion, or module:factory; with --prompt one that draws texts")
+    ] = "fashion",
     models: Models = None,
     prompt: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)")] = None,
     size: Annotated[str | None, typer.Option(metavar="PIXELS", help="of images of prompts: a side, or HxW")] = None,
@@ -65,6 +68,10 @@ def generate_command(
     With --prompt, NAME is lumina, anole, emu3 or llamagen-t2i, and --models a folder of its published files; prompts,
     guidance and sampling are those of its own code, unless given, and auto takes sjd-ac. Needs transformers.
 
+    With module:factory or path/to/file.py:factory as NAME, the model is one's own, which that function makes
+    (docs/own-models.md; simlab check says what it lacks). Where it decodes no pixels its tokens are written, and auto
+    takes sjd-ac.
+
     Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
     sjd-pac+grouped.
@@ -72,24 +79,28 @@ def generate_command(
     from experiments.models import choice, session
     from experiments.models.grid import write_grid
     from experiments.models.methods import make_method, read_settings
+    from experiments.models.own import SHIPPED, is_own, load_models
     from experiments.results import write_arrays
     from simlab.models.process.sampling import Sampling
 
     if prompt or model in PAINTERS:
         sampling = {"guidance": guidance, "temperature": temperature, "top_k": top_k, "top_p": top_p}
         texts = Texts(prompt or [], count, size, sampling)
-        method = OF_TEXTS if method == AUTO else method
+        method = UNMEASURED if method == AUTO else method
         return draw_texts(texts, model, models, method, settings, seed, device, batch, out, tokens)
-    if model != "fashion":
-        raise UsageError(f"--model {model}: is no model; expected fashion, or one of {', '.join(PAINTERS)}")
+    if is_own(model):
+        method = UNMEASURED if method == AUTO else method
+    elif model != SHIPPED:
+        named = ", ".join((SHIPPED, *PAINTERS))
+        raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
     guidance, temperature = (1.0 if value is None else value for value in (guidance, temperature))
     count = count or 16
     check_copy("--out", out)
     if tokens is not None:
         check_copy("--tokens", tokens)
     try:
-        labels = session.labels_of(label, count)
-        loaded = session.Models(models, session.check_device(device))
+        loaded = load_models(model, models, session.check_device(device))
+        labels = session.labels_of(label, count, loaded.labels)
         rows = Sampling(guidance, temperature, top_k, top_p)
         rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
         with session.memory():
@@ -109,17 +120,22 @@ def generate_command(
                     loaded, made, labels, seed, rows, batch, notify=lambda done: progress.update(bar, completed=done)
                 )
                 seconds = perf_counter() - begun
-            images = session.pictures(loaded, samples.tokens, batch)
+            images = session.pictures(loaded, samples.tokens, batch) if loaded.draws else None
     except ValueError as error:
         raise UsageError(str(error)) from None
     except session.OutOfMemory as error:
         raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
-    write_grid(out, images[:, 0].numpy())
-    if tokens is not None:
-        write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
     console = output()
     print_text(console, summary(made, samples, seconds))
-    print_text(console, f"images  {out}" if tokens is None else f"images  {out}\ntokens  {tokens}")
+    if images is not None:
+        write_grid(out, images.movedim(1, -1).squeeze(-1).numpy())
+        print_text(console, f"images  {out}")
+    else:
+        tokens = tokens or TOKENS
+        print_text(console, "images  none: the model has no pixels(tokens)")
+    if tokens is not None:
+        write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
+        print_text(console, f"tokens  {tokens}")
     return 0
 
 

@@ -16,6 +16,7 @@ import typer
 
 from experiments.cli.bench import bench_command
 from experiments.cli.certify import certify_command
+from experiments.cli.check import check_command
 from experiments.cli.claims import claims_command
 from experiments.cli.compare import compare_command
 from experiments.cli.device import device_command
@@ -128,6 +129,7 @@ app.command("report", cls=SeveralRuns)(report_command)
 app.command("bench")(bench_command)
 app.command("large")(large_command)
 app.command("train")(train_command)
+app.command("check")(check_command)
 app.command("generate")(generate_command)
 app.command("compare")(compare_command)
 app.command("record")(record_command)

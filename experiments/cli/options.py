@@ -32,7 +32,9 @@ def file_option(name: str, help: str) -> Any:
 
 # of the commands that draw with a model ----------------------------------------------------------------------------
 
-Model = Annotated[Literal["fashion"], typer.Option("--model", help="which model")]
+OWN = "or one's own, as module:factory or file.py:factory"
+Model = Annotated[str, typer.Option("--model", metavar="NAME", help=f"fashion, {OWN}")]
+Fashion = Annotated[Literal["fashion"], typer.Option("--model", help="which model")]
 Models = Annotated[
     Path | None, typer.Option("--models", metavar="DIR", help="checkpoints, instead of those that come along")
 ]

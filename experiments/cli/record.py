@@ -52,6 +52,7 @@ def record_command(
     """
     from experiments.models import session
     from experiments.models.methods import make_method, read_settings
+    from experiments.models.own import load_models
     from experiments.models.record import record
     from experiments.models.recording import Recording, write_recording
     from simlab.models.process.sampling import Sampling
@@ -60,8 +61,8 @@ def record_command(
         raise UsageError(f"--out {out}: expected a name that ends in .npz")
     check_copy("--out", out)
     try:
-        labels = session.labels_of(label, count)
-        loaded = session.Models(models, session.check_device(device))
+        loaded = load_models(model, models, session.check_device(device))
+        labels = session.labels_of(label, count, loaded.labels)
         rows = Sampling(guidance, temperature, top_k, top_p)
         rows.check(loaded.target.config.length, loaded.target.config.vocabulary)
         made = make_method(method, loaded.codebook, read_settings(settings or []))

@@ -10,19 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from statistics import median
 from typing import Any, get_args
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from experiments.models.methods import Drafter
 from experiments.models.session import Models, processes
 from experiments.training.commands import device_name, sha256
 from simlab.models.process.sampling import Sampling
-from simlab.processes import Process
 
 ROWS = (1, 2, 3, 5, 9, 17, 33, 65)  # a sequence: those of a token, and of windows of 1, 2, 4, ..., 64 drafts
 DRAFTS = (1, 4)  # after one call of the target
@@ -108,25 +107,19 @@ def measure(
     """Time calls at all ``batches``, as a document.
 
     At each batch the rows are those of ``ROWS``, up to the first at which a call costs more than ``most`` times what
-    it costs for one row: a wider window could not pay.
+    it costs for one row: where no step commits as many tokens, a wider window cannot pay.
     """
     clock, name = clock_of(models.device)
+    asked: list[Drafter | None] = [*drafters(models)] or [None]
     target: list[Entry] = []
     drafting: dict[Drafter, list[Entry]] = {drafter: [] for drafter in drafters(models)}
     for batch in batches:
-        one = 0.0
-        for rows in ROWS:
-            notify(f"batch {batch}, {rows} rows")
-            seconds = time_target(models, sampling, batch, rows, clock)
-            target.append({"batch": batch, "rows": rows, "seconds": seconds})
-            one = one or seconds
-            if rows > 1 and seconds > most * one:
-                break
-        for drafter, entries in drafting.items():
-            notify(f"batch {batch}, {drafter}")
-            for count in DRAFTS:
-                seconds = time_drafts(models, sampling, drafter, batch, count, clock)
-                entries.append({"batch": batch, "drafts": count, "seconds": seconds})
+        for drafter in asked:
+            notify(f"batch {batch}, {drafter or 'target'}")
+            half = Half(models, sampling, drafter, batch, clock)
+            target += half.calls(most) if drafter == asked[0] else []
+            if drafter is not None:
+                drafting[drafter] += half.drafts()
     return {"kind": "curve", **identity(models, sampling), "clock": name, "target": target, "drafting": drafting}
 
 
@@ -165,35 +158,45 @@ def clock_of(device: torch.device) -> tuple[Clock, str]:
     return (time.thread_time, "CPU seconds") if torch.get_num_threads() == 1 else (time.perf_counter, "wall clock")
 
 
-@torch.no_grad()
-def time_target(models: Models, sampling: Sampling, batch: int, rows: int, clock: Clock) -> float:
-    """Median seconds of a call of the target."""
-    target, _ = processes(models, None, np.zeros(batch, np.int64), sampling)
-    tokens, start = _middle(batch, target)
-    return _median(lambda: target.forward(tokens, start, rows), clock)
+class Half:
+    """Images of which half is there, for the target and for what drafts."""
 
+    @torch.no_grad()
+    def __init__(self, models: Models, sampling: Sampling, drafter: Drafter | None, batch: int, clock: Clock) -> None:
+        self.target, self.draft = processes(models, drafter, np.zeros(batch, np.int64), sampling)
+        self.batch, self.clock = batch, clock
+        self.tokens = torch.zeros(batch, self.target.length, dtype=torch.int64, device=models.device)
+        place = self.target.length // 2
+        for process in (self.target, self.draft if drafter == "draft" else None):
+            if process is not None:
+                process.forward(self.tokens, self.tokens[:, 0], place)
+        self.start = self.tokens[:, 0] + place
 
-@torch.no_grad()
-def time_drafts(models: Models, sampling: Sampling, drafter: Drafter, batch: int, count: int, clock: Clock) -> float:
-    """Median seconds of ``count`` drafts after a call of the target, which is not part of them."""
-    target, draft = processes(models, drafter, np.zeros(batch, np.int64), sampling)
-    assert draft is not None
-    tokens, start = _middle(batch, target, *([draft] if drafter == "draft" else []))
+    @torch.no_grad()
+    def calls(self, most: float) -> list[Entry]:
+        """Median seconds of calls of the target, by rows; up to ``most`` times what one row costs, but two at least."""
+        found: list[Entry] = []
+        for rows in ROWS:
+            seconds = _median(partial(self.target.forward, self.tokens, self.start, rows), self.clock)
+            found.append({"batch": self.batch, "rows": rows, "seconds": seconds})
+            if rows > 1 and seconds > most * found[0]["seconds"]:
+                break
+        return found
 
-    def drafts() -> None:
-        for k in range(count):
-            draft.forward(tokens, start + k, 1)
+    @torch.no_grad()
+    def drafts(self) -> list[Entry]:
+        """Median seconds of drafts after a call of the target, which is not part of them, by how many there are."""
+        return [{"batch": self.batch, "drafts": count, "seconds": self._drafts(count)} for count in DRAFTS]
 
-    return _median(drafts, clock, before=lambda: target.forward(tokens, start, count + 1))
+    def _drafts(self, count: int) -> float:
+        draft = self.draft
+        assert draft is not None
 
+        def drafted() -> None:
+            for k in range(count):
+                draft.forward(self.tokens, self.start + k, 1)
 
-def _middle(batch: int, *processes: Process) -> tuple[Tensor, Tensor]:
-    """Images of which half is there, and seen by the processes: tokens ``[B, N]``, and their lengths."""
-    place = processes[0].length // 2
-    tokens = torch.zeros(batch, processes[0].length, dtype=torch.int64, device=processes[0].uniform.device)
-    for process in processes:
-        process.forward(tokens, tokens[:, 0], place)
-    return tokens, tokens[:, 0] + place
+        return _median(drafted, self.clock, before=lambda: self.target.forward(self.tokens, self.start, count + 1))
 
 
 def _median(call: Callable[[], object], clock: Clock, before: Callable[[], object] = lambda: None) -> float:

@@ -433,15 +433,18 @@ def _fused(decoder: Decoder, process: Process, plan: Plan) -> Entry:
         reason = _first_line(error)
     if reason is not None:
         return dict.fromkeys(ways, not_measured(reason))
-    loop = fused.Fused(decoder, process, Speculative(), 1)
-    state = loop.start(Tape(0, 1))
+    try:
+        loop = fused.Fused(decoder, process, Speculative(), 1)
+        state = loop.start(Tape(0, 1))
 
-    def step() -> None:
-        nonlocal state
-        state = loop.step(state)
+        def step() -> None:
+            nonlocal state
+            state = loop.step(state)
 
-    step()
-    return dict(zip(ways, (timed(step, plan), _recorded(step, plan)), strict=True))
+        step()
+        return dict(zip(ways, (timed(step, plan), _recorded(step, plan)), strict=True))
+    except Exception as error:  # whatever the compiler makes of it
+        return dict.fromkeys(ways, not_measured(f"cannot be compiled: {_first_line(error)}"))
 
 
 def _first_line(error: Exception) -> str:

@@ -95,8 +95,8 @@ class Method:
         return not verifies(self.decoder) or type(self.rule) is Speculative
 
 
-def make_method(name: str, codebook: np.ndarray, settings: Mapping[str, Any] | None = None) -> Method:
-    """The method called ``name``, its tables made over ``codebook[V, d]``, with ``settings`` in place of its own.
+def make_method(name: str, codebook: np.ndarray | None, settings: Mapping[str, Any] | None = None) -> Method:
+    """The method called ``name`` with ``settings`` in place of its own, its tables made over ``codebook[V, d]``.
 
     Raises ``ValueError`` for an unknown name or parameter, a missing one, or a bad value.
     """
@@ -108,10 +108,7 @@ def make_method(name: str, codebook: np.ndarray, settings: Mapping[str, Any] | N
     of_rule = _usual(RULES[rule], OVER_CODEBOOK) | of_rule
     for key, value in (settings or {}).items():
         _place(name, key, value, (DECODERS[preset.decoder], own), (RULES[rule], of_rule))
-    over = tables(of_rule)
-    for table in over.values():
-        table.check(len(codebook))
-    made = make_rule(rule, **of_rule | {key: table.of(codebook) for key, table in over.items()})
+    made = make_rule(rule, **of_rule | _over(codebook, rule, of_rule))
     decoder = make_decoder(preset.decoder, **own)
     return Method(name, base, decoder, made, rule, preset.drafter, own | of_rule)
 
@@ -165,6 +162,18 @@ def _preset(base: str) -> Preset:
 def _check_rule(rule: str) -> None:
     if rule not in RULES:
         raise ValueError(f"unknown rule {rule!r}; expected one of {', '.join(RULES)}")
+
+
+def _over(codebook: np.ndarray | None, rule: str, of_rule: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The tables of a rule's parameters, made over a codebook."""
+    over = tables(of_rule)
+    if codebook is None:
+        if over:
+            raise ValueError(f"rule {rule!r} asks how near tokens are; expected a model with a codebook, float[V, d]")
+        return {}
+    for table in over.values():
+        table.check(len(codebook))
+    return {key: table.of(codebook) for key, table in over.items()}
 
 
 def _usual(made: Any, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ unless a row that was rounded otherwise, as it may be in a batch of another size
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -83,6 +83,20 @@ class Models:
     def codebook(self) -> np.ndarray:
         """``float64[V, d]``: the vectors of the tokenizer's codes."""
         return self.tokenizer.codebook.detach().cpu().double().numpy()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the conditions, by their numbers."""
+        return CLASSES
+
+    @property
+    def draws(self) -> bool:
+        """Whether there are images, or tokens only."""
+        return True
+
+    def pixels(self, tokens: Tensor) -> Tensor:
+        """``float[B, C, H, W]`` of ``int[B, N]``."""
+        return self.tokenizer.decode(tokens)
 
     def _fits(self, kind: str, model: Transformer) -> None:
         """Raise ``ValueError`` unless a transformer is over the codes and the grid of the tokenizer."""
@@ -165,21 +179,22 @@ def _joined(results: list[Result]) -> Samples:
 
 @torch.no_grad()
 def pictures(models: Models, tokens: np.ndarray, batch: int) -> Tensor:
-    """``float32[n, 1, side, side]`` on the CPU: the images of ``tokens[n, N]``."""
+    """``float32[n, C, H, W]`` on the CPU: the images of ``tokens[n, N]``."""
     parts = torch.from_numpy(tokens).split(batch)
-    return torch.cat([models.tokenizer.decode(part.to(models.device)).cpu() for part in parts])
+    return torch.cat([models.pixels(part.to(models.device)).cpu() for part in parts])
 
 
-def labels_of(name: str, count: int) -> np.ndarray:
-    """``int[count]``: the class called ``name``, or every class in turn for "all".
+def labels_of(name: str, count: int, labels: Sequence[str] = CLASSES) -> np.ndarray:
+    """``int[count]``: the one of ``labels`` called ``name``, or every one in turn for "all"; 0 where there are none.
 
     Raises ``ValueError`` for a name there is none of.
     """
     if name == "all":
-        return np.arange(count) % len(CLASSES)
-    if name not in CLASSES:
-        raise ValueError(f"unknown label {name!r}; expected one of {', '.join(CLASSES)}, or all")
-    return np.full(count, CLASSES.index(name))
+        return np.arange(count) % max(1, len(labels))
+    if name not in labels:
+        expected = f"one of {', '.join(labels)}, or all" if labels else "all: the model has no labels"
+        raise ValueError(f"unknown label {name!r}; expected {expected}")
+    return np.full(count, labels.index(name))
 
 
 def check_device(name: str) -> str:

@@ -115,7 +115,7 @@ def regions(predicted: Sequence[Entry], measured: Sequence[Entry]) -> Figure:
         ax.set_xticks(np.log2(batches), [str(batch) for batch in batches])
         ticks = [w for w in windows if w & (w - 1) == 0]
         ax.set_yticks(np.log2(ticks), [str(w) for w in ticks])
-        ax.set_title(title, pad=14)  # clear of the numbers of the widest window
+        ax.set_title(title, pad=20)  # clear of the numbers of the widest window
     for ax in axes[len(there) :]:
         ax.set_axis_off()
     bar = figure.colorbar(shades, ax=axes, shrink=0.7, label="times as fast as ar, predicted")

@@ -44,7 +44,7 @@ def page(
         facts=facts(found.document),
         files=found.document["model"]["sha256"],
         measures=found.document["measures"],
-        pictures=pictures(found, replay, ledger, text["pictures"]) | payoff_pictures(payoff, text["pictures"]),
+        pictures=pictures(found, replay, ledger, text["pictures"]) | payoff_pictures(payoff, text["payoff"]),
         sentences=models_tables.sentences(found),
         calls=models_tables.calls(found),
         speed=models_tables.speed(found),
@@ -126,5 +126,4 @@ def payoff_pictures(payoff: dict[str, Any] | None, captions: list[dict[str, str]
         "pays": payoff_figures.speedups(payoff["predicted"], payoff["measured"]),
         "pays-map": payoff_figures.regions(payoff["predicted"], payoff["measured"]),
     }
-    by_name = {text["name"]: text for text in captions}
-    return {name: picture(by_name[name], figure, f"models-{name}") for name, figure in drawn.items()}
+    return {text["name"]: picture(text, drawn[text["name"]], f"models-{text['name']}") for text in captions}

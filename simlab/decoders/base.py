@@ -9,11 +9,12 @@ futures: that is what lets :mod:`theory.exact` merge them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from simlab.arrays import Array, namespace, number, slot
 from simlab.processes import Process
-from simlab.randomness import Randomness
+from simlab.randomness import Choices, Randomness, Run
 from simlab.rules import Rule
 
 State = TypeVar("State", bound=Any)  # a NamedTuple of arrays with the batch first, `tokens` and `length` among them
@@ -83,6 +84,14 @@ class Decoder(ABC, Generic[State]):
         tuple
             The next state, and the :class:`Info` of the step.
         """
+
+    def choices(self) -> list[Run]:
+        """The random choices that a step may make, as far as they are known before it."""
+        return []
+
+    @cached_property
+    def _choices(self) -> Choices:
+        return Choices(self.choices())
 
     def verify(
         self,

@@ -20,7 +20,7 @@ from simlab.arrays import Array, full, grid, how_many_first, indices, namespace,
 from simlab.checks import check_at_least, check_choice
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
-from simlab.randomness import Purpose, Randomness
+from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
 
 Noise = Literal["fresh", "fixed"]
@@ -71,6 +71,7 @@ class Jacobi(Decoder[JacobiState]):
     ) -> tuple[JacobiState, Info]:
         tokens, length, interval = state
         xp, width = namespace(tokens), self.window
+        randomness = randomness.ahead(length, self._choices)
         p = process.forward(tokens, length, width)
         x = slots(tokens, grid(length, width))
         if self.noise == "fixed":
@@ -87,6 +88,10 @@ class Jacobi(Decoder[JacobiState]):
         interval = slots(interval, grid(count + 1, width))
         length, info = advance(process, length, count)
         return JacobiState(tokens, length, interval), info
+
+    def choices(self) -> list[Run]:
+        """A draw for each token of the window, and for those of the next that are new."""
+        return [Run(Purpose.TARGET, 0, 0, self.window), Run(Purpose.DRAFT, 0, self.window, self.window)]
 
     def _start(self, process: Process, randomness: Randomness, tokens: Array, first: Array, end: Array) -> Array:
         """Uniform tokens from position ``first`` to ``end``."""

@@ -27,7 +27,6 @@ At an edge of the grid, and before the first call, there is no neighbour: the to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
@@ -35,7 +34,7 @@ from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.decoders.initial import INITIALS, Initial, source
 from simlab.processes import Process
-from simlab.randomness import Choices, Purpose, Randomness, Run
+from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
 
 
@@ -155,12 +154,8 @@ class Sjd(Decoder[SjdState]):
         length, info = advance(process, length, verified.accepted, drawn)
         return SjdState(tokens, length, q, past), info
 
-    @cached_property
-    def _choices(self) -> Choices:
-        return Choices(self.choices())
-
     def choices(self) -> list[Run]:
-        """The random choices a step may make: a coin a draft, and a draw wherever the new window may be."""
+        """A coin a draft, and a draw wherever the new window may be."""
         return [Run(Purpose.ACCEPT, 0, 0, self.window), Run(Purpose.TARGET, 0, 0, 2 * self.window + 1)]
 
     def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:

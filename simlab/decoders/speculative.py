@@ -13,7 +13,7 @@ from simlab.arrays import Array, grid, namespace, slots, splice
 from simlab.checks import check_at_least
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.processes import Process
-from simlab.randomness import Purpose, Randomness
+from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
 
 
@@ -62,6 +62,7 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         if draft is None:
             raise ValueError("draft is None; expected a draft process: speculative decoding needs one")
         tokens, length = state
+        randomness = randomness.ahead(length, self._choices)
 
         # draft gamma tokens, each given those before it
         rows = []
@@ -82,6 +83,14 @@ class SpeculativeDecoder(Decoder[SpeculativeState]):
         tokens = splice(tokens, length + accepted, last)
         length, info = advance(process, length, accepted)
         return SpeculativeState(tokens, length), info
+
+    def choices(self) -> list[Run]:
+        """A draw and a coin for each draft, and the draw of the token after them."""
+        return [
+            Run(Purpose.DRAFT, 0, 0, self.gamma),
+            Run(Purpose.ACCEPT, 0, 0, self.gamma),
+            Run(Purpose.TARGET, 0, 0, self.gamma + 1),
+        ]
 
     def declared_q(self, row: Array, tokens: Array, position: Array) -> Array:
         """The q ``[B, 1, V]`` declared for the draft at ``position[B]``: the ``row`` it is drawn from."""

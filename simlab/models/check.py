@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 from simlab.models.architectures.backbone import missing_parts
 from simlab.models.architectures.transformer import Causal, at_least_single
 from simlab.models.process.cached import Cached
+from simlab.models.process.from_logits import FromLogits, Logits
 
 SIZES = {
     "vocabulary": "V",
@@ -60,18 +62,46 @@ def check_model(model: Any, given: Any = None) -> list[Finding]:
     list of Finding
         One a check, in the order they were made; the last is a problem where others could not be made.
     """
-    probe, findings = Probe(model, given), []
-    for check, (look, needed) in CHECKS.items():
+    return _made(Probe(model, given), CHECKS)
+
+
+def check_logits(logits: Logits, shape: tuple[int, int], given: Tensor | None = None) -> list[Finding]:
+    """Try a function of whole sequences as :class:`~simlab.models.process.from_logits.FromLogits` will use it.
+
+    Parameters
+    ----------
+    logits, shape, given
+        As for that process; of conditions at least two.
+
+    Returns
+    -------
+    list of Finding
+        One a check, in the order they were made; the last is a problem where others could not be made.
+    """
+    try:
+        process = FromLogits(logits, shape, given)
+    except Exception as error:  # whatever a function makes of no tokens
+        return [Finding("logits", _raised(error) if not isinstance(error, ValueError) else str(error))]
+    return [Finding("logits", None), *_made(FunctionProbe(process), {name: CHECKS[name] for name in VALUES})]
+
+
+def _made(probe: Probe, checks: dict[str, tuple[Look, bool]]) -> list[Finding]:
+    findings = []
+    for check, (look, needed) in checks.items():
         try:
             with torch.no_grad():
                 problem = look(probe)
         except Exception as error:  # whatever a model makes of what it is given
-            text = str(error).strip().splitlines()
-            problem = f"raises {type(error).__name__}{': ' + text[0] if text else ''}"
+            problem = _raised(error)
         findings.append(Finding(check, problem))
         if problem is not None and needed:
             break
     return findings
+
+
+def _raised(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return f"raises {type(error).__name__}{': ' + text[0] if text else ''}"
 
 
 class Probe:
@@ -94,6 +124,11 @@ class Probe:
         drawn = torch.randint(sizes.vocabulary, (len(self.given), count), generator=torch.Generator().manual_seed(0))
         drawn[0, 0], drawn[-1, -1] = sizes.vocabulary - 1, 0
         return drawn.to(self.device)
+
+    @property
+    def precision(self) -> torch.dtype:
+        found: torch.dtype = self.model.condition(self.given).dtype
+        return found
 
     @property
     def device(self) -> torch.device:
@@ -119,10 +154,29 @@ class Probe:
     def apart(self, found: Tensor, expected: Tensor) -> Tensor:
         """``[...]``: how far rows ``[..., V]`` are apart where that is more than rounding, 0 elsewhere."""
         found, expected = at_least_single(found), at_least_single(expected)
-        precision = self.model.condition(self.given).dtype
-        allowed = torch.finfo(precision).eps ** 0.5 * (1 + expected.abs().max())
+        allowed = torch.finfo(self.precision).eps ** 0.5 * (1 + expected.abs().max())
         away = (found - expected).abs().amax(-1)
         return away.where(away > allowed, 0)
+
+
+class FunctionProbe(Probe):
+    """A function of whole sequences, and a few to try it on."""
+
+    def __init__(self, process: FromLogits) -> None:
+        sizes = SimpleNamespace(vocabulary=process.vocabulary, length=max(1, process.length - 1))
+        super().__init__(SimpleNamespace(config=sizes), process.given)
+        self.process, self.free = process, process.given is None
+
+    @property
+    def precision(self) -> torch.dtype:
+        return self.process.uniform.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.process.uniform.device
+
+    def rows(self, given: Any, tokens: Tensor) -> Tensor:
+        return torch.as_tensor(self.process.logits(tokens, None if self.free else given))
 
 
 # what is there -------------------------------------------------------------------------------------------------
@@ -242,17 +296,17 @@ def _batch(probe: Probe) -> str | None:
     return None
 
 
-def _end(probe: Probe) -> str | None:
-    """Drafts may lie past the end of a sequence; nobody looks at their rows, but they are fed."""
+def _outside(probe: Probe) -> str | None:
+    """Drafts may reach over the end, and a draft model feeds one before the beginning; nobody looks at their rows."""
     inputs = probe.model.embed(probe.tokens)
-    beyond = probe.model.config.prefix + probe.model.config.length
-    try:
-        probe.model.features(inputs, torch.full(inputs.shape[:2], beyond, device=inputs.device), Causal())
-    except (IndexError, RuntimeError) as error:
-        return (
-            f"features raises {type(error).__name__} at position {beyond}, past the end; expected no error there, as "
-            "with position.clamp(max=...): a window of drafts may reach over the end"
-        )
+    for position in (-1, probe.model.config.prefix + probe.model.config.length):
+        try:
+            probe.model.features(inputs, torch.full(inputs.shape[:2], position, device=inputs.device), Causal())
+        except (IndexError, RuntimeError) as error:
+            return (
+                f"features raises {type(error).__name__} at position {position}, outside of the sequence; expected no "
+                "error there, as with position.clamp(0, ...): a window of drafts may reach over the end"
+            )
     return None
 
 
@@ -326,7 +380,8 @@ CHECKS: dict[str, tuple[Look, bool]] = {  # and whether the next ones stand on i
     "same twice": (_same, True),
     "causality": (_causality, False),
     "batch": (_batch, False),
-    "past the end": (_end, True),
+    "outside": (_outside, True),
     "memory": (_memory, True),
     "cache": (_cache, False),
 }
+VALUES = "numbers", "same twice", "causality", "batch"  # that a function of whole sequences may be wrong in, too

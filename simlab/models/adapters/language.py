@@ -1,7 +1,7 @@
 """Any causal language model of ``transformers`` as a backbone, behind prompts and for as many tokens as asked.
 
 Which sizes a model has, and whether its attention takes a mask for each pair of tokens and keeps keys and values by
-layer, is not read from its configuration but seen: the model is called on a few tokens, and its own logits are compared
+layer, is not read from its configuration but seen: the model is called on a few tokens, and its own rows are compared
 with those of the engine, once for each model.
 """
 
@@ -19,6 +19,7 @@ from simlab.models.architectures.transformer import Memory, at_least_single
 from simlab.models.process.cached import Cached
 
 TRIED = 3  # tokens of the prompt that a model is tried on, and tokens behind it
+RARE = -20.0  # of log rows: what is rarer is rounded off
 
 
 class Heard:
@@ -154,48 +155,29 @@ def check_language(model: Any) -> None:
     if far is not None:
         _supported.pop(model, None)
         raise ValueError(
-            f"{name} has other logits over slots of keys and values, by {far:.3g}; expected its own: it takes no mask "
+            f"{name} has other rows over slots of keys and values, by {far:.3g}; expected its own: it takes no mask "
             "for each pair of tokens, or scales its logits"
         )
 
 
 def _apart(model: Any) -> float | None:
-    """How far the engine's logits are from the model's own behind prompts with padding, if more than by rounding."""
-    place = model.get_input_embeddings().weight.device
-    ids = torch.arange(2 * 2 * TRIED, device=place).reshape(2, -1) % model.get_input_embeddings().weight.shape[0]
+    """How far the engine's log rows are from the model's own behind prompts with padding, if more than by rounding."""
+    weights = model.get_input_embeddings().weight
+    ids = torch.arange(2 * 2 * TRIED, device=weights.device).reshape(2, -1) % len(weights)
     visible = torch.ones_like(ids)
     visible[1, 0] = 0
     position = (visible.cumsum(1) - 1).clamp(min=0)
-    expected = model(input_ids=ids, attention_mask=visible, position_ids=position, use_cache=False).logits[
-        :, TRIED - 1 :
-    ]
+    own = model(input_ids=ids, attention_mask=visible, position_ids=position, use_cache=False).logits
+    expected = at_least_single(own[:, TRIED - 1 : -1]).log_softmax(-1)
 
     prompts = ids[:, :TRIED].masked_fill(visible[:, :TRIED] == 0, PADDING)
-    process, start = _Logits(Language(model, TRIED, TRIED), prompts), ids[:, 0] * 0
+    process, start = Cached(Language(model, TRIED, TRIED), prompts), ids[:, 0] * 0
     tokens = torch.cat([ids[:, TRIED:], ids[:, :1]], dim=1)
     rejected = torch.cat([tokens[:, :1], tokens[:, 1:] * 0], dim=1)
-    found = process.forward(rejected, start, TRIED)[:, :2], process.forward(tokens, start + 2, TRIED - 2)
-    away = (torch.cat(found, dim=1) - at_least_single(expected[:, :TRIED])).abs().max()
-    allowed = torch.finfo(expected.dtype).eps ** 0.5 * (1 + expected.abs().max())
+    rows = process.forward(rejected, start, TRIED)[:, :2], process.forward(tokens, start + 2, TRIED - 2)
+    away = (torch.cat(rows, dim=1).log().clamp(min=RARE) - expected.clamp(min=RARE)).abs().max()
+    allowed = torch.finfo(weights.dtype).eps ** 0.5 * (1 - RARE)
     return float(away) if not bool(away <= allowed) else None
-
-
-class _Plain:
-    """Logits as they are, in the place of a sampling."""
-
-    guided = False
-
-    def check(self, length: int, vocabulary: int) -> None: ...
-
-    def rows(self, logits: Tensor, position: Tensor) -> Tensor:
-        return logits
-
-
-class _Logits(Cached):
-    """A model's logits where a process has rows."""
-
-    def __init__(self, model: Language, given: Tensor) -> None:
-        super().__init__(model, given, _Plain())  # type: ignore[arg-type]
 
 
 def heard(model: Any) -> Heard:

@@ -9,6 +9,7 @@ from features of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +41,13 @@ class Head(nn.Module):
             for weights in self.parameters():
                 if weights.ndim > 1:
                     weights.normal_(0.0, 0.02, generator=generator)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Head:
+        """To another device or precision; the frequencies of positions only to the device."""
+        exact = self.frequencies
+        super()._apply(fn, recurse)
+        self.frequencies = exact.to(self.norm.weight.device)
+        return self
 
     def features(self, before: Tensor, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
         """``[B, L, dim]``: the features at ``position[B, L]``, from those ``before`` each and embedded ``inputs``."""

@@ -12,7 +12,7 @@ at once; :mod:`simlab.models.process.cache` keeps what was seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -113,6 +113,13 @@ class Transformer(nn.Module):
                 else:
                     weights.fill_(1.0)
             self.output.weight.zero_()
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Transformer:
+        """To another device or precision; the frequencies of positions only to the device."""
+        exact = self.frequencies
+        super()._apply(fn, recurse)
+        self.frequencies = exact.to(self.norm.weight.device)
+        return self
 
     def condition(self, given: Tensor) -> Tensor:
         """``[B, T, dim]`` from classes ``int[B]``, or text ``[B, T, text_dim]``."""

@@ -42,6 +42,8 @@ def decode_continuously(
     while waiting or rows is not None:
         while waiting and cancelled(waiting[0].number):
             yield failed(waiting.popleft().number, CANCELLED)
+        if not waiting and not (rows and rows.running):
+            return  # all that were left were cancelled before their first call
         entering: list[Asked] = []
         try:
             if rows is None:

@@ -1,4 +1,7 @@
-"""Requests decoded by the reference form, a batch after the other: what runs where there is no faster form."""
+"""Requests decoded by the reference form, a batch after the other: what runs where there is no faster form.
+
+On a CUDA device its step is recorded once and replayed (:mod:`simlab.decoders.graph`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 import torch
 
-from simlab.decoders import Info, run
+from simlab.decoders import Info, graph, run
 from simlab.models.engine.processes import processes_for
 from simlab.models.engine.requests import (
     CANCELLED,
@@ -20,7 +23,7 @@ from simlab.models.engine.requests import (
     out_of_memory,
 )
 from simlab.models.process.cached import NOT_NUMBERS, rows_made
-from simlab.models.process.clock import Clock
+from simlab.models.process.clock import UNTIMED, Clock
 from simlab.randomness import Tape
 
 
@@ -57,7 +60,10 @@ def _decoded(
         padded = any(request.visible is not None for request in requests)
         target, draft = processes_for(model, drafter, requests, padded, clock)
         tape = Tape(requests[0].seed, [request.replicate for request in requests])
-        done = run(requests[0].decoder, target, requests[0].rule, tape, draft, watch)
+        # what takes the time of parts has to be there at every step
+        recorded = target.uniform.device.type == "cuda" and clock is UNTIMED
+        decode = graph.run if recorded else run
+        done = decode(requests[0].decoder, target, requests[0].rule, tape, draft, watch)
     except _Stopped:
         return results + [failed(each.number, CANCELLED) for each in asked]
     except (RuntimeError, MemoryError) as error:

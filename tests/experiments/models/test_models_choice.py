@@ -63,6 +63,13 @@ def test_windows_shrink_with_the_batch() -> None:
     assert chosen(AFFINE) == ["sjd-ac, window 32", "sjd-ac, window 32", "speculative, gamma 2", "ar"]
 
 
+def test_a_method_that_is_faster_by_less_than_the_margin_is_not_taken() -> None:
+    near = machine(lambda batch, rows: 5 + 0.25 * rows, draft=0.28)  # of speculative: 1.06 times
+    found = choose([STEPS[0], STEPS[3]._replace(tokens=1.8)], near, 4)
+    assert named(found.candidate) == "ar"
+    assert found.reason.endswith(f"{1.8 * 5.25 / (5.75 + 2 * 0.28 * 5.25):.2f}x, not 1.1x")
+
+
 def test_a_prediction_by_hand() -> None:
     found = predict(STEPS[3], AFFINE, 16)
     one, three = 5 + 0.05 * 16, 5 + 0.05 * 48

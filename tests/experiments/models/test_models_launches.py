@@ -51,15 +51,29 @@ def test_a_step_launches_no_more_than(name: str, parameters: dict[str, Any], lim
     assert operations.host_reads == 0
 
 
-@pytest.mark.parametrize("name", ["sjd", "sjd-ac", "sjd-pac"])
+ALL: dict[str, dict[str, Any]] = {
+    "autoregressive": {},
+    "speculative": {"gamma": 3},
+    "block": {"gamma": 3},
+    "jacobi": {"window": 4},
+    "sjd": {"window": 4},
+    "sjd-ac": {"window": 4},
+    "sjd-pd": tree(4, 2, 2),
+    "sjd-pac": tree(4, 3, 2, "full", shared=True),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_all_coins_of_a_step_come_from_one_call(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, philox = [], tapes.philox4x32
     monkeypatch.setattr(tapes, "philox4x32", lambda *words: calls.append(None) or philox(*words))
-    parameters = tree(4, 2, 2, "full") if name == "sjd-pac" else {"window": 4}
-    decoder = make_decoder(name, **parameters)
-    rows = torch.rand(1, 20, 8).softmax(-1)
-    process, tape = Ready(rows, 64), Tape(0, 1)
+    decoder = make_decoder(name, **ALL[name])
+    process, draft, tape = (
+        Ready(torch.rand(1, 20, 8).softmax(-1), 64),
+        Ready(torch.rand(1, 1, 8).softmax(-1), 64),
+        Tape(0, 1),
+    )
     state = decoder.init(process, tape.at(0), 1)
     calls.clear()
-    decoder.step(state, process, make_rule("speculative"), tape.at(1))
+    decoder.step(state, process, make_rule("speculative"), tape.at(1), draft if decoder.needs_draft else None)
     assert len(calls) == 1

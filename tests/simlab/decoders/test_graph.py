@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from experiments.models.device import Ready
 from simlab.decoders import Decoder, graph, make_decoder, run
 from simlab.decoders.graph import FIRST, BufferedStep, CannotRecord, record
 from simlab.models.process.cached import Cached
 from simlab.randomness import Tape
-from simlab.rules import make_rule
+from simlab.rules import Speculative, make_rule
 from tests.support.cases import DECODERS, by_decoder, tree
 from tests.support.dense import DenseProcess
-from tests.support.networks import SAMPLINGS, classes, model
+from tests.support.networks import SAMPLINGS, as_on_a_device, classes, model
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.parity
@@ -44,6 +46,10 @@ def operations(step: Any, device: torch.device) -> Any:
 
 def dense(seed: int) -> DenseProcess:
     return DenseProcess(WORLDS[seed], torch.from_numpy)
+
+
+def cached(device: str = "cpu") -> Cached:
+    return Cached(model("target"), classes(2).to(device), SAMPLINGS["guided"])
 
 
 def tape() -> Tape:
@@ -93,7 +99,7 @@ def test_what_a_model_remembers_is_carried(name: str, recorder: Any) -> None:
     """Its cache, and the tree whose accepted path is not in place yet."""
     decoder = make_decoder(name, **(tree(4, 2, 2) if name == "sjd-pac" else {"window": 4}))
     right, found = (
-        each(decoder, Cached(model("target"), classes(2), SAMPLINGS["guided"]), RULE, Tape(3, 2), **given)
+        each(decoder, as_on_a_device(cached()), RULE, Tape(3, 2), **given)
         for each, given in ((run, {}), (graph.run, {"recorder": recorder}))
     )
     assert same(right, found)
@@ -143,6 +149,54 @@ def test_a_step_compiles_as_a_whole(name: str, parameters: dict[str, Any]) -> No
         assert all(torch.equal(one, other) for one, other in zip(state, right, strict=True))
 
 
+class OfTheHost(TorchDispatchMode):
+    """A context that collects the operations with a tensor of the host."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        tensors = [each for each in (*args, result) if isinstance(each, torch.Tensor)]
+        self.found += [str(func) for each in tensors if each.device.type == "cpu"]
+        return result
+
+
+def on_no_device(rule: Any, name: str, parameters: dict[str, Any]) -> list[str]:
+    """What a steady step has on the host, over rows that are nowhere: there are shapes, but no number to be read."""
+    decoder = make_decoder(name, **parameters)
+    target, draft = (Ready(torch.rand(2, count, 9, device="meta"), 64) for count in (40, 1))
+    step = BufferedStep(decoder, target, rule, Tape(0, 2), draft if decoder.needs_draft else None)
+    for _ in range(FIRST):
+        step()
+    with OfTheHost() as host:
+        step()
+    return host.found
+
+
+@by_decoder(
+    [*SOME, ("autoregressive", {}), ("speculative", {"gamma": 2}), ("block", {"gamma": 2}), ("jacobi", {"window": 2})]
+)
+def test_a_steady_step_has_nothing_on_the_host(name: str, parameters: dict[str, Any]) -> None:
+    """No operand that would be copied while a step is recorded, and no value that is read."""
+    assert on_no_device(RULE, name, parameters) == []
+
+
+def test_an_operand_of_the_host_is_seen() -> None:
+    class Slow(Speculative):
+        def accept_rows(self, p: Any, q: Any, x: Any) -> Any:
+            return super().accept_rows(p, q, x) * torch.tensor(1.0)
+
+    class Reading(Speculative):
+        def accept_rows(self, p: Any, q: Any, x: Any) -> Any:
+            return super().accept_rows(p, q, x) * float(p.max())
+
+    assert on_no_device(Slow(), "sjd", {"window": 3})
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
+        on_no_device(Reading(), "sjd", {"window": 3})
+
+
 # On a device ----------------------------------------------------------------------------------------------------
 
 
@@ -166,12 +220,10 @@ def test_a_graph_gives_the_tokens_of_the_loop(name: str, parameters: dict[str, A
 @pytest.mark.parametrize("name", ["sjd", "sjd-pac"])
 def test_a_graph_of_a_model_gives_the_tokens_of_the_loop(name: str) -> None:
     decoder = make_decoder(name, **(tree(4, 2, 2) if name == "sjd-pac" else {"window": 4}))
-    target = model("target").to("cuda")
     told: list[str] = []
-    right = run(decoder, Cached(target, classes(2).cuda(), SAMPLINGS["guided"]), RULE, Tape(3, 2))
-    found = graph.run(
-        decoder, Cached(target, classes(2).cuda(), SAMPLINGS["guided"]), RULE, Tape(3, 2), told=told.append
-    )
+    model("target").to("cuda")
+    right = run(decoder, cached("cuda"), RULE, Tape(3, 2))
+    found = graph.run(decoder, cached("cuda"), RULE, Tape(3, 2), told=told.append)
     model("target").to("cpu")
     assert told == []
     assert same(found, right)

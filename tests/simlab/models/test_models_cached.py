@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from simlab.decoders import Run, make_decoder, run
-from simlab.models.architectures.eagle import EagleDraft, EagleUncached
+from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
+from simlab.models.architectures.transformer import Transformer
 from simlab.models.process.cached import NOT_HELD, UNKNOWN, Branches, Cached, Fed
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
@@ -23,7 +24,7 @@ from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
 from tests.support.cases import DECODERS, by_decoder, every_rule, sized, tree
-from tests.support.networks import CLASSES, SAMPLINGS, V, classes, decoded, head, model, same
+from tests.support.networks import CLASSES, SAMPLINGS, V, classes, config, decoded, head, model, same
 
 pytestmark = pytest.mark.parity
 DEFAULT_EVERY = 10
@@ -189,6 +190,15 @@ def test_rows_with_nan_are_told() -> None:
     process = Cached(Broken(), torch.tensor([0]))  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="sequence 0: the model's rows hold NaN"):
         run(make_decoder("sjd", window=3), process, Speculative(), Tape(0, 1))
+
+
+@pytest.mark.parametrize("made", [Transformer, Head])
+def test_frequencies_of_positions_keep_their_precision(made: Any) -> None:
+    network = made(config("target"))
+    exact = network.frequencies.clone()
+    assert network.to(torch.bfloat16).norm.weight.dtype == torch.bfloat16
+    assert torch.equal(network.frequencies, exact)
+    assert network.double().frequencies.dtype == torch.float32
 
 
 # bugs ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from simlab.models.architectures.backbone import PARTS
 from simlab.models.architectures.transformer import Causal, Memory, Transformer
-from simlab.models.check import CHECKS, SIZES, check_model
+from simlab.models.check import CHECKS, SIZES, VALUES, check_logits, check_model
 from simlab.models.process.cached import Cached
 from simlab.models.process.uncached import Uncached
 from tests.support.networks import CLASSES, SHAPE, V, classes, config, model, randomised
@@ -168,6 +168,12 @@ class ShortTable(Transformer):
         return super().features(inputs, position, memory)
 
 
+class NothingBefore(Transformer):
+    def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
+        functional.embedding(position.clamp(max=N), self.frequencies.flatten(1))
+        return super().features(inputs, position, memory)
+
+
 class OwnAttention(Transformer):
     """Attention over what is fed, of which nothing is kept."""
 
@@ -218,11 +224,8 @@ N = SHAPE[0] * SHAPE[1]
         (Dropout, "same twice", "two calls with the same tokens differ; expected one answer: call eval()"),
         (Peeking, "causality", "token 5 changes the row before token 5, by "),
         (BatchNorm, "batch", "sequence 0 alone has other rows than beside others, by "),
-        (
-            ShortTable,
-            "past the end",
-            f"features raises IndexError at position {N + 1}, past the end; expected no error",
-        ),
+        (ShortTable, "outside", f"features raises IndexError at position {N + 1}, outside of the sequence; expected"),
+        (NothingBefore, "outside", "features raises IndexError at position -1, outside of the sequence; expected no"),
         (OwnAttention, "memory", "features calls memory.attend for the layers []; expected each of config.layers = 2"),
         (GroupedKeys, "memory", "keys of layer 0 have shape (3, 1, 7, 8); expected [B, heads, L, head_dim] = (3, 2, "),
         (CountsFromZero, "cache", "expected features to place inputs by position[B, L], of which they take no notice"),
@@ -239,3 +242,43 @@ def test_a_broken_model(kind: type[Transformer], check: str, problem: str) -> No
 def test_conditions_of_one_s_own() -> None:
     assert problems(model("target"), classes(2)) == {}
     assert problems(model("target"), classes(2).double())["condition"].startswith("raises RuntimeError")
+
+
+# functions of whole sequences ---------------------------------------------------------------------------------------
+
+
+def logits(tokens: Tensor, given: Any) -> Tensor:
+    found: Tensor = model("target")(classes(len(tokens)) if given is None else given, tokens)
+    return found
+
+
+def test_a_function_that_lacks_nothing() -> None:
+    findings = check_logits(logits, SHAPE, classes(3))
+    assert [finding.check for finding in findings] == ["logits", *VALUES]
+    assert all(finding.problem is None for finding in findings)
+    assert check_logits(lambda tokens, given: logits(tokens, classes(1).expand(len(tokens))), SHAPE)[-1].problem is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check", "problem"),
+    [
+        (
+            lambda tokens, given: logits(tokens, given)[:, 1:],
+            "logits",
+            r"expected floats [3, 1, V], a row before every",
+        ),
+        (lambda tokens, given: 1 / 0, "logits", "raises ZeroDivisionError: division by zero"),
+        (lambda tokens, given: logits(tokens, given).log(), "numbers", "holds NaN or infinity; expected numbers"),
+        (lambda tokens, given: logits(tokens, given) + torch.rand(1), "same twice", "two calls with the same tokens"),
+        (
+            lambda tokens, given: logits(torch.nn.functional.pad(tokens, (0, 1)), given)[:, 1:],
+            "causality",
+            "token 5 changes the row before token 5, by ",
+        ),
+        (lambda tokens, given: logits(tokens, given).cumsum(0), "batch", "sequence 1 alone has other rows than beside"),
+    ],
+)
+def test_a_broken_function(wrong: Any, check: str, problem: str) -> None:
+    found = {finding.check: finding.problem for finding in check_logits(wrong, SHAPE, classes(3)) if finding.problem}
+    assert problem in found[check]
+    assert next(iter(found)) == check

@@ -206,6 +206,7 @@ def test_a_processor_that_is_lost_is_seen(processor: str, monkeypatch: pytest.Mo
 SEQUENCES, FALSE_ALARMS = 5000, 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_what_is_drawn_follows_the_law() -> None:
     """Ends, padding and seeds included; a TV of 0.08 is detected with power 0.999."""
@@ -356,7 +357,7 @@ def test_padding_is_on_the_left() -> None:
             transformers.BloomConfig(**SPECIAL, hidden_size=16, n_layer=1, n_head=2),
             "BloomForCausalLM cannot be run over",
         ),
-        (transformers.CohereConfig(**SIZES), "CohereForCausalLM has other logits over slots of keys and values, by"),
+        (transformers.CohereConfig(**SIZES), "CohereForCausalLM has other rows over slots of keys and values, by"),
         (
             transformers.MambaConfig(**SPECIAL, hidden_size=16, num_hidden_layers=1, state_size=4),
             "MambaForCausalLM cannot",

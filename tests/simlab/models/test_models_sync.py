@@ -11,7 +11,7 @@ from simlab.models.architectures.eagle import EagleDraft
 from simlab.models.process.cached import Cached
 from simlab.randomness import Tape
 from simlab.rules import Rule, make_rule
-from tests.support.networks import SAMPLINGS, V, classes, head, model
+from tests.support.networks import SAMPLINGS, V, as_on_a_device, classes, head, model
 
 pytestmark = pytest.mark.exact
 
@@ -37,11 +37,11 @@ RULES = {
 def reads(decoder: Decoder, rule: Rule, eagle: bool = False) -> float:
     """Reads a step of two sequences with guidance, the loop's own among them; not the first step, at which tables are
     copied to the device and the shape of a tree is looked at."""
-    target = Cached(model("target"), classes(2), SAMPLINGS["guided"])
+    target = as_on_a_device(Cached(model("target"), classes(2), SAMPLINGS["guided"]))
     draft = None
     if decoder.needs_draft:
-        small = model("draft")
-        draft = EagleDraft(head(), target) if eagle else Cached(small, classes(2), SAMPLINGS["guided"], lag=1)
+        small = as_on_a_device(Cached(model("draft"), classes(2), SAMPLINGS["guided"], lag=1))
+        draft = EagleDraft(head(), target) if eagle else small
     steps = []
     with Operations() as operations:
         run(decoder, target, rule, Tape(3, 2), draft, lambda *_: steps.append(operations.host_reads))

@@ -115,8 +115,10 @@ class RecoverySharesDraftNoise(Tape):
 
     shared: ClassVar = {Purpose.TARGET: Purpose.DRAFT}
 
-    def uniform(self, position: Any, purpose: Purpose, *others: Any, **more: Any) -> Any:
-        return super().uniform(position, self.shared.get(purpose, purpose), *others, **more)
+    def uniform(self, position: Any, purpose: Any, *others: Any, **more: Any) -> Any:
+        for one, other in self.shared.items():
+            purpose = purpose + (purpose == one) * (other - one)
+        return super().uniform(position, purpose, *others, **more)
 
 
 class RecoverySharesTheCoin(RecoverySharesDraftNoise):

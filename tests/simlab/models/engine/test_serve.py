@@ -94,6 +94,8 @@ def test_a_cancelled_request_leaves_the_others_alone() -> None:
     assert [each.error for each in found] == [None, "cancelled", None, None, None]
     assert found[1].tokens is None
     assert np.array_equal(found[2].tokens, alone(requests[2])[0])
+    found = served(requests, 2, cancelled=lambda index: True)
+    assert [(each.error, each.steps) for each in found] == [("cancelled", 0)] * len(requests)
 
 
 def test_progress_counts_tokens() -> None:
@@ -212,6 +214,7 @@ def test_other_errors_are_not_swallowed() -> None:
         list(serve(model("target"), [], 0))
 
 
+@pytest.mark.slow
 def test_nothing_grows_over_many_requests() -> None:
     """What is allocated by the end of the first images is all there is after a thousand."""
     decoder, held = make_decoder("sjd", window=4), list[int]()

@@ -1,0 +1,332 @@
+"""Decoders as a few kernels a step, for CUDA: the fused form of SJD, its variants and speculative decoding.
+
+Equal tokens on the same tape as :mod:`simlab.decoders.sjd` and what derives from it, :mod:`simlab.decoders.speculative`
+and :mod:`simlab.decoders.autoregressive`. Around the one call of the target a step launches
+
+1. ``draw_candidates``, for a tree: the siblings of every node, before the call;
+2. ``verify_families``, for a tree: whether a node has an accepted child, for all nodes at once;
+3. ``walk``: how many drafts are accepted, and what the next window is drawn from;
+4. ``redraw``: block sums of the rows that tokens are drawn from, a program each;
+5. ``commit``: the tokens, the length, the counts;
+
+and a decoder with a draft process ``draw_draft`` after each of its calls. Nothing is read by the host.
+
+Rows stay where the process has put them: those of a call are kept until the next one is verified, and a draft carries
+the number of its row there. So a process that writes every call's rows into the same memory needs two, in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import triton
+from torch import Tensor
+
+from simlab.arrays import BLOCK
+from simlab.decoders.base import Decoder
+from simlab.decoders.compiled.sjd import Window, window_of
+from simlab.decoders.initial import INITIALS
+from simlab.decoders.run import check_draft
+from simlab.decoders.sjd import Sjd
+from simlab.decoders.sjd_pd import SjdPd
+from simlab.decoders.speculative import SpeculativeDecoder
+from simlab.decoders.triton.candidates import draw_candidates
+from simlab.decoders.triton.draft import draw_draft
+from simlab.decoders.triton.supported import unsupported
+from simlab.decoders.triton.tape import WORDS
+from simlab.decoders.triton.verification import verify_families, walk
+from simlab.decoders.triton.window import OUTCOME, PLAN, REPORT, begin_windows, commit, redraw
+from simlab.processes import Process
+from simlab.randomness import Tape
+from simlab.rules import Rule
+
+LARGEST_TILE = 64  # blocks that are added up side by side
+
+
+class FusedState(NamedTuple):
+    """The state of a batch. A step changes all but ``rows`` in place.
+
+    Attributes
+    ----------
+    tokens
+        ``int64[B, N + W + 1]``: committed, then the drafts of the window.
+    report
+        ``int64[4, B]``, all that a host may want to read: the committed length; the drafts accepted and the tokens
+        committed by the last step; and 1 once a row without mass was met, else 0.
+    declared
+        ``int64[B, W]``: the code of the row each draft was drawn from (:mod:`simlab.decoders.triton.rows`).
+    tape
+        ``int64[B, 3]``: replicate, next iteration and seed of each sequence.
+    past
+        ``float[B, H, V]``: rows of the last committed positions, where new drafts are drawn from them.
+    rows
+        ``float[B, M + 1, V]``: those of the last call, or of the draft process.
+    """
+
+    tokens: Tensor
+    report: Tensor
+    declared: Tensor
+    tape: Tensor
+    past: Tensor
+    rows: Tensor
+
+    @property
+    def length(self) -> Tensor:
+        """``int64[B]``: tokens committed."""
+        return self.report[0]
+
+
+class Fused:
+    """A decoder, fused, for one target and a batch of sequences.
+
+    Parameters
+    ----------
+    decoder, rule
+        A pair that :func:`~simlab.decoders.triton.unsupported` has no objection to.
+    process
+        The target: a torch process.
+    batch
+        B, the number of sequences.
+    draft
+        The draft process, where the decoder needs one; rows of the target's type.
+
+    Raises
+    ------
+    ValueError
+        For a decoder or a rule that has no fused form, a process whose rows are not torch's, and as
+        :func:`simlab.decoders.run` does.
+    """
+
+    def __init__(
+        self, decoder: Decoder, process: Process, rule: Rule, batch: int, draft: Process | None = None
+    ) -> None:
+        reason = unsupported(decoder, rule)
+        if reason is not None:
+            raise ValueError(reason)
+        check_draft(decoder, process, draft)
+        _check_rows(process, draft)
+        self.process, self.draft, self.batch = process, draft, batch
+        self._everyone = torch.arange(batch, device=process.uniform.device)
+        self._sizes, self._tree = sizes_of(decoder, process), None
+        if isinstance(decoder, SjdPd):
+            tree = decoder.draft_tree()
+            self._tree = tree.paths.beside(process.uniform)
+        self._memory = {
+            **self._sizes,
+            **workspace(self._sizes, batch, process.uniform),
+            **tables_of(decoder, process.uniform),
+        }
+
+    def start(self, tape: Tape) -> FusedState:
+        """The state before the first step: :meth:`simlab.decoders.Decoder.init`.
+
+        Parameters
+        ----------
+        tape
+            Seed and replicates of the sequences, B of them.
+        """
+        batch, sizes, like = self.batch, self._sizes, self.process.uniform
+        state = FusedState(
+            _zeros((batch, sizes["WIDTH"]), self._everyone),
+            _zeros((REPORT.value, batch), self._everyone),
+            _zeros((batch, sizes["W"]), self._everyone),
+            _zeros((batch, WORDS.value), self._everyone),
+            like.new_empty(batch, sizes["KEPT"], sizes["V"]),
+            like.new_empty(batch, sizes["ROWS"] if self.draft is not None else 0, sizes["V"]),
+        )
+        self.restart(state, range(batch), [tape.seed] * batch, tape.replicates.tolist())
+        return state
+
+    def restart(
+        self, state: FusedState, sequences: Sequence[int], seeds: Sequence[int], replicates: Sequence[int]
+    ) -> None:
+        """Begin some sequences anew, while the others stay as they are.
+
+        Parameters
+        ----------
+        state
+            Changed in place.
+        sequences
+            Which of them, by batch row.
+        seeds, replicates
+            What each tape is made of.
+        """
+        batch = torch.as_tensor(list(sequences), device=self._everyone.device)
+        signed = [seed - (1 << 64) if seed >= 1 << 63 else seed for seed in seeds]
+        words = [(replicate, 0, seed) for replicate, seed in zip(replicates, signed, strict=True)]
+        state.tokens[batch] = 0
+        state.report[:, batch] = 0
+        state.tape[batch] = torch.as_tensor(words, device=batch.device)
+        self._launch(begin_windows, (len(batch),), state, batch)
+        self._launch(redraw, (len(batch), self._sizes["DRAWS"]), state, batch)
+        self._launch(commit, (len(batch),), state, batch)
+
+    def step(self, state: FusedState) -> FusedState:
+        """One call of the target for all sequences; those that are over stay as they are.
+
+        Parameters
+        ----------
+        state
+            Changed in place; use what is returned.
+        """
+        sizes, everyone = self._sizes, self._everyone
+        tokens, length = state.tokens, state.length
+        if self.draft is not None:
+            for j in range(sizes["W"]):
+                row = self.draft.forward(tokens, length + j, 1).contiguous()
+                self._launch(draw_draft, (self.batch,), state, everyone, draft_rows=row, J=j)
+
+        if self._tree is None:
+            call = self.process.forward(tokens, length, sizes["W"] + 1)
+        else:
+            # a process may hold on to what it is given, so that is not written to again
+            root, shown = torch.empty_like(everyone), everyone.new_empty(self.batch, sizes["NODES"])
+            self._launch(draw_candidates, (self.batch, sizes["GROUPS"]), state, everyone, root=root, shown=shown)
+            call = self.process.forward_tree(tokens, root, shown, self._tree)
+        call = call.contiguous()
+
+        if self._tree is not None:
+            self._launch(verify_families, (self.batch, sizes["FAMILIES"]), state, everyone, call)
+        self._launch(walk, (self.batch,), state, everyone, call)
+        self._launch(redraw, (self.batch, sizes["DRAWS"]), state, everyone, call)
+        self._launch(commit, (self.batch,), state, everyone, call)
+        return state if self.draft is not None else state._replace(rows=call)
+
+    def _launch(
+        self,
+        kernel: Any,
+        grid: tuple[int, ...],
+        state: FusedState,
+        batch: Tensor,
+        call: Tensor | None = None,
+        **more: Any,  # what the kernel is told besides
+    ) -> None:
+        """Launch a kernel: its arguments are found by their names."""
+        known = self._known(state, batch, call, more)
+        given = {name: known[name] for name in kernel.arg_names}
+        kernel[grid](**given, num_warps=warps_of(kernel), enable_fp_fusion=False)
+
+    def _known(self, state: FusedState, batch: Tensor, call: Tensor | None, more: Mapping[str, Any]) -> dict[str, Any]:
+        """All that a kernel may ask for."""
+        rows = {"last": state.rows, "call": state.rows if call is None else call}
+        return {**self._memory, **state._asdict(), **rows, **more, "length": state.length, "batch": batch}
+
+
+# What kernels are told --------------------------------------------------------------------------------------------
+
+
+def warps_of(kernel: Any) -> int:
+    """How many warps a program has: more where it reads rows than where it reads tables."""
+    return 8 if kernel in (draw_candidates, draw_draft, verify_families, redraw) else 4
+
+
+def sizes_of(decoder: Any, process: Process) -> dict[str, Any]:
+    """The numbers that kernels are compiled for."""
+    window, past = _window(decoder, process), 0
+    if isinstance(decoder, Sjd):
+        past = decoder.past_rows(process)
+    tree = decoder.draft_tree() if isinstance(decoder, SjdPd) else None
+    method, _, source = INITIALS[window.initial].partition("-")
+    return {
+        "W": window.width,
+        "WIDTH": window.end + window.width + 1,
+        "SPAN": triton.next_power_of_2(window.width + 1),
+        "DRAWS": window.width + 1 if isinstance(decoder, Sjd) else 1,
+        "V": process.vocabulary,
+        "TILE": min(LARGEST_TILE, triton.next_power_of_2(-(-process.vocabulary // BLOCK))),
+        "END": window.end,
+        "COLUMNS": window.columns,
+        "METHOD": method,
+        "SOURCE": source,
+        "BONUS": bool(window.bonus),
+        "REFINED": window.refined,
+        "POINT_MASS": window.point_mass,
+        "CONTINUED": window.continued,
+        "DRAFTS": isinstance(decoder, Sjd),
+        # rows of positions that a step has committed may be asked for by this one and the next
+        "KEPT": past + 2 * (window.width + 1) if past else 0,
+        "ROWS": 1 + (window.width if tree is None else tree.nodes),
+        "NODES": 0 if tree is None else tree.nodes,
+        "CHAIN": triton.next_power_of_2(max(1, window.width)),
+        "DEPTH": 0 if tree is None else tree.depth,
+        "K": 0 if tree is None else decoder.candidates,
+        "FAMILIES": 0 if tree is None else len(tree.families.rows.values),
+        "GROUPS": 0 if tree is None else len(tree.families.levels.values),
+    }
+
+
+def _window(decoder: Any, process: Process) -> Window:
+    if isinstance(decoder, Sjd):
+        return window_of(decoder, process)
+    width = decoder.gamma if isinstance(decoder, SpeculativeDecoder) else 0
+    return Window(
+        width, process.shape[1], process.length, INITIALS.index("random"), True, True, False, width + 1, False
+    )
+
+
+def tables_of(decoder: Decoder, like: Tensor) -> dict[str, Tensor]:
+    """A tree as kernels read it, and the uniform row; a chain has empty tables.
+
+    A *family* are the children of one row; a *group* the families whose candidates are drawn together.
+    """
+    names = "levels", "parents", "children", "groups_of", "spans", "family_of"
+    tables: dict[str, Any] = {name: [] for name in names}
+    if isinstance(decoder, SjdPd):
+        families = decoder.draft_tree().families
+        group = families.group.values
+        tables = {
+            "levels": families.levels.values[group],
+            "parents": families.rows.values,
+            "children": families.nodes.values,
+            "groups_of": group,
+            "spans": [(part[0], part[-1] + 1) for part in (np.flatnonzero(group == g) for g in np.unique(group))],
+            "family_of": families.of_row.values,
+        }
+    found = {name: torch.as_tensor(np.asarray(table, np.int64), device=like.device) for name, table in tables.items()}
+    return {**found, "uniform_row": like.contiguous()}
+
+
+def workspace(sizes: Mapping[str, Any], batch: int, like: Tensor) -> dict[str, Any]:
+    """Memory that kernels hand on to each other, and their own: shapes after the batch."""
+    window, families = sizes["W"] + 1, max(1, sizes["FAMILIES"])
+    programs, blocks = max(window, families), -(-sizes["V"] // BLOCK)
+    integers = {
+        "nodes": (sizes["NODES"],),
+        "taken": (sizes["GROUPS"], sizes["K"]),
+        "chosen": (sizes["FAMILIES"],),
+        "stages": (sizes["FAMILIES"],),
+        "path": (sizes["DEPTH"],),
+        "plan": (PLAN.value, window),
+        "outcome": (OUTCOME.value,),
+        "drawn": (window,),
+    }
+    numbers = {
+        "left": (sizes["GROUPS"], sizes["K"]),
+        "scales": (sizes["FAMILIES"], sizes["K"]),
+        "sums": (programs, blocks),
+        "part": (programs, BLOCK),
+    }
+    found = {
+        name: torch.zeros(batch, *shape, dtype=torch.int64, device=like.device) for name, shape in integers.items()
+    }
+    found |= {
+        name: torch.zeros(batch, *shape, dtype=torch.float64, device=like.device) for name, shape in numbers.items()
+    }
+    return {**found, "B": batch}
+
+
+def _check_rows(process: Process, draft: Process | None) -> None:
+    for name, given in (("process", process), ("draft", draft)):
+        if given is not None and not isinstance(given.uniform, Tensor):
+            raise ValueError(f"{name} gives rows of {type(given.uniform).__name__}; expected torch tensors")
+    if draft is not None and draft.uniform.dtype != process.uniform.dtype:
+        raise ValueError(
+            f"draft gives rows of {draft.uniform.dtype}; expected the target's type, {process.uniform.dtype}"
+        )
+
+
+def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    return torch.zeros(shape, dtype=like.dtype, device=like.device)

@@ -1,0 +1,198 @@
+"""One's own model in the commands, and the guide to it: its files run, and print what it shows."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+from PIL import Image
+
+from experiments.cli.main import main
+from experiments.models.own import made
+from simlab.models.architectures.backbone import PARTS
+from simlab.models.check import CHECKS, check_model
+from tests.support.cli import usage_error
+
+pytestmark = pytest.mark.cli
+
+GUIDE = (Path(__file__).parents[3] / "docs" / "own-models.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", GUIDE, re.S))
+SHOWN = dict(re.findall(r"```text\n\$ ([^\n]*)\n(.*?)```", GUIDE, re.S))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the files of the guide, as the current one."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", None)):
+            del sys.modules[name]
+
+
+def lines(text: str) -> list[str]:
+    """Without times, which are a machine's."""
+    return [re.sub(r"\d+\.\d s$", "... s", line.rstrip()) for line in text.strip().splitlines()]
+
+
+def test_the_guide_shows_these_files() -> None:
+    assert list(FILES) == ["function.py", "mine.py", "broken.py", "language.py"]
+    assert GUIDE.count("```python") == len(FILES)
+    assert all(f"`{part}`" in GUIDE for part in PARTS)
+    assert all(f"| {check} |" in GUIDE for check in CHECKS)
+    assert len(FILES["mine.py"].split("class Mine")[1].split("def make")[0].strip().splitlines()) < 40
+
+
+@pytest.mark.parametrize("file", ["function.py", "language.py"])
+def test_a_script_prints_what_is_shown(file: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile((folder / file).read_text(), file, "exec"), {"__name__": "__main__"})
+    assert lines(capsys.readouterr().out) == lines(SHOWN[f"python {file}"])
+
+
+@pytest.mark.parametrize("command", [command for command in SHOWN if command.startswith("simlab ")])
+def test_a_command_prints_what_is_shown(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(command.split()[1:])
+    assert status == (1 if "broken" in command else 0)
+    assert lines(capsys.readouterr().out) == lines(SHOWN[command])
+
+
+def test_the_model_of_the_guide_lacks_nothing(folder: Path) -> None:
+    model = made("mine.py:make", "cpu")
+    assert [finding for finding in check_model(model) if finding.problem is not None] == []
+
+
+# what else a model may bring ---------------------------------------------------------------------------------------
+
+MORE = """
+import torch
+from mine import Mine
+
+
+class More(Mine):
+    def pixels(self, tokens):
+        grey = tokens.float().reshape(-1, 1, 6, 6) / 31
+        return grey.repeat_interleave(2, 2).repeat_interleave(2, 3)
+
+
+def more():
+    torch.manual_seed(1)
+    model = More()
+    model.draft = Mine()
+    model.codebook = torch.arange(32)[:, None] / 31
+    return model
+"""
+SMALL = ["--count", "4", "--seed", "3"]
+
+
+@pytest.fixture
+def more(folder: Path) -> Path:
+    (folder / "more.py").write_text(MORE)
+    return folder
+
+
+def saved(path: str) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def test_images_where_the_model_brings_pixels(more: Path) -> None:
+    for method in ("ar", "sjd-ac", "speculative", "sjd+grouped"):
+        given = ["--model", "more.py:more", "--method", method, "--out", "grid.png", "--tokens", "tokens.npz"]
+        extra = ["--set", "labels.groups=4"] if "grouped" in method else []
+        assert main(["generate", *given, *SMALL, *extra]) == 0
+        assert np.asarray(Image.open("grid.png")).shape == (2 * (3 * 12 + 6) + 6,) * 2
+        found = saved("tokens.npz")
+        assert found["tokens"].shape == (4, 36)
+        assert found["labels"].tolist() == [0, 1, 0, 1]
+
+
+def test_a_module_and_a_file_are_one_model(more: Path) -> None:
+    drawn = []
+    for spec, batch in (("mine.py:make", "4"), ("mine:make", "3")):
+        assert main(["generate", "--model", spec, "--method", "sjd-ac", *SMALL, "--batch", batch]) == 0
+        drawn.append(saved("out/tokens.npz")["tokens"])
+    assert np.array_equal(*drawn)
+
+
+def test_rows_are_recorded(more: Path) -> None:
+    given = ["--model", "more.py:more", "--count", "2", "--calls", "3", "--out", "rows.npz", "--set", "window=4"]
+    assert main(["record", *given]) == 0
+    assert saved("rows.npz")["codebook"].shape == (32, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--model", "none"],
+            "--model none: is no model; expected fashion, lumina, anole, emu3, llamagen-t2i, module:factory or file",
+        ),
+        (["--model", "mine.py:made"], "mine.py has no 'made'; it has"),
+        (
+            ["--model", "mine.py:SimpleNamespace"],
+            "mine.py:SimpleNamespace: SimpleNamespace is missing config, condition",
+        ),
+        (["--model", "mine.py:make", "--label", "bird"], "unknown label 'bird'; expected one of cat, dog, or all"),
+        (
+            ["--model", "mine.py:make", "--models", "."],
+            "--models .: is for fashion; expected mine.py:make to read its own",
+        ),
+        (["--model", "mine.py:make", "--method", "speculative"], "the model has no draft; expected an attribute draft"),
+        (["--model", "mine.py:make", "--method", "eagle"], "heads are made for the models that come along"),
+        (
+            ["--model", "mine.py:make", "--method", "gsd+grouped"],
+            "rule 'grouped' asks how near tokens are; expected a mod",
+        ),
+        (["--model", "mine.py:Mine.condition"], "called without arguments, raises TypeError"),
+    ],
+)
+def test_what_is_no_model(arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    method = [] if "--method" in arguments else ["--method", "sjd"]
+    assert message in usage_error(["generate", *arguments, *method, *SMALL], capsys)
+
+
+def test_a_draft_over_other_tokens(more: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = MORE.replace("model.draft = Mine()", "model.draft = Mine(); model.draft.config.vocabulary = 31")
+    (more / "more.py").write_text(text)
+    given = ["generate", "--model", "more.py:more", "--method", "speculative", *SMALL]
+    assert "the draft has (vocabulary, shape) (31, (6, 6)); expected (32, (6, 6))" in usage_error(given, capsys)
+
+
+def test_pixels_of_another_shape(more: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (more / "more.py").write_text(
+        MORE.replace("return grey.repeat", "return grey[:, 0].repeat").replace(", 3)", ", 1)")
+    )
+    given = ["generate", "--model", "more.py:more", "--method", "ar", *SMALL]
+    assert "pixels(tokens) is (4, 12, 12); expected [B, C, H, W] with C = 1 or 3" in usage_error(given, capsys)
+
+
+def test_rows_that_are_no_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "wrong.py").write_text(FILES["mine.py"].replace("return self.head(features)", "return features.log()"))
+    given = ["generate", "--model", "wrong.py:make", "--method", "sjd", *SMALL]
+    assert "rows hold NaN" in usage_error(given, capsys)
+    assert not (folder / "out").exists() or not list((folder / "out").iterdir())
+
+
+def test_comparison_is_of_fashion(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "fashion" in usage_error(["compare", "--model", "mine.py:make"], capsys)
+
+
+def test_a_check_of_what_is_no_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no file 'none.py'" in usage_error(["check", "none.py:make"], capsys)
+    assert main(["check", "mine.py:Mine"]) == 0
+    (folder / "linear.py").write_text("import torch\nlayer = torch.nn.Linear(2, 2)\n")
+    capsys.readouterr()
+    assert main(["check", "linear.py:layer"]) == 1
+    told = capsys.readouterr().out
+    assert "parts: is missing config, condition, null, embed, features, logits; expected" in told
+    assert "not checked, as they stand on what fails: sizes, condition" in told

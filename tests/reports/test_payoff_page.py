@@ -1,0 +1,92 @@
+"""Where methods pay, on the page of real models: what comes along can be read, and figures say what data say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reports.data.measured import read_measured
+from reports.data.models import is_map
+from reports.figures import payoff as figures
+from reports.pages import payoff_tables
+from reports.pages.elements import texts
+from reports.pages.models import payoff_pictures
+
+pytestmark = pytest.mark.cli
+
+BATCHES, WINDOWS = (1, 4, 16), (1, 4, 16)
+
+
+def entry(batch: int, method: str, drafts: int, predicted: float, **more: Any) -> dict[str, Any]:
+    settings = {"window": drafts} if drafts else {}
+    return {"batch": batch, "method": method, "settings": settings, "rows": 1 + drafts, "predicted": predicted} | more
+
+
+def document() -> dict[str, Any]:
+    """As ``simlab device --map`` leaves it, of numbers that nobody measured: windows pay below batch 8."""
+    predicted = [entry(b, "sjd-ac", w, 2.0 if b < 8 else 0.5) for b in BATCHES for w in WINDOWS]
+    measured = [entry(b, "sjd-ac", 4, 2.0 if b < 8 else 0.5, measured=1.8 if b < 8 else 0.4) for b in BATCHES]
+    measured += [entry(b, "ar", 0, 1.0, measured=1.0) for b in BATCHES]
+    auto = [entry(b, *(("sjd-ac", 4, 2.0) if b < 8 else ("ar", 0, 1.0)), reason="so", of_best=1.05) for b in BATCHES]
+    target = [{"batch": b, "rows": r, "seconds": 1e-3 * (4 + b * r)} for b in BATCHES for r in (1, 2, 5)]
+    return {
+        "kind": "map",
+        "device": "CPU",
+        "threads": 1,
+        "clock": "CPU seconds",
+        "versions": {},
+        "sampling": {"guidance": 1.0},
+        "costs": {"target": target, "versions": {"torch": "2.0"}},
+        "predicted": predicted,
+        "measured": measured,
+        "auto": auto,
+    }
+
+
+def test_what_comes_along_is_a_map() -> None:
+    found = read_measured().maps["map"]
+    assert is_map(found)
+    assert {chosen["batch"] for chosen in found["auto"]} == {1, 4, 16, 64}
+    assert all(np.isfinite(entry["measured"]) and entry["measured"] > 0 for entry in found["measured"])
+    assert all(chosen["of_best"] >= 1 for chosen in found["auto"])
+    assert len(payoff_tables.pays(found).chosen.rows) == 4  # type: ignore[union-attr]
+
+
+def test_it_is_told_how_far_predictions_are_off_and_what_is_taken() -> None:
+    told = payoff_tables.pays(document())
+    assert told is not None
+    assert "3 speedups were measured: they are 0.90 of the predicted ones in the median, from 0.80 to 0.90" in told.said
+    assert "at most 1.05 times" in told.said
+    assert told.machine == "CPU, threads: 1; no guidance; CPU seconds; torch 2.0"
+    assert [row[:4] for row in told.chosen.rows] == [
+        ["sjd-ac, 4 drafts", "sjd-ac, 4 drafts", "1", "2.00 ×"],
+        ["sjd-ac, 4 drafts", "sjd-ac, 4 drafts", "4", "2.00 ×"],
+        ["ar", "ar", "16", "1.00 ×"],
+    ]
+
+
+def test_every_figure_has_words_and_draws_what_was_measured() -> None:
+    found = document()
+    drawn = payoff_pictures(found, texts()["models"]["payoff"])
+    assert list(drawn) == ["pays", "pays-map", "pays-cost"]
+    (ax,) = drawn["pays"].figure.axes
+    marked = [line.get_ydata() for line in ax.lines if line.get_linestyle() == "None"]
+    assert [list(np.asarray(values)) for values in marked] == [[1.8, 1.8, 0.4]]
+    numbers = {text.get_text() for text in drawn["pays-map"].figure.axes[0].texts}
+    assert numbers == {"1.80", "0.40"}
+    left, right = drawn["pays-cost"].figure.axes
+    assert len(left.lines) == 2  # of every second batch
+    assert len(right.lines) == 3  # and the diagonal
+
+
+def test_what_was_not_measured_has_no_figure() -> None:
+    assert payoff_tables.pays(None) is None
+    assert payoff_pictures(None, texts()["models"]["payoff"]) == {}
+
+
+def test_a_method_is_called_by_its_start_and_its_drafts() -> None:
+    started = entry(1, "sjd-ac", 4, 1.0) | {"settings": {"window": 4, "initial": "sample-above"}}
+    assert figures.family(started) == "sjd-ac, sample-above"
+    assert figures.window(started) == 4
