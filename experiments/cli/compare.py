@@ -83,7 +83,7 @@ def compare_command(
         loaded = session.Models(models, session.check_device(device))
         request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
         with progress_bar() as progress, session.memory():
-            bar = progress.add_task("starting", total=2 + len(names) * (1 + len(batches) * (1 + ROUNDS)))
+            bar = progress.add_task("starting", total=3 + len(names) * (1 + len(batches) * (1 + ROUNDS)))
             found = compare(loaded, request, lambda what: progress.update(bar, description=what, advance=1), parts)
     except KeyboardInterrupt:
         print_text(error_output(), f"simlab: interrupted; what is finished is in {parts}, the same command goes on")
@@ -105,7 +105,14 @@ def compare_command(
 def _print(document: dict[str, Any], out: Path) -> None:
     console = output()
     batches = [entry["batch"] for entry in document["methods"][0]["timing"]]
-    names = ("method", "steps", "tokens/call ± s.e.", *(f"speedup, batch {b}" for b in batches), "bits", "accuracy")
+    names = (
+        "method",
+        "steps",
+        "tokens/call ± s.e.",
+        *(f"speedup (predicted), batch {b}" for b in batches),
+        "bits",
+        "accuracy",
+    )
     rows = [_row(row) for row in document["methods"]]
     title = f"{document['n']} images a method, {document['device']}, seed {document['seed']}"
     console.print(plain_table(console, (*names, "Frechet", "is it the target's law"), rows, title), highlight=False)
@@ -115,7 +122,7 @@ def _print(document: dict[str, Any], out: Path) -> None:
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
     quality, compression = row["quality"], row["compression"]
-    speed = ["" if entry["speedup"] is None else f"{entry['speedup']:.2f}" for entry in row["timing"]]
+    speed = ["" if e["speedup"] is None else f"{e['speedup']:.2f} ({e['predicted']:.2f})" for e in row["timing"]]
     bits = "" if quality["bits_per_token"] is None else f"{quality['bits_per_token']:.3f}"
     return (
         row["method"],

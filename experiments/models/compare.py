@@ -22,6 +22,9 @@ import pandas as pd
 import torch
 
 from experiments.bench.machine import facts
+from experiments.models import curve
+from experiments.models.choice import predict
+from experiments.models.compression import Candidate, Compression
 from experiments.models.distortion import distortion
 from experiments.models.kept import Arrays, Kept
 from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood, seen
@@ -52,8 +55,9 @@ MEASURES = {
     "rows": "of each image that a call of the target asks for: one behind every draft, and one before all",
     "compression": "tokens a call of the target: the mean of images, and pooled, all tokens by all calls",
     "committed": "tokens added by a call; the histogram counts calls that added 1, 2, ...",
-    "seconds": "wall-clock seconds an image, after a run to warm up",
+    "seconds": "an image, after a run to warm up, by the clock that is named: on one thread of a CPU its own time",
     "speedup": "seconds of ar over those of the method in the same round, which draws the same labels by every method",
+    "predicted": "pooled tokens a call, times what a call for one row costs over what one for all rows and drafts do",
     "ms": "milliseconds a step of the batch, by part: model, sampling, cache, drafting by another model, and "
     "verification, which is all else: coins, acceptance, residuals, and drafts from the target's own rows",
     "bits_per_token": "-log2 of a token's probability under the rows that are sampled from",
@@ -116,6 +120,8 @@ def compare(models: Models, request: Request, notify: Notify, folder: Path) -> O
         drawn.append(_unpacked(kept.piece(known, partial(_drawn, models, method, request))))
     notify("locality")
     near = _located(kept.piece({"locality": True}, partial(_near, models, request, reference.samples)))
+    notify("cost of calls")
+    costs = _read(kept.piece({"costs": list(request.timing)}, partial(_costs, models, request)))
     times = []
     for batch in request.timing:
         known = {"batch": batch, "methods": list(request.methods)}
@@ -125,10 +131,14 @@ def compare(models: Models, request: Request, notify: Notify, folder: Path) -> O
         | counted(own.samples)
         | {"quality": measures(own.sample, reference.sample, held_out), "distortion": own.distortion}
         | {"checks": checks(own.sample, reference.sample, level, request.seed) if method.lossless else None}
-        | {"timing": [each[method.name] for each in times]}
+        | {
+            "timing": [
+                each[method.name] | predicted(method, own.samples, costs, each[method.name]["batch"]) for each in times
+            ]
+        }
         for method, own in zip(methods, drawn, strict=True)
     ]
-    document = head | {"methods": found, "locality": _told(near)}
+    document = head | {"methods": found, "locality": _told(near), "costs": costs}
     return Outcome(document, _arrays(models, request, drawn, near))
 
 
@@ -157,6 +167,14 @@ def counted(samples: Samples) -> dict[str, Any]:
         "committed": {"mean": float(added.mean()), "histogram": np.bincount(added)[1:].tolist()},
         "accepted": {"mean": float(samples.accepted[samples.committed > 0].mean())},
     }
+
+
+def predicted(method: Method, samples: Samples, costs: dict[str, Any], batch: int) -> dict[str, float]:
+    """The speedup that follows from tokens a call and what calls cost, whatever was timed."""
+    drafts = nodes(method.decoder) if method.drafter else 0
+    tokens = samples.tokens.size / samples.steps.sum()
+    step = Compression(Candidate(method.name, {}), method.drafter, rows(method.decoder), drafts, tokens, 0.0)
+    return {"predicted": predict(step, curve.curve_of(costs), batch).speedup}
 
 
 def accepted_share(samples: Samples, shape: tuple[int, int]) -> np.ndarray:
@@ -223,6 +241,11 @@ def _timed(models: Models, methods: Sequence[Method], request: Request, batch: i
     return _written(timing(models, methods, labels, request.seed, request.sampling, notify))
 
 
+def _costs(models: Models, request: Request) -> Arrays:
+    """What calls of the target, and drafts, cost at the batches that are timed."""
+    return _written(curve.measure(models, request.sampling, request.timing))
+
+
 def _near(models: Models, request: Request, samples: Samples) -> Arrays:
     labels, first = labels_for(request.seed, 2 * request.count)[request.count :], min(request.count, CONTEXT_IMAGES)
     found = locality(models, labels[:first], samples.tokens[:first], request.seed, request.sampling)
@@ -278,6 +301,7 @@ def _head(models: Models, request: Request, lossless: int, level: float) -> dict
         "device": device_name(models.device),
         "threads": torch.get_num_threads(),
         "machine": facts(),
+        "clock": curve.clock_of(models.device)[1],
         "versions": {**versions(), "torch": torch.__version__},
         "measures": MEASURES,
         "memory": "torch.cuda.max_memory_allocated" if models.device.type == "cuda" else "not measured on a CPU",

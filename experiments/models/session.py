@@ -33,6 +33,7 @@ from simlab.models.architectures.transformer import Transformer
 from simlab.models.engine import Request, Result, serve
 from simlab.models.engine.requests import lacks_memory, out_of_memory
 from simlab.models.process.cached import NOT_NUMBERS, Cached
+from simlab.models.process.clock import UNTIMED, Clock
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
 
@@ -138,6 +139,7 @@ def draw(
     batch: int,
     first: int = 0,
     notify: Notify = lambda done: None,
+    clock: Clock = UNTIMED,
 ) -> Samples:
     """An image of each of ``labels[n]``, ``batch`` at a time; the first is replicate ``first`` of the tape."""
     requests = [
@@ -145,7 +147,7 @@ def draw(
         for i, label in enumerate(labels.tolist())
     ]
     results: list[Result] = []
-    for result in serve(models.target, requests, batch, drafting(models, method.drafter)):
+    for result in serve(models.target, requests, batch, drafting(models, method.drafter), clock=clock):
         if result.error is not None:
             raise OutOfMemory(result.error) if lacks_memory(result) else ValueError(result.error)
         results.append(result)

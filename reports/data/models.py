@@ -19,14 +19,14 @@ DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
 MAP_COMMAND = "simlab device --map --out out/map.json"
 MAP_KEYS = {"device", "threads", "clock", "versions", "sampling", "costs", "predicted", "measured", "auto"}
 KEYS = {
-    "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "versions",
-    "memory", "nearest_codes", "testing", "methods", "locality",
+    "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "clock",
+    "versions", "memory", "nearest_codes", "testing", "methods", "locality",
 }  # fmt: skip
 METHOD = {
     "method", "decoder", "rule", "drafter", "lossless", "nodes", "rows", "steps", "compression", "committed",
     "accepted", "quality", "distortion", "checks", "timing",
 }  # fmt: skip
-TIMING = {"batch", "rows", "seconds", "step_ms", "ms", "speedup", "speedup_error", "predicted", "peak_bytes"}
+TIMING = {"batch", "seconds", "step_ms", "ms", "speedup", "speedup_error", "predicted", "peak_bytes"}
 PARTS = "model", "sampling", "verification", "drafting", "cache"  # of a step
 DEVICE_KEYS = {"device", "versions", "small", "window", "breakdown", "verification"}
 NAMES = {"method", "labels", "shown", "images", "steps", "kept", "offsets", "locality", "locality_error"}

@@ -79,6 +79,7 @@ def facts(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("device", f"{document['device']}{threads}"),
         ("sampling", ", ".join(said)),
         ("images", f"{document['n']} of each method, with the same labels and random numbers; seed {document['seed']}"),
+        ("clock", document["clock"]),
         ("memory", document["memory"]),
         ("versions", ", ".join(f"{name} {version}" for name, version in document["versions"].items())),
     ]

@@ -111,18 +111,19 @@ class EagleDraft(_Drafting):
 
     @torch.no_grad()
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        prefix, fed = self.head.config.prefix, 1
-        if self._begins(start, count):
-            self.target.prepare()
-            if self._ready < self.target.batch and prefix > 1:
-                position = torch.arange(-prefix, -1, device=start.device).expand(len(tokens) - self._ready, -1)
-                self._make(position, position.clamp(min=0), position < 0, self._ready)
-            # all that was committed since the last time, now from the target's features
-            self._ready, fed = self.target.batch, max(1, self.target.width)
-        position = grid(start - fed, fed)
-        values = tokens.gather(1, position.clamp(0, tokens.shape[1] - 1))
-        made = self._make(position, values, position <= self._base[:, None] - 1)
-        return self.target.rows_of(made[:, -1:], start[:, None])
+        with self.target.clock.during("drafting"):
+            prefix, fed = self.head.config.prefix, 1
+            if self._begins(start, count):
+                self.target.prepare()
+                if self._ready < self.target.batch and prefix > 1:
+                    position = torch.arange(-prefix, -1, device=start.device).expand(len(tokens) - self._ready, -1)
+                    self._make(position, position.clamp(min=0), position < 0, self._ready)
+                # all that was committed since the last time, now from the target's features
+                self._ready, fed = self.target.batch, max(1, self.target.width)
+            position = grid(start - fed, fed)
+            values = tokens.gather(1, position.clamp(0, tokens.shape[1] - 1))
+            made = self._make(position, values, position <= self._base[:, None] - 1)
+            return self.target.rows_of(made[:, -1:], start[:, None])
 
     def _make(self, position: Tensor, tokens: Tensor, real: Tensor, first: int = 0) -> Tensor:
         """The features of tokens of the sequences from ``first`` on, from the target's where they are ``real``."""

@@ -8,7 +8,7 @@ from typing import Any
 from simlab.models.architectures.eagle import EagleDraft, Head
 from simlab.models.engine.requests import Request, conditions, visible_of
 from simlab.models.process.cached import Cached
-from simlab.models.process.clock import Clock
+from simlab.models.process.clock import Clock, Drafting
 
 
 def processes_for(
@@ -22,4 +22,4 @@ def processes_for(
     if isinstance(drafter, Head):
         return target, EagleDraft(drafter, target)
     visible = visible_of(drafter, requests, padded)
-    return target, Cached(drafter, given, sampling, lag=1, visible=visible)
+    return target, Cached(drafter, given, sampling, lag=1, visible=visible, clock=Drafting(clock))

@@ -73,7 +73,7 @@ class Cached(Process):
         ``bool[B, T]``: the positions of the condition that are not padding; of both halves with guidance, as LlamaGen's
         sampler has it.
     clock
-        Takes the time of ``model`` and ``sampling`` in each call; none, unless given.
+        Takes the time of the parts of each call; none, unless given.
 
     Raises
     ------
@@ -133,11 +133,12 @@ class Cached(Process):
 
     @torch.no_grad()
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        self._begin(tokens, start, count, spread=0)
-        fed = self._chain(tokens, start, self.lag + count)
-        self._remember(fed, start + count - 1)
-        slot = self._slot_of[: self.batch].gather(1, fed.place)
-        return self._answer(fed, slot, self._sees(fed, slot, self._live(start, count)), self.lag)
+        with self.clock.during("cache"):
+            self._begin(tokens, start, count, spread=0)
+            fed = self._chain(tokens, start, self.lag + count)
+            self._remember(fed, start + count - 1)
+            slot = self._slot_of[: self.batch].gather(1, fed.place)
+            return self._answer(fed, slot, self._sees(fed, slot, self._live(start, count)), self.lag)
 
     @torch.no_grad()
     def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
@@ -164,16 +165,17 @@ class Cached(Process):
         ValueError
             If ``tokens`` are of another number of sequences.
         """
-        shape = self._shape(paths)
-        self._begin(tokens, start, shape.depth + 1, shape.spread)
-        chain, tree = self._chain(tokens, start, self.lag + 1), self._nodes(start, nodes, shape)
-        fed = Fed(*(torch.cat(pair, dim=1) for pair in zip(chain, tree, strict=True)))
-        self._remember(fed, start + shape.depth)
-        self._waiting = Waiting(start.clone(), nodes, shape)  # compiled decoders change theirs in place
+        with self.clock.during("cache"):
+            shape = self._shape(paths)
+            self._begin(tokens, start, shape.depth + 1, shape.spread)
+            chain, tree = self._chain(tokens, start, self.lag + 1), self._nodes(start, nodes, shape)
+            fed = Fed(*(torch.cat(pair, dim=1) for pair in zip(chain, tree, strict=True)))
+            self._remember(fed, start + shape.depth)
+            self._waiting = Waiting(start.clone(), nodes, shape)  # compiled decoders change theirs in place
 
-        slot = self._slot_of[: self.batch].gather(1, fed.place)
-        mask = self._sees(fed, slot, self._live(start, shape.depth), shape)
-        return self._ended(self._answer(fed, slot, mask, self.lag), fed.position[:, self.lag :] + 1)
+            slot = self._slot_of[: self.batch].gather(1, fed.place)
+            mask = self._sees(fed, slot, self._live(start, shape.depth), shape)
+            return self._ended(self._answer(fed, slot, mask, self.lag), fed.position[:, self.lag :] + 1)
 
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
         """Whether each sequence is complete, or cannot go on."""

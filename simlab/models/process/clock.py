@@ -1,8 +1,8 @@
 """Parts of a step, so that whoever measures can tell where its time goes.
 
 What works in a step opens the part that it does with ``clock.during(part)``. Parts may lie within each other: time
-belongs to the innermost that is open, so that all parts together are the whole. Outside of measurements the clock is
-``UNTIMED``, which does nothing.
+belongs to the innermost that is open, but all within drafting to that, so that all parts together are the whole.
+Outside of measurements the clock is ``UNTIMED``, which does nothing.
 
 =============== ======================================================================================================
 part            what belongs to it
@@ -40,3 +40,13 @@ class _Untimed:
 
 
 UNTIMED: Clock = _Untimed()
+
+
+class Drafting:
+    """A ``clock`` to which all that a draft model does is drafting."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def during(self, part: Part) -> AbstractContextManager[None]:
+        return self.clock.during("drafting")

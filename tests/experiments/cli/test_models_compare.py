@@ -21,11 +21,10 @@ from experiments.models import compare, timing
 from experiments.models.kept import Kept
 from experiments.models.methods import GAMMA, NODES, make_method, rows
 from experiments.models.methods import METHODS as METHODS_ALL
-from experiments.models.session import Models, Samples, draw, processes
-from experiments.models.timing import PARTS, Clock, Timed
-from simlab.decoders import run
+from experiments.models.session import Models, Samples, draw
+from experiments.models.timing import PARTS, Clock
+from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
-from simlab.randomness import Tape
 from tests.support.cli import usage_error
 from tests.support.fashion import SIDE, write_models
 
@@ -99,11 +98,12 @@ def test_every_method_has_everything(document: dict[str, Any]) -> None:
         assert sum(parts.values()) == pytest.approx(entry["step_ms"])
         assert min(parts[name] for name in ("model", "sampling", "cache", "verification")) > 0
         assert (parts["drafting"] > 0) == (row["drafter"] is not None)
-        assert entry["rows"] == row["rows"]
+        assert row["rows"] == (1 if row["method"] == "ar" else 5 if row["drafter"] else 33)
         assert entry["peak_bytes"] is None
     first, gsd, tree = (document["methods"][k] for k in (0, 3, 4))
     assert first["steps"] == {"mean": N, "error": 0}
-    assert first["timing"][0]["speedup"] == 1
+    assert first["timing"][0]["speedup"] == first["timing"][0]["predicted"] == 1
+    assert document["costs"]["kind"] == "curve"
     assert gsd["distortion"]["tv"] > 0
     assert tree["distortion"] is None
 
@@ -199,7 +199,7 @@ def test_a_stopped_comparison_goes_on_where_it_was(
     assert main(["compare", *asked, "--out", str(tmp_path / "whole")]) == 0
     once, twice = (json.loads((folder / "compare.json").read_text()) for folder in (tmp_path / "whole", out))
     for document in (once, twice):
-        del document["machine"]
+        del document["machine"], document["costs"]  # of the moment
         for row in document["methods"]:
             del row["timing"]
     assert once == twice
@@ -235,44 +235,58 @@ def test_kept_places_are_those_of_the_drafts() -> None:
     assert counts["compression"] == {"mean": 2.0, "error": 0.0, "pooled": 2.0}
 
 
-def test_the_clock_changes_nothing_and_sees_what_is_slow(models: Path) -> None:
+@pytest.mark.parametrize(("name", "drafting"), [("sjd", 0.0), ("sjd-pac", 0.0), ("eagle", 1.5)])
+def test_a_speedup_is_predicted_from_calls_and_what_they_cost(name: str, drafting: float, models: Path) -> None:
+    """As leviathan.cost-of-rows.speedup has it: rows for nothing are worth all tokens a call, paid ones a share."""
+    method = make_method(name, Models(models).codebook)
+    samples = Samples(np.zeros((2, 16), dtype=np.int64), np.array([4, 6]), np.zeros((2, 6)), np.zeros((2, 6)))
+    own = rows(method.decoder)
+
+    def told(of_row: float) -> float:
+        """What is predicted where a call costs 2 and ``of_row`` for each row of the two sequences."""
+        calls = [{"batch": 2, "rows": n, "seconds": 2 + of_row * 2 * n} for n in (1, own, 65)]
+        drafts = {"head": [{"batch": 2, "drafts": GAMMA, "seconds": drafting}]}
+        return compare.predicted(method, samples, {"target": calls, "drafting": drafts}, 2)["predicted"]
+
+    assert told(0.0) == pytest.approx(3.2 * 2 / (2 + drafting))
+    assert told(0.5) == pytest.approx(3.2 * 3 / (2 + own + drafting))
+
+
+@pytest.mark.parametrize("name", ["eagle", "speculative", "sjd-pac"])
+def test_the_clock_changes_nothing_and_sees_what_is_slow(name: str, models: Path) -> None:
+    """Logits of the target that are slow are the model's, and those of what drafts are drafting."""
     loaded = Models(models)
-    method, labels = make_method("eagle", loaded.codebook), np.arange(3)
-    target, draft = processes(loaded, "head", labels, Sampling())
-    plain = run(method.decoder, target, method.rule, Tape(0, 3), draft)
-    clock = Clock(torch.device("cpu"))
-    target, draft = processes(loaded, "head", labels, Sampling())
-    assert draft is not None
-    before = target.model.logits
-    calls = 0
+    method, labels = make_method(name, loaded.codebook), np.arange(3)
+    plain = draw(loaded, method, labels, 0, Sampling(), 3)
+    before, calls, clock = loaded.target.logits, {"model": 0, "drafting": 0}, Clock(torch.device("cpu"))
 
     def slow(features: torch.Tensor) -> torch.Tensor:
-        nonlocal calls
-        if features.shape[1] > 1:  # of the target: the head asks for one row at a time
-            calls += 1
-            time.sleep(0.01)
+        calls[clock._marks[-1][0] if clock._marks else "model"] += bool(clock._marks)
+        begun = time.perf_counter(), time.thread_time()
+        while min(time.perf_counter() - begun[0], time.thread_time() - begun[1]) < 0.005:
+            pass
         return before(features)
 
-    target.clock = clock
-    timed = Timed(target, clock, "cache"), Timed(draft, clock, "drafting")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(target.model, "logits", slow)
-        seen = run(method.decoder, timed[0], method.rule, Tape(0, 3), timed[1])
+        patched.setattr(loaded.target, "logits", slow)
+        seen = draw(loaded, method, labels, 0, Sampling(), 3, clock=clock)
     parts = clock.seconds()
-    assert (seen.steps > 0).all()
-    assert timed[0].calls == target.calls == calls
-    assert timed[1].calls == 4 * target.calls
-    assert (timed[0].rows, timed[1].rows) == (5, 1)
-    assert parts["model"] >= 0.01 * calls
-    assert min(parts.values()) > 0
+    assert calls["model"] == seen.steps.max()
+    assert calls["drafting"] == (GAMMA * seen.steps.max() if name == "eagle" else 0)  # by the target's own last layer
+    for part in calls:
+        assert parts[part] >= 0.005 * calls[part]
+    assert (parts["drafting"] > 0) == (method.drafter is not None)
+    assert min(parts[part] for part in ("sampling", "cache", "verification")) > 0
     assert (plain.tokens == seen.tokens).all()
 
 
 def test_time_belongs_to_the_innermost_part(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(timing, "perf_counter", lambda: now)
+    monkeypatch.setattr(timing, "clock_of", lambda device: (lambda: now, "by hand"))
     clock = Clock(torch.device("cpu"))
-    now = 1.0
+    assert not any(clock.seconds().values())
+    clock = Clock(torch.device("cpu"))
+    now = 1.0  # before the first part: no time of a step
     with clock.during("cache"):
         now = 3.0
         with clock.during("model"):
@@ -282,17 +296,30 @@ def test_time_belongs_to_the_innermost_part(monkeypatch: pytest.MonkeyPatch) -> 
             now = 15.0
             raise ValueError("a part ends however it is left")
     now = 16.0
-    assert clock.seconds() == {"model": 7.0, "sampling": 4.0, "cache": 3.0, "drafting": 0.0, "verification": 2.0}
+    with clock.during("drafting"), clock.during("model"):
+        now = 18.0
+    assert clock.seconds() == {"model": 7.0, "sampling": 4.0, "cache": 3.0, "drafting": 2.0, "verification": 1.0}
 
 
 @pytest.mark.parametrize("name", METHODS_ALL)
-def test_every_call_asks_for_as_many_rows(name: str, models: Path) -> None:
-    """Windows and trees for NODES + 1, draft models for GAMMA + 1, ar for one."""
-    loaded = Models(models)
-    method = make_method(name, loaded.codebook)
-    found = timing.timed(loaded, method, np.arange(1), Tape(0, 1), Sampling())
+def test_every_call_asks_for_as_many_rows(name: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows and trees for NODES + 1, draft models for GAMMA + 1, ar for one: counted where rows are made."""
+    loaded, asked = Models(models), set()
+    method, chain, tree = make_method(name, loaded.codebook), Cached.forward, Cached.forward_tree
+
+    def forward(self: Cached, tokens: Any, start: Any, count: int) -> Any:
+        asked.update({count} if self.model is loaded.target else ())
+        return chain(self, tokens, start, count)
+
+    def forward_tree(self: Cached, tokens: Any, start: Any, nodes: Any, paths: Any) -> Any:
+        asked.add(1 + len(paths))
+        return tree(self, tokens, start, nodes, paths)
+
+    monkeypatch.setattr(Cached, "forward", forward)
+    monkeypatch.setattr(Cached, "forward_tree", forward_tree)
+    draw(loaded, method, np.arange(2), 0, Sampling(), 2)
     wanted = 1 if name == "ar" else GAMMA + 1 if method.drafter else NODES + 1
-    assert found.rows == rows(method.decoder) == wanted
+    assert asked == {rows(method.decoder)} == {wanted}
 
 
 def test_every_round_draws_the_same_images_by_every_method(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,13 +328,13 @@ def test_every_round_draws_the_same_images_by_every_method(models: Path, monkeyp
     slowness = {(0, 1): iter([50.0, 1.0]), (2, 3): iter([10.0]), (4, 5): iter([100.0])}
     now: dict[tuple[int, ...], float] = {}
 
-    def timed(models: Any, method: Any, labels: np.ndarray, tape: Tape, sampling: Any) -> timing.Cost:
-        share = tuple(tape.replicates.tolist())
+    def timed(models: Any, method: Any, labels: np.ndarray, seed: int, sampling: Any, first: int) -> timing.Cost:
+        share = (first, first + len(labels) - 1)
         met.append((method.name, share))
         if method.name == "ar":
             now[share] = next(slowness[share])
         seconds = now[share] * (2.0 if method.name == "ar" else 1.0)
-        return timing.Cost({part: seconds / len(PARTS) for part in PARTS}, 10, 5, 7)
+        return timing.Cost({part: seconds / len(PARTS) for part in PARTS}, 10, 7)
 
     monkeypatch.setattr(timing, "timed", timed)
     methods = [make_method(name, loaded.codebook) for name in ("ar", "eagle")]
