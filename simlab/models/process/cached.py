@@ -13,15 +13,15 @@ accelerator never waits; what went wrong is marked beside each sequence, and rea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from simlab.arrays import Constant, grid
+from simlab.arrays import grid
 from simlab.models.architectures.backbone import Backbone, check_parts
+from simlab.models.process.branches import Branches, branches
 from simlab.models.process.cache import Cache, Window
 from simlab.models.process.clock import UNTIMED, Clock
 from simlab.models.process.sampling import Sampling
@@ -540,51 +540,3 @@ def rows_made(sampling: Sampling) -> Any:
     """A key that two samplings share if they make the same rows."""
     scales = tuple(np.atleast_1d(sampling.guidance).tolist())
     return scales, sampling.temperature, sampling.top_k, sampling.top_p, sampling.grammar
-
-
-# the shape of a tree -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Branches:
-    """A tree as the cache sees it: its longest path, the *chain*, and the nodes beside it."""
-
-    depth: int
-    paths: Constant  # int[M, D]: the nodes from the root down to each, itself last, then -1
-    depths: Constant  # int[M]: 0 for those that follow the prefix
-    ancestors: Constant  # bool[M, M]: whether each node sees each, those on its path
-    chain: Constant  # int[D]: the nodes of the chain
-    aside: Constant  # int[M]: the number of each node among those beside the chain, -1 on it
-    others: Constant  # int[A]: those nodes
-    depths_of_others: Constant  # int[A]
-    earlier: Constant  # bool[A, A]: whether the second of two such nodes comes first at the depth of both
-
-    @property
-    def spread(self) -> int:
-        """How many nodes are beside the chain."""
-        return len(self.others.values)
-
-
-def branches(table: np.ndarray) -> Branches:
-    """The shape of a tree whose paths are ``table[M, D]``."""
-    count = len(table)
-    depths = (table >= 0).sum(axis=1) - 1
-    chain = table[depths.argmax()]
-    chain = chain[chain >= 0]
-    others = np.setdiff1d(np.arange(count), chain)
-    aside = np.full(count, -1)
-    aside[others] = np.arange(len(others))
-    ancestors = np.zeros((count, count + 1), dtype=bool)  # the last column is that of -1
-    np.put_along_axis(ancestors, table, True, axis=1)
-    below = depths[others]
-    return Branches(
-        len(chain),
-        Constant(table[:, : len(chain)]),
-        Constant(depths),
-        Constant(ancestors[:, :count].copy()),
-        Constant(chain),
-        Constant(aside),
-        Constant(others),
-        Constant(below),
-        Constant(np.tril(below[:, None] == below, -1)),
-    )

@@ -17,7 +17,8 @@ from torch import Tensor
 from simlab.decoders import Run, make_decoder, run
 from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
 from simlab.models.architectures.transformer import Transformer
-from simlab.models.process.cached import NOT_HELD, UNKNOWN, Branches, Cached, Fed
+from simlab.models.process.branches import Branches
+from simlab.models.process.cached import NOT_HELD, UNKNOWN, Cached, Fed
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.processes import Ending
