@@ -125,9 +125,10 @@ def one_hot(index: Array, like: Array) -> Array:
 
 
 def how_many_first(flags: Array) -> Array:
-    """``int[B]``: how many of ``flags[B, W]`` are true before the first that is not."""
+    """``int[B]``: how many of ``flags[B, W]`` are true before the first that is not; 0 of none."""
     xp, size = namespace(flags), flags.shape[1]
-    return xp.min(xp.where(flags, size, indices(size, flags)), axis=1)
+    found = xp.where(flags, size, indices(size, flags))
+    return xp.min(found, axis=1) if size else xp.sum(found, axis=1)
 
 
 def marked(index: Array, flags: Array, size: int) -> Array:

@@ -46,7 +46,8 @@ class Head(nn.Module):
         """To another device or precision; the frequencies of positions only to the device."""
         exact = self.frequencies
         super()._apply(fn, recurse)
-        self.frequencies = exact.to(self.norm.weight.device)
+        if not exact.is_meta:  # there is nothing to keep yet
+            self.frequencies = exact.to(self.norm.weight.device)
         return self
 
     def features(self, before: Tensor, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:

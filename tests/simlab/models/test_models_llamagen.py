@@ -325,5 +325,5 @@ def test_the_engine(name: str, parameters: dict[str, Any], condition: str, batch
 def test_the_engine_without_the_padding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forgetting it would be seen."""
     right = decoded(Uncached, "text", "sjd", {"window": 4}, 3, tmp_path)
-    monkeypatch.setattr(Cached, "_unpadded", lambda self, slot, mask: mask)
+    monkeypatch.setattr("simlab.models.process.cached.check_visible", lambda *_: None)
     assert not same(decoded(Cached, "text", "sjd", {"window": 4}, 3, tmp_path), right)
