@@ -23,7 +23,7 @@ from simlab import mutants
 from simlab.arrays import at
 from simlab.decoders import make_decoder, run
 from simlab.models.architectures.transformer import Config, Transformer
-from simlab.models.process.cached import Cached
+from simlab.models.process.cached import Cached, Fed
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Tape
@@ -106,15 +106,16 @@ def test_every_decoder_follows_the_law() -> None:
 class NoOwnEntry(Cached):
     """A token does not see itself."""
 
-    def _behind(self, slot: Tensor) -> Tensor:
-        return torch.arange(self.cache.slots) <= (slot - 1).clamp(min=0)[..., None]
+    def _chain(self, tokens: Tensor, start: Tensor, count: int) -> Fed:
+        fed = super()._chain(tokens, start, count)
+        return fed._replace(limit=(fed.limit - 1).clamp(min=0))
 
 
 class FreeFirst(Cached):
-    """The two halves of a guided batch change places."""
+    """What is seen with the condition and without it changes places."""
 
-    def _see(self, fed: Any, mask: Tensor) -> Tensor:
-        return super()._see(fed, mask).roll(self.batch, 0)
+    def _see(self, *fed: Any) -> Tensor:
+        return super()._see(*fed).unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
 
 
 @pytest.mark.parametrize(
