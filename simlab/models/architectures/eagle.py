@@ -9,23 +9,29 @@ from features of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from simlab.arrays import grid
-from simlab.models.architectures.transformer import Causal, Config, Layer, Memory, Norm, Transformer, rotations
+from simlab.models.architectures.transformer import (
+    Causal,
+    Config,
+    Layer,
+    Memory,
+    Norm,
+    Rotating,
+    Transformer,
+    rotations,
+)
 from simlab.models.process.cache import Cache, Window
 from simlab.models.process.cached import NEVER, Cached
 from simlab.models.process.uncached import Uncached
 from simlab.processes import Process
 
 
-class Head(nn.Module):
+class Head(Rotating):
     """One layer over (feature, next token) pairs of a target of that size."""
-
-    frequencies: Tensor
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -41,14 +47,6 @@ class Head(nn.Module):
             for weights in self.parameters():
                 if weights.ndim > 1:
                     weights.normal_(0.0, 0.02, generator=generator)
-
-    def _apply(self, fn: Any, recurse: bool = True) -> Head:
-        """To another device or precision; the frequencies of positions only to the device."""
-        exact = self.frequencies
-        super()._apply(fn, recurse)
-        if not exact.is_meta:  # there is nothing to keep yet
-            self.frequencies = exact.to(self.norm.weight.device)
-        return self
 
     def features(self, before: Tensor, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
         """``[B, L, dim]``: the features at ``position[B, L]``, from those ``before`` each and embedded ``inputs``."""

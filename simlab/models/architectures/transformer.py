@@ -12,7 +12,7 @@ at once; :mod:`simlab.models.process.cache` keeps what was seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
 from torch import Tensor, nn
@@ -89,10 +89,23 @@ class Causal:
             return functional.scaled_dot_product_attention(q, k, v, is_causal=True).type_as(query)
 
 
-class Transformer(nn.Module):
-    """A LlamaGen transformer with the names of the official checkpoints."""
+class Rotating(nn.Module):
+    """A module whose rotary frequencies stay as exact as they are when its weights go to another precision."""
 
     frequencies: Tensor
+    norm: Norm
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        """To another device or precision; the frequencies only to the device."""
+        exact = self.frequencies
+        super()._apply(fn, recurse)
+        if not exact.is_meta:  # there is nothing to keep yet
+            self.frequencies = exact.to(self.norm.weight.device)
+        return self
+
+
+class Transformer(Rotating):
+    """A LlamaGen transformer with the names of the official checkpoints."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -113,14 +126,6 @@ class Transformer(nn.Module):
                 else:
                     weights.fill_(1.0)
             self.output.weight.zero_()
-
-    def _apply(self, fn: Any, recurse: bool = True) -> Transformer:
-        """To another device or precision; the frequencies of positions only to the device."""
-        exact = self.frequencies
-        super()._apply(fn, recurse)
-        if not exact.is_meta:  # there is nothing to keep yet
-            self.frequencies = exact.to(self.norm.weight.device)
-        return self
 
     def condition(self, given: Tensor) -> Tensor:
         """``[B, T, dim]`` from classes ``int[B]``, or text ``[B, T, text_dim]``."""
