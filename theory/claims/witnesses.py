@@ -92,7 +92,8 @@ def definitions(text: str, wanted: Sequence[str]) -> str:
     named: dict[str, ast.stmt] = {}
     for node in ast.parse(text).body:
         bound = [alias.asname or alias.name for alias in getattr(node, "names", [])]
-        bound += [target.id for target in getattr(node, "targets", [])]
+        targets = (leaf for target in getattr(node, "targets", []) for leaf in ast.walk(target))
+        bound += [leaf.id for leaf in targets if isinstance(leaf, ast.Name)]
         named |= dict.fromkeys(bound or [getattr(node, "name", "")], node)
     needed, waiting = set[str](), list(wanted)
     while waiting:

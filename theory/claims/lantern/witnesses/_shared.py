@@ -5,6 +5,9 @@ from math import log
 
 import numpy as np
 
+V, D, CLUSTERS, SPREAD, ORDER, LENGTH = 4096, 8, 64, 0.3, 2, 64
+TEMPERATURE, NOISE = 0.2, 0.3
+
 
 def read(entry, *names):
     """The rationals of an entry."""
@@ -77,3 +80,24 @@ def rotation(random, size):
 def softmax(logits):
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def codebook_rows(random, sequences, every):
+    """The codebook, and rows p and q of contexts that the target visits."""
+    codebook = unit(random.standard_normal((CLUSTERS, D)))[random.permutation(V) % CLUSTERS]
+    codebook = codebook + random.standard_normal((V, D)) * SPREAD / D**0.5
+    places = unit(random.standard_normal((2, LENGTH, D)))
+    maps = [[rotation(random, D) for _ in range(ORDER)] for _ in range(2)]
+    tokens, kept = np.zeros((sequences, LENGTH), int), []
+    for i in range(LENGTH):
+        queries = []
+        for place, turns in zip(places, maps):
+            past = sum(codebook[tokens[:, i - 1 - o]] @ turns[o] for o in range(ORDER) if i - 1 - o >= 0)
+            queries.append((place[i] + past) / (ORDER + 1) ** 0.5 + np.zeros((sequences, D)))
+        queries[1] = (queries[0] + NOISE * queries[1]) / np.hypot(1, NOISE)
+        p, q = (softmax((2 * query @ codebook.T - (codebook**2).sum(1)) / TEMPERATURE) for query in queries)
+        below = np.cumsum(p, axis=1)
+        tokens[:, i] = (below < random.random((sequences, 1)) * below[:, -1:]).sum(axis=1)
+        if i % every == every // 2:
+            kept += list(zip(p, q))
+    return codebook, kept

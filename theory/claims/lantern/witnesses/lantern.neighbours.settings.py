@@ -11,33 +11,10 @@ difference exceeds four standard errors in its own contexts.
 """
 
 import numpy as np
-from _shared import rotation, softmax, unit
+from _shared import V, codebook_rows
 
 TOLERANCE = {"nearest": 0.01, "random": 0.01, "ahead": 0.002}
-V, D, CLUSTERS, SPREAD, ORDER, LENGTH = 4096, 8, 64, 0.3, 2, 64
-TEMPERATURE, NOISE = 0.2, 0.3
 PROCESSES, SEQUENCES, EVERY = 6, 8, 4
-
-
-def rows_of(random):
-    """The codebook, and rows p and q of contexts that the target visits."""
-    codebook = unit(random.standard_normal((CLUSTERS, D)))[random.permutation(V) % CLUSTERS]
-    codebook = codebook + random.standard_normal((V, D)) * SPREAD / D**0.5
-    places = unit(random.standard_normal((2, LENGTH, D)))
-    maps = [[rotation(random, D) for _ in range(ORDER)] for _ in range(2)]
-    tokens, kept = np.zeros((SEQUENCES, LENGTH), int), []
-    for i in range(LENGTH):
-        queries = []
-        for place, turns in zip(places, maps):
-            past = sum(codebook[tokens[:, i - 1 - o]] @ turns[o] for o in range(ORDER) if i - 1 - o >= 0)
-            queries.append((place[i] + past) / (ORDER + 1) ** 0.5 + np.zeros((SEQUENCES, D)))
-        queries[1] = (queries[0] + NOISE * queries[1]) / np.hypot(1, NOISE)
-        p, q = (softmax((2 * query @ codebook.T - (codebook**2).sum(1)) / TEMPERATURE) for query in queries)
-        below = np.cumsum(p, axis=1)
-        tokens[:, i] = (below < random.random((SEQUENCES, 1)) * below[:, -1:]).sum(axis=1)
-        if i % EVERY == EVERY // 2:
-            kept += list(zip(p, q))
-    return codebook, kept
 
 
 def accepted(p, x, order, entry):
@@ -52,7 +29,7 @@ def recompute(examples):
         assert (entry["rows"], entry["candidate"]) == ("flat", "likeliest")
         random, each = np.random.default_rng(1), []
         for _ in range(PROCESSES):
-            codebook, contexts = rows_of(random)
+            codebook, contexts = codebook_rows(random, SEQUENCES, EVERY)
             for p, q in contexts:
                 x = q.argmax()
                 near = np.argsort(((codebook - codebook[x]) ** 2).sum(axis=1))

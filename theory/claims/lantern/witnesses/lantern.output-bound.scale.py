@@ -8,32 +8,10 @@ is off by about 0.02, and that of the 32 here too. The tolerance is 0.05; delta 
 """
 
 import numpy as np
-from _shared import rotation, softmax, unit
+from _shared import codebook_rows
 
 TOLERANCE = {"acceptance": 0.001, "tv": 0.05, "deviation": 0.05}
-V, D, CLUSTERS, SPREAD, ORDER, LENGTH = 4096, 8, 64, 0.3, 2, 64
-TEMPERATURE, NOISE = 0.2, 0.3
 SEQUENCES, EVERY = 8, 16
-
-
-def rows_of(random):
-    """The codebook, and rows p and q of contexts that the target visits."""
-    codebook = unit(random.standard_normal((CLUSTERS, D)))[random.permutation(V) % CLUSTERS]
-    codebook = codebook + random.standard_normal((V, D)) * SPREAD / D**0.5
-    places = unit(random.standard_normal((2, LENGTH, D)))
-    maps = [[rotation(random, D) for _ in range(ORDER)] for _ in range(2)]
-    tokens, kept = np.zeros((SEQUENCES, LENGTH), int), []
-    for i in range(LENGTH):
-        queries = []
-        for place, turns in zip(places, maps):
-            past = sum(codebook[tokens[:, i - 1 - o]] @ turns[o] for o in range(ORDER) if i - 1 - o >= 0)
-            queries.append((place[i] + past) / (ORDER + 1) ** 0.5 + np.zeros((SEQUENCES, D)))
-        queries[1] = (queries[0] + NOISE * queries[1]) / np.hypot(1, NOISE)
-        p, q = (softmax((2 * query @ codebook.T - (codebook**2).sum(1)) / TEMPERATURE) for query in queries)
-        tokens[:, i] = [random.choice(V, p=row) for row in p]
-        if i % EVERY == EVERY // 2:
-            kept += list(zip(p, q))
-    return codebook, kept
 
 
 def nearest(codebook, k):
@@ -61,7 +39,7 @@ def recompute(examples):
     found = []
     for example in examples:
         k, delta = example["k"], example["delta"]
-        codebook, contexts = rows_of(np.random.default_rng(1))
+        codebook, contexts = codebook_rows(np.random.default_rng(1), SEQUENCES, EVERY)
         near, accepted, apart = nearest(codebook, k), [], []
         for p, q in contexts:
             acceptance, law = step(p, q, near, delta)
