@@ -135,6 +135,12 @@ class Chain:
     def layout(self) -> Layout:
         return DIAGONAL if self.diagonal else DENSE
 
+    @property
+    def last_noise(self) -> int:
+        """k, the last step that adds noise: 1 to T, or T + 1 where all of it is in x_T."""
+        noisy = (t for t in range(1, self.steps + 1) if (t > 1 or self.noisy_end) and self.factor[t - 1].any())
+        return next(noisy, self.steps + 1)
+
     # One kernel ------------------------------------------------------------------------------------------------
 
     def mean(self, t: int, x: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -155,6 +161,12 @@ class Chain:
         """``[B, d]``: x_{t-1}; at the end without noise where the chain adds none."""
         mean = self.mean(t, x, c)
         return mean + self.layout.times(self.root(t, x), noise) if t > 1 or self.noisy_end else mean
+
+    def undo(self, t: int, to: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The states ``[B, d]`` whose mean under kernel t is ``to[B, d]``, and ``[B]``: log |det A_t|."""
+        rest = self.layout.times(self.condition_gain[t - 1], c) + self.offset[t - 1]
+        volume = self.layout.log_volume(self.slope[t - 1])
+        return self.layout.whitened(self.slope[t - 1], to - rest), np.broadcast_to(volume, to.shape[:1])
 
     def log_volume(self, t: int, x: np.ndarray) -> np.ndarray:
         """``[B]``: log sqrt(det S_t)."""
@@ -251,7 +263,24 @@ class Chain:
                 raise ValueError(
                     f"kernel {t} of {self.steps} has a singular covariance; expected one with a density: "
                     "a step that adds no noise, such as DDIM's with eta = 0, leads to points, and ratios of densities "
-                    "do not exist"
+                    "do not exist; the rule last-noise compares what the noise before it leads to"
+                )
+
+    def check_noise(self) -> None:
+        """Raise ``ValueError`` if what the last noise leads to has no density given the state before."""
+        k = self.last_noise
+        if k > self.steps:
+            self.check_start()
+        else:
+            self.check_density(k, k)
+
+    def check_one_to_one(self) -> None:
+        """Raise ``ValueError`` unless the means of the steps behind the last noise lead from one state each."""
+        for t in range(1, self.last_noise):
+            if not np.isfinite(self.layout.log_volume(self.slope[t - 1])):
+                raise ValueError(
+                    f"the mean of kernel {t} of {self.steps}, which adds no noise, has a singular slope; expected one "
+                    "that can be walked back: x_0 has no density given the state before the last noise"
                 )
 
     def check_start(self) -> None:
@@ -262,4 +291,7 @@ class Chain:
     def check_noisy_end(self) -> None:
         """Raise ``ValueError`` where the last step adds no noise: then tokens do not follow the density they have."""
         if not self.noisy_end:
-            raise ValueError("the last step adds no noise; expected one that does: x_0 has no density given x_1")
+            raise ValueError(
+                "the last step adds no noise; expected one that does: x_0 has no density given x_1. The rules "
+                "last-noise and target-end ask for none"
+            )

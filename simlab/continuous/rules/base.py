@@ -43,6 +43,11 @@ class Trajectory(NamedTuple):
         to = self.states[t - 1] if to is None else to
         return self.chain.log_density(t, to, self.states[t], self.condition)
 
+    def log_noise(self, to: np.ndarray) -> np.ndarray:
+        """``[B]``: the log density of what the last noise leads to, at the states ``to[B, d]``."""
+        k = self.chain.last_noise
+        return self.chain.log_start(to, self.condition) if k > self.chain.steps else self.log_step(k, to)
+
     def log_upper(self) -> np.ndarray:
         """``[B]``: the log density of its trajectory down to x_1."""
         start = self.chain.log_start(self.states[-1], self.condition)
@@ -172,6 +177,10 @@ class Rule(ABC):
     def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
         """``[B]``: log rho of the draft."""
         return self.log_ratio(pair, pair.draft.states)
+
+    def token(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        """``[B, d]``: the token that an accepted draft, or a proposal that was taken, makes; here its x_0."""
+        return candidate[0]
 
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         """A candidate from the target; here its last step once more, from the same x_1.
