@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from simlab.checks import check_at_least, check_shape
-from simlab.continuous.networks.mar.kernel import Kernel
+from simlab.continuous.networks.autoencoder import Laws
 from simlab.models.architectures.vq16 import Decoder, Encoder, VqConfig
 
 SCALE = 0.2325  # of tokens, to latents of the network
@@ -84,7 +84,7 @@ class Kl16(nn.Module):
         self.post_quant_conv = nn.Conv2d(config.latent, config.latent, 1)
 
     @torch.no_grad()
-    def encode(self, images: Tensor) -> Kernel:
+    def encode(self, images: Tensor) -> Laws:
         """The law of an image's tokens.
 
         Parameters
@@ -94,7 +94,7 @@ class Kl16(nn.Module):
 
         Returns
         -------
-        Kernel
+        Laws
             Means and standard deviations ``float[B, N, d]``.
 
         Raises
@@ -109,7 +109,7 @@ class Kl16(nn.Module):
             )
         moments = self.quant_conv(self.encoder(2 * images - 1)).flatten(2).transpose(1, 2)
         mean, log_variance = moments.chunk(2, dim=-1)
-        return Kernel(SCALE * mean, SCALE * torch.exp(log_variance.clamp(*LOG_VARIANCES) / 2))
+        return Laws(SCALE * mean, SCALE * torch.exp(log_variance.clamp(*LOG_VARIANCES) / 2))
 
     @torch.no_grad()
     def decode(self, tokens: Tensor, shape: tuple[int, int] | None = None) -> Tensor:
