@@ -67,7 +67,7 @@ class FashionContinuous:
         ValueError
             For classes and orders that are none.
         """
-        order = orders("raster", len(classes), self.length) if order is None else order
+        order = orders("raster", np.arange(len(classes)), self.length) if order is None else order
         return Pair(*(NetworkTokens(MarNetwork(model, classes, order, sampler)) for model in (self.target, self.draft)))
 
     @torch.no_grad()
@@ -76,7 +76,7 @@ class FashionContinuous:
 
         Tokens that were never made, NaN, count as the mean one, 0.
         """
-        order = orders("raster", len(tokens), self.length) if order is None else order
+        order = orders("raster", np.arange(len(tokens)), self.length) if order is None else order
         places = np.argsort(order, axis=1)[:, :, None]
         device = next(self.autoencoder.parameters()).device
         placed = torch.from_numpy(np.nan_to_num(np.take_along_axis(tokens, places, 1)).astype(np.float32))
@@ -84,11 +84,35 @@ class FashionContinuous:
         return np.concatenate(made)
 
 
-def orders(kind: str, count: int, length: int, seed: int = 0) -> np.ndarray:
-    """``int64[count, length]``: the place of each token, in ``"raster"`` order, or ``"random"``, each row its own."""
+def orders(kind: str, replicates: np.ndarray, length: int, seed: int = 0) -> np.ndarray:
+    """The places of the tokens of each sequence, in the order they are made in.
+
+    Parameters
+    ----------
+    kind
+        ``"raster"``, or ``"random"``: each sequence in an order of its own.
+    replicates
+        ``int[B]``, the numbers of the sequences, as on the tape: an order depends on the seed and this number alone.
+    length
+        N.
+    seed
+        Of random orders.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``int64[B, N]``.
+
+    Raises
+    ------
+    ValueError
+        For another kind or length.
+    """
     check_choice("order", kind, ORDERS)
-    raster = np.tile(np.arange(check_at_least("length", length, 1)), (count, 1))
-    return raster if kind == "raster" else np.random.default_rng(seed).permuted(raster, axis=1)
+    raster = np.arange(check_at_least("length", length, 1))
+    if kind == "raster":
+        return np.tile(raster, (len(replicates), 1))
+    return np.stack([np.random.default_rng([seed, int(number)]).permutation(raster) for number in replicates])
 
 
 def load_fashion_continuous(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> FashionContinuous:

@@ -28,8 +28,8 @@ class Sampler:
     steps
         T, how many of the 1000 are taken.
     span
-        How many of the 1000, from the least noisy on, they are spread over. MAR has 1000; but in the last of them nothing
-        is left of a token, and what a small network makes of that is multiplied by a thousand on the way down.
+        How many of the 1000, from the least noisy on, they are spread over. MAR has 1000; but in the last of them
+        nothing is left of a token, and a small network's error there is multiplied by a thousand on the way down.
     spacing
         Which ones: ``"linspace"``, as MAR does, ends with a step of hardly any noise, ``"trailing"`` with one of more.
     variances
