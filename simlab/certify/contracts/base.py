@@ -107,6 +107,13 @@ class Case(ABC):
         """A program that calls ``name`` of module ``where`` and counts outcomes beside the target, for small cases."""
         return None
 
+    def once(self, contract: str, given: Sequence[str], uniforms: Sequence[float]) -> tuple[str, ...]:
+        """Lines of a program that print what comes of the arguments ``given``; many times where no uniforms are."""
+        call = f"{contract}({', '.join(given)}, {{}})".format
+        if uniforms:
+            return (f"print({call(f'Scripted({list(uniforms)})')})",)
+        return ("rng = np.random.default_rng(0)", f"print({{str({call('rng')}) for _ in range(1000)}})")
+
 
 class ArraysCase(Case):
     """A case whose call takes arrays and a generator: target and draft rows, and drafts drawn from the draft rows.
