@@ -227,3 +227,141 @@ def mask_lengths(length: int, iterations: int) -> list[int]:
 
 def silu(x: np.ndarray) -> np.ndarray:
     return x / (1 + np.exp(-x))
+
+
+# the autoencoder --------------------------------------------------------------------------------------------------
+
+WIDTH, MULTIPLES, BLOCKS, LATENT = 32, (1, 1, 2), 2, 4
+
+
+def kl16_shapes() -> Shapes:
+    """Of ``kl16.ckpt``: attention behind the encoder's lowest blocks and in both middles, none behind the decoder's."""
+    shapes: Shapes = {}
+    widths = [WIDTH * multiple for multiple in MULTIPLES]
+
+    def conv(name: str, outputs: int, inputs: int, side: int) -> None:
+        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (outputs, inputs, side, side), (outputs,)
+
+    def norm(name: str, size: int) -> None:
+        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (size,)
+
+    def residual(name: str, outputs: int, inputs: int) -> None:
+        norm(f"{name}.norm1", inputs)
+        conv(f"{name}.conv1", outputs, inputs, 3)
+        norm(f"{name}.norm2", outputs)
+        conv(f"{name}.conv2", outputs, outputs, 3)
+        if inputs != outputs:
+            conv(f"{name}.nin_shortcut", outputs, inputs, 1)
+
+    def attention(name: str, size: int) -> None:
+        norm(f"{name}.norm", size)
+        for part in ("q", "k", "v", "proj_out"):
+            conv(f"{name}.{part}", size, size, 1)
+
+    def middle(side: str) -> None:
+        residual(f"{side}.mid.block_1", widths[-1], widths[-1])
+        attention(f"{side}.mid.attn_1", widths[-1])
+        residual(f"{side}.mid.block_2", widths[-1], widths[-1])
+
+    conv("encoder.conv_in", WIDTH, 3, 3)
+    last = WIDTH
+    for level, width in enumerate(widths):
+        for block in range(BLOCKS):
+            residual(f"encoder.down.{level}.block.{block}", width, last)
+            last = width
+            if level == len(widths) - 1:
+                attention(f"encoder.down.{level}.attn.{block}", width)
+        if level < len(widths) - 1:
+            conv(f"encoder.down.{level}.downsample.conv", width, width, 3)
+    middle("encoder")
+    norm("encoder.norm_out", last)
+    conv("encoder.conv_out", 2 * LATENT, last, 3)
+
+    conv("decoder.conv_in", last, LATENT, 3)
+    middle("decoder")
+    for level, width in reversed(list(enumerate(widths))):
+        for block in range(BLOCKS + 1):
+            residual(f"decoder.up.{level}.block.{block}", width, last)
+            last = width
+        if level:
+            conv(f"decoder.up.{level}.upsample.conv", width, width, 3)
+    norm("decoder.norm_out", last)
+    conv("decoder.conv_out", 3, last, 3)
+    conv("quant_conv", 2 * LATENT, 2 * LATENT, 1)
+    conv("post_quant_conv", LATENT, LATENT, 1)
+    return shapes
+
+
+def write_kl16(file: Path, seed: int = 0) -> Weights:
+    weights = drawn(kl16_shapes(), seed, spread=0.1)
+    torch.save({"model": as_tensors(weights)}, file)
+    return weights
+
+
+class PlainKl16:
+    """The autoencoder over its weights, for one image ``[C, H, W]``."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.held = weights
+
+    def conv(self, name: str, x: np.ndarray, stride: int = 1, before: int = 1, behind: int = 1) -> np.ndarray:
+        kernel, bias = self.held[f"{name}.weight"], self.held[f"{name}.bias"]
+        side = kernel.shape[2]
+        if side > 1:
+            x = np.pad(x, ((0, 0), (before, behind), (before, behind)))
+        rows, columns = ((size - side) // stride + 1 for size in x.shape[1:])
+        found = np.empty((len(kernel), rows, columns))
+        for i in range(rows):
+            for j in range(columns):
+                window = x[:, i * stride : i * stride + side, j * stride : j * stride + side]
+                found[:, i, j] = np.tensordot(kernel, window, 3) + bias
+        return found
+
+    def norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        """32 groups, each by its mean and spread over its channels and places."""
+        groups = x.reshape(32, -1)
+        away = groups - groups.mean(1, keepdims=True)
+        scaled = (away / np.sqrt((away**2).mean(1, keepdims=True) + 1e-6)).reshape(x.shape)
+        return scaled * self.held[f"{name}.weight"][:, None, None] + self.held[f"{name}.bias"][:, None, None]
+
+    def residual(self, name: str, x: np.ndarray) -> np.ndarray:
+        h = self.conv(f"{name}.conv1", silu(self.norm(f"{name}.norm1", x)))
+        h = self.conv(f"{name}.conv2", silu(self.norm(f"{name}.norm2", h)))
+        return h + (self.conv(f"{name}.nin_shortcut", x) if f"{name}.nin_shortcut.weight" in self.held else x)
+
+    def attention(self, name: str, x: np.ndarray) -> np.ndarray:
+        normed = self.norm(f"{name}.norm", x)
+        query, key, value = (self.conv(f"{name}.{part}", normed).reshape(len(x), -1) for part in "qkv")
+        weights = np.exp(query.T @ key / sqrt(len(x)))
+        seen = value @ (weights / weights.sum(1, keepdims=True)).T
+        return x + self.conv(f"{name}.proj_out", seen.reshape(x.shape))
+
+    def middle(self, side: str, x: np.ndarray) -> np.ndarray:
+        x = self.attention(f"{side}.mid.attn_1", self.residual(f"{side}.mid.block_1", x))
+        return self.residual(f"{side}.mid.block_2", x)
+
+    def encode(self, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation ``[N, d]`` of the tokens of an image ``[3, H, W]`` from 0 to 1."""
+        x = self.conv("encoder.conv_in", 2 * image - 1)
+        for level in range(len(MULTIPLES)):
+            for block in range(BLOCKS):
+                x = self.residual(f"encoder.down.{level}.block.{block}", x)
+                if level == len(MULTIPLES) - 1:
+                    x = self.attention(f"encoder.down.{level}.attn.{block}", x)
+            if level < len(MULTIPLES) - 1:
+                x = self.conv(f"encoder.down.{level}.downsample.conv", x, stride=2, before=0, behind=1)
+        x = silu(self.norm("encoder.norm_out", self.middle("encoder", x)))
+        moments = self.conv("quant_conv", self.conv("encoder.conv_out", x)).reshape(2 * LATENT, -1).T
+        return 0.2325 * moments[:, :LATENT], 0.2325 * np.exp(np.clip(moments[:, LATENT:], -30, 20) / 2)
+
+    def decode(self, tokens: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        """``[3, H, W]``, from 0 to 1."""
+        x = self.conv("post_quant_conv", (tokens / 0.2325).T.reshape(LATENT, *shape))
+        x = self.middle("decoder", self.conv("decoder.conv_in", x))
+        for level in reversed(range(len(MULTIPLES))):
+            for block in range(BLOCKS + 1):
+                x = self.residual(f"decoder.up.{level}.block.{block}", x)
+            if level:
+                x = self.conv(f"decoder.up.{level}.upsample.conv", x.repeat(2, axis=1).repeat(2, axis=2))
+        x = self.conv("decoder.conv_out", silu(self.norm("decoder.norm_out", x)))
+        return (np.clip(x, -1, 1) + 1) / 2

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair
 from simlab.continuous.tape import normals
 from simlab.randomness import Purpose, Tape
@@ -56,7 +56,7 @@ class LastNoise(Rule):
     aligned: bool = True
     name = "last-noise"
 
-    def check(self, target: Chain, draft: Chain) -> None:
+    def check(self, target: Kernels, draft: Kernels) -> None:
         for chain in (target, draft):
             chain.check_noise()
             chain.check_one_to_one()
@@ -93,14 +93,11 @@ def noise_again(model: Trajectory, tape: Tape, position: np.ndarray, trial: int)
     numpy.ndarray
         ``float64[k, B, d]``, from x_0 up to x_{k-1}.
     """
-    chain, condition, states = model
-    k = chain.last_noise
+    chain, condition, k = model.chain, model.condition, model.chain.last_noise
     step = k if k <= chain.steps else 0  # on the tape
     noise = normals(tape, position, Purpose.PROPOSAL, step, trial, chain.dimension)
-    if step:
-        found = [chain.step(k, states[k], condition, noise)]
-    else:
-        found = [chain.start(condition) + chain.layout.times(chain.start_factor, noise)]
+    kernel = model.kernel(k) if step else chain.initial(condition)
+    found = [chain.drawn(kernel, noise)]
     for t in range(k - 1, 0, -1):
-        found.append(chain.mean(t, found[-1], condition))
+        found.append(chain.kernel(t, found[-1], condition).mean)
     return np.stack(found[::-1])

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.rules.last_noise import noise_again
 from simlab.randomness import Tape
@@ -55,7 +55,7 @@ class TargetEnd(Rule):
     aligned: bool = True
     name = "target-end"
 
-    def check(self, target: Chain, draft: Chain) -> None:
+    def check(self, target: Kernels, draft: Kernels) -> None:
         for chain in (target, draft):
             chain.check_noise()
         if target.last_noise != draft.last_noise:
@@ -69,10 +69,10 @@ class TargetEnd(Rule):
         return pair.target.log_noise(state) - pair.draft.log_noise(state)
 
     def token(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        chain, condition, _ = pair.target
+        chain, condition = pair.target.chain, pair.target.condition
         state = candidate[chain.last_noise - 1]
         for t in range(chain.last_noise - 1, 0, -1):
-            state = chain.mean(t, state, condition)
+            state = chain.kernel(t, state, condition).mean
         return state
 
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
