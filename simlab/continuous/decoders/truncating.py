@@ -46,6 +46,10 @@ class Truncating(Decoder):
     CSpD, Algorithm 1 and section 3.2; the token after a block without rejection as in Leviathan et al.
     """
 
+    def goes_on(self, accepted: np.ndarray, emitted: np.ndarray, draft: np.ndarray) -> np.ndarray:
+        """``bool[B]``: whether a block goes on after tokens ``[B, d]``: where they are what the target looked at."""
+        return accepted & (emitted == draft).all(axis=1)
+
     def run(
         self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
     ) -> Decoded:
@@ -97,7 +101,7 @@ class Truncating(Decoder):
                 tokens[where], outcome[where], trials[where] = replace_rejected(
                     rule, pair.only(rejected), own.subset(rejected), at[rejected] + j, self.limit
                 )
-                same = accepted & (emitted == pair.draft.states[0]).all(axis=1)
+                same = self.goes_on(accepted, emitted, pair.draft.states[0])
                 length[rows[among & ~same]] += j + 1
                 among &= same
             tokens[rows[among], at[among] + gamma] = targets[gamma].states[0][among]

@@ -71,11 +71,17 @@ class LastNoise(Rule):
 
 def _log_token(model: Trajectory, token: np.ndarray) -> np.ndarray:
     """``[B]``: the log density of a token given the state before the last noise."""
+    state, volumes = walked_back(model, token)
+    return model.log_noise(state) - volumes
+
+
+def walked_back(model: Trajectory, token: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The states ``[B, d]`` that tokens come from without noise, and ``[B]``: log |det| of the way there."""
     state, volumes = token, np.zeros(len(token))
     for t in range(1, model.chain.last_noise):
         state, volume = model.chain.undo(t, state, model.condition)
         volumes = volumes + volume
-    return model.log_noise(state) - volumes
+    return state, volumes
 
 
 def noise_again(model: Trajectory, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
