@@ -23,6 +23,7 @@ class Drawing(NamedTuple):
     steps: int | None
     order: str | None
     spacing: str | None
+    least: int | None
     temperature: float | None
     guidance: float | None
 
@@ -31,7 +32,7 @@ class Drawing(NamedTuple):
         from experiments.models.continuous.session import Settings
         from simlab.continuous.networks.sampler import Sampler
 
-        names = "steps", "spacing", "temperature", "guidance"
+        names = "steps", "spacing", "least", "temperature", "guidance"
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return Settings(Sampler(**given), self.order or "raster", seed)
 

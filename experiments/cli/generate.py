@@ -16,6 +16,7 @@ from experiments.cli.options import (
     Device,
     Gamma,
     Label,
+    Least,
     Models,
     Order,
     Prefill,
@@ -68,6 +69,7 @@ def generate_command(
     steps: Steps = None,
     order: Order = None,
     spacing: Spacing = None,
+    least: Least = None,
 ) -> int:
     """Generate images with a model by any method.
 
@@ -95,12 +97,13 @@ def generate_command(
     takes last-step.
     """
     of_continuous = {
-        "--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order, "--spacing": spacing
+        "--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order, "--spacing": spacing,
+        "--least": least,
     }  # fmt: skip
     if model == CONTINUOUS:
         others = {"--prompt": prompt, "--size": size, "--top-k": top_k, "--top-p": top_p, "--set": settings}
         refuse_given(model, others | {"--curve": curve})
-        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, temperature, guidance)
+        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, temperature, guidance)
         return continuous.generate(
             None if method == AUTO else method, label, count or 16, out, tokens, models, drawing, seed, device, batch
         )

@@ -74,6 +74,10 @@ Spacing = Annotated[
     Literal["linspace", "trailing"] | None,
     typer.Option("--spacing", help="continuous: which steps are taken [default: linspace]"),
 ]
+Least = Annotated[
+    int | None,
+    typer.Option("--least", metavar="N", min=0, help="continuous: of the least noisy, left out [default: 0]"),
+]
 
 
 def refuse_given(model: str, options: dict[str, Any]) -> None:
