@@ -107,6 +107,7 @@ def test_a_file_above_is_seen(floor: str, source: str, up: set[str]) -> None:
 # the rooms of real models and of decoders on a device, where torch is imported when a file is loaded
 TORCH = (
     "torch",
+    "simlab.continuous.networks",
     "simlab.models",
     "simlab.decoders.compiled.tensors",
     "simlab.decoders.graph",

@@ -92,11 +92,12 @@ def _own(request: Request) -> Subject:
     where, _, dotted = request.spec.rpartition(":")
     if not dotted:
         raise ValueError(f"{request.spec} names no function; expected module:function or path/to/file.py:function")
+    here = Path.cwd()  # before it is imported, which may leave or remove the folder
+    path = Path(where).resolve() if where.endswith(".py") else None
     function = load_object(request.spec)
     if isinstance(function, type) or not callable(function):
         kind = "a class" if isinstance(function, type) else repr(function)[:60]
         raise ValueError(f"{request.spec} is {kind}; expected a function, or an object that can be called")
-    path = Path(where).resolve() if where.endswith(".py") else None
     name, *rest = dotted.split(".")
     return Subject(
         function=function,
@@ -104,7 +105,7 @@ def _own(request: Request) -> Subject:
         module=path.stem if path else where,
         name=name,
         then="".join(f".{part}" for part in rest),
-        folder=path.parent if path else Path.cwd(),
+        folder=path.parent if path else here,
         processes=request.processes,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,8 +23,7 @@ from experiments.cli.terminal import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.certification.request import Request, Subject
-    from simlab.certify import Certificate
+    from experiments.certification.request import Request
 
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
 STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
@@ -86,16 +84,28 @@ def certify_command(
 
 
 def _certify(request: Request, out: Path, copy: Path | None) -> int:
-    from experiments.certification.request import certificate_document, find_subject, save_certificate
+    from experiments.certification.certified import Unfit, certified
+    from experiments.certification.request import save_certificate
+
+    shown, out, copy = out, out.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
+    progress, total = progress_bar(), None if request.calls else ceil(request.budget)  # of calls no end is known
+    bar = progress.add_task("starting", total=total)
+
+    def found() -> None:
+        check_writable("--out", out)
+        if copy:
+            check_copy("--json", copy)
+        progress.start()  # its thread, once the other process is there
+
+    def heard(what: str, share: float) -> None:
+        progress.update(bar, description=what, completed=0 if total is None else int(share * total))
 
     try:
-        subject = find_subject(request)
-    except ValueError as error:
+        document = certified(request, out, found, heard)
+    except Unfit as error:
         raise UsageError(str(error)) from None
-    check_writable("--out", out)
-    if copy:
-        check_copy("--json", copy)
-    document = certificate_document(request, subject, _certificate(request, subject), out)
+    finally:
+        progress.stop()
     save_certificate(document, out, copy)
     console = output()
     _print(console, document)
@@ -105,33 +115,8 @@ def _certify(request: Request, out: Path, copy: Path | None) -> int:
     written = {"certificate": "certificate.json", "page": "certificate.html"}
     if document["failure"] and document["failure"]["script"]:
         written["reproduce"] = "reproduce.py"
-    print_text(console, "\n".join(["", *(f"{what:<13}{out / name}" for what, name in written.items())]))
+    print_text(console, "\n".join(["", *(f"{what:<13}{shown / name}" for what, name in written.items())]))
     return STATUS[document["verdict"]] or (0 if complete else 1)
-
-
-def _certificate(request: Request, subject: Subject) -> Certificate:
-    from simlab.certify import certify
-
-    with progress_bar() as progress:
-        # of calls that are counted no end is known
-        total = None if request.calls else ceil(request.budget)
-        bar = progress.add_task("starting", total=total)
-        found = certify(
-            subject.function,
-            subject.contract,
-            budget=request.budget,
-            epsilon=request.epsilon,
-            confidence=request.confidence,
-            seed=request.seed,
-            calls=request.calls,
-            processes=subject.processes,
-            limit=request.limit,
-            subject=f"{subject.module}:{subject.name}",
-            progress=lambda what, share: progress.update(
-                bar, description=what, completed=0 if total is None else int(share * total)
-            ),
-        )
-    return replace(found, subject=request.spec)
 
 
 def _list() -> int:

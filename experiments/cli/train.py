@@ -13,7 +13,16 @@ from experiments.cli.terminal import UsageError, check_writable, error_output, o
 
 def train_command(
     model: Annotated[
-        Literal["tokenizer", "classifier", "target", "draft", "head"],
+        Literal[
+            "tokenizer",
+            "classifier",
+            "target",
+            "draft",
+            "head",
+            "continuous-autoencoder",
+            "continuous-target",
+            "continuous-draft",
+        ],
         typer.Argument(help="which", show_default=False),
     ],
     out: Annotated[Path, out_option("models")] = Path("out/models"),

@@ -12,12 +12,17 @@ import torch
 from torch import nn
 
 from experiments.results import versions, write
+from experiments.training.autoencoder import AutoencoderTask, autoencoder_metrics, laws_of
 from experiments.training.classifier import ClassifierTask, classifier_metrics
 from experiments.training.data import Fashion, load_fashion
 from experiments.training.head import HeadTask, head_metrics
 from experiments.training.loop import Plan, Task, Trained, train
+from experiments.training.mar import MarTask, mar_metrics
 from experiments.training.tokenizer import TokenizerTask, as_images, tokenizer_metrics, tokens_of
 from experiments.training.transformers import TransformerTask, transformer_metrics
+from simlab.continuous.networks.autoencoder import AutoencoderConfig
+from simlab.continuous.networks.fashion import load_autoencoder
+from simlab.continuous.networks.mar.trunk import MarConfig
 from simlab.models.adapters.fashion import CLASSES, load_target, load_tokenizer
 from simlab.models.architectures.classifier import ClassifierConfig
 from simlab.models.architectures.tokenizer import TokenizerConfig
@@ -30,14 +35,29 @@ PLANS = {
     "target": Plan(steps=1500, batch=64, rate=1.5e-3, decay=0.05, seed=0),
     "draft": Plan(steps=900, batch=64, rate=3e-3, decay=0.05, seed=0),
     "head": Plan(steps=400, batch=64, rate=1.5e-3, decay=0.05, seed=0),
+    "continuous-autoencoder": Plan(steps=1200, batch=64, rate=3e-3, decay=0.0, seed=0),
+    "continuous-target": Plan(steps=3000, batch=64, rate=2e-3, decay=0.02, seed=0),
+    "continuous-draft": Plan(steps=2500, batch=64, rate=3e-3, decay=0.02, seed=0),
 }
 SIZES = {"target": (6, 160, 4), "draft": (2, 64, 2)}  # layers, dim, heads
+CONTINUOUS = {
+    "continuous-target": {
+        "dim": 96, "heads": 4, "encoder_layers": 2, "decoder_layers": 3, "head_width": 160, "head_layers": 3
+    },
+    "continuous-draft": {
+        "dim": 48, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "head_width": 64, "head_layers": 2
+    },
+}  # fmt: skip
+BUFFER = 4  # copies of the class
 NEEDS = {
     "tokenizer": (),
     "classifier": (),
     "target": ("tokenizer",),
     "draft": ("tokenizer",),
     "head": ("tokenizer", "target"),
+    "continuous-autoencoder": (),
+    "continuous-target": ("continuous-autoencoder",),
+    "continuous-draft": ("continuous-autoencoder",),
 }
 MULTIPLE = 32  # that the width of a feed-forward layer is rounded up to
 
@@ -136,12 +156,38 @@ def _head(request: Request, data: Fashion, notify: Notify) -> Made:
     return task.model, trained, head_metrics(task.model, target, held_out, labels)
 
 
+def _autoencoder(request: Request, data: Fashion, notify: Notify) -> Made:
+    train_images, held_out = (as_images(part.pixels).to(request.device) for part in (data.train, data.held_out))
+    task = AutoencoderTask(train_images, AutoencoderConfig(), request.plan.seed, request.plan.steps, request.device)
+    trained = _train(request, task, data, notify)
+    return task.model, trained, autoencoder_metrics(task.model, held_out, request.plan.seed)
+
+
+def _mar(request: Request, data: Fashion, notify: Notify) -> Made:
+    autoencoder = load_autoencoder(request.out, request.device)
+    laws, held_out = (laws_of(autoencoder, as_images(p.pixels).to(request.device)) for p in (data.train, data.held_out))
+    config = MarConfig(
+        autoencoder.config.shape,
+        autoencoder.config.dim,
+        **CONTINUOUS[request.model],
+        buffer=BUFFER,
+        classes=len(CLASSES),
+    )
+    task = MarTask(laws, torch.from_numpy(data.train.labels), config, request.plan.seed, request.device)
+    trained = _train(request, task, data, notify)
+    labels = torch.from_numpy(data.held_out.labels).to(request.device)
+    return task.model, trained, mar_metrics(task.model, held_out, labels, request.plan.seed)
+
+
 TRAININGS: dict[str, Callable[[Request, Fashion, Notify], Made]] = {
     "tokenizer": _tokenizer,
     "classifier": _classifier,
     "target": _transformer,
     "draft": _transformer,
     "head": _head,
+    "continuous-autoencoder": _autoencoder,
+    "continuous-target": _mar,
+    "continuous-draft": _mar,
 }
 
 

@@ -47,6 +47,7 @@ def certify(
     function: Function,
     contract: str = "verify",
     *,
+    arrays: str | None = None,
     budget: float = 60.0,
     epsilon: float = 0.03,
     confidence: float = 0.999,
@@ -64,7 +65,11 @@ def certify(
     function
         Any callable with the contract's signature (:data:`simlab.certify.CONTRACTS`).
     contract
-        How it is called: ``verify``, ``verify_batch``, ``verify_candidates``, ``decode`` or ``draft``.
+        How it is called: a name in :data:`simlab.certify.CONTRACTS`.
+    arrays
+        For contracts of operators that receive their coins, which arrays they are given: ``numpy``, ``torch`` or
+        ``cuda``, followed by ``.float32`` (the usual one), ``.float64``, ``.float16`` or ``.bfloat16``. On CUDA all
+        calls are made in this process.
     budget
         Seconds. A fault ends it earlier; a pass uses it. Shrinking a failure may take some seconds more.
     epsilon, confidence
@@ -104,7 +109,10 @@ def certify(
     check_number("limit", limit)
     if calls is not None:
         check_at_least("calls", calls, 1)
-    run = _Run(function, contract_named(contract), budget, epsilon, confidence, seed, calls, processes, limit, progress)
+    named_contract = contract_named(contract, arrays)
+    if arrays is not None and arrays.startswith("cuda"):  # a device does not survive a fork
+        processes = 0
+    run = _Run(function, named_contract, budget, epsilon, confidence, seed, calls, processes, limit, progress)
     with np.errstate(all="ignore"):  # whatever is set where this is called
         return run.certificate(subject or named(function))
 

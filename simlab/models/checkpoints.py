@@ -8,7 +8,7 @@ own with nothing but tensors in them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -109,18 +109,26 @@ def read_json(path: Path) -> dict[str, Any]:
     return described
 
 
-def fill(model: nn.Module, weights: Mapping[str, Tensor], path: Path, ignored: tuple[str, ...] = ()) -> None:
+def fill(
+    model: nn.Module,
+    weights: Mapping[str, Tensor],
+    path: Path,
+    ignored: tuple[str, ...] = (),
+    named: Callable[[str], str] = str,
+) -> None:
     """Copy ``weights`` into ``model``, each into its own name and shape; names in ``ignored`` may be there.
 
-    Raises :class:`CheckpointError` naming what is missing, unexpected, of another shape, or no number.
+    ``named`` gives what the file calls a tensor of the model. Raises :class:`CheckpointError` naming what is missing,
+    unexpected, of another shape, or no number.
     """
-    wanted = model.state_dict()
+    wanted = {named(name): tensor for name, tensor in model.state_dict().items()}
     given = {name: tensor for name, tensor in weights.items() if name not in ignored}
     check_shapes(given, {name: tensor.shape for name, tensor in wanted.items()}, path, type(model).__name__)
     for name, tensor in given.items():
         if not tensor.isfinite().all():
             raise CheckpointError(f"{path}: {name} holds NaN or infinities; expected numbers")
-    model.load_state_dict({name: tensor.to(wanted[name].dtype) for name, tensor in given.items()})
+        with torch.no_grad():
+            wanted[name].copy_(tensor)
 
 
 def check_shapes(given: Mapping[str, Tensor], wanted: Mapping[str, torch.Size], path: Path, kind: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from simlab.mutants import batches, candidates, drafters, generation, generator_verifiers, verifiers
+from simlab.mutants import batches, candidates, drafters, generation, generator_verifiers, operators, verifiers
 from simlab.mutants.loops import as_callable
 from simlab.randomness.coins import SampledCoins
 
@@ -53,6 +53,11 @@ def bugs() -> tuple[Implementation, ...]:
     found += [
         Implementation("decode", bug.name, bug.mutant, _always(bug.run)) for bug in generation.GUMBEL_MUTANTS.values()
     ]
+    found += [
+        Implementation(contract, bug.name, bug.mutant, _always(bug.run))
+        for contract, known in operators.BUGS.items()
+        for bug in known.values()
+    ]
     return tuple(found)
 
 
@@ -82,6 +87,11 @@ def correct() -> tuple[Implementation, ...]:
         Implementation("decode", name, "", partial(as_callable, loop)) for name, loop in generation.CORRECT.items()
     ]
     found += [Implementation("decode", name, "", _always(decode)) for name, decode in generation.GUMBEL_CORRECT.items()]
+    found += [
+        Implementation(contract, name, "", _always(right))
+        for contract, known in operators.CORRECT.items()
+        for name, right in known.items()
+    ]
     return tuple(found)
 
 

@@ -52,7 +52,8 @@ class Case(ABC):
     """One input of a contract, or a law of inputs, and what has to come out.
 
     ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
-    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
+    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Of
+    ``principal`` cases a pass bounds TV by what was asked for; others are for faults that show nowhere else. Where
     ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``bugs`` are the
     names of those that are known of the contract.
     """
@@ -61,6 +62,7 @@ class Case(ABC):
     length: int
     events: tuple[Counted, ...]
     both_ends: bool = False
+    principal: bool = True
     bugs: ClassVar[Collection[str]] = ()
 
     @abstractmethod
@@ -104,6 +106,13 @@ class Case(ABC):
     def script(self, where: str, name: str, calls: int) -> str | None:
         """A program that calls ``name`` of module ``where`` and counts outcomes beside the target, for small cases."""
         return None
+
+    def once(self, contract: str, given: Sequence[str], uniforms: Sequence[float]) -> tuple[str, ...]:
+        """Lines of a program that print what comes of the arguments ``given``; many times where no uniforms are."""
+        call = f"{contract}({', '.join(given)}, {{}})".format
+        if uniforms:
+            return (f"print({call(f'Scripted({list(uniforms)})')})",)
+        return ("rng = np.random.default_rng(0)", f"print({{str({call('rng')}) for _ in range(1000)}})")
 
 
 class ArraysCase(Case):

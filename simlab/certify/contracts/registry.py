@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from simlab.certify.contracts import batches, candidates, decoding, drafting, verifying
 from simlab.certify.contracts.base import Case
+from simlab.certify.contracts.operators import chains
+from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
+from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,21 @@ class Contract:
     both_ends: Callable[[], Sequence[Case]]
     simplest: Callable[[], Iterable[Case]]
 
+
+def _chain(layout: Layout, arrays: Arrays) -> Contract:
+    """An operator of one block."""
+    return Contract(
+        layout.name,
+        layout.signature,
+        partial(chains.cases, layout, arrays),
+        partial(chains.both_ends, layout, arrays),
+        partial(chains.simplest, layout, arrays),
+    )
+
+
+OPERATORS: dict[str, Callable[[Arrays], Contract]] = {
+    layout.name: partial(_chain, layout) for layout in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)
+}
 
 CONTRACTS: dict[str, Contract] = {
     contract.name: contract
@@ -72,17 +91,21 @@ CONTRACTS: dict[str, Contract] = {
             drafting.both_ends,
             drafting.simplest,
         ),
+        *(operator(SINGLE) for operator in OPERATORS.values()),
     )
 }
 
 
-def contract_named(name: str) -> Contract:
+def contract_named(name: str, arrays: str | None = None) -> Contract:
     """A contract by its name.
 
     Parameters
     ----------
     name
         A key of ``CONTRACTS``.
+    arrays
+        For operators that receive their coins: which arrays they are given, as
+        :meth:`~simlab.certify.contracts.operators.arrays.Arrays.named` takes it; ``numpy.float32`` unless given.
 
     Returns
     -------
@@ -92,8 +115,12 @@ def contract_named(name: str) -> Contract:
     Raises
     ------
     ValueError
-        Where there is none of that name.
+        Where there is none of that name, no such arrays, or the contract does not take other arrays.
     """
     if name not in CONTRACTS:
         raise ValueError(f"contract is {name!r}; expected one of {', '.join(CONTRACTS)}")
-    return CONTRACTS[name]
+    if arrays is None:
+        return CONTRACTS[name]
+    if name not in OPERATORS:
+        raise ValueError(f"arrays is {arrays!r}, which the contract {name} does not take; {', '.join(OPERATORS)} do")
+    return OPERATORS[name](Arrays.named(arrays))

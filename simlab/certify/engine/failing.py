@@ -105,7 +105,7 @@ class Failing:
             outcomes=[],
             diagnosis="",
             known=(),
-            script=None if smallest.kind in LOST else self._one_call(given, smallest.uniforms),
+            script=None if smallest.kind in LOST else self._once(small.case, given, smallest.uniforms),
         )
 
     def _given(self, case: Case, fault: Fault) -> dict[str, Any]:
@@ -122,26 +122,18 @@ class Failing:
         where, _, name = self.subject.partition(":")
         return small.case.script(where, name or self.contract.name, small.calls)
 
-    def _one_call(self, arguments: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
+    def _once(self, case: Case, given: Mapping[str, Any], uniforms: tuple[float, ...]) -> str | None:
         """A program that calls with these arguments and prints the answer; ``None`` if they are too long to write."""
-        if not arguments or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in arguments.values()):
+        if not given or not all(isinstance(one, np.ndarray) and one.size <= WRITTEN for one in given.values()):
             return None
         where, _, name = self.subject.partition(":")
-        given = ", ".join(arguments)
-        once = f"print({self.contract.name}({given}, Scripted({list(uniforms)})))"
-        often = (
-            f"rng = np.random.default_rng(0)\nprint({{str({self.contract.name}({given}, rng)) for _ in range(1000)}})"
-        )
+        scripted = "from simlab.certify.engine.scripted import Scripted  # gives these uniforms"
         lines = [
             "import numpy as np",
             f"from {where} import {name or self.contract.name} as {self.contract.name}",
-            *(
-                ["from simlab.certify.engine.scripted import Scripted  # answers with these uniforms"]
-                if uniforms
-                else []
-            ),
+            *([scripted] if uniforms else []),
             "",
-            *(f"{argument} = np.array({one.tolist()})" for argument, one in arguments.items()),
-            once if uniforms else often,
+            *(f"{argument} = np.array({one.tolist()})" for argument, one in given.items()),
+            *case.once(self.contract.name, tuple(given), uniforms),
         ]
         return "\n".join(lines) + "\n"

@@ -8,12 +8,16 @@ comes out is then a function of the list, constant between edges: the acceptance
 inverted, and whatever else the code compares with. Every uniform is cut at all edges that rules out there could have,
 both ends of every piece are tried, and where they differ the edge between is found by halving (:func:`exact_law`). The
 result is a model of the code that predicts every outcome: :func:`mispredicted` tries that at random.
+
+Noise for a row, exponential or Gumbel, is a *race* of the tokens: the first is the one whose exponential noise is the
+smallest in units of its weight. Weights are found by halving too, of two tokens at a time (:class:`Race`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -28,6 +32,8 @@ HIGHEST_SINGLE = 1 - 2.0**-24
 LATER = (0.5, 0.0, HIGHEST, 0.2113, 0.7887)  # what later uniforms are while one is cut
 MOST = 200_000  # calls of one law
 LONGEST = 64  # uniforms of one call
+ONE = -np.expm1(-1.0)  # the uniform whose exponential noise is 1
+RELATIVE = 2.0**-24  # how exactly weights of a race are found
 OFF = 2.0**-20  # how far a coin is moved off its end
 
 UNUSED = np.random.PCG64(0)  # a generator must have one
@@ -45,6 +51,7 @@ class Scripted(np.random.Generator):
     def __init__(self, uniforms: Sequence[float], beyond: float = 0.5) -> None:
         super().__init__(UNUSED)
         self.uniforms, self.beyond, self.asked, self.edges = uniforms, beyond, 0, list[float]()
+        self.races: dict[int, int] = {}  # where one begins: of how many tokens
 
     def next(self) -> float:
         """The next uniform. Raises :class:`NotScripted` where there is no end to them."""
@@ -53,6 +60,11 @@ class Scripted(np.random.Generator):
         given = self.uniforms[self.asked] if self.asked < len(self.uniforms) else self.beyond
         self.asked += 1
         return given
+
+    def race(self, size: int) -> Array:
+        """``size`` uniforms, of which the noise of a row is made: -log(1 - u) where it is exponential."""
+        self.races[self.asked] = size
+        return np.asarray(self.random(size))
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         shape = out.shape if out is not None else () if size is None else size
@@ -133,12 +145,28 @@ class Piece:
         return found
 
 
+@dataclass(frozen=True)
+class Race(Piece):
+    """Where ``size`` uniforms are noise: one of ``tokens`` wins, with the law of one uniform cut at ``edges``."""
+
+    tokens: tuple[int, ...]
+    size: int
+
+    def predicted(self, uniforms: Sequence[float]) -> tuple[Tokens, int]:
+        weights = np.diff([*self.edges, 1.0])
+        first = int((-np.log1p(-np.array(uniforms)[list(self.tokens)]) / weights).argmin())
+        part, later = self.parts[first], uniforms[self.size :]
+        tokens, asked = part.predicted(later) if isinstance(part, Piece) else (part, 0)
+        return tokens, asked + self.size
+
+
 @dataclass
 class _Followed:
     call: Call
     edges: Sequence[float]
     calls: int = 0
     own: set[float] = field(default_factory=set)
+    races: dict[int, int] = field(default_factory=dict)  # of the last call
 
     def outcome(self, uniforms: Sequence[float], beyond: float) -> tuple[Tokens, int]:
         self.calls += 1
@@ -147,6 +175,7 @@ class _Followed:
         rng = Scripted(uniforms, beyond)
         tokens = self.call(rng)
         self.own.update(rng.edges)
+        self.races = rng.races
         return tokens, rng.asked
 
     def signature(self, uniforms: Sequence[float]) -> tuple[tuple[Tokens, int], ...]:
@@ -160,9 +189,47 @@ class _Followed:
         tokens, asked = self.outcome(before, 0.5)
         if asked <= len(before):
             return tokens
+        if len(before) in self.races:
+            return self.race(before, self.races[len(before)])
         edges = self.cuts(before)
         middles = [(low + high) / 2 for low, high in zip(edges, [*edges[1:], 1.0], strict=True)]
         return Piece(tuple(edges), tuple(self.tree((*before, middle)) for middle in middles))
+
+    def race(self, before: tuple[float, ...], size: int) -> Race:
+        """Who wins a race, and how often: every token is tried against the likeliest one."""
+
+        def seen(ahead: Mapping[int, float], others: float = HIGHEST) -> Any:
+            return self.signature((*before, *(ahead.get(token, others) for token in range(size))))
+
+        alone = [seen({token: 0.0}) for token in range(size)]
+        same = [token for token in range(size) if alone[token] == seen({}, 0.5)]
+        # those that cannot win leave the race to the likeliest, which is the one that loses when it comes last
+        likeliest = next((token for token in same if seen({token: HIGHEST}, 0.5) != alone[token]), same[0])
+        weights = {likeliest: 1.0}
+        for token in (token for token in range(size) if alone[token] != alone[likeliest]):
+            weights[token] = self.weight(partial(self._beats, seen, token, likeliest, alone[token]))
+        runners = tuple(sorted(token for token, weight in weights.items() if weight > 0))
+        upto = np.cumsum([weights[token] for token in runners])
+        firsts = [tuple(0.0 if token == first else HIGHEST for token in range(size)) for first in runners]
+        return Race(
+            (0.0, *(upto[:-1] / upto[-1]).tolist()),
+            tuple(self.tree((*before, *first)) for first in firsts),
+            runners,
+            size,
+        )
+
+    def _beats(self, seen: Callable[..., Any], token: int, likeliest: int, alone: Any, uniform: float) -> bool:
+        return bool(seen({token: uniform, likeliest: ONE}) == alone)
+
+    def weight(self, wins: Callable[[float], bool]) -> float:
+        """The weight of a token in units of the likeliest: the noise up to which it wins where the other's is 1."""
+        low, high = 0.0, ONE
+        if not wins(low):
+            return 0.0
+        while high - low > FINEST * max(1.0, RELATIVE * low / FINEST):
+            middle = (low + high) / 2
+            low, high = (middle, high) if wins(middle) else (low, middle)
+        return float(-np.log1p(-(low + high) / 2))
 
     def cuts(self, before: tuple[float, ...]) -> list[float]:
         """The lower edges of the pieces of the next uniform."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.checks import check_at_least
-from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.sequences import Tokens, check_pair
+from simlab.continuous.models.protocol import Kernels, SequenceModel
+from simlab.continuous.models.sequences import check_pair
 from simlab.continuous.residual import LIMIT, resample
 from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, log_acceptance
 from simlab.continuous.tape import check_tape, coins, normals
@@ -64,6 +65,35 @@ class Decoded(NamedTuple):
         return float((self.outcome == Outcome.ACCEPTED).sum() / max(self.verified.sum(), 1))
 
 
+class Verified(NamedTuple):
+    """Drafts that were verified together, one of each of some sequences.
+
+    Attributes
+    ----------
+    tape
+        The random numbers of those sequences in that call, a replicate each.
+    position, place
+        ``int64[B]``: of the tokens in their sequences, and of the drafts in their blocks.
+    pair
+        The two trajectories of each token.
+    accepted
+        ``bool[B]``.
+    """
+
+    tape: Tape
+    position: np.ndarray
+    place: np.ndarray
+    pair: TrajectoryPair
+    accepted: np.ndarray
+
+
+Watch = Callable[[Verified], None]
+
+
+def unwatched(verified: Verified) -> None:
+    """Look away."""
+
+
 def check_given(target: Any, draft: Any, rule: Any, tape: Any) -> None:
     """Raise ``ValueError`` unless these are two models that go together, a rule and a tape."""
     check_pair(target, draft)
@@ -101,7 +131,9 @@ class Decoder(ABC):
         check_at_least("limit", self.limit, 1)
 
     @abstractmethod
-    def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
+    def run(
+        self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
+    ) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
 
         Parameters
@@ -112,6 +144,8 @@ class Decoder(ABC):
             What verifies drafts, as :func:`~simlab.continuous.rules.make_rule` gives.
         tape
             The random numbers, one replicate a sequence.
+        watch
+            Is shown what was verified, as it was.
 
         Returns
         -------
@@ -125,14 +159,10 @@ class Decoder(ABC):
         """
 
 
-def sample_trajectory(
-    chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose
-) -> Trajectory:
+def sample_trajectory(chain: Kernels, condition: Any, tape: Tape, position: np.ndarray, purpose: Purpose) -> Trajectory:
     """A trajectory for each token at ``position[B]``, on the noise for ``purpose``."""
     size = chain.dimension
-    return Trajectory(
-        chain, condition, chain.trajectory(condition, lambda t: normals(tape, position, purpose, t, 0, size))
-    )
+    return Trajectory(chain, condition, *chain.walk(condition, lambda t: normals(tape, position, purpose, t, 0, size)))
 
 
 def target_noise(rule: Rule) -> Purpose:

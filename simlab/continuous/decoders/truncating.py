@@ -14,14 +14,16 @@ from simlab.continuous.decoders.base import (
     Decoded,
     Decoder,
     Outcome,
+    Verified,
+    Watch,
     accepts,
     check_given,
     replace_rejected,
     sample_trajectory,
     target_noise,
+    unwatched,
 )
-from simlab.continuous.models.sequences import Tokens
-from simlab.continuous.residual import only
+from simlab.continuous.models.protocol import SequenceModel
 from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
@@ -41,7 +43,9 @@ class Truncating(Decoder):
     CSpD, Algorithm 1 and section 3.2; the token after a block without rejection as in Leviathan et al.
     """
 
-    def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
+    def run(
+        self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
+    ) -> Decoded:
         check_given(target, draft, rule, tape)
         rule.check(target.chain, draft.chain)
         check_room(target.chain.steps, target.dimension, target.length, self.limit)
@@ -56,7 +60,7 @@ class Truncating(Decoder):
             own, at = tape.subset(rows).at(iteration), length[rows]
             calls[rows] += 1
             if iteration <= self.prefill:
-                condition = target.condition(target.before(tokens[rows], at))
+                condition = target.conditions(tokens, rows, at)
                 tokens[rows, at] = sample_trajectory(target.chain, condition, own, at, Purpose.TARGET).states[0]
                 length[rows] += 1
                 continue
@@ -64,29 +68,29 @@ class Truncating(Decoder):
             # draft gamma tokens, each given those before it
             drafts = []
             for j in range(gamma):
-                condition = draft.condition(draft.before(tokens[rows], at + j))
+                condition = draft.conditions(tokens, rows, at + j)
                 drafts.append(sample_trajectory(draft.chain, condition, own, at + j, Purpose.DRAFT))
                 tokens[rows, at + j] = drafts[j].states[0]
 
-            # one call of the target, given all of them
-            noise = target_noise(rule)
-            targets = [
-                sample_trajectory(
-                    target.chain, target.condition(target.before(tokens[rows], at + j)), own, at + j, noise
-                )
-                for j in range(gamma + 1)
-            ]
+            # one call of the target, given all of them: every prefix is a row
+            each = np.arange(gamma + 1).repeat(len(rows)), np.tile(np.arange(len(rows)), gamma + 1)
+            places = at[each[1]] + each[0]
+            condition = target.conditions(tokens, rows[each[1]], places)
+            block = sample_trajectory(target.chain, condition, own.subset(each[1]), places, target_noise(rule))
+            targets = [block.only(np.flatnonzero(each[0] == j)) for j in range(gamma + 1)]
 
             # accept drafts up to the first rejection
             among = np.ones(len(rows), bool)
             for j in range(gamma):
                 pair = TrajectoryPair(targets[j], drafts[j])
                 accepted = accepts(rule, pair, own, at + j)
+                seen = np.flatnonzero(among)
+                watch(Verified(own.subset(seen), at[seen] + j, 0 * seen + j, pair.only(seen), accepted[seen]))
                 outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.ACCEPTED
                 rejected = np.flatnonzero(among & ~accepted)
                 where = rows[rejected], at[rejected] + j
                 tokens[where], outcome[where], trials[where] = replace_rejected(
-                    rule, only(pair, rejected), own.subset(rejected), at[rejected] + j, self.limit
+                    rule, pair.only(rejected), own.subset(rejected), at[rejected] + j, self.limit
                 )
                 among &= accepted
                 length[rows[rejected]] += j + 1

@@ -61,22 +61,44 @@ def schedule(name: str, train_steps: int = 1000, steps: int | None = None, spaci
     Nichol and Dhariwal, "Improved denoising diffusion probabilistic models", 2021, eq. 17, for ``"cosine"``.
     """
     check_choice("schedule", name, SCHEDULES)
-    check_choice("spacing", spacing, SPACINGS)
     total = check_at_least("train_steps", train_steps, 1)
-    count = total if steps is None else check_at_least("steps", steps, 1)
-    if count > total:
-        raise ValueError(f"steps is {count}; expected at most the {total} of the schedule")
+    chosen = respacing(total, steps, spacing)
     if name == "linear":
         scale = 1000 / total
         betas = np.clip(np.linspace(scale * 1e-4, scale * 0.02, total), 0, 0.999)
     else:
         angles = np.cos((np.arange(total + 1) / total + 0.008) / 1.008 * pi / 2) ** 2
         betas = np.clip(1 - angles[1:] / angles[:-1], 0, 0.999)
-    if spacing == "linspace" and count > 1:
-        chosen = np.round(np.linspace(0, total - 1, count)).astype(int)
-    else:
-        chosen = np.round(np.linspace(total / count, total, count)).astype(int) - 1
     return np.cumprod(1 - betas)[chosen]
+
+
+def respacing(train_steps: int, steps: int | None = None, spacing: str = "trailing") -> np.ndarray:
+    """Which steps of a schedule are taken, counted from 0: what a network that was trained on all of them is told.
+
+    Parameters
+    ----------
+    train_steps, steps, spacing
+        As for :func:`schedule`.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``int64[T]``, rising.
+
+    Raises
+    ------
+    ValueError
+        For an unknown spacing, or more steps than there are to choose from.
+    """
+    check_choice("spacing", spacing, SPACINGS)
+    total = check_at_least("train_steps", train_steps, 1)
+    count = total if steps is None else check_at_least("steps", steps, 1)
+    if count > total:
+        raise ValueError(f"steps is {count}; expected at most the {total} of the schedule")
+    if spacing == "linspace" and count > 1:
+        # one stride after another, as in that code: where a place is a half, its rounding error decides
+        return np.round(np.cumsum(np.r_[0.0, np.full(count - 1, (total - 1) / (count - 1))])).astype(np.int64)
+    return np.round(np.linspace(total / count, total, count)).astype(np.int64) - 1
 
 
 def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: bool = False) -> Chain:
@@ -108,9 +130,7 @@ def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: 
     check_choice("kernels", kernels, KERNELS)
     check_flag("exact_start", exact_start)
     data, eye = _data(covariance)
-    abar, before, betas, tilde, low = _forward(abar)
-    towards = np.sqrt(before) * betas / (1 - abar)  # what x_0 and x_t contribute to the mean of x_{t-1}
-    stay = np.sqrt(abar / before) * (1 - before) / (1 - abar)
+    abar, _, betas, tilde, low, towards, stay = forward_steps(abar)
     slopes, condition_gains, roots = [], [], []
     for t in range(len(abar)):
         gain = _gain(data, abar[t], eye)
@@ -159,7 +179,7 @@ def ddim_chain(covariance: Any, abar: Any, eta: float, end: float = 0.0) -> Chai
     check_number("eta", eta, 0, 1)
     check_number("end", end)
     data, eye = _data(covariance)
-    abar, before, *_ = _forward(abar)
+    abar, before, *_ = forward_steps(abar)
     sigma = eta * np.sqrt((1 - before) / (1 - abar) * (1 - abar / before))
     slopes, condition_gains, roots = [], [], []
     for t in range(len(abar)):
@@ -203,7 +223,7 @@ def learned_range(chain: Chain, abar: Any, slope: Any = 0.0, bias: Any = 0.0) ->
         raise ValueError(
             "the chain is dense; expected a diagonal one: a learned range is a standard deviation a dimension"
         )
-    forward = _forward(abar)
+    forward = forward_steps(abar)
     if len(forward.abar) != chain.steps:
         raise ValueError(f"abar has {len(forward.abar)} numbers; expected {chain.steps}, one a step of the chain")
     betas, low = forward.betas, forward.low
@@ -281,18 +301,41 @@ def guided(conditional: Chain, unconditional: Chain, scale: float, condition: An
     )
 
 
-class _Forward(NamedTuple):
-    """What steps of the forward process amount to, each ``[T]``."""
+class ForwardSteps(NamedTuple):
+    """What the steps of the forward process amount to, each ``float64[T]``.
+
+    Attributes
+    ----------
+    abar, before
+        abar_t and abar_{t-1}.
+    betas
+        The variance that a step adds.
+    tilde
+        betatilde, the variance of x_{t-1} given x_t and x_0.
+    low
+        The same, with the next one for betatilde_1 = 0, as samplers have it; beta_1 where there is no next one.
+    towards, stay
+        What x_0 and x_t contribute to the mean of x_{t-1}.
+
+    References
+    ----------
+    Ho et al., "Denoising diffusion probabilistic models", 2020, eqs. 6 and 7.
+    """
 
     abar: np.ndarray
-    before: np.ndarray  # abar_{t-1}
+    before: np.ndarray
     betas: np.ndarray
-    tilde: np.ndarray  # betatilde: the variance of x_{t-1} given x_t and x_0
-    low: np.ndarray  # the same, with the next one for betatilde_1 = 0; beta_1 where there is no next one
+    tilde: np.ndarray
+    low: np.ndarray
+    towards: np.ndarray
+    stay: np.ndarray
 
 
-def _forward(abar: Any) -> _Forward:
-    """Raises ``ValueError`` unless the numbers ``abar`` fall within (0, 1)."""
+def forward_steps(abar: Any) -> ForwardSteps:
+    """The steps of the forward process with the noise levels ``abar[T]``.
+
+    Raises ``ValueError`` unless they fall within (0, 1).
+    """
     abar = as_numbers(abar, "abar")
     if abar.ndim != 1 or not len(abar):
         raise ValueError(f"abar has shape {abar.shape}; expected [T], a number a step")
@@ -306,7 +349,9 @@ def _forward(abar: Any) -> _Forward:
     betas = 1 - abar / before
     tilde = betas * (1 - before) / (1 - abar)
     low = np.concatenate([tilde[1:2] if len(abar) > 1 else betas, tilde[1:]])
-    return _Forward(abar, before, betas, tilde, low)
+    towards = np.sqrt(before) * betas / (1 - abar)
+    stay = np.sqrt(abar / before) * (1 - before) / (1 - abar)
+    return ForwardSteps(abar, before, betas, tilde, low, towards, stay)
 
 
 def _data(covariance: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -46,27 +46,27 @@ def load_tokenizer(folder: Path = SHIPPED, device: torch.device | str = "cpu") -
     CheckpointError
         If the file is missing or broken, describes another model, or was built on another one than stands beside it.
     """
-    return _load(folder, "tokenizer", lambda sizes: Tokenizer(TokenizerConfig(**sizes)), device)
+    return load_model(folder, "tokenizer", lambda sizes: Tokenizer(TokenizerConfig(**sizes)), device)
 
 
 def load_classifier(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Classifier:
     """The classifier of ``classifier.safetensors``, as :func:`load_tokenizer` loads."""
-    return _load(folder, "classifier", lambda sizes: Classifier(ClassifierConfig(**sizes)), device)
+    return load_model(folder, "classifier", lambda sizes: Classifier(ClassifierConfig(**sizes)), device)
 
 
 def load_target(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Transformer:
     """The target of ``target.safetensors``, as :func:`load_tokenizer` loads."""
-    return _load(folder, "target", lambda sizes: Transformer(Config(**sizes)), device)
+    return load_model(folder, "target", lambda sizes: Transformer(Config(**sizes)), device)
 
 
 def load_draft(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Transformer:
     """The draft model of ``draft.safetensors``, as :func:`load_tokenizer` loads."""
-    return _load(folder, "draft", lambda sizes: Transformer(Config(**sizes)), device)
+    return load_model(folder, "draft", lambda sizes: Transformer(Config(**sizes)), device)
 
 
 def load_head(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Head:
     """The EAGLE-style head of ``head.safetensors``, as :func:`load_tokenizer` loads."""
-    return _load(folder, "head", lambda sizes: Head(Config(**sizes)), device)
+    return load_model(folder, "head", lambda sizes: Head(Config(**sizes)), device)
 
 
 def _check_built_on(folder: Path, path: Path, built_on: dict[str, str]) -> None:
@@ -77,7 +77,10 @@ def _check_built_on(folder: Path, path: Path, built_on: dict[str, str]) -> None:
             raise CheckpointError(f"{path}: was built on another {need} than {beside}; expected sha256 {wanted}")
 
 
-def _load(folder: Path, kind: str, make: Callable[[dict[str, Any]], Model], device: torch.device | str) -> Model:
+def load_model(
+    folder: Path, kind: str, make: Callable[[dict[str, Any]], Model], device: torch.device | str = "cpu"
+) -> Model:
+    """The model of ``<kind>.safetensors`` that ``make`` builds from its sizes, as :func:`load_tokenizer` loads."""
     path = folder / f"{kind}.safetensors"
     sizes, record = read_description(path, kind)
     _check_built_on(folder, path, record.get("built_on", {}))

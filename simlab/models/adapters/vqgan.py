@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -24,8 +25,8 @@ PLACES = ("", "tokenizer", "chameleon/tokenizer", "ckpts/chameleon/tokenizer")  
 NESTED = ("state_dict",)  # where it keeps the weights
 BESIDE = "model.vqmodel."  # where a folder in the layout of transformers may hold them, if not without the decoder
 TRAINED_WITH = "loss."  # networks of the training's loss
-MIDDLE = {"block_1": 0, "attn_1": 1, "block_2": 2}
-KINDS = {"block": "res", "attn": "attn"}
+MIDDLE = ("block_1", "attn_1", "block_2")
+KINDS = {"res": "block"}
 
 
 def load_vqgan(path: Path, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Vq:
@@ -57,7 +58,7 @@ def load_vqgan(path: Path, dtype: torch.dtype = torch.float32, device: torch.dev
     with torch.device("meta"):
         model = Vq(config)
     model = model.to(dtype).to_empty(device=device)
-    fill(model, _renamed(given, len(config.multiples)), path)
+    fill(model, given, path, named=partial(published, levels=len(config.multiples)))
     return model.eval().requires_grad_(False)
 
 
@@ -92,17 +93,14 @@ def _described(weights: Mapping[str, Tensor]) -> VqConfig:
     )
 
 
-def _renamed(weights: Mapping[str, Tensor], levels: int) -> dict[str, Tensor]:
-    """By the names of :class:`Vq`, whose decoder begins at the lowest resolution; others as they were."""
+def published(name: str, levels: int) -> str:
+    """The name in taming-transformers, whose decoder counts from the full resolution."""
 
     def level(match: re.Match[str]) -> str:
-        side, way, number, rest = match.groups()
-        place = int(number) if way == "down" else levels - 1 - int(number)
+        side, number, rest = match.groups()
+        way, place = ("down", int(number)) if side == "encoder" else ("up", levels - 1 - int(number))
         kind, dot, more = rest.partition(".")
-        return f"{side}.conv_blocks.{place}.{KINDS.get(kind, kind)}{dot}{more}"
+        return f"{side}.{way}.{place}.{KINDS.get(kind, kind)}{dot}{more}"
 
-    def renamed(name: str) -> str:
-        name = re.sub(r"^(encoder|decoder)\.(down|up)\.(\d+)\.(.*)", level, name)
-        return re.sub(r"\.mid\.(block_1|attn_1|block_2)\.", lambda match: f".mid.{MIDDLE[match[1]]}.", name)
-
-    return {renamed(name): tensor for name, tensor in weights.items()}
+    name = re.sub(r"^(encoder|decoder)\.conv_blocks\.(\d+)\.(.*)", level, name)
+    return re.sub(r"\.mid\.(\d)\.", lambda match: f".mid.{MIDDLE[int(match[1])]}.", name)

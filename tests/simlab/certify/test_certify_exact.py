@@ -14,7 +14,7 @@ from simlab.certify.contracts import verifying
 from simlab.certify.contracts.base import Broken, Function, Successive, as_emitted
 from simlab.certify.contracts.battery import large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, joint, windows
-from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
 from simlab.certify.engine.evidence import Evidence, calls_needed, divergence, recognised
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import (
@@ -288,7 +288,9 @@ def test_every_contract_has_code_in_single_precision() -> None:
     assert {one.contract for one in SINGLE} == set(CONTRACTS)
 
 
-@pytest.mark.parametrize("one", SINGLE, ids=lambda one: f"{one.contract}: {one.name}")
+@pytest.mark.parametrize(
+    "one", [one for one in SINGLE if one.contract not in OPERATORS], ids=lambda one: f"{one.contract}: {one.name}"
+)
 def test_single_precision_passes_with_coins_at_their_ends(one: Implementation) -> None:
     contract = CONTRACTS[one.contract]
     for case in (*contract.cases(), *contract.both_ends()):
@@ -300,9 +302,11 @@ def test_single_precision_passes_with_coins_at_their_ends(one: Implementation) -
         assert not found.deviates
 
 
-@pytest.mark.parametrize("contract", CONTRACTS)
+@pytest.mark.parametrize(
+    "contract", [pytest.param(name, marks=pytest.mark.slow) if name in OPERATORS else name for name in CONTRACTS]
+)
 def test_a_rare_token_that_never_comes_is_found_in_every_contract(contract: str) -> None:
-    """Masses below 1e-6 are lost, of the first argument: p, the q of drafts, or the rows of a model."""
+    """Masses below 1e-6 are lost, of the argument p, the q of drafts, or the rows of a model."""
     right = next(one for one in correct() if one.contract == contract).make()
 
     def loses(rows: object, *others: object) -> object:
@@ -312,7 +316,7 @@ def test_a_rare_token_that_never_comes_is_found_in_every_contract(contract: str)
 
     def cut(rows: object) -> np.ndarray:
         kept = np.where(np.asarray(rows) < 1e-6, 0, rows)
-        return np.asarray(kept / np.maximum(kept.sum(axis=-1, keepdims=True), 1e-300))
+        return np.asarray(kept / np.maximum(kept.sum(axis=-1, keepdims=True), 1e-300)).astype(np.asarray(rows).dtype)
 
     for case in CONTRACTS[contract].both_ends():
         if case.both_ends:

@@ -1,0 +1,121 @@
+"""Which arrays an operator is given: of NumPy or PyTorch, in which precision, and on which device.
+
+Rows are rounded to the nearest number of the precision. Uniforms are what generators make of as many random bits as the
+precision has: multiples of 2^-24 in [0, 1 - 2^-24] in float32, of 2^-8 in bfloat16. Noise is made of uniforms that are
+neither 0 nor 1, in float32 at least, as engines do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+
+BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # of a significand, and of a uniform
+COARSE = 16  # bits below which ratios and sums of arbitrary rows are off by more than is rounding
+LIBRARIES = ("numpy", "torch", "cuda")
+
+DEFINED = """\
+coins = lambda uniforms: real(np.floor(uniforms * 2.0**{bits}) / 2.0**{bits})
+exponential = lambda rng, shape: -np.log1p(-np.clip(rng.random(shape), 2.0**-25, 1 - 2.0**-25))"""
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays of one kind; see :meth:`named`."""
+
+    library: str = "numpy"
+    dtype: str = "float32"
+
+    @classmethod
+    def named(cls, name: str) -> Arrays:
+        """``numpy``, ``torch`` or ``cuda``, or one of them with a precision: ``torch.bfloat16``.
+
+        Raises ``ValueError`` for another name, and for a precision or device that is not there.
+        """
+        library, _, dtype = name.partition(".")
+        dtype = dtype or "float32"
+        if library not in LIBRARIES or dtype not in BITS:
+            raise ValueError(
+                f"arrays is {name!r}; expected {', '.join(LIBRARIES)}, or one of them with .{', .'.join(BITS)}"
+            )
+        if library == "numpy" and dtype == "bfloat16":
+            raise ValueError("arrays is 'numpy.bfloat16', which NumPy has not; expected torch.bfloat16")
+        if library != "numpy":
+            _torch(name)
+        return cls(library, dtype)
+
+    @property
+    def bits(self) -> int:
+        """Bits of a significand."""
+        return BITS[self.dtype]
+
+    @property
+    def coarse(self) -> bool:
+        """Whether only rows made for it are free of rounding."""
+        return self.bits < COARSE
+
+    @property
+    def written(self) -> str:
+        """Lines of a program that define ``real``, ``whole`` and ``coins``, which make such arrays, and noise."""
+        if self.library == "numpy":
+            lines = [f"real, whole = np.{self.dtype}, np.int64"]
+        else:
+            made = f"lambda values: torch.tensor(np.asarray(values), dtype=torch.{{}}, device={self._device!r})"
+            lines = ["import torch", "", f"real = {made.format(self.dtype)}", f"whole = {made.format('int64')}"]
+        return "\n".join([*lines, DEFINED.format(bits=self.bits)])
+
+    def rows(self, values: Array) -> Any:
+        """Real numbers."""
+        return self._made(values, self.dtype)
+
+    def whole(self, values: Array) -> Any:
+        """Whole numbers, as int64."""
+        return self._made(values, "int64")
+
+    def uniforms(self, uniforms: Array) -> Any:
+        """Coins in [0, 1) of float64 ``uniforms``, cut off after as many bits as the precision has."""
+        return self._made(np.floor(np.asarray(uniforms) * 2.0**self.bits) * 2.0**-self.bits, self.dtype)
+
+    def exponential(self, uniforms: Array) -> Any:
+        """Exponential noise above 0: the smaller a uniform is, the smaller."""
+        return self._made(self._exponential(uniforms), self._noise)
+
+    def gumbel(self, uniforms: Array) -> Any:
+        """Gumbel noise: minus the logarithm of the exponential one."""
+        return self._made(-np.log(self._exponential(uniforms)), self._noise)
+
+    def _exponential(self, uniforms: Array) -> Array:
+        bits = BITS[self._noise]
+        middle = (np.floor(np.asarray(uniforms) * 2.0**bits) + 0.5) * 2.0**-bits  # in float64 the last one is 1
+        return np.asarray(-np.log1p(-np.minimum(middle, 1 - 2.0**-53)))
+
+    @property
+    def _noise(self) -> str:
+        return "float64" if self.dtype == "float64" else "float32"
+
+    def _made(self, values: Array, dtype: str) -> Any:
+        if self.library == "numpy":
+            return np.array(values, dtype)
+        torch = _torch(self.library)
+        return torch.tensor(np.asarray(values), dtype=getattr(torch, dtype), device=self._device)
+
+    @property
+    def _device(self) -> str:
+        return "cuda" if self.library == "cuda" else "cpu"
+
+
+SINGLE = Arrays()
+
+
+def _torch(name: str) -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise ValueError(f"arrays is {name!r}, but torch is not installed; pip install 'simlab[torch]'") from None
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f"arrays is {name!r}, but there is no CUDA device here")
+    return torch

@@ -1,0 +1,164 @@
+"""Operators of one block: ``chain_uniforms(p, q, drafts, uniforms, uniform) -> tokens`` and its kin.
+
+``p[gamma + 1, V]``, ``q[gamma, V]`` and ``drafts[gamma]`` as in ``verify``; ``uniforms[gamma]`` are the coins of the
+drafts. The token that ends the block is drawn with ``uniform``, or with noise ``[gamma + 1, V]``, a row for each
+position it can be at. ``chain_tokens`` is not given q: a draft counts as the only one there could be, so that it is
+accepted with p, and the law of what is emitted is right wherever drafts come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts import verifying
+from simlab.certify.contracts.base import PRINTED, TARGET, Function, as_emitted, counting_script, in_turn
+from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, small_blocks
+from simlab.certify.contracts.blocks import Block, Tokens, joint
+from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
+from simlab.certify.contracts.operators.layouts import UNIFORMS, Layout, unpadded
+from simlab.certify.contracts.verifying import OfBlock, VerifyCase
+from simlab.certify.engine.scripted import LONGEST, possible_edges
+from simlab.mutants.operators import CHAINS
+
+MOST_NOISE = 12  # uniforms of a call whose noise is enumerated
+
+
+@dataclass(frozen=True, eq=False)
+class ChainCase(VerifyCase):
+    """A block whose operator is called as ``layout`` says, with ``arrays`` of one kind."""
+
+    layout: Layout = UNIFORMS
+    arrays: Arrays = SINGLE
+    bugs = tuple(CHAINS)
+    mutants = CHAINS
+
+    @property
+    def enumerated(self) -> bool:
+        coins = self.block.gamma + (self.vocabulary * self.length if self.layout.noisy else 1)
+        return self.small and coins <= (MOST_NOISE if self.layout.noisy else LONGEST)
+
+    def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
+        rows = self.block.rows(inputs[i])
+        return self.read(function(*self.layout.arguments(self.arrays, *rows, inputs[i], rng).values()))
+
+    def arguments(self, given: Array) -> dict[str, Array]:
+        found = super().arguments(given)
+        if "q" not in self.layout.given:
+            found["q"][:] = 0
+            found["q"][np.arange(len(given)), given] = 1
+        return found
+
+    def edges(self, given: Array) -> list[float]:
+        p, q, _ = self.arguments(given).values()
+        return possible_edges(p, q)
+
+    def read(self, answer: Any) -> Tokens:
+        return as_emitted(unpadded(answer), self.vocabulary, self.length)
+
+    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
+        return {name: one for name, one in self.arguments(inputs[i]).items() if name in self.layout.given}
+
+    def script(self, where: str, name: str, calls: int) -> str | None:
+        if not self.small or self.block.order:
+            return None
+        p, q = ([table[0].tolist() for table in tables] for tables in (self.block.p, self.block.q))
+        return counting_script(
+            where=where,
+            name=name,
+            contract=self.layout.name,
+            given=f"p = np.array({p})\nq = np.array({q})\n{self.arrays.written}",
+            sizes=f"V = {calls}, p.shape[1]",
+            shape="(V,) * len(p)",
+            call=CALLED.format(call=self._call(self.layout.name)),
+            target=TARGET.format(rows="p") + PRINTED.format(emitted="emitted", wanted="target"),
+        )
+
+    def once(self, contract: str, given: Sequence[str], uniforms: Sequence[float]) -> tuple[str, ...]:
+        shown = f"print({self._call(contract)})"
+        chance = f"Scripted({list(uniforms)})" if uniforms else "np.random.default_rng(0)"
+        return (*self.arrays.written.splitlines(), f"rng = {chance}", shown)
+
+    def _call(self, contract: str) -> str:
+        return f"{contract}({self.layout.written})"
+
+
+CALLED = """\
+    drafts = np.array([rng.choice(V, p=row) for row in q])
+    tokens = [int(token) for token in np.ravel({call}) if token >= 0]
+    tokens += [rng.choice(V, p=row) for row in p[len(tokens):]]  # completed by p
+    counts[tuple(tokens)] += 1"""
+
+
+# The battery ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def cases(layout: Layout, arrays: Arrays) -> tuple[ChainCase, ...]:
+    """The battery, the simplest first."""
+    if arrays.coarse:
+        return tuple(_case(layout, arrays, named, True) for named in coarse_blocks())
+    found = [_case(layout, arrays, named, True) for named in small_blocks()]
+    few = next(case for case in found if case.name == "one draft, two tokens")
+    found.append(ChainCase("two calls in turn", few.block, in_turn(few.events[0]), layout=layout, arrays=arrays))
+    return (*found, *(_case(layout, arrays, named, False) for named in (*long_blocks(), *large_blocks())))
+
+
+def _case(layout: Layout, arrays: Arrays, named: Named, small: bool) -> ChainCase:
+    events = tuple(OfBlock(named.block, events) for events in named.events)
+    return ChainCase(named.name, named.block, events, small, layout=layout, arrays=arrays)
+
+
+@cache
+def coarse_blocks() -> tuple[Named, ...]:
+    """Blocks without rounding where numbers have eight bits: ratios, residuals and CDFs are multiples of 1/256."""
+    found = {
+        "one draft, two tokens": ([[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5]]),
+        "two drafts, two tokens": ([[0.75, 0.25], [0.25, 0.75], [0.125, 0.875]], [[0.5, 0.5]] * 2),
+        "one draft, three tokens": ([[0.25, 0.375, 0.375], [0.5, 0.125, 0.375]], [[0.5, 0.25, 0.25]]),
+        "certain drafts of three tokens": ([[0.5, 0.375, 0.125], [0.25, 0.25, 0.5]], [[1.0, 0.0, 0.0]]),
+        "one draft, four tokens": ([[0.125, 0.125, 0.375, 0.375], [0.25] * 4], [[0.5, 0.25, 0.125, 0.125]]),
+        "disjoint supports": ([[0.25, 0.75, 0.0, 0.0], [0.25] * 4], [[0.0, 0.0, 0.5, 0.5]]),
+        "zeros in p": ([[0.0, 0.75, 0.25, 0.0], [0.25] * 4], [[0.25, 0.25, 0.25, 0.25]]),
+        "q = p": ([[0.625, 0.375], [0.25, 0.75]], [[0.625, 0.375]]),
+        "p one-hot": ([[0.0, 1.0, 0.0], [0.25, 0.25, 0.5]], [[0.25, 0.5, 0.25]]),
+        "a mass of 1/256": ([[1 / 256, 255 / 256], [0.5, 0.5]], [[1.0, 0.0]]),
+    }
+    blocks = {name: Block.of_rows(np.array(p), np.array(q)) for name, (p, q) in found.items()}
+    return tuple(Named(name, block, (joint(block),)) for name, block in blocks.items())
+
+
+@cache
+def both_ends(layout: Layout, arrays: Arrays) -> tuple[ChainCase, ...]:
+    """Those of ``verify``: a mass of a billionth, and rows that are equal but for rounding.
+
+    A token of less than 6e-8 loses every race of noise in single precision: there the mass is 1e-7.
+    """
+    if arrays.coarse:
+        return ()
+    if not layout.noisy:
+        return tuple(_as_operator(case, layout, arrays) for case in verifying.both_ends())
+    rare, rest = [1e-7, 1 - 1e-7], [0.5, 0.5]
+    blocks = [Block.of_rows(np.array([rare, rest]), np.array([draft])) for draft in ([1.0, 0.0], rest)]
+    return tuple(
+        ChainCase("a mass of 1e-7", block, (OfBlock(block, joint(block)),), True, True, layout, arrays)
+        for block in blocks
+    )
+
+
+def simplest(layout: Layout, arrays: Arrays) -> Iterator[ChainCase]:
+    """Blocks with few tokens and simple rows, from the smallest up."""
+    if arrays.coarse:
+        yield from cases(layout, arrays)
+        return
+    for case in verifying.simplest():
+        yield _as_operator(case, layout, arrays)
+
+
+def _as_operator(case: VerifyCase, layout: Layout, arrays: Arrays) -> ChainCase:
+    return ChainCase(case.name, case.block, case.events, case.small, case.both_ends, layout, arrays)

@@ -1,0 +1,1 @@
+"""Networks that make continuous tokens. Needs torch."""

@@ -1,0 +1,1 @@
+"""MAR: a masked autoregressive transformer with a diffusion network for each token."""

@@ -1,0 +1,142 @@
+"""MAR's autoencoder: images to tokens of sixteen numbers, one for a sixteenth of their side each, and back.
+
+The network of latent diffusion's KL autoencoder (Rombach et al., arXiv 2112.10752), which is the one of
+:mod:`simlab.models.architectures.vq16` but for its codes: the encoder tells a mean and a variance of each number, and
+attends behind its lowest blocks, as the decoder does not. Tokens are scaled to about unit variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+
+import torch
+from torch import Tensor, nn
+
+from simlab.checks import check_at_least, check_shape
+from simlab.continuous.networks.autoencoder import Laws
+from simlab.models.architectures.vq16 import Decoder, Encoder, VqConfig
+
+SCALE = 0.2325  # of tokens, to latents of the network
+LOG_VARIANCES = (-30.0, 20.0)  # that an encoder's are cut to
+
+
+@dataclass(frozen=True)
+class KlConfig:
+    """Sizes; those of the published autoencoder unless told. Raises ``ValueError`` for sizes that do not go together.
+
+    Attributes
+    ----------
+    width
+        Channels at full resolution.
+    multiples
+        Of the width, at each resolution.
+    latent
+        d, numbers of a token.
+    blocks
+        At each resolution; one more on the way back.
+    groups
+        Of the group norms.
+    """
+
+    width: int = 128
+    multiples: tuple[int, ...] = (1, 1, 2, 2, 4)
+    latent: int = 16
+    blocks: int = 2
+    groups: int = 32
+
+    def __post_init__(self) -> None:
+        check_at_least("latent", self.latent, 1)
+        object.__setattr__(self, "multiples", self.side(self.latent, attention=False).multiples)
+
+    def side(self, channels: int, attention: bool) -> VqConfig:
+        """Of the encoder or the decoder, with ``channels`` between the two."""
+        return VqConfig(
+            latent=channels,
+            attention=attention,
+            width=self.width,
+            multiples=self.multiples,
+            blocks=self.blocks,
+            groups=self.groups,
+        )
+
+    @property
+    def factor(self) -> int:
+        """Pixels a side of a token."""
+        return self.side(self.latent, attention=False).factor
+
+
+class Kl16(nn.Module):
+    """Encoder and decoder. Images are ``[B, 3, H, W]`` from 0 to 1, tokens ``[B, N, d]`` in raster order.
+
+    Parameters
+    ----------
+    config
+        Its sizes; those of the published autoencoder unless told.
+    """
+
+    def __init__(self, config: KlConfig | None = None) -> None:
+        super().__init__()
+        self.config = config = config or KlConfig()
+        self.encoder = Encoder(config.side(2 * config.latent, attention=True))
+        self.decoder = Decoder(config.side(config.latent, attention=False))
+        self.quant_conv = nn.Conv2d(2 * config.latent, 2 * config.latent, 1)
+        self.post_quant_conv = nn.Conv2d(config.latent, config.latent, 1)
+
+    @torch.no_grad()
+    def encode(self, images: Tensor) -> Laws:
+        """The law of an image's tokens.
+
+        Parameters
+        ----------
+        images
+            ``float[B, 3, H, W]`` from 0 to 1.
+
+        Returns
+        -------
+        Laws
+            Means and standard deviations ``float[B, N, d]``.
+
+        Raises
+        ------
+        ValueError
+            For other shapes, and sides that are not whole numbers of tokens.
+        """
+        factor = self.config.factor
+        if images.ndim != 4 or images.shape[1] != 3 or any(side % factor for side in images.shape[2:]):
+            raise ValueError(
+                f"images have the shape {tuple(images.shape)}; expected [B, 3, H, W] with sides that {factor} divides"
+            )
+        moments = self.quant_conv(self.encoder(2 * images - 1)).flatten(2).transpose(1, 2)
+        mean, log_variance = moments.chunk(2, dim=-1)
+        return Laws(SCALE * mean, SCALE * torch.exp(log_variance.clamp(*LOG_VARIANCES) / 2))
+
+    @torch.no_grad()
+    def decode(self, tokens: Tensor, shape: tuple[int, int] | None = None) -> Tensor:
+        """The images of tokens.
+
+        Parameters
+        ----------
+        tokens
+            ``float[B, N, d]``.
+        shape
+            (rows, columns) of tokens; a square unless told.
+
+        Returns
+        -------
+        torch.Tensor
+            ``float[B, 3, H, W]`` from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            For tokens of another shape.
+        """
+        rows, columns = check_shape(shape or (isqrt(tokens.shape[1]),) * 2)
+        if tokens.ndim != 3 or tokens.shape[1:] != (rows * columns, self.config.latent):
+            raise ValueError(
+                f"tokens have the shape {tuple(tokens.shape)}; expected [B, {rows * columns}, {self.config.latent}]"
+            )
+        grid = (tokens / SCALE).transpose(1, 2).unflatten(2, (rows, columns))
+        images: Tensor = self.decoder(self.post_quant_conv(grid))
+        return (images.clamp(-1, 1) + 1) / 2

@@ -1,0 +1,245 @@
+"""Operators that receive their coins: what they are given, their exact laws, and what each known bug is found by."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.arrays import total_variation
+from simlab.certify import certify
+from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
+from simlab.certify.contracts.operators.chains import ChainCase, cases, coarse_blocks
+from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
+from simlab.certify.contracts.registry import CONTRACTS, OPERATORS, contract_named
+from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
+from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of, mispredicted
+from simlab.mutants.operators import BUGS, CHAINS, CORRECT, all_at_once, operator
+
+pytestmark = pytest.mark.exact
+
+LAYOUTS = (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)
+
+
+def case_of(layout: Layout, name: str, arrays: Arrays = SINGLE) -> ChainCase:
+    return next(case for case in cases(layout, arrays) if case.name == name)
+
+
+def tv_of(case: Any, function: Function) -> float:
+    found = enumerate_law(0, case, function, np.random.default_rng(0))
+    assert found is not None, "an enumeration that predicts what it does"
+    return float(total_variation(found.law, case.events[0].law))
+
+
+def in_torch(p: Any, q: Any, drafts: Any, uniforms: Any, uniform: Any) -> Any:
+    """As an engine writes it; for any precision."""
+    import torch
+
+    x = drafts[:, None]
+    kept = int((uniforms * q.gather(1, x)[:, 0] < p[:-1].gather(1, x)[:, 0]).cumprod(0).sum())
+    weights = (p[kept] - q[kept]).clamp(min=0) if kept < len(q) else p[kept]
+    upto = (weights if weights.any() else p[kept]).cumsum(0)
+    return torch.cat([drafts[:kept], torch.searchsorted(upto, (uniform * upto[-1])[None], right=True)])
+
+
+# What they are given -------------------------------------------------------------------------------------------
+
+
+def test_arguments_are_those_of_the_contract() -> None:
+    p, q, drafts = np.full((3, 4), 0.25), np.full((2, 4), 0.25), np.array([1, 3])
+    shapes = {
+        UNIFORMS: {"p": (3, 4), "q": (2, 4), "drafts": (2,), "uniforms": (2,), "uniform": ()},
+        EXPONENTIAL: {"p": (3, 4), "q": (2, 4), "drafts": (2,), "uniforms": (2,), "exponential": (3, 4)},
+        GUMBEL: {"p": (3, 4), "q": (2, 4), "drafts": (2,), "uniforms": (2,), "gumbel": (3, 4)},
+        TOKENS: {"p": (3, 4), "drafts": (2,), "uniforms": (2,), "uniform": ()},
+    }
+    for layout, wanted in shapes.items():
+        given = layout.arguments(SINGLE, p, q, drafts, np.random.default_rng(0))
+        assert {name: one.shape for name, one in given.items()} == wanted
+        assert {one.dtype for name, one in given.items() if name != "drafts"} == {np.dtype(np.float32)}
+        assert layout.signature == f"{layout.name}({', '.join(wanted)}) -> tokens"
+
+
+@pytest.mark.parametrize("name", ["numpy.float64", "numpy.float32", "numpy.float16", "torch.float32", "torch.bfloat16"])
+def test_coins_are_multiples_of_what_the_precision_resolves(name: str) -> None:
+    if name.startswith("torch"):
+        pytest.importorskip("torch")
+    arrays = Arrays.named(name)
+    step = 2.0**-arrays.bits
+    low, high, tie = (float(arrays.uniforms(np.float64(u))) for u in (0.0, HIGHEST, 0.5 + step / 2))
+    assert (low, high) == (0.0, 1 - step)
+    assert tie == (0.5 if arrays.bits < 53 else 0.5 + step / 2), "cut off, not rounded"
+    for noise in (arrays.exponential, arrays.gumbel):
+        assert np.isfinite([float(noise(np.float64(u))) for u in (0.0, 0.3, HIGHEST)]).all()
+    assert float(arrays.exponential(np.float64(0))) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("jax", "arrays is 'jax'; expected numpy, torch, cuda"),
+        ("torch.int8", "one of them with .float64, .float32"),
+        ("numpy.bfloat16", "expected torch.bfloat16"),
+    ],
+)
+def test_other_arrays_are_refused(name: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        contract_named("chain_uniforms", name)
+
+
+def test_contracts_that_draw_for_themselves_take_no_arrays() -> None:
+    with pytest.raises(ValueError, match="which the contract verify does not take; chain_uniforms"):
+        contract_named("verify", "torch")
+
+
+# Races ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_weights_of_a_race_are_found() -> None:
+    weights = np.array([0.0, 0.2, 0.5, 0.0, 0.3])
+
+    def call(rng: np.random.Generator) -> tuple[int, ...]:
+        assert isinstance(rng, Scripted)
+        noise = -np.log1p(-rng.race(5))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (int(np.nan_to_num(weights / noise).argmax()),)
+
+    tree = exact_law(call, [])
+    assert isinstance(tree, Race)
+    assert law_of(tree) == pytest.approx({(1,): 0.2, (2,): 0.5, (4,): 0.3}, abs=1e-7)
+    assert mispredicted(call, tree, 300, np.random.default_rng(0)) == 0
+
+
+def test_what_is_no_race_is_noticed() -> None:
+    def call(rng: np.random.Generator) -> tuple[int, ...]:
+        assert isinstance(rng, Scripted)
+        return (int((-np.log1p(-rng.race(3)) * [0.2, 0.3, 0.5]).argmax()),)  # the last one, not the first
+
+    tree = exact_law(call, [])
+    assert mispredicted(call, tree, 300, np.random.default_rng(0)) > 0
+
+
+# Exact laws ----------------------------------------------------------------------------------------------------
+
+EVERY = [(layout, name) for layout in LAYOUTS for name in CORRECT[layout.name]]
+
+
+@pytest.mark.parametrize(("layout", "name"), EVERY, ids=lambda one: getattr(one, "name", one))
+def test_correct_operators_have_the_law_of_the_target(layout: Layout, name: str) -> None:
+    case = case_of(layout, "certain drafts of three tokens")
+    check_edges(case, CORRECT[layout.name][name])
+    assert tv_of(case, CORRECT[layout.name][name]) < 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("layout", "name"), EVERY, ids=lambda one: getattr(one, "name", one))
+def test_correct_operators_pass_every_small_case(layout: Layout, name: str) -> None:
+    contract = OPERATORS[layout.name](SINGLE)
+    for case in (*contract.cases()[:6], *contract.both_ends()):
+        check_edges(case, CORRECT[layout.name][name])
+        assert tv_of(case, CORRECT[layout.name][name]) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "name", ["numpy.float16", "torch.bfloat16", pytest.param("torch.float32", marks=pytest.mark.slow)]
+)
+def test_other_arrays_pass_without_rounding(name: str) -> None:
+    """In eight bits too: the cases are made of multiples of 1/256."""
+    function = all_at_once if name.startswith("numpy") else in_torch
+    if function is in_torch:
+        pytest.importorskip("torch")
+    arrays = Arrays.named(name)
+    for case in (*cases(UNIFORMS, arrays)[:1], case_of(UNIFORMS, "certain drafts of three tokens", arrays)):
+        check_edges(case, function)
+        assert tv_of(case, function) < (1e-7 if arrays.bits == 24 else 1e-15)
+
+
+@pytest.mark.slow
+def test_a_tie_is_seen_in_eight_bits() -> None:
+    """``coin <= ratio`` accepts one coin in 256 too often, which float32 would hide: 6e-8."""
+    torch = pytest.importorskip("torch")
+    case = case_of(UNIFORMS, "one draft, two tokens", Arrays.named("torch.bfloat16"))
+
+    def kept_in_a_tie(p: Any, q: Any, drafts: Any, uniforms: Any, uniform: Any) -> Any:
+        return in_torch(p, q, drafts, torch.nextafter(uniforms, uniforms - 1), uniform)
+
+    assert tv_of(case, kept_in_a_tie) == pytest.approx(0.5 / 256)
+
+
+def test_coarse_blocks_are_multiples_of_what_eight_bits_resolve() -> None:
+    for named in coarse_blocks():
+        for table in (*named.block.p, *named.block.q):
+            assert (table * 256 == np.rint(table * 256)).all()
+
+
+# Bugs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_a_residual_from_p_is_found_and_named(layout: Layout) -> None:
+    bug = BUGS[layout.name]["residual drawn from p"]
+    case = case_of(layout, "certain drafts of three tokens")
+    found = enumerate_law(0, case, bug.run, np.random.default_rng(0))
+    assert found is not None
+    assert found.deviates
+    np.testing.assert_allclose(found.law, case.known_laws[bug.name], atol=1e-6)
+
+
+def look_at_ends(cases: Sequence[Case], function: Function) -> None:
+    for case in cases:
+        check_edges(case, function)
+        enumerate_law(0, case, function, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", [name for name, bug in BUGS["chain_uniforms"].items() if bug.mutant in ("19", "20")])
+def test_faults_at_the_ends_of_coins_are_found(name: str) -> None:
+    bug, contract = BUGS["chain_uniforms"][name], CONTRACTS["chain_uniforms"]
+    law = [tv_of(case, bug.run) for case in contract.cases()[:2]]
+    assert max(law) < 1e-5
+    with pytest.raises(AtTheEdge):
+        look_at_ends((case_of(UNIFORMS, "zeros in p"), *contract.both_ends()), bug.run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_a_certificate_names_what_is_wrong_and_shows_it(layout: Layout, tmp_path: Path) -> None:
+    """The program that is given runs without simlab, and prints every outcome."""
+    name = "rows of p one position too early"
+    found = certify(BUGS[layout.name][name].run, layout.name, calls=16, processes=1, subject="mine:wrong")
+    assert found.verdict == "lossy"
+    assert found.failure is not None
+    assert name in found.failure.known
+    assert found.failure.script is not None
+    few = found.failure.script.replace("n, V = 3000", "n, V = 20")
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n\ndef wrong(p, *others):\n    return [int(np.asarray(p)[0].argmax())]\n"
+    )
+    (tmp_path / "shown.py").write_text(few)
+    shown = subprocess.run([sys.executable, "shown.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.count("target") == len(found.failure.outcomes)
+
+
+def test_one_call_at_the_end_of_a_coin_is_shown(tmp_path: Path) -> None:
+    bug = BUGS["chain_uniforms"]["coin <= ratio where the ratio is 0"]
+    case = case_of(UNIFORMS, "zeros in p")
+    with pytest.raises(AtTheEdge) as edge:
+        check_edges(case, bug.run)
+    given = case.call_arguments(edge.value.inputs, 0)
+    lines = case.once("wrong", tuple(given), edge.value.uniforms)
+    names: dict[str, Any] = {"np": np, "Scripted": Scripted, "wrong": bug.run, **given}
+    exec("\n".join(lines).replace("print(", "seen = ("), names)
+    assert list(names["seen"]) == eval(str(edge.value).removeprefix("emits ").split(", which")[0])
+
+
+def test_an_operator_is_every_verifier_over_coins() -> None:
+    assert set(CHAINS) <= set(BUGS["chain_uniforms"])
+    right = operator("chain_uniforms", CHAINS["bonus reuses the uniform of the last coin"].run)
+    p, q = np.float32([[0.5, 0.5], [0.25, 0.75]]), np.float32([[0.5, 0.5]])
+    assert right(p, q, np.array([1]), np.float32([0.1]), np.float32(0.9)) == (1, 0), "drawn with 0.1, not 0.9"

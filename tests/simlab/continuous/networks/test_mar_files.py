@@ -1,0 +1,323 @@
+"""MAR's loaders on small checkpoints in the published layout, against the same network written a second time."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+
+from simlab.continuous.networks.mar import kl16 as kl16_module
+from simlab.continuous.networks.mar import trunk as trunk_module
+from simlab.continuous.networks.mar.files import SIZES, converted, load_kl16, load_mar, official
+from simlab.continuous.networks.mar.kl16 import Kl16
+from simlab.continuous.networks.mar.parallel import mask_schedule, sample_tokens
+from simlab.continuous.networks.mar.trunk import Mar
+from simlab.models.checkpoints import CheckpointError
+from tests.support.mar import (
+    LATENT,
+    SMALL,
+    PlainKl16,
+    PlainMar,
+    Schedule,
+    as_tensors,
+    drawn,
+    kl16_shapes,
+    mar_shapes,
+    write_kl16,
+    write_mar,
+)
+
+pytestmark = pytest.mark.parity
+CLOSE = {"rtol": 1e-8, "atol": 1e-8}
+FAR = 1e-5
+
+
+def loaded(folder: Path) -> tuple[Mar, PlainMar]:
+    weights = write_mar(folder / "checkpoint-last.pth")
+    return load_mar(folder / "checkpoint-last.pth", SMALL.heads, torch.float64), PlainMar(weights)
+
+
+# tensor by tensor -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["published", "converted"])
+def test_every_tensor_of_a_transformer(form: str, tmp_path: Path) -> None:
+    """The running average, not the weights as trained."""
+    file = tmp_path / "checkpoint-last.pth"
+    weights = write_mar(file)
+    if form == "converted":
+        file = tmp_path / "mar.safetensors"
+        file.write_bytes(converted(tmp_path / "checkpoint-last.pth", SMALL.heads))
+        with safe_open(file, "pt") as held:
+            assert set(held.keys()) == set(weights)
+            assert held.metadata()["kind"] == "mar"
+            assert json.loads(held.metadata()["config"])["heads"] == SMALL.heads
+    model = load_mar(file, SMALL.heads, torch.float64)
+    assert not any(tensor.requires_grad for tensor in model.parameters())
+    found = model.state_dict()
+    assert found.keys() == weights.keys()
+    for name, array in weights.items():
+        np.testing.assert_array_equal(found[name].numpy(), array)
+
+
+@pytest.mark.parametrize("form", ["published", "converted"])
+def test_every_tensor_of_the_autoencoder(form: str, tmp_path: Path) -> None:
+    """By the names of the file; the model's own begin the decoder at its lowest resolution."""
+    file = tmp_path / "kl16.ckpt"
+    weights = write_kl16(file)
+    if form == "converted":
+        file = tmp_path / "kl16.safetensors"
+        file.write_bytes(converted(tmp_path / "kl16.ckpt"))
+        with safe_open(file, "pt") as held:
+            assert set(held.keys()) == set(weights)
+            assert json.loads(held.metadata()["config"])["multiples"] == [1, 1, 2]
+    found = load_kl16(file, torch.float64).state_dict()
+    assert len(found) == len(weights)
+    np.testing.assert_array_equal(
+        found["decoder.conv_blocks.0.res.2.conv1.weight"], weights["decoder.up.2.block.2.conv1.weight"]
+    )
+    np.testing.assert_array_equal(found["encoder.mid.1.q.weight"], weights["encoder.mid.attn_1.q.weight"])
+
+
+def test_published_sizes() -> None:
+    """As many numbers as the published files have room for: megabytes of both sets of weights, and little else."""
+    for name, megabytes in (("B", 1587), ("L", 3650), ("H", 7191)):
+        with torch.device("meta"):
+            model = Mar(official(name))
+        count = sum(tensor.numel() for tensor in model.parameters())
+        assert 0 < megabytes - 2 * 4 * count / 2**20 < 1.5
+        assert model.config.heads == SIZES[name].heads
+        assert model.encoder_pos_embed_learned.shape == (1, 320, SIZES[name].dim)
+        shapes = mar_shapes(
+            SMALL._replace(
+                dim=SIZES[name].dim,
+                depth=SIZES[name].layers,
+                classes=1000,
+                side=16,
+                token_dim=16,
+                buffer=64,
+                width=SIZES[name].head_width,
+                layers=SIZES[name].head_layers,
+            )
+        )
+        assert {key: tuple(tensor.shape) for key, tensor in model.state_dict().items()} == shapes
+    with pytest.raises(ValueError, match="name is 'XL'; expected one of"):
+        official("XL")
+    with torch.device("meta"):
+        autoencoder = Kl16()
+    assert 0 < 254 - 4 * sum(tensor.numel() for tensor in autoencoder.parameters()) / 2**20 < 1.5
+
+
+def test_what_training_keeps_beside_the_weights(tmp_path: Path) -> None:
+    weights = as_tensors(drawn(mar_shapes(), 0))
+    other = {"optimizer": {"state": {}}, "epoch": 399, "scaler": {"scale": 1.0}, "args": Namespace(cfg=2.9)}
+    torch.save({"model": weights, "model_ema": weights} | other, tmp_path / "checkpoint-last.pth")
+    assert load_mar(tmp_path / "checkpoint-last.pth", SMALL.heads).config.classes == SMALL.classes
+
+
+def test_a_part_of_another_model(tmp_path: Path) -> None:
+    """Harmon's files hold a MAR beside a language model, bare."""
+    weights = as_tensors(drawn(mar_shapes(), 0))
+    held = {f"mar.{name}": tensor for name, tensor in weights.items()}
+    torch.save(held | {"llm.model.norm.weight": torch.ones(2)}, tmp_path / "harmon.pth")
+    model = load_mar(tmp_path / "harmon.pth", SMALL.heads, torch.float64, part="mar.")
+    assert torch.equal(model.mask_token, weights["mask_token"])
+    with pytest.raises(CheckpointError, match=r"is missing class_emb\.weight"):
+        load_mar(tmp_path / "harmon.pth", SMALL.heads)
+
+
+class Hostile:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return print, ("executed",)
+
+
+def test_files_that_are_no_mar(tmp_path: Path) -> None:
+    weights, file = as_tensors(drawn(mar_shapes(), 0)), tmp_path / "checkpoint-last.pth"
+
+    def refused(match: str, content: object = None, heads: int | None = SMALL.heads) -> None:
+        if content is not None:
+            torch.save(content, file)
+        for read in (load_mar, converted):
+            with pytest.raises(CheckpointError, match=match):
+                read(file, heads)
+
+    refused("there is no such file")
+    missing = {name: tensor for name, tensor in weights.items() if name != "decoder_blocks.1.mlp.fc2.bias"}
+    refused(r"is missing decoder_blocks\.1\.mlp\.fc2\.bias; expected the keys of Mar", {"model_ema": missing})
+    refused(r"has unexpected cls_token", {"model_ema": weights | {"cls_token": torch.ones(1)}})
+    wrong = weights | {"diffloss.net.res_blocks.0.mlp.2.weight": torch.ones(3, 3)}
+    refused(r"diffloss\.net\.res_blocks\.0\.mlp\.2\.weight has the shape \(3, 3\); expected", {"model_ema": wrong})
+    refused(r"is missing class_emb\.weight; expected the keys of a MAR", {"model_ema": {"a": torch.ones(1)}})
+    refused(r"z_proj\.bias holds NaN", {"model_ema": weights | {"z_proj.bias": torch.full((24,), torch.nan)}})
+    refused("heads is None for 2 layers of width 24; expected heads", {"model_ema": weights}, None)
+    refused("dim is 24 and heads 5", {"model_ema": weights}, 5)
+    refused("expected safetensors, or a .pt file with nothing but tensors", {"model_ema": weights, "more": Hostile()})
+    torch.save({"model": weights}, file)
+    with pytest.raises(CheckpointError, match="expected named tensors, under model_ema"):
+        load_mar(file, SMALL.heads)
+
+
+def test_files_that_are_no_autoencoder(tmp_path: Path) -> None:
+    weights, file = as_tensors(drawn(kl16_shapes(), 0)), tmp_path / "kl16.ckpt"
+
+    def refused(match: str, content: object) -> None:
+        torch.save(content, file)
+        for read in (load_kl16, converted):
+            with pytest.raises(CheckpointError, match=match):
+                read(file)
+
+    missing = {name: tensor for name, tensor in weights.items() if name != "encoder.down.2.attn.1.k.bias"}
+    refused(r"is missing encoder\.down\.2\.attn\.1\.k\.bias; expected the keys of Kl16", {"model": missing})
+    refused(
+        r"has unexpected decoder\.up\.2\.attn\.0\.q",
+        {"model": weights | {"decoder.up.2.attn.0.q": weights["quant_conv.bias"]}},
+    )
+    wrong = weights | {"decoder.up.0.block.1.conv1.weight": torch.ones(2, 2, 3, 3)}
+    refused(r"decoder\.up\.0\.block\.1\.conv1\.weight has the shape \(2, 2, 3, 3\); expected", {"model": wrong})
+    torch.save({"model": weights | {"loss.logvar": torch.ones(())}}, file)
+    assert load_kl16(file).config.latent == LATENT
+
+
+# forward passes ---------------------------------------------------------------------------------------------------
+
+
+def test_the_transformer(tmp_path: Path) -> None:
+    """Every share of tokens that are there, from none to all but one, with a class and without."""
+    model, plain = loaded(tmp_path)
+    random = np.random.default_rng(3)
+    tokens = random.normal(size=(4, SMALL.length, SMALL.token_dim))
+    for there in (0, 1, 7, SMALL.length - 1):
+        order = np.stack([random.permutation(SMALL.length) for _ in range(4)])[:, :there]
+        labels = torch.tensor([0, 4, SMALL.classes, 2])
+        given = torch.from_numpy(np.take_along_axis(tokens, order[..., None], 1))
+        found = model(labels, given, torch.from_numpy(order)).numpy()
+        for row, label in enumerate([0, 4, None, 2]):
+            masked = ~np.isin(np.arange(SMALL.length), order[row])
+            expected = plain.trunk(tokens[row], masked, label)
+            np.testing.assert_allclose(found[row][masked], expected[masked], **CLOSE)
+    assert np.abs(expected).max() > 0.5
+
+
+def test_mask_schedule() -> None:
+    """As published: 64 iterations of 256 tokens; every iteration makes at least one."""
+    left = mask_schedule(256, 64)
+    assert left[:4] == [255, 254, 253, 252]
+    assert left[31] == 181  # floor(256 cos(pi / 4))
+    assert left[-4:] == [18, 12, 6, 1]
+    assert mask_schedule(4, 4) == [3, 2, 1, 1]
+    for length, iterations in ((256, 256), (256, 100), (49, 49), (49, 7), (3, 1)):
+        left = [length, *mask_schedule(length, iterations)]
+        made = [before - after for before, after in zip(left, [*left[1:-1], 0], strict=False)]
+        assert sum(made) == length
+        assert min(made) >= 1
+        assert len(made) == iterations
+    with pytest.raises(ValueError, match="iterations is 5; expected at most the 4 tokens"):
+        mask_schedule(4, 5)
+
+
+@pytest.mark.parametrize(("iterations", "guidance", "temperature"), [(4, 1.0, 1.0), (5, 2.9, 0.8), (16, 3.0, 1.0)])
+def test_the_sampler(iterations: int, guidance: float, temperature: float, tmp_path: Path) -> None:
+    """Token by token on the same noise, against the published procedure written as it is told."""
+    model, plain = loaded(tmp_path)
+    steps, random = 6, np.random.default_rng(8)
+    order = np.stack([random.permutation(SMALL.length) for _ in range(2)])
+    noise = random.normal(size=(4000, SMALL.token_dim))
+    used = 0
+
+    def normals(count: int, size: int) -> torch.Tensor:
+        nonlocal used
+        used += count
+        return torch.from_numpy(noise[used - count : used])
+
+    labels = [1, 3]
+    found = sample_tokens(
+        model, torch.tensor(labels), torch.from_numpy(order), normals, iterations, guidance, temperature, steps
+    )
+
+    spaced, taken = Schedule(steps), 0
+    tokens, masked = np.zeros((2, SMALL.length, SMALL.token_dim)), np.ones((2, SMALL.length), bool)
+    for k in range(iterations):
+        left = int(masked[0].sum())
+        after = max(1, min(left - 1, int(np.floor(SMALL.length * np.cos(np.pi / 2 * (k + 1) / iterations)))))
+        still = np.zeros_like(masked)
+        for row in range(2):
+            still[row, order[row, :after]] = True
+        here = masked if k == iterations - 1 else masked & ~still
+        scale = 1 + (guidance - 1) * (SMALL.length - after) / SMALL.length
+        places = [(row, place) for row in range(2) for place in order[row] if here[row, place]]
+        given = [plain.trunk(tokens[row], masked[row], labels[row])[place] for row, place in places]
+        without = [plain.trunk(tokens[row], masked[row], None)[place] for row, place in places]
+        x, taken = list(noise[taken : taken + len(places)]), taken + len(places)
+        for t in reversed(range(steps)):
+            drawn_now = noise[taken : taken + len(places)] if t else np.zeros((len(places), SMALL.token_dim))
+            taken += len(places) if t else 0
+            for i in range(len(places)):
+                other = None if guidance == 1 else without[i]
+                mean, sd = plain.step(x[i], t, given[i], other, scale, spaced)
+                x[i] = mean + temperature * sd * drawn_now[i]
+        for i, (row, place) in enumerate(places):
+            tokens[row, place] = x[i]
+        masked = masked & still
+    assert used == taken
+    assert np.isfinite(tokens).all()
+    np.testing.assert_allclose(found.numpy(), tokens, rtol=1e-6, atol=1e-6 * np.abs(tokens).max())
+
+
+def test_the_autoencoder(tmp_path: Path) -> None:
+    plain, random = PlainKl16(write_kl16(tmp_path / "kl16.ckpt")), np.random.default_rng(2)
+    model = load_kl16(tmp_path / "kl16.ckpt", torch.float64)
+    tokens = random.normal(size=(2, 6, LATENT)) * 0.2325
+    images = model.decode(torch.from_numpy(tokens), (2, 3)).numpy()
+    assert images.shape == (2, 3, 8, 12)
+    assert images.std() > 0.01
+    for row in range(2):
+        np.testing.assert_allclose(images[row], plain.decode(tokens[row], (2, 3)), **CLOSE)
+    pictures = random.uniform(size=(2, 3, 8, 12))
+    mean, sd = model.encode(torch.from_numpy(pictures))
+    assert mean.shape == (2, 6, LATENT)
+    for row in range(2):
+        for found, expected in zip((mean, sd), plain.encode(pictures[row]), strict=True):
+            np.testing.assert_allclose(found[row].numpy(), expected, **CLOSE)
+    with pytest.raises(ValueError, match=r"tokens have the shape \(2, 6, 4\); expected \[B, 4, 4\]"):
+        model.decode(torch.from_numpy(tokens))
+    with pytest.raises(ValueError, match="sides that 4 divides"):
+        model.encode(torch.zeros(1, 3, 6, 8))
+
+
+@pytest.mark.parametrize("bug", ["weights as trained", "buffer", "eps", "positions", "order of norms"])
+def test_the_comparison_tells(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if bug == "eps":
+        monkeypatch.setattr(trunk_module, "EPSILON", 1e-3)
+    model, plain = loaded(tmp_path)
+    if bug == "weights as trained":
+        model.load_state_dict(torch.load(tmp_path / "checkpoint-last.pth", weights_only=True)["model"])
+    if bug == "buffer":
+        model.encoder_pos_embed_learned.copy_(model.encoder_pos_embed_learned.roll(1, 1))
+    if bug == "positions":
+        model.diffusion_pos_embed_learned.zero_()
+    if bug == "order of norms":
+        model.z_proj_ln = torch.nn.Identity()
+    tokens = np.random.default_rng(3).normal(size=(SMALL.length, SMALL.token_dim))
+    masked = np.arange(SMALL.length) >= 5
+    found = model(torch.tensor([1]), torch.from_numpy(tokens[None, :5]), torch.arange(5)[None])[0].numpy()
+    assert np.abs(found - plain.trunk(tokens, masked, 1))[masked].max() > FAR
+
+
+@pytest.mark.parametrize("bug", ["scale", "padding", "attention"])
+def test_the_comparison_of_autoencoders_tells(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, picture = PlainKl16(write_kl16(tmp_path / "kl16.ckpt")), np.random.default_rng(2).uniform(size=(3, 8, 8))
+    model = load_kl16(tmp_path / "kl16.ckpt", torch.float64)
+    if bug == "scale":
+        monkeypatch.setattr(kl16_module, "SCALE", 0.18215)
+    if bug == "padding":
+        pad = torch.constant_pad_nd
+        monkeypatch.setattr(torch.nn.functional, "pad", lambda x, _: pad(x, (1, 0, 1, 0)))
+    if bug == "attention":
+        model.encoder.conv_blocks[2].attn = torch.nn.ModuleList()
+    found = model.encode(torch.from_numpy(picture[None])).mean[0].numpy()
+    assert np.abs(found - plain.encode(picture)[0]).max() > FAR

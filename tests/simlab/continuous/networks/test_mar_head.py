@@ -1,0 +1,108 @@
+"""The diffusion head and its kernels against the same formulas in NumPy, one row at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.continuous.models.diffusion import ddpm_chain, forward_steps, respacing, schedule
+from simlab.continuous.networks.mar import head as head_module
+from simlab.continuous.networks.mar.head import Head
+from simlab.continuous.networks.mar.kernel import guided, kernel
+from tests.support.mar import SMALL, PlainMar, Schedule, as_tensors, drawn, mar_shapes
+
+pytestmark = pytest.mark.parity
+SIZES = SMALL
+NET = "diffloss.net."
+WEIGHTS = drawn(mar_shapes(SIZES), seed=4)
+FAR = 1e-6
+
+
+def loaded() -> Head:
+    head = Head(SIZES.token_dim, SIZES.dim, SIZES.width, SIZES.layers).double()
+    head.load_state_dict({name.removeprefix(NET): t for name, t in as_tensors(WEIGHTS).items() if name.startswith(NET)})
+    return head.requires_grad_(False)
+
+
+def rows(*shape: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def test_the_head() -> None:
+    head, plain = loaded(), PlainMar(WEIGHTS, SIZES)
+    x, z, t = rows(4, SIZES.token_dim, seed=1), rows(4, SIZES.dim, seed=2), np.array([0, 1, 407, 999])
+    found = head(*(torch.from_numpy(part) for part in (x, t, z))).numpy()
+    expected = np.stack([plain.head(*row) for row in zip(x, t, z, strict=True)])
+    assert np.abs(expected).max() > 0.5
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    one = head(torch.from_numpy(x), torch.tensor([407]), torch.from_numpy(z))
+    np.testing.assert_allclose(one.numpy()[2], expected[2], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("steps", [2, 25, 100, 1000])
+def test_kernels(steps: int) -> None:
+    """Guided and not, at both ends of the schedule and between."""
+    head, plain, spaced = loaded(), PlainMar(WEIGHTS, SIZES), Schedule(steps)
+    original = respacing(1000, steps, "linspace")
+    assert original.tolist() == spaced.original
+    forward = forward_steps(schedule("cosine", 1000, steps, "linspace"))
+    x, z, other = rows(2, SIZES.token_dim, seed=5), rows(2, SIZES.dim, seed=6), rows(2, SIZES.dim, seed=7)
+    for t in sorted({0, 1, steps // 2, steps - 1}):
+        at = torch.tensor([int(original[t])])
+        with_class, without = (head(torch.from_numpy(x), at, torch.from_numpy(c)) for c in (z, other))
+        for scale, predicted in ((1.0, with_class), (2.9, guided(with_class, without, 2.9, SIZES.token_dim))):
+            mean, sd = kernel(predicted, torch.from_numpy(x), forward, t + 1)
+            for row in range(2):
+                given = x[row], t, z[row], None if scale == 1 else other[row], scale
+                for found, expected in zip((mean, sd), plain.step(*given, spaced), strict=True):
+                    np.testing.assert_allclose(found[row].numpy(), expected, rtol=1e-8)
+
+
+def test_fixed_variances_are_those_of_affine_chains() -> None:
+    """What ``ddpm_chain`` calls posterior and upper."""
+    abar = schedule("cosine", 1000, 6, "linspace")
+    for variances in ("posterior", "upper"):
+        chain = ddpm_chain(np.ones(3), abar, variances)
+        for t in range(1, 7):
+            sd = kernel(torch.zeros(2, 3).double(), torch.zeros(2, 3).double(), forward_steps(abar), t, variances).sd
+            np.testing.assert_allclose(sd.numpy(), np.broadcast_to(chain.factor[t - 1], (2, 3)))
+
+
+def test_a_network_that_knows_the_noise_gives_posteriors() -> None:
+    """The best prediction for standard normal data makes the means of that data's exact chain."""
+    abar = schedule("cosine", 1000, 5, "linspace")
+    chain, x = ddpm_chain(np.ones(3), abar), rows(4, 3, seed=8)
+    for t in range(1, 6):
+        noise = torch.from_numpy(np.sqrt(1 - abar[t - 1]) * x)
+        mean = kernel(noise, torch.from_numpy(x), forward_steps(abar), t, "posterior").mean
+        np.testing.assert_allclose(mean.numpy(), chain.mean(t, x, np.zeros((4, 3))), atol=1e-12)
+
+
+def test_predictions_of_another_shape_are_refused() -> None:
+    forward, x = forward_steps(schedule("cosine", 1000, 4, "linspace")), torch.zeros(2, 3)
+    with pytest.raises(ValueError, match=r"predicted has the shape \(2, 3\) .*; expected 6 numbers a token"):
+        kernel(torch.zeros(2, 3), x, forward, 1)
+    with pytest.raises(ValueError, match="expected 3 numbers a token, as variances are upper"):
+        kernel(torch.zeros(2, 6), x, forward, 1, "upper")
+    with pytest.raises(ValueError, match="depth is 0; expected"):
+        Head(4, 4, 4, 0)
+
+
+@pytest.mark.parametrize("bug", ["sines first", "eps", "order of parts", "period"])
+def test_the_comparison_tells(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if bug == "eps":
+        monkeypatch.setattr(head_module, "EPSILON", 1e-3)
+    if bug == "period":
+        monkeypatch.setattr(head_module, "PERIOD", 1000.0)
+    head, plain = loaded(), PlainMar(WEIGHTS, SIZES)
+    if bug == "sines first":
+        first = head.time_embed.mlp[0]
+        first.weight.copy_(first.weight.roll(128, 1))
+    if bug == "order of parts":
+        layer = head.res_blocks[0].adaLN_modulation[1]
+        layer.weight.copy_(layer.weight.roll(SIZES.width, 0))
+        layer.bias.copy_(layer.bias.roll(SIZES.width, 0))
+    x, z = rows(SIZES.token_dim, seed=1), rows(SIZES.dim, seed=2)
+    found = head(torch.from_numpy(x)[None], torch.tensor([407]), torch.from_numpy(z)[None])[0]
+    assert np.abs(found.numpy() - plain.head(x, 407, z)).max() > FAR

@@ -1,0 +1,367 @@
+"""Small checkpoints in the layout MAR was published in, and its formulas a second time: NumPy, one row at a time.
+
+Names, shapes and nesting are those of ``checkpoint-last.pth`` and ``kl16.ckpt`` of github.com/LTH14/mar at fe470ac.
+Nothing of the package's loaders or networks is used here.
+"""
+
+from __future__ import annotations
+
+from math import cos, exp, floor, log, pi, sqrt
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.special import erf
+
+Shapes = dict[str, tuple[int, ...]]
+Weights = dict[str, np.ndarray]
+
+
+class Sizes(NamedTuple):
+    """Of a small MAR."""
+
+    dim: int = 24
+    depth: int = 2
+    heads: int = 3
+    classes: int = 5
+    side: int = 4  # tokens
+    token_dim: int = 4
+    buffer: int = 3
+    width: int = 20  # of the head
+    layers: int = 3  # of the head
+    mlp: int = 4
+
+    @property
+    def length(self) -> int:
+        return self.side**2
+
+
+SMALL = Sizes()
+
+
+def mar_shapes(sizes: Sizes = SMALL) -> Shapes:
+    """Of every tensor of the transformer and its diffusion head."""
+    d, places = sizes.dim, sizes.length + sizes.buffer
+    shapes: Shapes = {
+        "fake_latent": (1, d),
+        "encoder_pos_embed_learned": (1, places, d),
+        "mask_token": (1, 1, d),
+        "decoder_pos_embed_learned": (1, places, d),
+        "diffusion_pos_embed_learned": (1, sizes.length, d),
+        "class_emb.weight": (sizes.classes, d),
+    }
+
+    def linear(name: str, outputs: int, inputs: int) -> None:
+        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (outputs, inputs), (outputs,)
+
+    def norm(name: str, size: int) -> None:
+        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (size,)
+
+    linear("z_proj", d, sizes.token_dim)
+    norm("z_proj_ln", d)
+    for side in ("encoder", "decoder"):
+        for block in range(sizes.depth):
+            name = f"{side}_blocks.{block}"
+            norm(f"{name}.norm1", d)
+            linear(f"{name}.attn.qkv", 3 * d, d)
+            linear(f"{name}.attn.proj", d, d)
+            norm(f"{name}.norm2", d)
+            linear(f"{name}.mlp.fc1", sizes.mlp * d, d)
+            linear(f"{name}.mlp.fc2", d, sizes.mlp * d)
+        norm(f"{side}_norm", d)
+    linear("decoder_embed", d, d)
+
+    net, width = "diffloss.net", sizes.width
+    linear(f"{net}.time_embed.mlp.0", width, 256)
+    linear(f"{net}.time_embed.mlp.2", width, width)
+    linear(f"{net}.cond_embed", width, d)
+    linear(f"{net}.input_proj", width, sizes.token_dim)
+    for block in range(sizes.layers):
+        name = f"{net}.res_blocks.{block}"
+        norm(f"{name}.in_ln", width)
+        linear(f"{name}.mlp.0", width, width)
+        linear(f"{name}.mlp.2", width, width)
+        linear(f"{name}.adaLN_modulation.1", 3 * width, width)
+    linear(f"{net}.final_layer.linear", 2 * sizes.token_dim, width)
+    linear(f"{net}.final_layer.adaLN_modulation.1", 2 * width, width)
+    return shapes
+
+
+def drawn(shapes: Shapes, seed: int, spread: float = 0.3) -> Weights:
+    """Random weights, gains around 1."""
+    random = np.random.default_rng(seed)
+    gains = ("norm", "_ln.weight", "in_ln.weight")
+    return {
+        name: random.normal(0, spread, shape) + (name.endswith("weight") and any(part in name for part in gains))
+        for name, shape in shapes.items()
+    }
+
+
+def as_tensors(weights: Weights) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array) for name, array in weights.items()}
+
+
+def write_mar(file: Path, sizes: Sizes = SMALL, seed: int = 0) -> Weights:
+    """``checkpoint-last.pth``; the returned weights are the averaged ones, which samplers use."""
+    shapes = mar_shapes(sizes)
+    last, averaged = drawn(shapes, seed + 1), drawn(shapes, seed)
+    torch.save({"model": as_tensors(last), "model_ema": as_tensors(averaged)}, file)
+    return averaged
+
+
+class PlainMar:
+    """The network over its weights."""
+
+    def __init__(self, weights: Weights, sizes: Sizes = SMALL) -> None:
+        self.held, self.sizes = weights, sizes
+
+    def linear(self, name: str, x: np.ndarray) -> np.ndarray:
+        return x @ self.held[f"{name}.weight"].T + self.held[f"{name}.bias"]
+
+    def norm(self, name: str | None, x: np.ndarray) -> np.ndarray:
+        away = x - x.mean(-1, keepdims=True)
+        scaled = away / np.sqrt((away**2).mean(-1, keepdims=True) + 1e-6)
+        return scaled if name is None else scaled * self.held[f"{name}.weight"] + self.held[f"{name}.bias"]
+
+    def block(self, name: str, x: np.ndarray) -> np.ndarray:
+        """``x[L, D]``: attention of every place to every place, head by head, then the perceptron."""
+        heads, seen = self.sizes.heads, self.linear(f"{name}.attn.qkv", self.norm(f"{name}.norm1", x))
+        query, key, value = (part.reshape(len(x), heads, -1) for part in np.split(seen, 3, axis=1))
+        found = []
+        for h in range(heads):
+            scores = query[:, h] @ key[:, h].T / sqrt(query.shape[2])
+            weights = np.exp(scores - scores.max(1, keepdims=True))
+            found.append(weights / weights.sum(1, keepdims=True) @ value[:, h])
+        x = x + self.linear(f"{name}.attn.proj", np.concatenate(found, axis=1))
+        hidden = self.linear(f"{name}.mlp.fc1", self.norm(f"{name}.norm2", x))
+        return x + self.linear(f"{name}.mlp.fc2", hidden * (1 + erf(hidden / sqrt(2))) / 2)
+
+    def class_vector(self, label: int | None) -> np.ndarray:
+        """``[D]``; without a label the vector of no class."""
+        return self.held["fake_latent"][0] if label is None else self.held["class_emb.weight"][label]
+
+    def trunk(self, tokens: np.ndarray, masked: np.ndarray, label: int | None) -> np.ndarray:
+        """``[N, D]``: the condition of every place, from ``tokens[N, d]`` where ``masked[N]`` is not set."""
+        sizes, buffer = self.sizes, self.sizes.buffer
+        inputs = np.concatenate([np.tile(self.class_vector(label), (buffer, 1)), self.linear("z_proj", tokens)])
+        inputs = self.norm("z_proj_ln", inputs + self.held["encoder_pos_embed_learned"][0])
+        there = np.flatnonzero(np.concatenate([np.zeros(buffer, bool), masked]) == 0)
+        x = inputs[there]
+        for block in range(sizes.depth):
+            x = self.block(f"encoder_blocks.{block}", x)
+        x = self.linear("decoder_embed", self.norm("encoder_norm", x))
+        whole = np.tile(self.held["mask_token"][0], (buffer + sizes.length, 1))
+        whole[there] = x
+        whole = whole + self.held["decoder_pos_embed_learned"][0]
+        for block in range(sizes.depth):
+            whole = self.block(f"decoder_blocks.{block}", whole)
+        return self.norm("decoder_norm", whole)[buffer:] + self.held["diffusion_pos_embed_learned"][0]
+
+    def head(self, x: np.ndarray, t: int, z: np.ndarray) -> np.ndarray:
+        """``[2 d]``: the noise and the share of the variance, at step t of a thousand, from 0."""
+        net = "diffloss.net"
+        angles = [t * exp(-log(10_000) * k / 128) for k in range(128)]
+        waves = np.array([cos(angle) for angle in angles] + [np.sin(angle) for angle in angles])
+        time = self.linear(f"{net}.time_embed.mlp.2", silu(self.linear(f"{net}.time_embed.mlp.0", waves)))
+        y = silu(time + self.linear(f"{net}.cond_embed", z))
+        h = self.linear(f"{net}.input_proj", x)
+        for block in range(self.sizes.layers):
+            name = f"{net}.res_blocks.{block}"
+            shift, scale, gate = np.split(self.linear(f"{name}.adaLN_modulation.1", y), 3)
+            inner = self.norm(f"{name}.in_ln", h) * (1 + scale) + shift
+            h = h + gate * self.linear(f"{name}.mlp.2", silu(self.linear(f"{name}.mlp.0", inner)))
+        shift, scale = np.split(self.linear(f"{net}.final_layer.adaLN_modulation.1", y), 2)
+        return self.linear(f"{net}.final_layer.linear", self.norm(None, h) * (1 + scale) + shift)
+
+    def step(
+        self, x: np.ndarray, t: int, z: np.ndarray, other: np.ndarray | None, scale: float, schedule: Schedule
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of kernel t, from 0 here; ``other`` is the condition of no class."""
+        d, original = self.sizes.token_dim, schedule.original[t]
+        predicted = self.head(x, original, z)
+        noise = predicted[:d]
+        if other is not None:
+            without = self.head(x, original, other)[:d]
+            noise = without + scale * (noise - without)
+        alpha_bar, before, beta = schedule.alpha_bar[t], schedule.before(t), schedule.beta(t)
+        clean = x / sqrt(alpha_bar) - sqrt(1 / alpha_bar - 1) * noise
+        mean = beta * sqrt(before) / (1 - alpha_bar) * clean + (1 - before) * sqrt(1 - beta) / (1 - alpha_bar) * x
+        share = (predicted[d:] + 1) / 2
+        log_variance = share * log(beta) + (1 - share) * log(schedule.least(t))
+        return mean, np.exp(log_variance / 2)
+
+
+class Schedule:
+    """The cosine schedule of a thousand steps, respaced."""
+
+    def __init__(self, steps: int, trained: int = 1000) -> None:
+        product, whole = 1.0, []
+        for i in range(trained):
+            start, end = (cos((k / trained + 0.008) / 1.008 * pi / 2) ** 2 for k in (i, i + 1))
+            product *= 1 - min(1 - end / start, 0.999)
+            whole.append(product)
+        self.original = [round(i * (trained - 1) / (steps - 1)) for i in range(steps)]
+        self.alpha_bar = [whole[i] for i in self.original]
+
+    def before(self, t: int) -> float:
+        return self.alpha_bar[t - 1] if t else 1.0
+
+    def beta(self, t: int) -> float:
+        return 1 - self.alpha_bar[t] / self.before(t)
+
+    def least(self, t: int) -> float:
+        """The variance given x_0 too; of the last step, where it is 0, that of the step before."""
+        t = max(t, 1)
+        return self.beta(t) * (1 - self.before(t)) / (1 - self.alpha_bar[t])
+
+
+def mask_lengths(length: int, iterations: int) -> list[int]:
+    """How many tokens are still masked after each iteration of MAR's sampler."""
+    left, found = length, []
+    for step in range(iterations):
+        left = max(1, min(left - 1, floor(length * cos(pi / 2 * (step + 1) / iterations))))
+        found.append(left if step < iterations - 1 else 0)
+    return found
+
+
+def silu(x: np.ndarray) -> np.ndarray:
+    return x / (1 + np.exp(-x))
+
+
+# the autoencoder --------------------------------------------------------------------------------------------------
+
+WIDTH, MULTIPLES, BLOCKS, LATENT = 32, (1, 1, 2), 2, 4
+
+
+def kl16_shapes() -> Shapes:
+    """Of ``kl16.ckpt``: attention behind the encoder's lowest blocks and in both middles, none behind the decoder's."""
+    shapes: Shapes = {}
+    widths = [WIDTH * multiple for multiple in MULTIPLES]
+
+    def conv(name: str, outputs: int, inputs: int, side: int) -> None:
+        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = (outputs, inputs, side, side), (outputs,)
+
+    def norm(name: str, size: int) -> None:
+        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (size,)
+
+    def residual(name: str, outputs: int, inputs: int) -> None:
+        norm(f"{name}.norm1", inputs)
+        conv(f"{name}.conv1", outputs, inputs, 3)
+        norm(f"{name}.norm2", outputs)
+        conv(f"{name}.conv2", outputs, outputs, 3)
+        if inputs != outputs:
+            conv(f"{name}.nin_shortcut", outputs, inputs, 1)
+
+    def attention(name: str, size: int) -> None:
+        norm(f"{name}.norm", size)
+        for part in ("q", "k", "v", "proj_out"):
+            conv(f"{name}.{part}", size, size, 1)
+
+    def middle(side: str) -> None:
+        residual(f"{side}.mid.block_1", widths[-1], widths[-1])
+        attention(f"{side}.mid.attn_1", widths[-1])
+        residual(f"{side}.mid.block_2", widths[-1], widths[-1])
+
+    conv("encoder.conv_in", WIDTH, 3, 3)
+    last = WIDTH
+    for level, width in enumerate(widths):
+        for block in range(BLOCKS):
+            residual(f"encoder.down.{level}.block.{block}", width, last)
+            last = width
+            if level == len(widths) - 1:
+                attention(f"encoder.down.{level}.attn.{block}", width)
+        if level < len(widths) - 1:
+            conv(f"encoder.down.{level}.downsample.conv", width, width, 3)
+    middle("encoder")
+    norm("encoder.norm_out", last)
+    conv("encoder.conv_out", 2 * LATENT, last, 3)
+
+    conv("decoder.conv_in", last, LATENT, 3)
+    middle("decoder")
+    for level, width in reversed(list(enumerate(widths))):
+        for block in range(BLOCKS + 1):
+            residual(f"decoder.up.{level}.block.{block}", width, last)
+            last = width
+        if level:
+            conv(f"decoder.up.{level}.upsample.conv", width, width, 3)
+    norm("decoder.norm_out", last)
+    conv("decoder.conv_out", 3, last, 3)
+    conv("quant_conv", 2 * LATENT, 2 * LATENT, 1)
+    conv("post_quant_conv", LATENT, LATENT, 1)
+    return shapes
+
+
+def write_kl16(file: Path, seed: int = 0) -> Weights:
+    weights = drawn(kl16_shapes(), seed, spread=0.1)
+    torch.save({"model": as_tensors(weights)}, file)
+    return weights
+
+
+class PlainKl16:
+    """The autoencoder over its weights, for one image ``[C, H, W]``."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.held = weights
+
+    def conv(self, name: str, x: np.ndarray, stride: int = 1, before: int = 1, behind: int = 1) -> np.ndarray:
+        kernel, bias = self.held[f"{name}.weight"], self.held[f"{name}.bias"]
+        side = kernel.shape[2]
+        if side > 1:
+            x = np.pad(x, ((0, 0), (before, behind), (before, behind)))
+        rows, columns = ((size - side) // stride + 1 for size in x.shape[1:])
+        found = np.empty((len(kernel), rows, columns))
+        for i in range(rows):
+            for j in range(columns):
+                window = x[:, i * stride : i * stride + side, j * stride : j * stride + side]
+                found[:, i, j] = np.tensordot(kernel, window, 3) + bias
+        return found
+
+    def norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        """32 groups, each by its mean and spread over its channels and places."""
+        groups = x.reshape(32, -1)
+        away = groups - groups.mean(1, keepdims=True)
+        scaled = (away / np.sqrt((away**2).mean(1, keepdims=True) + 1e-6)).reshape(x.shape)
+        return scaled * self.held[f"{name}.weight"][:, None, None] + self.held[f"{name}.bias"][:, None, None]
+
+    def residual(self, name: str, x: np.ndarray) -> np.ndarray:
+        h = self.conv(f"{name}.conv1", silu(self.norm(f"{name}.norm1", x)))
+        h = self.conv(f"{name}.conv2", silu(self.norm(f"{name}.norm2", h)))
+        return h + (self.conv(f"{name}.nin_shortcut", x) if f"{name}.nin_shortcut.weight" in self.held else x)
+
+    def attention(self, name: str, x: np.ndarray) -> np.ndarray:
+        normed = self.norm(f"{name}.norm", x)
+        query, key, value = (self.conv(f"{name}.{part}", normed).reshape(len(x), -1) for part in "qkv")
+        weights = np.exp(query.T @ key / sqrt(len(x)))
+        seen = value @ (weights / weights.sum(1, keepdims=True)).T
+        return x + self.conv(f"{name}.proj_out", seen.reshape(x.shape))
+
+    def middle(self, side: str, x: np.ndarray) -> np.ndarray:
+        x = self.attention(f"{side}.mid.attn_1", self.residual(f"{side}.mid.block_1", x))
+        return self.residual(f"{side}.mid.block_2", x)
+
+    def encode(self, image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation ``[N, d]`` of the tokens of an image ``[3, H, W]`` from 0 to 1."""
+        x = self.conv("encoder.conv_in", 2 * image - 1)
+        for level in range(len(MULTIPLES)):
+            for block in range(BLOCKS):
+                x = self.residual(f"encoder.down.{level}.block.{block}", x)
+                if level == len(MULTIPLES) - 1:
+                    x = self.attention(f"encoder.down.{level}.attn.{block}", x)
+            if level < len(MULTIPLES) - 1:
+                x = self.conv(f"encoder.down.{level}.downsample.conv", x, stride=2, before=0, behind=1)
+        x = silu(self.norm("encoder.norm_out", self.middle("encoder", x)))
+        moments = self.conv("quant_conv", self.conv("encoder.conv_out", x)).reshape(2 * LATENT, -1).T
+        return 0.2325 * moments[:, :LATENT], 0.2325 * np.exp(np.clip(moments[:, LATENT:], -30, 20) / 2)
+
+    def decode(self, tokens: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        """``[3, H, W]``, from 0 to 1."""
+        x = self.conv("post_quant_conv", (tokens / 0.2325).T.reshape(LATENT, *shape))
+        x = self.middle("decoder", self.conv("decoder.conv_in", x))
+        for level in reversed(range(len(MULTIPLES))):
+            for block in range(BLOCKS + 1):
+                x = self.residual(f"decoder.up.{level}.block.{block}", x)
+            if level:
+                x = self.conv(f"decoder.up.{level}.upsample.conv", x.repeat(2, axis=1).repeat(2, axis=2))
+        x = self.conv("decoder.conv_out", silu(self.norm("decoder.norm_out", x)))
+        return (np.clip(x, -1, 1) + 1) / 2
