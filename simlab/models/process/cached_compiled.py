@@ -62,8 +62,8 @@ class CachedOnHost(Cached):
         nodes: np.ndarray,
         shape: tuple[np.ndarray, np.ndarray, np.ndarray],
     ) -> Call:
-        """A call for ``chain`` tokens in a row and ``nodes``: from ``start`` on the cache then holds ``held`` positions,
-        and looks at ``ahead``."""
+        """A call for ``chain`` tokens in a row and ``nodes``: from ``start`` on the cache then holds ``held``
+        positions, and looks at ``ahead``."""
         values = tokens.numpy()
         if self._waiting is not None:
             self._settle_compiled(values)
@@ -81,8 +81,8 @@ class CachedOnHost(Cached):
             self.visible is not None,
             nodes,
             *shape,
-            *self._of_sequences,
             self._hidden_bits,
+            *self._of_sequences,
         )
         self._reaches_end = most >= self.length
         told = torch.from_numpy(mask).view(self._hidden.dtype)
@@ -135,12 +135,12 @@ def feed(
     depths: np.ndarray,
     aside: np.ndarray,
     ancestors: np.ndarray,
+    hidden: np.ndarray,
     known: np.ndarray,
     slot_of: np.ndarray,
     position_of: np.ndarray,
     fed: np.ndarray,
     status: np.ndarray,
-    hidden: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, int]:
     """Check what is held, remember what is fed, and lay it out for the model.
 
@@ -158,10 +158,10 @@ def feed(
         conditions have padding.
     nodes, depths, aside, ancestors
         ``int[B, M]``, a tree, and its :class:`~simlab.models.process.branches.Branches`; empty without.
-    known, slot_of, position_of, fed, status
-        What is kept of each sequence; changed.
     hidden
         One number, of the type of the mask: what is not seen.
+    known, slot_of, position_of, fed, status
+        What is kept of each sequence; changed.
 
     Returns
     -------
