@@ -49,6 +49,7 @@ class Counts:
     calls: int
     counts: tuple[Array, ...]
     seconds: float
+    kept: float = 0.0  # first drafts, where the case knows what is possible
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Sample(Task):
             made, seconds = made + 1, time.perf_counter() - start
         done = case.completed(tokens[:made], completing)
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
-        return Counts(self, made, counts, seconds)
+        kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
+        return Counts(self, made, counts, seconds, kept)
 
 
 @dataclass(frozen=True)
