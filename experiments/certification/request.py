@@ -41,6 +41,7 @@ class Request:
     calls: int | None
     processes: int
     limit: float
+    process: bool = False  # whether it is a command line, of a process that answers the protocol
 
     def __post_init__(self) -> None:
         check_number("--budget", self.budget, LEAST)
@@ -54,7 +55,7 @@ class Request:
     @property
     def command(self) -> str:
         """The command that asks for the same, without the usual number of processes and the usual limit."""
-        words = ["simlab", "certify", self.spec, *(["--contract", self.contract] if self.contract else [])]
+        words = ["simlab", "certify", *(["--command"] if self.process else []), self.spec, *(["--contract", self.contract] if self.contract else [])]
         options: dict[str, Any] = {"budget": self.budget} if self.calls is None else {"calls": self.calls}
         options |= {"epsilon": self.epsilon, "confidence": self.confidence, "seed": self.seed}
         options |= {name: getattr(self, name) for name, usual in USUAL.items() if getattr(self, name) != usual}
@@ -84,7 +85,26 @@ def find_subject(request: Request) -> Subject:
     """The callable that the request names; raises ``ValueError`` where there is no such thing."""
     if request.contract is not None:
         contract_named(request.contract)
+    if request.process:
+        return _process(request)
     return _own(request) if ":" in request.spec else _adapter(request)
+
+
+def _process(request: Request) -> Subject:
+    """A process that answers through its standard input and output."""
+    from simlab.certify.processes import command
+
+    contract = request.contract or "verify"
+    return Subject(
+        function=command(request.spec, contract, seed=request.seed),
+        contract=contract,
+        module="simlab.certify.processes",
+        name="command",
+        then=f"({request.spec!r}, {contract!r}, {str(Path.cwd())!r}, {request.seed})",
+        folder=None,
+        processes=1,  # one that is started twice may draw the same twice
+        about="A process, asked by protocol version 1 through its standard input and output.",
+    )
 
 
 def _own(request: Request) -> Subject:

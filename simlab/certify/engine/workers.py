@@ -13,13 +13,14 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
 
-from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.engine.tasks import Fault, Task, attempt
 
 FIRST = 3.0  # times the limit of a call is what a process may take over its first one: it may have to compile
@@ -36,6 +37,20 @@ class Counter:
         answer = self.function(*arguments, **named)
         self.beat.value += 1
         return answer
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.function, name)
+        return partial(self._many, found) if name == "many" else found
+
+    def _many(self, many: Callable[[Sequence[Any]], Iterator[Any]], calls: Sequence[Any]) -> Iterator[Any]:
+        """Several calls at once, which are counted as their answers are read."""
+        try:
+            for answer in many(calls):
+                self.beat.value += 1
+                yield answer
+        except Broken:
+            self.beat.value += 1  # the first call that was not answered
+            raise
 
     def calls(self) -> int:
         return int(self.beat.value)
