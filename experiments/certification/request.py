@@ -55,7 +55,8 @@ class Request:
     @property
     def command(self) -> str:
         """The command that asks for the same, without the usual number of processes and the usual limit."""
-        words = ["simlab", "certify", *(["--command"] if self.process else []), self.spec, *(["--contract", self.contract] if self.contract else [])]
+        words = ["simlab", "certify", *(["--command"] if self.process else []), self.spec]
+        words += ["--contract", self.contract] if self.contract else []
         options: dict[str, Any] = {"budget": self.budget} if self.calls is None else {"calls": self.calls}
         options |= {"epsilon": self.epsilon, "confidence": self.confidence, "seed": self.seed}
         options |= {name: getattr(self, name) for name, usual in USUAL.items() if getattr(self, name) != usual}
@@ -112,11 +113,12 @@ def _own(request: Request) -> Subject:
     where, _, dotted = request.spec.rpartition(":")
     if not dotted:
         raise ValueError(f"{request.spec} names no function; expected module:function or path/to/file.py:function")
+    here = Path.cwd()  # before it is imported, which may leave or remove the folder
+    path = Path(where).resolve() if where.endswith(".py") else None
     function = load_object(request.spec)
     if isinstance(function, type) or not callable(function):
         kind = "a class" if isinstance(function, type) else repr(function)[:60]
         raise ValueError(f"{request.spec} is {kind}; expected a function, or an object that can be called")
-    path = Path(where).resolve() if where.endswith(".py") else None
     name, *rest = dotted.split(".")
     return Subject(
         function=function,
@@ -124,7 +126,7 @@ def _own(request: Request) -> Subject:
         module=path.stem if path else where,
         name=name,
         then="".join(f".{part}" for part in rest),
-        folder=path.parent if path else Path.cwd(),
+        folder=path.parent if path else here,
         processes=request.processes,
     )
 

@@ -38,6 +38,10 @@ class Line:
         The evidence against the target's law, as a power of ten; at most 9999.
     fails
         Whether the evidence raised an alarm.
+    tv_exact
+        TV of the law that was enumerated, or None; then ``tv_at_most`` rests on that law as well.
+    principal
+        Whether a pass needs ``tv_at_most`` to be what was asked for; of the others it is only told.
     """
 
     case: str
@@ -47,6 +51,8 @@ class Line:
     detectable: float
     log10_e: float
     fails: bool
+    tv_exact: float | None = None
+    principal: bool = True
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, proposal_acceptance
+from simlab.continuous.rules.base import Rule, TrajectoryPair, proposal_acceptance
 from simlab.continuous.tape import coins
 from simlab.randomness import Purpose, Tape
 
@@ -59,14 +59,14 @@ def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray,
     ----------
     CSpD, section 3.3 and A.3.
     """
-    count, size = pair.target.condition.shape
+    count, size = pair.target.states.shape[1:]
     tokens = np.full((count, size), np.nan)
     trials = np.zeros(count, np.int64)
     waiting = np.arange(count)
     for trial in range(1, limit + 1):
         if not len(waiting):
             break
-        here, own = only(pair, waiting), tape.subset(waiting)
+        here, own = pair.only(waiting), tape.subset(waiting)
         candidate = rule.propose(here, own, position[waiting], trial)
         taken = coins(own, position[waiting], Purpose.TRIAL, trial) < proposal_acceptance(
             rule.log_ratio(here, candidate)
@@ -75,8 +75,3 @@ def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray,
         tokens[waiting[taken]] = candidate[0][taken]
         waiting = waiting[~taken]
     return Resampled(tokens, trials, ~np.isin(np.arange(count), waiting))
-
-
-def only(pair: TrajectoryPair, rows: np.ndarray) -> TrajectoryPair:
-    """The trajectories of the tokens ``rows``."""
-    return TrajectoryPair(*(Trajectory(model.chain, model.condition[rows], model.states[:, rows]) for model in pair))

@@ -17,6 +17,7 @@ import scipy
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import HALF_LOG_TURN
+from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 
 _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
@@ -221,7 +222,7 @@ def log_path(model: Trajectory, end: np.ndarray | None = None) -> np.ndarray:
     return value - chain.dimension * (chain.steps + 1) * HALF_LOG_TURN
 
 
-def under(chain: Chain, condition: np.ndarray, states: np.ndarray) -> np.ndarray:
+def under(chain: Kernels, condition: np.ndarray, states: np.ndarray) -> np.ndarray:
     """The log density of trajectories under a chain, whichever model sampled them.
 
     Parameters

@@ -1,7 +1,6 @@
-"""A verifier for ``simlab certify --command "python verifier.py"``: protocol version 1, contracts verify and chain_uniforms.
+"""A verifier for ``simlab certify --command "python verifier.py"``: protocol version 1.
 
-Copy it, and put your own in place of ``verify``.
-"""
+Contracts verify and chain_uniforms. Copy it, and put your own in place of ``verify``."""
 
 import sys
 

@@ -52,7 +52,8 @@ class Case(ABC):
     """One input of a contract, or a law of inputs, and what has to come out.
 
     ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
-    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
+    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Of
+    ``principal`` cases a pass bounds TV by what was asked for; others are for faults that show nowhere else. Where
     ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``bugs`` are the
     names of those that are known of the contract.
     """
@@ -61,6 +62,7 @@ class Case(ABC):
     length: int
     events: tuple[Counted, ...]
     both_ends: bool = False
+    principal: bool = True
     bugs: ClassVar[Collection[str]] = ()
 
     @abstractmethod

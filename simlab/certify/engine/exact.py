@@ -17,6 +17,7 @@ import numpy as np
 from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.engine.messages import raised
 from simlab.certify.engine.scripted import (
     MOST,
     NotScripted,
@@ -113,12 +114,6 @@ def check_edges(case: Case, function: Function) -> None:
                 for one in one_at_its_end(asked_for):
                     if edge := wrong(one):
                         raise edge
-
-
-def raised(error: BaseException) -> str:
-    """An exception in one line."""
-    line = " ".join(f"raises {type(error).__name__}: {error}".split())[:300]
-    return line.encode("utf-8", "backslashreplace").decode()
 
 
 def asked(case: Case, function: Function, inputs: Any) -> Callable[[np.random.Generator], Tokens]:

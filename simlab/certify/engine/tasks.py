@@ -15,6 +15,7 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine import exact
+from simlab.certify.engine.messages import raised, tampered
 from simlab.certify.engine.scripted import NotScripted
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
@@ -58,9 +59,9 @@ class _Arguments(Exception):
 def answers(case: Case, function: Function, inputs: Any, calls: int, rng: np.random.Generator) -> Iterator[Tokens]:
     """What ``function`` emits in calls, one after the other.
 
-    One that has ``many`` is asked for several at a time, the more the faster it answers.
+    One that has ``ask_many`` is asked for several at a time, the more the faster it answers.
     """
-    if not hasattr(function, "many"):
+    if not hasattr(function, "ask_many"):
         yield from (case.ask(function, inputs, i, rng) for i in range(calls))
         return
     made, together = 0, 8
@@ -68,7 +69,7 @@ def answers(case: Case, function: Function, inputs: Any, calls: int, rng: np.ran
         start = time.perf_counter()
         places = range(made, min(calls, made + together))
         given = [_arguments_of(case, inputs, i, rng) for i in places]
-        for i, answer in zip(places, function.many(given), strict=True):
+        for i, answer in zip(places, function.ask_many(given), strict=True):
             yield case.ask(lambda *_, answer=answer: answer, inputs, i, rng)
         made = places.stop
         seconds = max(1e-6, time.perf_counter() - start)
@@ -241,14 +242,21 @@ class Fault:
         return self.kind == "edge" or (isinstance(self.task, Edges) and self.kind not in LOST)
 
 
-def attempt(task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int]) -> Any:
-    """What comes of a task, or the :class:`Fault` that ends it; ``calls`` tells how many calls have ended."""
+def attempt(
+    task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int], caught: type[BaseException]
+) -> Any:
+    """What comes of a task, or the :class:`Fault` that ends it; ``calls`` tells how many calls have ended.
+
+    ``caught`` is ``BaseException`` where an interrupt can only be one that the function raises itself.
+    """
     first = calls()
     try:
-        return task.run(case, function, seed)
+        found = task.run(case, function, seed)
     except exact.AtTheEdge as edge:
-        return Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms)
+        found = Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms)
     except Broken as broken:  # the call has ended, and was counted
-        return Fault(task, "broken", str(broken), calls() - first - 1)
-    except (Exception, SystemExit) as error:
-        return Fault(task, "raises", exact.raised(error), calls() - first)
+        found = Fault(task, "broken", str(broken), calls() - first - 1)
+    except (caught, SystemExit) as error:
+        found = Fault(task, "raises", raised(error), calls() - first)
+    changed = tampered()
+    return Fault(task, "broken", changed, max(0, calls() - first - 1)) if changed else found

@@ -55,15 +55,15 @@ class Command:
     def __init__(self, words: Sequence[str], contract: str, folder: Path, seed: int = 0) -> None:
         if contract == "decode":
             raise ValueError("--contract decode: a model that is called cannot be sent to a command; every other can")
-        self.words, self.contract, self.folder, self.seed = list(words), contract, folder, seed
+        self.words, self.contract, self.folder, self.seed = list(words), contract, folder.absolute(), seed
         self.own_randomness = "rng" in contract_named(contract).signature
         self._running: _Running | None = None
-        check_command(self.words, folder)
+        check_command(self.words, self.folder)
 
     def __call__(self, *arguments: Any) -> Any:
-        return next(self.many([arguments]))
+        return next(self.ask_many([arguments]))
 
-    def many(self, calls: Sequence[tuple[Any, ...]]) -> Iterator[Array]:
+    def ask_many(self, calls: Sequence[tuple[Any, ...]]) -> Iterator[Array]:
         """The answers of calls, asked in as few frames as their shapes allow."""
         for _, same in groupby(map(_arrays, calls), key=lambda one: tuple(np.shape(array) for array in one)):
             asked = list(same)
@@ -74,7 +74,9 @@ class Command:
                 process.end()
                 self._running = None
                 raise
-            yield from (_shaped(tokens, self.contract, arguments) for tokens, arguments in zip(found, asked, strict=True))
+            yield from (
+                _shaped(tokens, self.contract, arguments) for tokens, arguments in zip(found, asked, strict=True)
+            )
 
     def _process(self) -> _Running:
         if self._running is None or self._running.parent != os.getpid():
@@ -92,9 +94,13 @@ def check_command(words: Sequence[str], folder: Path) -> None:
     """Raise ``ValueError`` unless ``words`` begin with a program that can be started."""
     if not words or not words[0]:
         raise ValueError("--command is empty; expected a program and its arguments")
-    found = shutil.which(words[0] if os.path.dirname(words[0]) == "" else str(folder / words[0]))
-    if found is None:
+    if shutil.which(program(words[0], folder)) is None:
         raise ValueError(f"--command {words[0]}: there is no such program, or it cannot be started")
+
+
+def program(word: str, folder: Path) -> str:
+    """What is started: a name that is looked for, or a path from ``folder``."""
+    return str(folder / word) if os.path.dirname(word) else word
 
 
 def _arrays(arguments: tuple[Any, ...]) -> list[Array]:
@@ -119,10 +125,9 @@ class _Running:
 
     def __init__(self, words: Sequence[str], folder: Path) -> None:
         self.parent = os.getpid()
-        program = words[0] if os.path.dirname(words[0]) == "" else str((folder / words[0]).absolute())
         try:
             self.process = subprocess.Popen(
-                [program, *words[1:]],
+                [program(words[0], folder), *words[1:]],
                 cwd=folder,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -131,7 +136,8 @@ class _Running:
             )
         except OSError as error:
             raise Broken(f"cannot be started: {error.strerror}") from None
-        assert self.process.stdin and self.process.stdout and self.process.stderr, "they are pipes"
+        assert self.process.stdin is not None, "it is a pipe"
+        assert self.process.stdout is not None, "it is a pipe"
         self.ear, self.mouth = self.process.stdout.fileno(), self.process.stdin.fileno()
         os.set_blocking(self.ear, False)
         os.set_blocking(self.mouth, False)
@@ -142,7 +148,9 @@ class _Running:
 
     def greet(self, contract: str, seed: int) -> None:
         """Exchange greetings; raises :class:`Broken` unless they fit."""
-        self._converse(protocol.greeting(contract, seed), lambda: b"\n" in self.heard or len(self.heard) > protocol.LINE)
+        self._converse(
+            protocol.greeting(contract, seed), lambda: b"\n" in self.heard or len(self.heard) > protocol.LINE
+        )
         line, _, rest = bytes(self.heard).partition(b"\n")
         self.heard = bytearray(rest)
         protocol.check_greeting(line, contract)

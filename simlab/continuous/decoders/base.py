@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.checks import check_at_least
-from simlab.continuous.models.chains import Chain
-from simlab.continuous.models.sequences import Tokens, check_pair
+from simlab.continuous.models.protocol import Kernels, SequenceModel
+from simlab.continuous.models.sequences import check_pair
 from simlab.continuous.residual import LIMIT, resample
 from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, log_acceptance
 from simlab.continuous.tape import check_tape, coins, normals
@@ -101,7 +101,7 @@ class Decoder(ABC):
         check_at_least("limit", self.limit, 1)
 
     @abstractmethod
-    def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
+    def run(self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
 
         Parameters
@@ -125,14 +125,10 @@ class Decoder(ABC):
         """
 
 
-def sample_trajectory(
-    chain: Chain, condition: np.ndarray, tape: Tape, position: np.ndarray, purpose: Purpose
-) -> Trajectory:
+def sample_trajectory(chain: Kernels, condition: Any, tape: Tape, position: np.ndarray, purpose: Purpose) -> Trajectory:
     """A trajectory for each token at ``position[B]``, on the noise for ``purpose``."""
     size = chain.dimension
-    return Trajectory(
-        chain, condition, chain.trajectory(condition, lambda t: normals(tape, position, purpose, t, 0, size))
-    )
+    return Trajectory(chain, condition, *chain.walk(condition, lambda t: normals(tape, position, purpose, t, 0, size)))
 
 
 def target_noise(rule: Rule) -> Purpose:

@@ -22,9 +22,7 @@ from simlab.continuous.decoders.base import (
     sample_trajectory,
     target_noise,
 )
-from simlab.continuous.models.gaussians import DENSE, DIAGONAL
-from simlab.continuous.models.sequences import Tokens
-from simlab.continuous.residual import only
+from simlab.continuous.models.protocol import SequenceModel
 from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
@@ -44,50 +42,46 @@ class InPlace(Decoder):
     The target does not see the drafts of its block, as in CSpD's published code; tokens between are integrated out.
     """
 
-    def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
+    def run(self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
 
         Raises ``ValueError`` as :class:`Truncating` does, and for a target whose tokens cannot be integrated out.
         """
         check_given(target, draft, rule, tape)
-        ahead = target.ahead(min(self.gamma, target.length))
-        for _, _, chain in ahead:
+        chains = target.chains_ahead(min(self.gamma, target.length))
+        for chain in chains:
             rule.check(chain, draft.chain)
         check_room(target.chain.steps, target.dimension, target.length, self.limit)
         count, end, size = len(tape.replicates), target.length, target.dimension
         tokens = np.zeros((count, end, size))
         outcome = np.full((count, end), Outcome.TARGET, np.int8)
         trials, calls = np.zeros((count, end), np.int64), np.zeros(count, np.int64)
-        times = (DIAGONAL if target.ar_coefficient.ndim == 1 else DENSE).times
         rows = np.arange(count)  # the sequences that go on
         start = iteration = 0
         while start < end and len(rows):
             iteration += 1
             own, at = tape.subset(rows).at(iteration), np.full(len(rows), start)
             calls[rows] += 1
-            known = target.before(tokens[rows], at)
             if start < self.prefill:
-                model = sample_trajectory(target.chain, target.condition(known), own, at, Purpose.TARGET)
+                model = sample_trajectory(target.chain, target.conditions(tokens, rows, at), own, at, Purpose.TARGET)
                 tokens[rows, start] = model.states[0]
                 start += 1
                 continue
             width = min(self.gamma, end - start)
+            conditions = target.conditions_ahead(tokens, rows, at, width)
             drafts = []
             for j in range(width):
-                condition = draft.condition(draft.before(tokens[rows], at + j))
+                condition = draft.conditions(tokens, rows, at + j)
                 drafts.append(sample_trajectory(draft.chain, condition, own, at + j, Purpose.DRAFT))
                 tokens[rows, start + j] = drafts[j].states[0]
-            for j, (ar_coefficient, level, chain) in enumerate(ahead[:width]):
-                pair = TrajectoryPair(
-                    sample_trajectory(chain, level + times(ar_coefficient, known), own, at + j, target_noise(rule)),
-                    drafts[j],
-                )
+            for j, (chain, condition) in enumerate(zip(chains[:width], conditions, strict=True)):
+                pair = TrajectoryPair(sample_trajectory(chain, condition, own, at + j, target_noise(rule)), drafts[j])
                 accepted = accepts(rule, pair, own, at + j)
                 outcome[rows[accepted], start + j] = Outcome.ACCEPTED
                 rejected = np.flatnonzero(~accepted)
                 where = rows[rejected], start + j
                 tokens[where], outcome[where], trials[where] = replace_rejected(
-                    rule, only(pair, rejected), own.subset(rejected), at[rejected] + j, self.limit
+                    rule, pair.only(rejected), own.subset(rejected), at[rejected] + j, self.limit
                 )
             start += width
 

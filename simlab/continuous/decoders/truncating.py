@@ -20,8 +20,7 @@ from simlab.continuous.decoders.base import (
     sample_trajectory,
     target_noise,
 )
-from simlab.continuous.models.sequences import Tokens
-from simlab.continuous.residual import only
+from simlab.continuous.models.protocol import SequenceModel
 from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
@@ -41,7 +40,7 @@ class Truncating(Decoder):
     CSpD, Algorithm 1 and section 3.2; the token after a block without rejection as in Leviathan et al.
     """
 
-    def run(self, target: Tokens, draft: Tokens, rule: Rule, tape: Tape) -> Decoded:
+    def run(self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape) -> Decoded:
         check_given(target, draft, rule, tape)
         rule.check(target.chain, draft.chain)
         check_room(target.chain.steps, target.dimension, target.length, self.limit)
@@ -56,7 +55,7 @@ class Truncating(Decoder):
             own, at = tape.subset(rows).at(iteration), length[rows]
             calls[rows] += 1
             if iteration <= self.prefill:
-                condition = target.condition(target.before(tokens[rows], at))
+                condition = target.conditions(tokens, rows, at)
                 tokens[rows, at] = sample_trajectory(target.chain, condition, own, at, Purpose.TARGET).states[0]
                 length[rows] += 1
                 continue
@@ -64,18 +63,16 @@ class Truncating(Decoder):
             # draft gamma tokens, each given those before it
             drafts = []
             for j in range(gamma):
-                condition = draft.condition(draft.before(tokens[rows], at + j))
+                condition = draft.conditions(tokens, rows, at + j)
                 drafts.append(sample_trajectory(draft.chain, condition, own, at + j, Purpose.DRAFT))
                 tokens[rows, at + j] = drafts[j].states[0]
 
-            # one call of the target, given all of them
-            noise = target_noise(rule)
-            targets = [
-                sample_trajectory(
-                    target.chain, target.condition(target.before(tokens[rows], at + j)), own, at + j, noise
-                )
-                for j in range(gamma + 1)
-            ]
+            # one call of the target, given all of them: every prefix is a row
+            each = np.arange(gamma + 1).repeat(len(rows)), np.tile(np.arange(len(rows)), gamma + 1)
+            places = at[each[1]] + each[0]
+            condition = target.conditions(tokens, rows[each[1]], places)
+            block = sample_trajectory(target.chain, condition, own.subset(each[1]), places, target_noise(rule))
+            targets = [block.only(np.flatnonzero(each[0] == j)) for j in range(gamma + 1)]
 
             # accept drafts up to the first rejection
             among = np.ones(len(rows), bool)
@@ -86,7 +83,7 @@ class Truncating(Decoder):
                 rejected = np.flatnonzero(among & ~accepted)
                 where = rows[rejected], at[rejected] + j
                 tokens[where], outcome[where], trials[where] = replace_rejected(
-                    rule, only(pair, rejected), own.subset(rejected), at[rejected] + j, self.limit
+                    rule, pair.only(rejected), own.subset(rejected), at[rejected] + j, self.limit
                 )
                 among &= accepted
                 length[rows[rejected]] += j + 1

@@ -8,7 +8,6 @@ matrices of a chain are diagonal, ``[T, d]``, or all are dense, ``[T, d, d]``. C
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,8 +15,8 @@ import numpy as np
 
 from simlab.checks import check_flag
 from simlab.continuous.models.gaussians import DENSE, DIAGONAL, Layout, Normal, as_numbers
+from simlab.continuous.models.protocol import Kernel, Kernels, Noise
 
-Noise = Callable[[int], np.ndarray]  # from a step, 0 for the start, to standard normals [B, d]
 LARGEST = 700.0  # where exponents are cut, here and in compiled code: exp of it is still a number
 
 
@@ -46,7 +45,7 @@ class LearnedRange(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(Kernels):
     """The kernels of one model, and where they start.
 
     Parameters
@@ -151,41 +150,15 @@ class Chain:
             exponent = np.clip(-(slope * x + bias), -LARGEST, LARGEST)
         return self.factor[t - 1] * np.exp(width / (1 + np.exp(exponent)))
 
-    def step(self, t: int, x: np.ndarray, c: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """``[B, d]``: x_{t-1}; at the end without noise where the chain adds none."""
-        mean = self.mean(t, x, c)
-        return mean + self.layout.times(self.root(t, x), noise) if t > 1 or self.noisy_end else mean
-
-    def log_volume(self, t: int, x: np.ndarray) -> np.ndarray:
-        """``[B]``: log sqrt(det S_t)."""
-        return np.broadcast_to(self.layout.log_volume(self.root(t, x)), x.shape[:1])
-
-    def log_density(self, t: int, to: np.ndarray, x: np.ndarray, c: np.ndarray) -> np.ndarray:
-        """The log density of a kernel, log p(x_{t-1} = to | x_t = x).
-
-        Parameters
-        ----------
-        t
-            The step, from 1 to T.
-        to, x, c
-            ``float64[B, d]``: where it goes, from where, and the conditions.
-
-        Returns
-        -------
-        numpy.ndarray
-            ``float64[B]``, up to d/2 log 2 pi, which both models share.
-        """
-        away = self.layout.whitened(self.root(t, x), to - self.mean(t, x, c))
-        return -0.5 * np.sum(away * away, axis=-1) - self.log_volume(t, x)
+    def kernel(self, t: int, x: np.ndarray, c: np.ndarray) -> Kernel:
+        return Kernel(self.mean(t, x, c), self.root(t, x))
 
     def start(self, c: np.ndarray) -> np.ndarray:
         """``[B, d]``: the means of x_T."""
         return self.layout.times(self.start_gain, c) + self.start_mean
 
-    def log_start(self, x: np.ndarray, c: np.ndarray) -> np.ndarray:
-        """``[B]``: log p(x_T = x), up to the same constant."""
-        away = self.layout.whitened(self.start_factor, x - self.start(c))
-        return -0.5 * np.sum(away * away, axis=-1) - self.layout.log_volume(self.start_factor)
+    def initial(self, c: np.ndarray) -> Kernel:
+        return Kernel(self.start(c), self.start_factor)
 
     # All of them -----------------------------------------------------------------------------------------------
 
@@ -204,11 +177,7 @@ class Chain:
         numpy.ndarray
             ``float64[T + 1, B, d]``, x_t at index t.
         """
-        states = np.empty((self.steps + 1, *c.shape))
-        states[self.steps] = self.start(c) + self.layout.times(self.start_factor, noise(0))
-        for t in range(self.steps, 0, -1):
-            states[t - 1] = self.step(t, states[t], c, noise(t))
-        return states
+        return self.walk(c, noise).states
 
     def marginal(self, c: np.ndarray) -> Normal:
         """The law of x_0.
@@ -258,8 +227,3 @@ class Chain:
         """Raise ``ValueError`` if x_T has no density."""
         if not np.isfinite(self.layout.log_volume(self.start_factor)):
             raise ValueError("start_factor is singular; expected one with a density: x_T is a point in some direction")
-
-    def check_noisy_end(self) -> None:
-        """Raise ``ValueError`` where the last step adds no noise: then tokens do not follow the density they have."""
-        if not self.noisy_end:
-            raise ValueError("the last step adds no noise; expected one that does: x_0 has no density given x_1")

@@ -32,6 +32,10 @@ class Layout(ABC):
         """log |det root|, half the logarithm of the determinant of the covariance; -inf if it is singular."""
 
     @abstractmethod
+    def only(self, root: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The roots of some vectors, where each has its own."""
+
+    @abstractmethod
     def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         """A S A', the covariance of what the matrix A makes of vectors of covariance S."""
 
@@ -55,6 +59,9 @@ class _Diagonal(Layout):
         with np.errstate(divide="ignore"):
             return np.sum(np.log(np.abs(root)), axis=-1)
 
+    def only(self, root: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return root[rows] if root.ndim == 2 else root
+
     def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         return matrix * covariance * matrix
 
@@ -74,6 +81,9 @@ class _Dense(Layout):
 
     def log_volume(self, root: np.ndarray) -> np.ndarray:
         return np.linalg.slogdet(root)[1]
+
+    def only(self, root: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return root
 
     def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         return matrix @ covariance @ matrix.T

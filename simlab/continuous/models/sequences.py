@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from simlab.checks import check_at_least
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import DENSE, DIAGONAL, as_numbers, as_vector, root_of
 from simlab.continuous.models.marginal_check import check_end
+from simlab.continuous.models.protocol import SequenceModel
 from simlab.continuous.tape import check_room
 
 
 @dataclass(frozen=True)
-class Tokens:
+class Tokens(SequenceModel):
     """A model of sequences of tokens of d numbers.
 
     Parameters
@@ -127,6 +128,19 @@ class Tokens:
         rows = np.arange(len(tokens))
         return np.where((position > 0)[:, None], tokens[rows, np.maximum(position - 1, 0)], self.first)
 
+    def conditions(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray) -> np.ndarray:
+        return self.condition(self.before(tokens[rows], position))
+
+    def chains_ahead(self, count: int) -> list[Chain]:
+        return [chain for _, _, chain in self.ahead(count)]
+
+    def conditions_ahead(
+        self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray, count: int
+    ) -> list[np.ndarray]:
+        known = self.before(tokens[rows], position)
+        times = (DIAGONAL if self.ar_coefficient.ndim == 1 else DENSE).times
+        return [level + times(ar_coefficient, known) for ar_coefficient, level, _ in self.ahead(count)]
+
     def ahead(self, count: int) -> list[tuple[np.ndarray, np.ndarray, Chain]]:
         """The laws of the next tokens given the last known one alone.
 
@@ -177,7 +191,10 @@ def _modified(build: Callable[[np.ndarray], Chain], change: Callable[[Chain], Ch
     return change(build(covariance))
 
 
-class Pair(NamedTuple):
+Model = TypeVar("Model", bound=SequenceModel)
+
+
+class Pair(NamedTuple, Generic[Model]):
     """A target and a draft over the same sequences.
 
     Attributes
@@ -186,14 +203,14 @@ class Pair(NamedTuple):
         The two models, of one dimension, length, number of steps and layout.
     """
 
-    target: Tokens
-    draft: Tokens
+    target: Model
+    draft: Model
 
 
-def check_pair(target: Tokens, draft: Tokens) -> None:
+def check_pair(target: SequenceModel, draft: SequenceModel) -> None:
     """Raise ``ValueError`` unless the two are models of the same sequences, in as many steps."""
     for name, model in (("target", target), ("draft", draft)):
-        if not isinstance(model, Tokens):
+        if not isinstance(model, SequenceModel):
             raise ValueError(f"the {name} is a {type(model).__name__}; expected Tokens, as ddpm gives")
     for name in ("dimension", "length"):
         if getattr(target, name) != getattr(draft, name):
@@ -202,5 +219,5 @@ def check_pair(target: Tokens, draft: Tokens) -> None:
     steps, others = target.chain.steps, draft.chain.steps
     if steps != others:
         raise ValueError(f"the draft takes {others} denoising steps; expected the target's {steps}: noise is a step's")
-    if target.chain.diagonal != draft.chain.diagonal:
+    if target.chain.layout is not draft.chain.layout:
         raise ValueError("one of target and draft is diagonal and the other dense; expected one layout")

@@ -11,12 +11,12 @@ They differ in rho and in how proposals are made. The emitted density is min(q, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from simlab.checks import check_flag
-from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.protocol import Kernel, Kernels
 from simlab.continuous.tape import normals
 from simlab.randomness import Purpose, Tape
 
@@ -29,29 +29,51 @@ class Trajectory(NamedTuple):
     chain
         What they were sampled from.
     condition
-        ``float64[B, d]``, the conditions of the tokens.
+        ``[B]``, the conditions of the tokens: ``float64[B, d]`` where the chain is affine.
     states
         ``float64[T + 1, B, d]``, x_t at index t.
+    kernels
+        Kernel t at x_t, at index t - 1, where they are at hand; else the chain is asked for them.
     """
 
-    chain: Chain
-    condition: np.ndarray
+    chain: Kernels
+    condition: Any
     states: np.ndarray
+    kernels: tuple[Kernel, ...] | None = None
+
+    def kernel(self, t: int) -> Kernel:
+        """Its kernel t: the law of x_{t-1} given the state x_t that it went through."""
+        if self.kernels is not None:
+            return self.kernels[t - 1]
+        return self.chain.kernel(t, self.states[t], self.condition)
+
+    def through(self, states: np.ndarray) -> Trajectory:
+        """Trajectories of the same chain under the same conditions through other states."""
+        return Trajectory(self.chain, self.condition, states)
+
+    def only(self, rows: np.ndarray) -> Trajectory:
+        """Those of the tokens ``rows``."""
+        part = self.chain.layout.only
+        kernels = self.kernels and tuple(Kernel(k.mean[rows], part(k.root, rows)) for k in self.kernels)
+        return Trajectory(self.chain, self.condition[rows], self.states[:, rows], kernels)
 
     def log_step(self, t: int, to: np.ndarray | None = None) -> np.ndarray:
         """``[B]``: the log density of its kernel t at ``to``, or at the state it went to itself."""
-        to = self.states[t - 1] if to is None else to
-        return self.chain.log_density(t, to, self.states[t], self.condition)
+        return self.chain.log_density_of(self.kernel(t), self.states[t - 1] if to is None else to)
 
     def log_upper(self) -> np.ndarray:
         """``[B]``: the log density of its trajectory down to x_1."""
-        start = self.chain.log_start(self.states[-1], self.condition)
+        start = self.chain.log_density_of(self.chain.initial(self.condition), self.states[-1])
         return sum((self.log_step(t) for t in range(2, self.chain.steps + 1)), start)
+
+    def log_volume(self, t: int) -> np.ndarray:
+        """``[B]``: log sqrt(det S_t) of its kernel t."""
+        return self.chain.log_volume_of(self.kernel(t))
 
     def log_volumes(self) -> np.ndarray:
         """``[B]``: log of the product over t >= 2 of sqrt(det S_t)."""
         steps = range(2, self.chain.steps + 1)
-        return sum((self.chain.log_volume(t, self.states[t]) for t in steps), np.zeros(len(self.condition)))
+        return sum((self.log_volume(t) for t in steps), np.zeros(self.states.shape[1]))
 
 
 class TrajectoryPair(NamedTuple):
@@ -67,6 +89,10 @@ class TrajectoryPair(NamedTuple):
 
     target: Trajectory
     draft: Trajectory
+
+    def only(self, rows: np.ndarray) -> TrajectoryPair:
+        """Those of the tokens ``rows``."""
+        return TrajectoryPair(self.target.only(rows), self.draft.only(rows))
 
     def log_sigma(self) -> np.ndarray:
         """``[B]``: log Sigma, the product of variances; CSpD, eq. 8."""
@@ -138,7 +164,7 @@ class Rule(ABC):
         check_flag("aligned", self.aligned)
 
     @abstractmethod
-    def check(self, target: Chain, draft: Chain) -> None:
+    def check(self, target: Kernels, draft: Kernels) -> None:
         """Raise unless the ratio exists for these chains.
 
         Parameters
@@ -192,7 +218,6 @@ class Rule(ABC):
         numpy.ndarray
             ``float64[S, B, d]``, from x_0 up.
         """
-        chain, condition, states = pair.target
+        chain = pair.target.chain
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, chain.dimension)
-        mean = chain.mean(1, states[1], condition)
-        return (mean + chain.layout.times(chain.root(1, states[1]), noise))[None]
+        return chain.drawn(pair.target.kernel(1), noise)[None]

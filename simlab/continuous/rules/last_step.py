@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import Rule, TrajectoryPair
 
 
@@ -44,7 +44,7 @@ class LastStep(Rule):
     aligned: bool = True
     name = "last-step"
 
-    def check(self, target: Chain, draft: Chain) -> None:
+    def check(self, target: Kernels, draft: Kernels) -> None:
         for chain in (target, draft):
             chain.check_density(1, 1)
             chain.check_noisy_end()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.tape import normals
 from simlab.randomness import Purpose, Tape
@@ -34,7 +34,7 @@ class Marginal(Rule):
     name = "marginal"
     aligned: bool = True
 
-    def check(self, target: Chain, draft: Chain) -> None:
+    def check(self, target: Kernels, draft: Kernels) -> None:
         for chain in (target, draft):
             chain.marginal(np.zeros((1, chain.dimension))).checked()
 

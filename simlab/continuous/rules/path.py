@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair
 from simlab.continuous.tape import normals
 from simlab.randomness import Purpose, Tape
@@ -35,23 +35,21 @@ class Path(Rule):
     name = "path"
     aligned: bool = True
 
-    def check(self, target: Chain, draft: Chain) -> None:
+    def check(self, target: Kernels, draft: Kernels) -> None:
         for chain in (target, draft):
             chain.check_density(1, chain.steps)
             chain.check_start()
             chain.check_noisy_end()
 
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        return _log_density(pair.target._replace(states=candidate)) - _log_density(
-            pair.draft._replace(states=candidate)
-        )
+        return _log_density(pair.target.through(candidate)) - _log_density(pair.draft.through(candidate))
 
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         chain = pair.target.chain
         size = chain.dimension
-        return chain.trajectory(
+        return chain.walk(
             pair.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size)
-        )
+        ).states
 
 
 def _log_density(model: Trajectory) -> np.ndarray:

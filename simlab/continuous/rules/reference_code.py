@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from simlab.checks import check_number
-from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 from simlab.continuous.rules.variance_product import VarianceProduct
 
@@ -52,7 +52,7 @@ class ReferenceCode(VarianceProduct):
         super().__post_init__()
         check_number("sharpness", self.sharpness)
 
-    def check(self, target: Chain, draft: Chain) -> None:
+    def check(self, target: Kernels, draft: Kernels) -> None:
         for chain in (target, draft):
             chain.check_density(1, chain.steps)
 
@@ -62,10 +62,10 @@ class ReferenceCode(VarianceProduct):
     def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
         x = pair.draft.states[0]
         distances = [self.sharpness * _half_distance(model, x) for model in pair]
-        volumes = [model.chain.log_volume(1, model.states[1]) for model in pair]
+        volumes = [model.log_volume(1) for model in pair]
         return -pair.log_sigma() - (distances[0] + volumes[0]) + (distances[1] + volumes[1])
 
 
 def _half_distance(model: Trajectory, x: np.ndarray) -> np.ndarray:
     """``[B]``: half the squared Mahalanobis distance of x from the mean of the last step."""
-    return -model.log_step(1, x) - model.chain.log_volume(1, model.states[1])
+    return -model.log_step(1, x) - model.log_volume(1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import TrajectoryPair
 from simlab.continuous.rules.last_step import LastStep
 
@@ -34,7 +34,7 @@ class TwoPath(LastStep):
     aligned: bool = False
     name = "two-path"
 
-    def check(self, target: Chain, draft: Chain) -> None:
+    def check(self, target: Kernels, draft: Kernels) -> None:
         super().check(target, draft)
         for chain in (target, draft):
             chain.check_density(2, chain.steps)

@@ -76,7 +76,7 @@ def kernel(predicted: Tensor, x: Tensor, steps: ForwardSteps, t: int, variances:
     return Kernel(mean, torch.exp(0.5 * (log(low) + share * (log(beta) - log(low)))))
 
 
-def guided(conditional: Tensor, unconditional: Tensor, scale: float, size: int) -> Tensor:
+def guided(conditional: Tensor, unconditional: Tensor, scale: float | Tensor, size: int) -> Tensor:
     """Classifier-free guidance of predictions.
 
     Parameters
@@ -84,7 +84,7 @@ def guided(conditional: Tensor, unconditional: Tensor, scale: float, size: int) 
     conditional, unconditional
         ``float[B, d]`` or ``[B, 2 d]``, of one x_t under both conditions.
     scale
-        1 is no guidance.
+        1 is no guidance; one for all or ``float[B, 1]``.
     size
         d.
 

@@ -1,0 +1,206 @@
+"""What decoders and rules ask of a model: the kernels of a token, and the conditions that tokens are made under.
+
+An affine chain answers in closed form and a network by a pass through it; rules see means and standard deviations and
+nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.continuous.models.gaussians import Layout, Normal
+
+Noise = Callable[[int], np.ndarray]  # from a step, 0 for the start, to standard normals [B, d]
+
+
+class Kernel(NamedTuple):
+    """The law N(mean, root root') of the next states.
+
+    Attributes
+    ----------
+    mean
+        ``float64[B, d]``.
+    root
+        Standard deviations ``float64[d]`` or ``[B, d]``, or a dense root ``[d, d]``: as the layout of its model is.
+    """
+
+    mean: np.ndarray
+    root: np.ndarray
+
+
+class Walk(NamedTuple):
+    """Sampled trajectories, and the kernels they were sampled from.
+
+    Attributes
+    ----------
+    states
+        ``float64[T + 1, B, d]``, x_t at index t.
+    kernels
+        Kernel t, from x_t to x_{t-1}, at index t - 1.
+    """
+
+    states: np.ndarray
+    kernels: tuple[Kernel, ...]
+
+
+class Kernels(ABC):
+    """The Gaussian kernels of a token, from noise x_T to x_0, under any condition.
+
+    Attributes
+    ----------
+    steps, dimension
+        T and d.
+    noisy_end
+        Whether the last step adds its noise. Where not, x_0 is the mean of a kernel that has a density all the same.
+    layout
+        Of roots.
+
+    Notes
+    -----
+    Conditions are rows of an array; what a row says is the model's own affair.
+    """
+
+    steps: int
+    dimension: int
+    noisy_end: bool
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout: ...
+
+    @abstractmethod
+    def initial(self, c: Any) -> Kernel:
+        """The law of x_T under the conditions ``c[B]``."""
+
+    @abstractmethod
+    def kernel(self, t: int, x: np.ndarray, c: Any) -> Kernel:
+        """Kernel t, the law of x_{t-1}, at the states ``x[B, d]`` under the conditions ``c[B]``."""
+
+    @abstractmethod
+    def check_density(self, first: int, last: int) -> None:
+        """Raise ``ValueError`` if a kernel of the steps ``first`` to ``last`` has no density."""
+
+    @abstractmethod
+    def check_start(self) -> None:
+        """Raise ``ValueError`` if x_T has no density."""
+
+    def marginal(self, c: Any) -> Normal:
+        """The law of x_0 under the conditions ``c[B]``. Raises ``ValueError`` where it is not known to be normal."""
+        raise ValueError("the law of x_0 is not known in closed form; expected an affine chain of fixed variances")
+
+    def check_noisy_end(self) -> None:
+        """Raise ``ValueError`` where the last step adds no noise: then tokens do not follow the density they have."""
+        if not self.noisy_end:
+            raise ValueError("the last step adds no noise; expected one that does: x_0 has no density given x_1")
+
+    def drawn(self, kernel: Kernel, noise: np.ndarray) -> np.ndarray:
+        """``[B, d]``: where a kernel goes with the standard normals ``noise[B, d]``."""
+        return kernel.mean + self.layout.times(kernel.root, noise)
+
+    def log_density_of(self, kernel: Kernel, to: np.ndarray) -> np.ndarray:
+        """``[B]``: the log density of a kernel at ``to[B, d]``, up to d/2 log 2 pi, which all models share."""
+        away = self.layout.whitened(kernel.root, to - kernel.mean)
+        return -0.5 * np.sum(away * away, axis=-1) - self.log_volume_of(kernel)
+
+    def log_volume_of(self, kernel: Kernel) -> np.ndarray:
+        """``[B]``: log sqrt(det S) of a kernel."""
+        return np.broadcast_to(self.layout.log_volume(kernel.root), kernel.mean.shape[:1])
+
+    def log_density(self, t: int, to: np.ndarray, x: np.ndarray, c: Any) -> np.ndarray:
+        """The log density of a kernel, log p(x_{t-1} = to | x_t = x).
+
+        Parameters
+        ----------
+        t
+            The step, from 1 to T.
+        to, x
+            ``float64[B, d]``: where it goes, and from where.
+        c
+            ``[B]``, the conditions.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``float64[B]``, up to d/2 log 2 pi, which both models share.
+        """
+        return self.log_density_of(self.kernel(t, x, c), to)
+
+    def log_start(self, x: np.ndarray, c: Any) -> np.ndarray:
+        """``[B]``: log p(x_T = x), up to the same constant."""
+        return self.log_density_of(self.initial(c), x)
+
+    def walk(self, c: Any, noise: Noise) -> Walk:
+        """A trajectory for each condition.
+
+        Parameters
+        ----------
+        c
+            ``[B]``, the conditions.
+        noise
+            From a step t, 0 for the start, to standard normals ``float64[B, d]``.
+
+        Returns
+        -------
+        Walk
+            States and kernels.
+        """
+        x = self.drawn(self.initial(c), noise(0))
+        states, kernels = [x], []
+        for t in range(self.steps, 0, -1):
+            kernel = self.kernel(t, x, c)
+            x = self.drawn(kernel, noise(t)) if t > 1 or self.noisy_end else kernel.mean
+            states.append(x)
+            kernels.append(kernel)
+        return Walk(np.stack(states[::-1]), tuple(kernels[::-1]))
+
+
+class SequenceModel(ABC):
+    """A model of sequences of N tokens of d numbers, each made by kernels under a condition.
+
+    Attributes
+    ----------
+    length
+        N.
+    """
+
+    length: int
+
+    @property
+    @abstractmethod
+    def chain(self) -> Kernels:
+        """The kernels of a token given those before it."""
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return self.chain.dimension
+
+    @abstractmethod
+    def conditions(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray) -> Any:
+        """The conditions of tokens given all before them.
+
+        Parameters
+        ----------
+        tokens
+            ``float64[B, M, d]``, of B sequences, with M at least N.
+        rows, position
+            ``int[R]``: which tokens, by sequence and place in it. A sequence may be asked of at several places at
+            once; a place behind the end has a condition too, whatever it is.
+
+        Returns
+        -------
+        Any
+            ``[R]``, what ``chain`` takes.
+        """
+
+    @abstractmethod
+    def chains_ahead(self, count: int) -> Sequence[Kernels]:
+        """The kernels of the next ``count`` tokens given those before them all. Raises ``ValueError`` without any."""
+
+    @abstractmethod
+    def conditions_ahead(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray, count: int) -> Sequence[Any]:
+        """The conditions of ``count`` tokens from ``position[R]`` on, each given the tokens before that place alone."""
