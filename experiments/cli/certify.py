@@ -33,6 +33,9 @@ MOST_OUTCOMES = 16  # that are printed; the page has more
 
 def certify_command(
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="what to certify", show_default=False)] = None,
+    command: Annotated[
+        str | None, typer.Option("--command", metavar="LINE", help="certify a process: any language")
+    ] = None,
     contract: Annotated[
         str | None, typer.Option(metavar="NAME", help="how it is called (default: verify, or the adapter's)")
     ] = None,
@@ -70,10 +73,10 @@ def certify_command(
 
     Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the budget was too
     small for the TV asked for. SPEC is module:function, path/to/file.py:function, or the name of an adapter (--list).
-    simlab/certify/README.md is the guide.
+    simlab/certify/README.md is the guide; docs/certify-any-language.md that of --command.
     """
-    if (spec is not None) + listing + self_test != 1:
-        raise UsageError("certify: expected a SPEC, --list or --self-test, and only one of them")
+    if (spec is not None) + (command is not None) + listing + self_test != 1:
+        raise UsageError("certify: expected a SPEC, --command, --list or --self-test, and only one of them")
     if quick and not self_test:
         raise UsageError("certify: --quick belongs to --self-test")
     if listing:
@@ -86,9 +89,12 @@ def certify_command(
     from experiments.certification.gates import GateFiles, read_baseline
     from experiments.certification.request import Request
 
-    assert spec is not None
+    named = command if spec is None else spec
+    assert named is not None
     try:
-        request = Request(spec, contract, budget, epsilon, confidence, seed, calls, processes, limit, arrays)
+        request = Request(
+            named, contract, budget, epsilon, confidence, seed, calls, processes, limit, arrays, process=spec is None
+        )
         files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
     except ValueError as error:
         raise UsageError(str(error)) from None
