@@ -133,7 +133,8 @@ def test_orders() -> None:
     ("changed", "said"),
     [
         ({"steps": 0}, "steps is 0"),
-        ({"span": 10, "steps": 11}, "span is 10; expected 11"),
+        ({"span": 10, "steps": 8, "least": 3}, "span is 10; expected 11"),
+        ({"least": -1}, "least is -1"),
         ({"span": 1001}, "span is 1001"),
         ({"variances": "free"}, "variances"),
         ({"spacing": "wide"}, "spacing"),
