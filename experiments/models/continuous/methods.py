@@ -11,6 +11,8 @@ method                      decoder x rule                              of CSpD
 ``published-code``          in place x cspd-reference                   its code: 100 proposals, then a zero
 ``last-step``               truncating x last-step                      the ratio of the last step alone: lossless
 ``last-step-unaligned``     truncating x last-step                      the same with independent noise: lossless
+``last-noise``              truncating x last-noise                     none: lossless without noise at the end
+``target-end``              in place x target-end                       none: each token's law, without noise at the end
 ==========================  ==========================================  ============================================
 
 Rules that compare densities of tokens need a last step that adds noise; MAR's own sampler adds none, and CSpD's code
@@ -70,6 +72,8 @@ METHODS: dict[str, Preset] = {
     "published-code": Preset("cspd-reference", decoder=InPlace, limit=PROPOSALS, noisy_end=False),
     "last-step": Preset("last-step", lossless=True),
     "last-step-unaligned": Preset("last-step", UNALIGNED, lossless=True),
+    "last-noise": Preset("last-noise", lossless=True, noisy_end=False),
+    "target-end": Preset("target-end", decoder=InPlace, noisy_end=False),
 }
 NAMES = (AR, *METHODS)
 
