@@ -209,3 +209,72 @@ def _verdict(checks: dict[str, Any]) -> str:
         return f"yes: {', '.join(failed)}"
     said = [f"{name} TV {check['detects']:.2g}" for name, check in checks.items() if check["detects"] is not None]
     return f"no ({', '.join(said)} would be)" if said else "no (nothing surely would be)"
+
+
+# recordings -------------------------------------------------------------------------------------------------------
+
+
+def record(
+    method: str | None,
+    label: str,
+    count: int,
+    out: Path,
+    models: Path | None,
+    drawing: Drawing,
+    seed: int,
+    device: str,
+    batch: int,
+) -> int:
+    """``simlab record``: trajectories and kernels of what was verified, with the decisions."""
+    from experiments.models.continuous.record import record
+    from experiments.models.continuous.recording import write_recording
+    from experiments.models.continuous.session import Models
+    from experiments.models.session import OutOfMemory, check_device, labels_of, memory
+
+    try:
+        made, settings = drawing.method(method or LOSSLESS), drawing.settings(seed)
+        loaded = Models(models, check_device(device))
+        labels = labels_of(label, count, loaded.labels)
+        with memory(), progress_bar() as progress:
+            bar = progress.add_task(made.name, total=count)
+            arrays, manifest = record(
+                loaded, made, labels, settings, batch, lambda done: progress.update(bar, completed=done)
+            )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except OutOfMemory as error:
+        raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
+    write_recording(out, arrays, manifest)
+    accepted = float(arrays["accepted"].mean())
+    print_text(
+        output(),
+        f"{made.name}  {len(arrays['coin']):,} drafts of {count} images, {accepted:.1%} accepted\n"
+        f"kernels   {out}, {out.stat().st_size / 1e6:.1f} MB",
+    )
+    return 0
+
+
+def replay(recording: Path, rules: list[str], out: Path) -> int:
+    """``simlab replay``: every rule through a recording; JSON. Needs no torch."""
+    from experiments.models.continuous.recording import Recording
+    from experiments.models.continuous.replay import replay
+    from experiments.results import versions, write_json
+
+    try:
+        saved = Recording(recording)
+        rows = replay(saved, tuple(rules))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    document = {"recording": saved.manifest, "drafts": len(saved), "rules": rows, "versions": versions()}
+    write_json(out / "replay.json", document)
+    console = output()
+    title = f"{saved.manifest['method']}: {len(saved):,} drafts of {len(saved.manifest['labels'])} images"
+    lines = [
+        (row["rule"], "", "", row["refused"])
+        if row["refused"]
+        else (row["rule"], f"{row['acceptance']:.4f} ± {row['error'] or 0:.4f}", f"{row['decisions']:.4f}", "")
+        for row in rows
+    ]
+    console.print(plain_table(console, ("rule", "acceptance", "same decisions", "has no ratio there"), lines, title))
+    print_text(console, f"written   {out / 'replay.json'}")
+    return 0

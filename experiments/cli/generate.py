@@ -93,8 +93,8 @@ def generate_command(
     sjd-pac+grouped.
 
     The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
-    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step and last-step-unaligned, and auto
-    takes last-step.
+    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise and
+    target-end, and auto takes last-step.
     """
     of_continuous = {
         "--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order, "--spacing": spacing,

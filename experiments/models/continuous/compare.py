@@ -188,7 +188,7 @@ def _chunk(models: Models, request: Request, method: Method, first: int, count: 
     samples = draw(models, method, labels, request.settings, request.batch, first, watch=watch)
     images = pictures(models, samples)
     looked = seen(models, labels, torch.from_numpy(images)[:, None], request.batch)  # type: ignore[arg-type]
-    shown = np.rint(255 * images[: SHOWN if not first % request.count else 0]).astype(np.uint8)
+    shown = np.rint(255 * images[: max(0, SHOWN - first % request.count)]).astype(np.uint8)
     found = Seen(*(np.concatenate(values) for values in zip(*events, strict=True))) if events else None
     ranks = np.zeros(CELLS, np.int64)
     if found is not None and method.of_last_step:

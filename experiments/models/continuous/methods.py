@@ -11,6 +11,8 @@ method                      decoder x rule                              of CSpD
 ``published-code``          in place x cspd-reference                   its code: 100 proposals, then a zero
 ``last-step``               truncating x last-step                      the ratio of the last step alone: lossless
 ``last-step-unaligned``     truncating x last-step                      the same with independent noise: lossless
+``last-noise``              truncating x last-noise                     for a last step without noise: lossless
+``target-end``              truncating x target-end                     the same, ended by the target's means: lossless
 ==========================  ==========================================  ============================================
 
 Rules that compare densities of tokens need a last step that adds noise; MAR's own sampler adds none, and CSpD's code
@@ -73,6 +75,8 @@ METHODS: dict[str, Preset] = {
     "published-code": Preset("cspd-reference", decoder=InPlace, limit=PROPOSALS, noisy_end=False, of_last_step=False),
     "last-step": Preset("last-step", lossless=True),
     "last-step-unaligned": Preset("last-step", UNALIGNED, lossless=True),
+    "last-noise": Preset("last-noise", lossless=True, noisy_end=False, of_last_step=False),
+    "target-end": Preset("target-end", lossless=True, noisy_end=False, of_last_step=False),
 }
 NAMES = (AR, *METHODS)
 
