@@ -38,7 +38,8 @@ def test_kernels_that_are_compiled_are_told_apart_from_others() -> None:
 def test_the_first_step_is_told() -> None:
     times = [BEGUN + 2.5, BEGUN + 9.0]
     assert first_step(times, 0.0) == "first step 2.5 s after the command"
-    assert first_step(times, 1.24) == "first step 2.5 s after the command, 1.2 s of them to compile kernels, which are kept"
+    late = first_step(times, 1.24)
+    assert late == "first step 2.5 s after the command, 1.2 s of them to compile kernels, which are kept"
     assert first_step([], 0.0) == "first step: the device does not say"
 
 
@@ -46,7 +47,8 @@ def test_the_first_step_is_told() -> None:
 def test_what_a_model_does_not_need_is_not_loaded() -> None:
     """Each of these takes a second or more before the first step."""
     program = (
-        "import sys; from experiments.models import choice, session; from experiments.models.methods import make_method\n"
+        "import sys\nfrom experiments.models import choice, session\n"
+        "from experiments.models.methods import make_method\n"
         "models = session.Models(); models.target, models.tokenizer, make_method('sjd-ac', models.codebook)\n"
         "print([name for name in ('torch._dynamo', 'pandas', 'pydantic', 'simlab.certify') if name in sys.modules])"
     )
