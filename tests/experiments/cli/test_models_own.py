@@ -135,7 +135,7 @@ def test_rows_are_recorded(more: Path) -> None:
     [
         (
             ["--model", "none"],
-            "--model none: is no model; expected fashion, fashion-continuous, lumina, anole, emu3, llamagen-t2i, module:",
+            "--model none: is no model; expected fashion, fashion-continuous, lumina, anole, emu3, llamagen-t2i",
         ),
         (["--model", "mine.py:made"], "mine.py has no 'made'; it has"),
         (
