@@ -19,16 +19,18 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import (
+    LONG,
     PRINTED,
     ArraysCase,
     Broken,
     Counted,
     as_emitted,
+    at_intervals,
     counting_script,
     in_turn,
     short,
 )
-from simlab.certify.contracts.battery import Named, large_blocks, small_blocks
+from simlab.certify.contracts.battery import Named, large_blocks, looked_at, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
@@ -71,6 +73,7 @@ class BatchCase(ArraysCase):
     small: bool = False
     enumerated: bool = False
     both_ends: bool = False
+    at_once: int = 1
     bugs = tuple(MUTANTS)
     mutants = MUTANTS
 
@@ -219,6 +222,8 @@ def _row(row: Any, b: int, vocabulary: int, width: int, most: int) -> Tokens:
 
 # The battery ---------------------------------------------------------------------------------------------------
 
+PRINCIPAL = ("two sequences of one draft", "one sequence without drafts, one of one")
+
 
 @cache
 def cases() -> tuple[BatchCase, ...]:
@@ -226,6 +231,7 @@ def cases() -> tuple[BatchCase, ...]:
     found = [*_small_ones()]
     few = found[1]
     found.append(BatchCase("two calls in turn", few.blocks, in_turn(few.events[0])))
+    found.append(BatchCase("many calls in turn", few.blocks, at_intervals(few.events[0]), at_once=LONG))
     return (*found, *_of_small_blocks(), *_large_ones())
 
 
@@ -271,7 +277,8 @@ def _large_ones() -> Iterator[BatchCase]:
         block, size = named.block, named.block.vocabulary
         short_one = Block(block.p[1:], block.q[1:], 0)
         labels = named.events[0].labels
-        one = Named("one draft", short_one, (Events("two tokens, by class", (0, 1), labels),))
+        events = Events("two tokens, by class", (0, 1), labels), *looked_at(short_one.p, short_one.q, size)
+        one = Named("one draft", short_one, events)
         yield _wide(f"two sequences of {size} tokens", [named, one])
 
 

@@ -13,7 +13,16 @@ from functools import cache, cached_property
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import PRINTED, TARGET, ArraysCase, Counted, counting_script, in_turn
+from simlab.certify.contracts.base import (
+    LONG,
+    PRINTED,
+    TARGET,
+    ArraysCase,
+    Counted,
+    at_intervals,
+    counting_script,
+    in_turn,
+)
 from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.engine.scripted import possible_edges
@@ -51,6 +60,7 @@ class VerifyCase(ArraysCase):
     events: tuple[Counted, ...]
     small: bool = False
     both_ends: bool = False
+    at_once: int = 1
     bugs = tuple(MUTANTS)
     mutants = MUTANTS
 
@@ -111,12 +121,16 @@ COMPLETED = """\
     counts[tuple(tokens)] += 1"""
 
 
+PRINCIPAL = ("one draft, two tokens", "rows differ, three tokens")
+
+
 @cache
 def cases() -> tuple[VerifyCase, ...]:
     """The battery, the simplest first."""
     found = [_case(named, small=True) for named in small_blocks()]
     few = next(case for case in found if case.name == "one draft, two tokens")
     found.append(VerifyCase("two calls in turn", few.block, in_turn(few.events[0])))
+    found.append(VerifyCase("many calls in turn", few.block, at_intervals(few.events[0]), at_once=LONG))
     return (*found, *(_case(named) for named in (*long_blocks(), *large_blocks())))
 
 
