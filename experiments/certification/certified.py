@@ -70,6 +70,7 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
     certificate = certify(
         subject.function if subject.processes else _watched(subject.function, request.limit, link),
         subject.contract,
+        arrays=request.arrays,
         budget=request.budget,
         epsilon=request.epsilon,
         confidence=request.confidence,

@@ -23,6 +23,7 @@ from experiments.cli.terminal import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from experiments.certification.gates import GateFiles
     from experiments.certification.request import Request
 
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
@@ -32,8 +33,15 @@ MOST_OUTCOMES = 16  # that are printed; the page has more
 
 def certify_command(
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="what to certify", show_default=False)] = None,
+    command: Annotated[
+        str | None, typer.Option("--command", metavar="LINE", help="certify a process: any language")
+    ] = None,
     contract: Annotated[
         str | None, typer.Option(metavar="NAME", help="how it is called (default: verify, or the adapter's)")
+    ] = None,
+    arrays: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="for operators that take coins: numpy, torch or cuda, as torch.bfloat16"),
     ] = None,
     budget: Annotated[float, typer.Option(metavar="S", help="seconds; a fault ends it earlier")] = 60.0,
     epsilon: Annotated[float, typer.Option(metavar="E", help="TV that must be ruled out")] = 0.03,
@@ -45,6 +53,11 @@ def certify_command(
     processes: Annotated[int, typer.Option(metavar="N", help="that call it; 0: this one")] = 2,
     limit: Annotated[float, typer.Option(metavar="S", help="seconds until a call counts as hung")] = 10.0,
     copy: Annotated[Path | None, file_option("--json", "write certificate.json here as well")] = None,
+    junit: Annotated[Path | None, file_option("--junit", "write JUnit XML here")] = None,
+    sarif: Annotated[Path | None, file_option("--sarif", "write SARIF here")] = None,
+    baseline: Annotated[
+        Path | None, file_option("--baseline", "an earlier certificate.json: only what is new fails")
+    ] = None,
     out: Annotated[Path, out_option()] = Path("out/certify"),
     listing: Annotated[bool, typer.Option("--list", help="list the contracts and adapters")] = False,
     self_test: Annotated[
@@ -60,10 +73,10 @@ def certify_command(
 
     Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the budget was too
     small for the TV asked for. SPEC is module:function, path/to/file.py:function, or the name of an adapter (--list).
-    simlab/certify/README.md is the guide.
+    simlab/certify/README.md is the guide; docs/certify-any-language.md that of --command.
     """
-    if (spec is not None) + listing + self_test != 1:
-        raise UsageError("certify: expected a SPEC, --list or --self-test, and only one of them")
+    if (spec is not None) + (command is not None) + listing + self_test != 1:
+        raise UsageError("certify: expected a SPEC, --command, --list or --self-test, and only one of them")
     if quick and not self_test:
         raise UsageError("certify: --quick belongs to --self-test")
     if listing:
@@ -73,28 +86,33 @@ def certify_command(
 
         return selftest_command(out, copy, seed, quick)
 
+    from experiments.certification.gates import GateFiles, read_baseline
     from experiments.certification.request import Request
 
-    assert spec is not None
+    named = command if spec is None else spec
+    assert named is not None
     try:
-        request = Request(spec, contract, budget, epsilon, confidence, seed, calls, processes, limit)
+        request = Request(
+            named, contract, budget, epsilon, confidence, seed, calls, processes, limit, arrays, process=spec is None
+        )
+        files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return _certify(request, out, copy)
+    return _certify(request, out, files)
 
 
-def _certify(request: Request, out: Path, copy: Path | None) -> int:
+def _certify(request: Request, out: Path, files: GateFiles) -> int:
     from experiments.certification.certified import Unfit, certified
     from experiments.certification.request import save_certificate
 
-    shown, out, copy = out, out.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
+    shown, out, files = out, out.absolute(), files.absolute()  # whatever becomes of the current folder
     progress, total = progress_bar(), None if request.calls else ceil(request.budget)  # of calls no end is known
     bar = progress.add_task("starting", total=total)
 
     def found() -> None:
         check_writable("--out", out)
-        if copy:
-            check_copy("--json", copy)
+        for name, path in files.written.items():
+            check_copy(name, path)
         progress.start()  # its thread, once the other process is there
 
     def heard(what: str, share: float) -> None:
@@ -106,7 +124,8 @@ def _certify(request: Request, out: Path, copy: Path | None) -> int:
         raise UsageError(str(error)) from None
     finally:
         progress.stop()
-    save_certificate(document, out, copy)
+    save_certificate(document, out, files.copy)
+    files.save(document)
     console = output()
     _print(console, document)
     complete = drawn(out, "certify")
@@ -116,7 +135,11 @@ def _certify(request: Request, out: Path, copy: Path | None) -> int:
     if document["failure"] and document["failure"]["script"]:
         written["reproduce"] = "reproduce.py"
     print_text(console, "\n".join(["", *(f"{what:<13}{shown / name}" for what, name in written.items())]))
-    return STATUS[document["verdict"]] or (0 if complete else 1)
+    status = STATUS[document["verdict"]]
+    if status and files.known(document):
+        print_text(console, "\nnothing new: the baseline says the same")
+        status = 0
+    return status or (0 if complete else 1)
 
 
 def _list() -> int:

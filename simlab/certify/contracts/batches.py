@@ -9,11 +9,11 @@ and those of different sequences must be independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -76,6 +76,7 @@ class BatchCase(ArraysCase):
     at_once: int = 1
     bugs = tuple(MUTANTS)
     mutants = MUTANTS
+    together: ClassVar[Collection[str]] = OF_BATCHES  # bugs that mix sequences
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]
@@ -155,8 +156,8 @@ class BatchCase(ArraysCase):
     def law_under(self, known: str) -> Array | None:
         if not self.small:
             return None
-        if known not in OF_BATCHES and len(self.blocks) > 1:  # the sequences are independent
-            laws = [BatchCase("", (block,), (), True).law_under(known) for block in self.blocks]
+        if known not in self.together and len(self.blocks) > 1:  # the sequences are independent
+            laws = [replace(self, blocks=(block,), events=()).law_under(known) for block in self.blocks]
             found = [law for law in laws if law is not None]
             return reduce(np.multiply.outer, found).ravel() if len(found) == len(laws) else None
         return super().law_under(known)

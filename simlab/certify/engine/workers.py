@@ -14,13 +14,14 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
 
-from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.engine.messages import SPLIT
 from simlab.certify.engine.tasks import Fault, Task, attempt
 
@@ -46,6 +47,20 @@ class Counter:
                 os._exit(0)
         self.beat.value += 1
         return answer
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.function, name)
+        return partial(self._many, found) if name == "ask_many" else found
+
+    def _many(self, many: Callable[[Sequence[Any]], Iterator[Any]], calls: Sequence[Any]) -> Iterator[Any]:
+        """Several calls at once, which are counted as their answers are read."""
+        try:
+            for answer in many(calls):
+                self.beat.value += 1
+                yield answer
+        except Broken:
+            self.beat.value += 1  # the first call that was not answered
+            raise
 
     def calls(self) -> int:
         return int(self.beat.value)

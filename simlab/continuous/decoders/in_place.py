@@ -16,11 +16,14 @@ from simlab.continuous.decoders.base import (
     Decoded,
     Decoder,
     Outcome,
+    Verified,
+    Watch,
     accepts,
     check_given,
     replace_rejected,
     sample_trajectory,
     target_noise,
+    unwatched,
 )
 from simlab.continuous.models.protocol import SequenceModel
 from simlab.continuous.rules.base import Rule, TrajectoryPair
@@ -42,7 +45,9 @@ class InPlace(Decoder):
     The target does not see the drafts of its block, as in CSpD's published code; tokens between are integrated out.
     """
 
-    def run(self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape) -> Decoded:
+    def run(
+        self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
+    ) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
 
         Raises ``ValueError`` as :class:`Truncating` does, and for a target whose tokens cannot be integrated out.
@@ -77,6 +82,7 @@ class InPlace(Decoder):
             for j, (chain, condition) in enumerate(zip(chains[:width], conditions, strict=True)):
                 pair = TrajectoryPair(sample_trajectory(chain, condition, own, at + j, target_noise(rule)), drafts[j])
                 accepted = accepts(rule, pair, own, at + j)
+                watch(Verified(own, at + j, 0 * at + j, pair, accepted))
                 outcome[rows[accepted], start + j] = Outcome.ACCEPTED
                 rejected = np.flatnonzero(~accepted)
                 where = rows[rejected], start + j

@@ -14,11 +14,14 @@ from simlab.continuous.decoders.base import (
     Decoded,
     Decoder,
     Outcome,
+    Verified,
+    Watch,
     accepts,
     check_given,
     replace_rejected,
     sample_trajectory,
     target_noise,
+    unwatched,
 )
 from simlab.continuous.models.protocol import SequenceModel
 from simlab.continuous.rules.base import Rule, TrajectoryPair
@@ -40,7 +43,9 @@ class Truncating(Decoder):
     CSpD, Algorithm 1 and section 3.2; the token after a block without rejection as in Leviathan et al.
     """
 
-    def run(self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape) -> Decoded:
+    def run(
+        self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
+    ) -> Decoded:
         check_given(target, draft, rule, tape)
         rule.check(target.chain, draft.chain)
         check_room(target.chain.steps, target.dimension, target.length, self.limit)
@@ -79,6 +84,8 @@ class Truncating(Decoder):
             for j in range(gamma):
                 pair = TrajectoryPair(targets[j], drafts[j])
                 accepted = accepts(rule, pair, own, at + j)
+                seen = np.flatnonzero(among)
+                watch(Verified(own.subset(seen), at[seen] + j, 0 * seen + j, pair.only(seen), accepted[seen]))
                 outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.ACCEPTED
                 rejected = np.flatnonzero(among & ~accepted)
                 where = rows[rejected], at[rejected] + j

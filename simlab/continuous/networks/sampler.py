@@ -30,8 +30,10 @@ class Sampler:
     span
         How many of the 1000, from the least noisy on, they are spread over. MAR has 1000; but in the last of them
         nothing is left of a token, and a small network's error there is multiplied by a thousand on the way down.
+    least
+        How many of the least noisy of them are left out, so that the last step goes further and has more noise.
     spacing
-        Which ones: ``"linspace"``, as MAR does, ends with a step of hardly any noise, ``"trailing"`` with one of more.
+        Which of the rest are taken: ``"linspace"``, as MAR does, ends with the least noisy, ``"trailing"`` does not.
     variances
         ``"learned"``; fixed ones, ``"posterior"`` or ``"upper"``; or ``"ddim"``, those that ``eta`` says.
     temperature
@@ -55,6 +57,7 @@ class Sampler:
 
     steps: int = 25
     span: int = 950
+    least: int = 0
     spacing: str = "linspace"
     variances: str = "learned"
     temperature: float = 1.0
@@ -64,8 +67,9 @@ class Sampler:
 
     def __post_init__(self) -> None:
         check_at_least("steps", self.steps, 1)
-        if not self.steps <= check_at_least("span", self.span, 1) <= TRAIN_STEPS:
-            raise ValueError(f"span is {self.span}; expected {self.steps}, the steps taken, to {TRAIN_STEPS}")
+        wanted = self.steps + check_at_least("least", self.least, 0)
+        if not wanted <= check_at_least("span", self.span, 1) <= TRAIN_STEPS:
+            raise ValueError(f"span is {self.span}; expected {wanted}, steps and least together, to {TRAIN_STEPS}")
         check_choice("spacing", self.spacing, SPACINGS)
         check_choice("variances", self.variances, VARIANCES)
         check_number("temperature", self.temperature)
@@ -76,7 +80,7 @@ class Sampler:
     @property
     def original(self) -> np.ndarray:
         """``int64[T]``: the numbers of its steps among the 1000, from 0."""
-        return respacing(self.span, self.steps, self.spacing)
+        return self.least + respacing(self.span - self.least, self.steps, self.spacing)
 
     @property
     def forward(self) -> ForwardSteps:
