@@ -54,15 +54,13 @@ class Case(ABC):
     ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
     have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
     ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``bugs`` are the
-    names of those that are known of the contract. ``at_once`` calls belong together: as many are made in turn, where
-    there is time.
+    names of those that are known of the contract.
     """
 
     name: str
     length: int
     events: tuple[Counted, ...]
     both_ends: bool = False
-    at_once: int = 1
     bugs: ClassVar[Collection[str]] = ()
 
     @abstractmethod
@@ -79,6 +77,11 @@ class Case(ABC):
     @abstractmethod
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         """``tokens[n, N]`` with p in place of -1."""
+
+    @property
+    def at_once(self) -> int:
+        """Calls that are made in turn, where there is time."""
+        return LONG if any(isinstance(events, Every) for events in self.events) else 1
 
     @property
     def branches(self) -> Sequence[Branch]:

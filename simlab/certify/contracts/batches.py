@@ -19,7 +19,6 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import (
-    LONG,
     PRINTED,
     ArraysCase,
     Broken,
@@ -73,7 +72,6 @@ class BatchCase(ArraysCase):
     small: bool = False
     enumerated: bool = False
     both_ends: bool = False
-    at_once: int = 1
     bugs = tuple(MUTANTS)
     mutants = MUTANTS
     together: ClassVar[Collection[str]] = OF_BATCHES  # bugs that mix sequences
@@ -232,7 +230,7 @@ def cases() -> tuple[BatchCase, ...]:
     found = [*_small_ones()]
     few = found[1]
     found.append(BatchCase("two calls in turn", few.blocks, in_turn(few.events[0])))
-    found.append(BatchCase("many calls in turn", few.blocks, at_intervals(few.events[0]), at_once=LONG))
+    found.append(BatchCase("many calls in turn", few.blocks, at_intervals(few.events[0])))
     return (*found, *_of_small_blocks(), *_large_ones())
 
 

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import LONG, ArraysCase, Counted, at_intervals, counting_script, in_turn
+from simlab.certify.contracts.base import ArraysCase, Counted, at_intervals, counting_script, in_turn
 from simlab.certify.contracts.battery import SIZES, looked_at
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
@@ -35,7 +35,6 @@ class CandidatesCase(ArraysCase):
     small: bool = False
     both_ends: bool = False
     length: int = 1
-    at_once: int = 1
     bugs = tuple(MUTANTS)
     mutants = MUTANTS
 
@@ -138,7 +137,7 @@ def cases() -> tuple[CandidatesCase, ...]:
     few = found[0]
     found.append(CandidatesCase("two calls in turn", few.p, few.q, few.count, in_turn(few.events[0])))
     often = at_intervals(few.events[0])
-    found.append(CandidatesCase("many calls in turn", few.p, few.q, few.count, often, at_once=LONG))
+    found.append(CandidatesCase("many calls in turn", few.p, few.q, few.count, often))
     return (*found, *_large_ones())
 
 

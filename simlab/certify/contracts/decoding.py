@@ -18,7 +18,6 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import (
-    LONG,
     Branch,
     Broken,
     Case,
@@ -129,7 +128,6 @@ class DecodeCase(Case):
     known: bool = False
     few: bool = False
     both_ends: bool = False
-    at_once: int = 1
     bugs = tuple(MUTANTS)
 
     @property
@@ -250,7 +248,7 @@ def cases() -> tuple[DecodeCase, ...]:
         _known("tokens without mass", zeros),
         _known("rows nearly one-hot", certain),
         DecodeCase("two sequences in turn", two.model, in_turn(two.events[0])),
-        DecodeCase("many sequences in turn", two.model, at_intervals(two.events[0]), at_once=LONG),
+        DecodeCase("many sequences in turn", two.model, at_intervals(two.events[0])),
         _in_windows("an end at once or later", Model(_random(3, 4, 5).rows, 0)),
         _in_windows("six tokens of two", _random(2, 6, 9), 3),
         _in_windows("five tokens of four", _random(4, 5, 10), 2),

@@ -17,7 +17,6 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import (
-    LONG,
     PRINTED,
     TARGET,
     ArraysCase,
@@ -60,7 +59,6 @@ class DraftCase(ArraysCase):
     events: tuple[Counted, ...]
     small: bool = False
     both_ends: bool = False
-    at_once: int = 1
     bugs = tuple(MUTANTS)
     mutants = MUTANTS
 
@@ -123,7 +121,7 @@ def cases() -> tuple[DraftCase, ...]:
     """The battery, the simplest first."""
     found = [_small(name, np.array(rows) / np.sum(rows, axis=1, keepdims=True)) for name, rows in _small_rows()]
     found.append(DraftCase("two calls in turn", found[0].q, None, in_turn(found[0].events[0])))
-    found.append(DraftCase("many calls in turn", found[0].q, None, at_intervals(found[0].events[0]), at_once=LONG))
+    found.append(DraftCase("many calls in turn", found[0].q, None, at_intervals(found[0].events[0])))
     return (*found, *_long_ones(), *_large_ones(), *_rounded_ones())
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import (
-    LONG,
     PRINTED,
     TARGET,
     ArraysCase,
@@ -60,7 +59,6 @@ class VerifyCase(ArraysCase):
     events: tuple[Counted, ...]
     small: bool = False
     both_ends: bool = False
-    at_once: int = 1
     bugs = tuple(MUTANTS)
     mutants = MUTANTS
 
@@ -130,7 +128,7 @@ def cases() -> tuple[VerifyCase, ...]:
     found = [_case(named, small=True) for named in small_blocks()]
     few = next(case for case in found if case.name == "one draft, two tokens")
     found.append(VerifyCase("two calls in turn", few.block, in_turn(few.events[0])))
-    found.append(VerifyCase("many calls in turn", few.block, at_intervals(few.events[0]), at_once=LONG))
+    found.append(VerifyCase("many calls in turn", few.block, at_intervals(few.events[0])))
     return (*found, *(_case(named) for named in (*long_blocks(), *large_blocks())))
 
 
