@@ -26,6 +26,7 @@ from simlab.certify.contracts.registry import Contract, contract_named
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.engine.exact import SURE, TOO_SLOW, Exact
 from simlab.certify.engine.failing import Failing
+from simlab.certify.engine.messages import TENSORS, of_tensors
 from simlab.certify.engine.planning import Plan
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool
@@ -75,8 +76,9 @@ def certify(
     budget
         Seconds. A fault ends it earlier; a pass uses it. Shrinking a failure may take some seconds more.
     epsilon, confidence
-        A pass is ``lossless`` if, at this confidence, TV from the target is at most epsilon in every case: of all
-        tokens together in small ones, of windows and of classes of tokens in long and large ones.
+        A pass is ``lossless`` if, at this confidence, TV from the target is at most epsilon in the principal cases of
+        the contract, and at most 0.4 in every other: of all tokens together in small ones, of windows and of classes of
+        tokens in long and large ones.
     seed
         Of what is drawn in the cases.
     calls
@@ -339,6 +341,8 @@ class _Run:
             self.contract, self.function, self.seed, self.limit, self.processes, subject, self.evidence, self.laws
         )
         if isinstance(found, Fault):
+            if of_tensors(found.message):
+                self.notes.append(TENSORS)
             return failing.of_fault(found)
         if found is not None:
             return failing.of_law(found)
