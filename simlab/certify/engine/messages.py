@@ -36,8 +36,8 @@ def printable(text: str) -> str:
 
 TENSORS = (
     "it is called with NumPy arrays and a numpy.random.Generator: for an operator that takes tensors and its coins "
-    "choose a contract that gives them, such as verify_uniforms, and --arrays torch (simlab certify --list); what takes "
-    "a torch.Generator is wrapped as the guide shows"
+    "choose a contract that gives them, such as verify_uniforms, and --arrays torch (simlab certify --list); what "
+    "takes a torch.Generator is wrapped as the guide shows"
 )
 
 
