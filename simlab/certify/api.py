@@ -23,6 +23,7 @@ from simlab.arrays import total_variation
 from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import Contract, contract_named
+from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.engine.exact import SURE, TOO_SLOW, Exact
 from simlab.certify.engine.failing import Failing
@@ -181,6 +182,7 @@ def format_certificate(certificate: Certificate) -> str:
         for row in (row for row in failure.outcomes if row in off):
             numbers = (f"{name} {row[name]:.6g}" for name in ("target", "measured", "exact") if row[name] is not None)
             lines.append(f"  tokens {row['outcome']}: {', '.join(numbers)}")
+    lines += [f"  {certificate.acceptance.told}"] if certificate.acceptance else []
     lines += [f"  note: {note}" for note in certificate.notes]
     if failure and failure.script and certificate.subject.rpartition(":")[2].isidentifier():
         lines += ["  to see it, run:", *(f"    {line}" for line in failure.script.splitlines())]
@@ -286,6 +288,7 @@ class _Run:
             startup=self.startup,
             more=more,
             unsure=failure is None and bool(self._unsure),
+            acceptance=None if failure else acceptance(self.cases, self.laws, self.evidence.kept, self.evidence.calls),
         )
 
     def _passed(self, bounds: list[list[float]]) -> str:

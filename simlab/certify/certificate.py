@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Case
+from simlab.certify.engine.acceptance import Acceptance
 
 VERDICTS = {
     "lossless": "no deviation found",
@@ -136,6 +137,8 @@ class Certificate:
         Where it is inconclusive: what would be enough.
     unsure
         Whether a law was enumerated that is not the target's, and there was no time to make sure of it.
+    acceptance
+        How often first drafts are kept, against what is possible; None with a failure, and where no drafts are given.
     """
 
     subject: str
@@ -158,11 +161,15 @@ class Certificate:
     startup: float = 0.0
     more: str = ""
     unsure: bool = False
+    acceptance: Acceptance | None = None
 
     @property
     def document(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        return {"verdict": self.verdict, "meaning": VERDICTS[self.verdict]} | asdict(self)
+        found = {"verdict": self.verdict, "meaning": VERDICTS[self.verdict]} | asdict(self)
+        if self.acceptance:
+            found["acceptance"]["told"] = self.acceptance.told
+        return found
 
 
 def listed(case: Case, counts: Array | None, law: Array | None) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ Both need its chance to be uniforms that can be given (:mod:`simlab.certify.engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -44,12 +44,14 @@ class Exact:
     ``predicted`` random lists of uniforms gave the outcome that the enumeration says; so many for an input of chance 1,
     and for others in proportion. Where the TV from the target ``deviates``, it is more than rounding makes: if the
     target's were the law nonetheless, the trees would be wrong for as large a part of all lists.
+    ``kept`` is how often the first draft is kept.
     """
 
     case: int
     law: Array
     predicted: float
     deviates: bool
+    kept: float = 0.0
 
     def sureness(self, tv: float) -> float:
         """Minus the log of the probability that trees which are wrong for a part ``tv`` predict all that was tried."""
@@ -79,7 +81,7 @@ def enumerate_law(
     goes wrong.
     """
     target = case.events[0].law
-    law, calls = np.zeros(len(target)), list[tuple[float, Any, _Trying, Piece | Tokens]]()
+    law, kept, calls = np.zeros(len(target)), 0.0, list[tuple[float, Any, _Trying, Piece | Tokens]]()
     for probability, inputs, edges in case.branches:
         call = _Trying(asked(case, _while(patience, function), inputs))
         with call.reporting(inputs):
@@ -87,6 +89,7 @@ def enumerate_law(
         call = _Trying(asked(case, function, inputs))
         calls.append((probability, inputs, call, tree))
         law += probability * case.law_of(law_of(tree))
+        kept += probability * _kept(case, inputs, law_of(tree))
     tv = float(total_variation(law, target))
     deviates = tv > ROUNDING
     if deviates and not all(isinstance(tree, Piece) for *_, tree in calls):
@@ -105,7 +108,7 @@ def enumerate_law(
     if case.both_ends and (target[law == 0] > 0).any():
         never = case.events[0].format(int(np.flatnonzero((target > 0) & (law == 0))[0]))
         raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
-    return Exact(number, law, predicted, deviates)
+    return Exact(number, law, predicted, deviates, kept)
 
 
 def _while(patience: Callable[[], bool], function: Function) -> Function:
@@ -117,6 +120,14 @@ def _while(patience: Callable[[], bool], function: Function) -> Function:
         return function(*arguments, **named)
 
     return call
+
+
+def _kept(case: Case, inputs: Any, emitted: Mapping[Tokens, float]) -> float:
+    """How often the first draft is kept, where this is emitted with these probabilities."""
+    if not case.possible:
+        return 0.0
+    tokens = [(*one, *[-1] * (case.length - len(one))) for one in emitted]
+    return float(case.kept(np.repeat(inputs, len(tokens), axis=0), np.array(tokens)) @ np.array([*emitted.values()]))
 
 
 def check_edges(case: Case, function: Function) -> None:
