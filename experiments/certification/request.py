@@ -41,6 +41,8 @@ class Request:
     calls: int | None
     processes: int
     limit: float
+    arrays: str | None = None
+    process: bool = False  # whether it is a command line, of a process that answers the protocol
 
     def __post_init__(self) -> None:
         check_number("--budget", self.budget, LEAST)
@@ -50,11 +52,17 @@ class Request:
         check_at_least("--processes", self.processes, 0)
         if self.calls is not None:
             check_at_least("--calls", self.calls, 1)
+        if self.process and self.arrays is not None:
+            raise ValueError(f"--arrays {self.arrays}: a command gets words of eight bytes, and no other arrays")
+        if self.arrays is not None:
+            contract_named(self.contract or "verify", self.arrays)
 
     @property
     def command(self) -> str:
         """The command that asks for the same, without the usual number of processes and the usual limit."""
-        words = ["simlab", "certify", self.spec, *(["--contract", self.contract] if self.contract else [])]
+        words = ["simlab", "certify", *(["--command"] if self.process else []), self.spec]
+        words += ["--contract", self.contract] if self.contract else []
+        words += ["--arrays", self.arrays] if self.arrays else []
         options: dict[str, Any] = {"budget": self.budget} if self.calls is None else {"calls": self.calls}
         options |= {"epsilon": self.epsilon, "confidence": self.confidence, "seed": self.seed}
         options |= {name: getattr(self, name) for name, usual in USUAL.items() if getattr(self, name) != usual}
@@ -84,7 +92,26 @@ def find_subject(request: Request) -> Subject:
     """The callable that the request names; raises ``ValueError`` where there is no such thing."""
     if request.contract is not None:
         contract_named(request.contract)
+    if request.process:
+        return _process(request)
     return _own(request) if ":" in request.spec else _adapter(request)
+
+
+def _process(request: Request) -> Subject:
+    """A process that answers through its standard input and output."""
+    from simlab.certify.processes import command
+
+    contract = request.contract or "verify"
+    return Subject(
+        function=command(request.spec, contract, seed=request.seed),
+        contract=contract,
+        module="simlab.certify.processes",
+        name="command",
+        then=f"({request.spec!r}, {contract!r}, {str(Path.cwd())!r}, {request.seed})",
+        folder=None,
+        processes=1,  # one that is started twice may draw the same twice
+        about="A process, asked by protocol version 1 through its standard input and output.",
+    )
 
 
 def _own(request: Request) -> Subject:
@@ -92,11 +119,12 @@ def _own(request: Request) -> Subject:
     where, _, dotted = request.spec.rpartition(":")
     if not dotted:
         raise ValueError(f"{request.spec} names no function; expected module:function or path/to/file.py:function")
+    here = Path.cwd()  # before it is imported, which may leave or remove the folder
+    path = Path(where).resolve() if where.endswith(".py") else None
     function = load_object(request.spec)
     if isinstance(function, type) or not callable(function):
         kind = "a class" if isinstance(function, type) else repr(function)[:60]
         raise ValueError(f"{request.spec} is {kind}; expected a function, or an object that can be called")
-    path = Path(where).resolve() if where.endswith(".py") else None
     name, *rest = dotted.split(".")
     return Subject(
         function=function,
@@ -104,8 +132,9 @@ def _own(request: Request) -> Subject:
         module=path.stem if path else where,
         name=name,
         then="".join(f".{part}" for part in rest),
-        folder=path.parent if path else Path.cwd(),
-        processes=request.processes,
+        folder=path.parent if path else here,
+        # a device does not survive a fork
+        processes=0 if (request.arrays or "").startswith("cuda") else request.processes,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,8 +23,8 @@ from experiments.cli.terminal import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.certification.request import Request, Subject
-    from simlab.certify import Certificate
+    from experiments.certification.gates import GateFiles
+    from experiments.certification.request import Request
 
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
 STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
@@ -34,8 +33,15 @@ MOST_OUTCOMES = 16  # that are printed; the page has more
 
 def certify_command(
     spec: Annotated[str | None, typer.Argument(metavar="SPEC", help="what to certify", show_default=False)] = None,
+    command: Annotated[
+        str | None, typer.Option("--command", metavar="LINE", help="certify a process: any language")
+    ] = None,
     contract: Annotated[
         str | None, typer.Option(metavar="NAME", help="how it is called (default: verify, or the adapter's)")
+    ] = None,
+    arrays: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="for operators that take coins: numpy, torch or cuda, as torch.bfloat16"),
     ] = None,
     budget: Annotated[float, typer.Option(metavar="S", help="seconds; a fault ends it earlier")] = 60.0,
     epsilon: Annotated[float, typer.Option(metavar="E", help="TV that must be ruled out")] = 0.03,
@@ -47,6 +53,11 @@ def certify_command(
     processes: Annotated[int, typer.Option(metavar="N", help="that call it; 0: this one")] = 2,
     limit: Annotated[float, typer.Option(metavar="S", help="seconds until a call counts as hung")] = 10.0,
     copy: Annotated[Path | None, file_option("--json", "write certificate.json here as well")] = None,
+    junit: Annotated[Path | None, file_option("--junit", "write JUnit XML here")] = None,
+    sarif: Annotated[Path | None, file_option("--sarif", "write SARIF here")] = None,
+    baseline: Annotated[
+        Path | None, file_option("--baseline", "an earlier certificate.json: only what is new fails")
+    ] = None,
     out: Annotated[Path, out_option()] = Path("out/certify"),
     listing: Annotated[bool, typer.Option("--list", help="list the contracts and adapters")] = False,
     self_test: Annotated[
@@ -62,10 +73,10 @@ def certify_command(
 
     Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the budget was too
     small for the TV asked for. SPEC is module:function, path/to/file.py:function, or the name of an adapter (--list).
-    simlab/certify/README.md is the guide.
+    simlab/certify/README.md is the guide; docs/certify-any-language.md that of --command.
     """
-    if (spec is not None) + listing + self_test != 1:
-        raise UsageError("certify: expected a SPEC, --list or --self-test, and only one of them")
+    if (spec is not None) + (command is not None) + listing + self_test != 1:
+        raise UsageError("certify: expected a SPEC, --command, --list or --self-test, and only one of them")
     if quick and not self_test:
         raise UsageError("certify: --quick belongs to --self-test")
     if listing:
@@ -75,28 +86,46 @@ def certify_command(
 
         return selftest_command(out, copy, seed, quick)
 
+    from experiments.certification.gates import GateFiles, read_baseline
     from experiments.certification.request import Request
 
-    assert spec is not None
+    named = command if spec is None else spec
+    assert named is not None
     try:
-        request = Request(spec, contract, budget, epsilon, confidence, seed, calls, processes, limit)
+        request = Request(
+            named, contract, budget, epsilon, confidence, seed, calls, processes, limit, arrays, process=spec is None
+        )
+        files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return _certify(request, out, copy)
+    return _certify(request, out, files)
 
 
-def _certify(request: Request, out: Path, copy: Path | None) -> int:
-    from experiments.certification.request import certificate_document, find_subject, save_certificate
+def _certify(request: Request, out: Path, files: GateFiles) -> int:
+    from experiments.certification.certified import Unfit, certified
+    from experiments.certification.request import save_certificate
+
+    shown, out, files = out, out.absolute(), files.absolute()  # whatever becomes of the current folder
+    progress, total = progress_bar(), None if request.calls else ceil(request.budget)  # of calls no end is known
+    bar = progress.add_task("starting", total=total)
+
+    def found() -> None:
+        check_writable("--out", out)
+        for name, path in files.written.items():
+            check_copy(name, path)
+        progress.start()  # its thread, once the other process is there
+
+    def heard(what: str, share: float) -> None:
+        progress.update(bar, description=what, completed=0 if total is None else int(share * total))
 
     try:
-        subject = find_subject(request)
-    except ValueError as error:
+        document = certified(request, out, found, heard)
+    except Unfit as error:
         raise UsageError(str(error)) from None
-    check_writable("--out", out)
-    if copy:
-        check_copy("--json", copy)
-    document = certificate_document(request, subject, _certificate(request, subject), out)
-    save_certificate(document, out, copy)
+    finally:
+        progress.stop()
+    save_certificate(document, out, files.copy)
+    files.save(document)
     console = output()
     _print(console, document)
     complete = drawn(out, "certify")
@@ -105,33 +134,12 @@ def _certify(request: Request, out: Path, copy: Path | None) -> int:
     written = {"certificate": "certificate.json", "page": "certificate.html"}
     if document["failure"] and document["failure"]["script"]:
         written["reproduce"] = "reproduce.py"
-    print_text(console, "\n".join(["", *(f"{what:<13}{out / name}" for what, name in written.items())]))
-    return STATUS[document["verdict"]] or (0 if complete else 1)
-
-
-def _certificate(request: Request, subject: Subject) -> Certificate:
-    from simlab.certify import certify
-
-    with progress_bar() as progress:
-        # of calls that are counted no end is known
-        total = None if request.calls else ceil(request.budget)
-        bar = progress.add_task("starting", total=total)
-        found = certify(
-            subject.function,
-            subject.contract,
-            budget=request.budget,
-            epsilon=request.epsilon,
-            confidence=request.confidence,
-            seed=request.seed,
-            calls=request.calls,
-            processes=subject.processes,
-            limit=request.limit,
-            subject=f"{subject.module}:{subject.name}",
-            progress=lambda what, share: progress.update(
-                bar, description=what, completed=0 if total is None else int(share * total)
-            ),
-        )
-    return replace(found, subject=request.spec)
+    print_text(console, "\n".join(["", *(f"{what:<13}{shown / name}" for what, name in written.items())]))
+    status = STATUS[document["verdict"]]
+    if status and files.known(document):
+        print_text(console, "\nnothing new: the baseline says the same")
+        status = 0
+    return status or (0 if complete else 1)
 
 
 def _list() -> int:
@@ -162,6 +170,8 @@ def _print(console: Console, document: dict[str, Any]) -> None:
         console.print()
         _print_lines(console, document)
     console.print()
+    if document["acceptance"]:
+        print_text(console, f"acceptance: {document['acceptance']['told']}")
     print_text(console, f"exact laws: {document['exact']}")
     print_text(console, f"forced coins: {document['forced']}")
     for note in document["notes"]:

@@ -8,17 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.cli import continuous
 from experiments.cli.options import (
+    CONTINUOUS,
+    KINDS,
     Batch,
     Device,
+    Gamma,
     Label,
+    Least,
     Models,
+    Order,
+    Prefill,
     Seed,
     Settings,
+    Spacing,
+    Steps,
     TopK,
     TopP,
     count_option,
     file_option,
+    refuse_given,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
 from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
@@ -42,7 +52,7 @@ def generate_command(
         Path | None, typer.Option("--curve", metavar="FILE", help="what calls cost, for auto; measured by default")
     ] = None,
     model: Annotated[
-        str, typer.Option(metavar="NAME", help="fashion, or module:factory; with --prompt one that draws texts")
+        str, typer.Option(metavar="NAME", help=f"{', '.join(KINDS)}, or module:factory; with --prompt one of texts")
     ] = "fashion",
     models: Models = None,
     prompt: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="draw this (repeatable)")] = None,
@@ -54,6 +64,12 @@ def generate_command(
     seed: Seed = 0,
     device: Device = "cpu",
     batch: Batch = 32,
+    gamma: Gamma = None,
+    prefill: Prefill = None,
+    steps: Steps = None,
+    order: Order = None,
+    spacing: Spacing = None,
+    least: Least = None,
 ) -> int:
     """Generate images with a model by any method.
 
@@ -75,7 +91,24 @@ def generate_command(
     Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
     sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
     sjd-pac+grouped.
+
+    The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
+    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step and last-step-unaligned, and auto
+    takes last-step.
     """
+    of_continuous = {
+        "--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order, "--spacing": spacing,
+        "--least": least,
+    }  # fmt: skip
+    if model == CONTINUOUS:
+        others = {"--prompt": prompt, "--size": size, "--top-k": top_k, "--top-p": top_p, "--set": settings}
+        refuse_given(model, others | {"--curve": curve})
+        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, temperature, guidance)
+        return continuous.generate(
+            None if method == AUTO else method, label, count or 16, out, tokens, models, drawing, seed, device, batch
+        )
+    refuse_given(model, of_continuous)
+
     from experiments.models import choice, session
     from experiments.models.grid import write_grid
     from experiments.models.methods import make_method, read_settings
@@ -91,7 +124,7 @@ def generate_command(
     if is_own(model):
         method = UNMEASURED if method == AUTO else method
     elif model != SHIPPED:
-        named = ", ".join((SHIPPED, *PAINTERS))
+        named = ", ".join((*KINDS, *PAINTERS))
         raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
     guidance, temperature = (1.0 if value is None else value for value in (guidance, temperature))
     count = count or 16

@@ -22,6 +22,8 @@ from experiments.cli.terminal import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from theory.judge.user_rule import UserRule
+
 COLOURS = {"lossless": "green", "lossy": "yellow", "breaks": "red", "passes": "green", "note": "cyan", "fails": "red"}
 
 
@@ -42,27 +44,33 @@ def judge_command(
     [V, dimensions], or a pair of functions; without it the module's own accept and residual are taken. The module may
     be a file: path/to/file.py.
     """
-    from experiments.judging.judge import judge
+    from experiments.judging.judge import PARTS, judge_apart
     from experiments.judging.load_object import load_rule
     from experiments.judging.measures import codebook
     from experiments.results import write_json
 
+    shown, out, copy = out, out.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
+    progress = progress_bar()
+    bar = progress.add_task("starting", total=len(PARTS))
+
+    def load() -> UserRule:
+        return load_rule(spec, lambda vocabulary: codebook(seed, vocabulary))
+
+    def found() -> None:
+        check_writable("--out", out)
+        if copy:
+            check_copy("--json", copy)
+        progress.start()  # its thread, once the other process is there
+
+    def heard(name: str, done: int, total: int) -> None:
+        progress.update(bar, description=name, completed=done, total=total)
+
     try:
-        rule = load_rule(spec, lambda vocabulary: codebook(seed, vocabulary))
+        document = judge_apart(load, spec, seed, out, found, heard)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    check_writable("--out", out)
-    if copy:
-        check_copy("--json", copy)
-    with progress_bar() as progress:
-        bar = progress.add_task("starting", total=None)
-        document = judge(
-            rule,
-            spec,
-            seed,
-            out,
-            lambda name, done, total: progress.update(bar, description=name, completed=done, total=total),
-        )
+    finally:
+        progress.stop()
     if copy:
         write_json(copy, document)
     console = output()
@@ -70,7 +78,7 @@ def judge_command(
     complete = drawn(out, "judge")
     if not complete:
         print_text(console, "the page could not be drawn; the results are saved", "bold red")
-    print_text(console, f"verdict  {out / 'judge.json'}\npage     {out / 'judge.html'}")
+    print_text(console, f"verdict  {shown / 'judge.json'}\npage     {shown / 'judge.html'}")
     return 0 if complete and document["verdict"] != "breaks" else 1
 
 

@@ -19,6 +19,7 @@ from experiments.cli.certify import certify_command
 from experiments.cli.check import check_command
 from experiments.cli.claims import claims_command
 from experiments.cli.compare import compare_command
+from experiments.cli.convert import convert_command
 from experiments.cli.device import device_command
 from experiments.cli.generate import generate_command
 from experiments.cli.judge import judge_command
@@ -130,6 +131,7 @@ app.command("bench")(bench_command)
 app.command("large")(large_command)
 app.command("train")(train_command)
 app.command("check")(check_command)
+app.command("convert")(convert_command)
 app.command("generate")(generate_command)
 app.command("compare")(compare_command)
 app.command("record")(record_command)

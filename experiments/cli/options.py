@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from experiments.cli.terminal import UsageError
+
 MOST_SEED = (1 << 32) - 1
 
 
@@ -32,9 +34,12 @@ def file_option(name: str, help: str) -> Any:
 
 # of the commands that draw with a model ----------------------------------------------------------------------------
 
+KINDS = {"fashion": "discrete", "fashion-continuous": "continuous"}  # the models that come along, by their tokens
+DISCRETE, CONTINUOUS = KINDS
 OWN = "or one's own, as module:factory or file.py:factory"
-Model = Annotated[str, typer.Option("--model", metavar="NAME", help=f"fashion, {OWN}")]
+Model = Annotated[str, typer.Option("--model", metavar="NAME", help=f"{', '.join(KINDS)}, {OWN}")]
 Fashion = Annotated[Literal["fashion"], typer.Option("--model", help="which model")]
+Shipped = Annotated[Literal["fashion", "fashion-continuous"], typer.Option("--model", help="which model")]
 Models = Annotated[
     Path | None, typer.Option("--models", metavar="DIR", help="checkpoints, instead of those that come along")
 ]
@@ -49,3 +54,35 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a parameter of the method (repeatable)")
 ]
 Label = Annotated[str, typer.Option("--label", metavar="NAME", help="of the class, or all")]
+
+# of continuous tokens alone ----------------------------------------------------------------------------------------
+
+Gamma = Annotated[
+    int | None, typer.Option("--gamma", metavar="N", min=1, help="continuous: drafts a block [default: 4]")
+]
+Prefill = Annotated[
+    int | None,
+    typer.Option("--prefill", metavar="N", min=0, help="continuous: first tokens, the target's own [default: 0]"),
+]
+Steps = Annotated[
+    int | None, typer.Option("--steps", metavar="T", min=1, help="continuous: denoising steps [default: 25]")
+]
+Order = Annotated[
+    Literal["raster", "random"] | None, typer.Option("--order", help="continuous: of tokens [default: raster]")
+]
+Spacing = Annotated[
+    Literal["linspace", "trailing"] | None,
+    typer.Option("--spacing", help="continuous: which steps are taken [default: linspace]"),
+]
+Least = Annotated[
+    int | None,
+    typer.Option("--least", metavar="N", min=0, help="continuous: of the least noisy, left out [default: 0]"),
+]
+
+
+def refuse_given(model: str, options: dict[str, Any]) -> None:
+    """Raise :class:`UsageError` naming the first of ``options`` that was given: none is for ``model``."""
+    for name, value in options.items():
+        if value not in (None, [], ()):
+            shown = " ".join(map(str, value)) if isinstance(value, list) else value
+            raise UsageError(f"{name} {shown}: is not for --model {model}; expected none")

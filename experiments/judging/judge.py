@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -22,13 +23,15 @@ from typing import Any
 import numpy as np
 from hypothesis.configuration import set_hypothesis_home_dir
 
+from experiments.apart import Apart, Link, Lost
 from experiments.judging.measures import VOCABULARY, Placed, placed, several
 from experiments.results import versions, write_json, write_table
+from simlab.certify.engine.messages import tampered
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.judge.contract import SMALL, Check, Fault, Pair, contract, families, floats, reason
 from theory.judge.rule_matching import RuleMatch, match_rule
 from theory.judge.searches import NARROW, WIDE, Judged, Searched, Step, step_tolerance
-from theory.judge.user_rule import NEGLIGIBLE, Broken, Inexact, UserRule
+from theory.judge.user_rule import NEGLIGIBLE, Broken, Functions, Inexact, UserRule
 from theory.search import TRIES, listed, searched
 
 VERDICTS = {
@@ -39,6 +42,7 @@ VERDICTS = {
 READABLE = 8  # tokens a row may have and still be printed in a line
 LEAST_TRIES = 10
 SEARCH_SECONDS, MAP_SECONDS = 8.0, 8.0  # what a slow rule may take for each; a quick one never does
+IMPORTING, LIMIT = 120.0, 10.0  # seconds that an import may take, and a call
 LEAST_CONTEXTS, MOST_CONTEXTS = 8, 128
 
 Progress = Callable[[str, int, int], None]  # what has just ended, how many have, how many there are
@@ -48,13 +52,72 @@ PARTS = ("contract", "searches", "likeness", "candidates", "map")
 def judge(rule: UserRule, name: str, seed: int, out: Path, progress: Progress) -> dict[str, Any]:
     """Judge ``rule``, which its user calls ``name``; save everything under ``out``, return what judge.json holds."""
     started = perf_counter()
-    for stale in ("judge-map.parquet", "judge-frontier.parquet"):
-        (out / stale).unlink(missing_ok=True)
     with TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the user's code; what it answers is looked at
         set_hypothesis_home_dir(scratch)
         document, tables = _judged(rule, seed, lambda k: progress(PARTS[k], k + 1, len(PARTS)))
+    return _saved(document, tables, name, seed, out, started)
+
+
+def judge_apart(
+    load: Callable[[], UserRule], name: str, seed: int, out: Path, found: Callable[[], None], progress: Progress
+) -> dict[str, Any]:
+    """As :func:`judge`, in a process that may be lost; ``load`` imports the rule there.
+
+    ``found`` is called once there is a rule. Raises ``ValueError`` where there is none, as ``load`` does.
+    """
+    started, there = perf_counter(), list[bool]()
+
+    def heard(what: str, done: int, total: int) -> None:
+        if not there:
+            there.append(True)
+            found()
+        progress(what, done, total)
+
+    def work(link: Link) -> dict[str, Any]:
+        try:
+            with link.asking(IMPORTING):
+                rule = load()
+        except ValueError as error:
+            return {"unfit": str(error)}
+        changed = tampered()
+        if changed:
+            return {"judged": _saved(_breaks([_late(Broken("answers", changed))]), None, name, seed, out, started)}
+        link.tell("starting", 0, len(PARTS))
+        return {"judged": judge(_watched(rule, link), name, seed, out, link.tell)}
+
+    with Apart(work) as process:
+        answer = process.answer(heard)
+    if isinstance(answer, Lost):
+        if not there:
+            found()
+        message = f"the rule {answer.message}" if answer.kind != "raises" else f"judging it {answer.message}"
+        return _saved(_breaks([_late(Broken("answers", message))]), None, name, seed, out, started)
+    if "unfit" in answer:
+        raise ValueError(answer["unfit"])
+    return dict(answer["judged"])
+
+
+def _watched(rule: UserRule, link: Link) -> UserRule:
+    """The rule; a call that does not return loses the process."""
+
+    def called(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            with link.asking(LIMIT):
+                return function(*arguments)
+
+        return call
+
+    return UserRule(cache(lambda vocabulary: Functions(*map(called, rule.functions(vocabulary)))))
+
+
+def _saved(
+    document: dict[str, Any], tables: Placed | None, name: str, seed: int, out: Path, started: float
+) -> dict[str, Any]:
+    """Write it, and say what was written; nothing of an earlier judgement is left beside it."""
     document = {"simlab": versions()["simlab"], "rule": name, "seed": seed, **document}
+    for stale in ("judge-map.parquet", "judge-frontier.parquet"):
+        (out / stale).unlink(missing_ok=True)
     if tables is not None:
         write_table(out / "judge-map.parquet", tables.table)
         write_table(out / "judge-frontier.parquet", tables.frontier)
@@ -171,7 +234,7 @@ def _breaks(checks: list[Check]) -> dict[str, Any]:
     return {
         "verdict": "breaks",
         "meaning": VERDICTS["breaks"],
-        "summary": f"{fault.message}; at {_at(fault)}",
+        "summary": _told(fault),
         "arithmetic": None,
         "not_rational": None,
         "tolerance": NEGLIGIBLE,
@@ -190,6 +253,10 @@ def _late(broken: Broken) -> Check:
     return Check("later", "the contract holds on the rows of the searches and the map", "fails", fault)
 
 
+def _told(fault: Fault) -> str:
+    return f"{fault.message}; at {_at(fault)}" if len(fault.p) else fault.message  # where it is known
+
+
 def _at(fault: Fault) -> str:
     if len(fault.p) > max(SMALL):
         return f"V = {len(fault.p)}" + ("" if fault.x is None else f", x = {fault.x}")
@@ -201,8 +268,8 @@ def _line(check: Check) -> dict[str, Any]:
     entry = {"check": check.id, "statement": check.statement, "outcome": check.outcome}
     if fault is None:
         return entry | {"message": None, "example": None}
-    example = numbers(p=fault.p, q=fault.q, x=fault.x) if len(fault.p) <= max(SMALL) else None
-    return entry | {"message": f"{fault.message}; at {_at(fault)}", "example": example}
+    example = numbers(p=fault.p, q=fault.q, x=fault.x) if 0 < len(fault.p) <= max(SMALL) else None
+    return entry | {"message": _told(fault), "example": example}
 
 
 def _example(judged: Judged, step: Step) -> dict[str, Any]:

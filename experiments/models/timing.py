@@ -10,8 +10,7 @@ what slows a machine down for a while slows all methods down alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, get_args
 
@@ -31,26 +30,36 @@ PARTS: tuple[Part, ...] = get_args(Part)
 Notify = Callable[[str], None]
 
 
+class _During:
+    """A part that is under way; a class of few steps, since what it takes itself is counted."""
+
+    __slots__ = "around", "marks", "now", "part"
+
+    def __init__(self, marks: list[tuple[Part, Any]], now: Callable[[], Any], part: Part) -> None:
+        self.marks, self.now, self.part = marks, now, part
+
+    def __enter__(self) -> None:
+        self.around: Part = self.marks[-1][0] if self.marks else "verification"
+        self.marks.append((self.around if self.around == "drafting" else self.part, self.now()))
+
+    def __exit__(self, *_: object) -> None:
+        self.marks.append((self.around, self.now()))
+
+
 class Clock:
     """The seconds of each part of a run on a ``device``, from the first part on; between parts it is verification."""
 
     def __init__(self, device: torch.device) -> None:
         self._device, self._marks = device, list[tuple[Part, Any]]()
-        self._now, _ = clock_of(device)
+        self._now: Callable[[], Any] = self._event if device.type == "cuda" else clock_of(device)[0]
 
-    @contextmanager
-    def during(self, part: Part) -> Iterator[None]:
+    def during(self, part: Part) -> _During:
         """A context: time within it belongs to ``part``, but for parts opened inside; within drafting all is that."""
-        around = self._marks[-1][0] if self._marks else "verification"
-        self._mark(around if around == "drafting" else part)
-        try:
-            yield
-        finally:
-            self._mark(around)
+        return _During(self._marks, self._now, part)
 
     def seconds(self) -> dict[Part, float]:
         """What each part has taken until now; waits for the device."""
-        self._mark("verification")
+        self._marks.append(("verification", self._now()))
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
         found = dict.fromkeys(PARTS, 0.0)
@@ -58,14 +67,11 @@ class Clock:
             found[part] += begun.elapsed_time(ended) / 1000 if self._device.type == "cuda" else ended - begun
         return found
 
-    def _mark(self, part: Part) -> None:
-        """From now on it is ``part``."""
-        if self._device.type == "cuda":
-            event = torch.cuda.Event(enable_timing=True)
-            event.record(torch.cuda.current_stream(self._device))
-            self._marks.append((part, event))
-        else:
-            self._marks.append((part, self._now()))
+    def _event(self) -> Any:
+        """A mark in the queue of the device."""
+        event = torch.cuda.Event(enable_timing=True)
+        event.record(torch.cuda.current_stream(self._device))
+        return event
 
 
 class Cost(NamedTuple):

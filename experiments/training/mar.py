@@ -16,7 +16,7 @@ from torch import Tensor
 from experiments.training.loop import CHUNK
 from simlab.continuous.models.diffusion import forward_steps, schedule
 from simlab.continuous.networks.autoencoder import Laws
-from simlab.continuous.networks.mar.trunk import Mar, MarConfig
+from simlab.continuous.networks.mar.trunk import Mar, MarConfig, taken
 
 TRAIN_STEPS = 1000  # of the diffusion, by the cosine schedule
 DROPPED = 0.1  # of the classes, so that the model knows what no class is like
@@ -69,16 +69,15 @@ def losses(
 
     Of every image as many tokens are known, from none to all but one, and which they are is a matter of chance.
     """
-    count, length, size = laws.mean.shape
+    count, length, _ = laws.mean.shape
     device = labels.device
     tokens = laws.draw(torch.randn(laws.mean.shape, generator=generator, device=device))
     order = torch.rand((count, length), generator=generator, device=device).argsort(1)
     known = int(torch.randint(length, (1,), generator=generator, device=device))
     there = order[:, :known]
-    conditions = model(labels, tokens.gather(1, there[..., None].expand(-1, -1, size)), there)
     asked = order[:, known + torch.arange(DRAWS, device=device) % (length - known)]
-    clean = tokens.gather(1, asked[..., None].expand(-1, -1, size))
-    z = conditions.gather(1, asked[..., None].expand(-1, -1, conditions.shape[-1]))
+    clean = taken(tokens, asked)
+    z = model(labels, taken(tokens, there), there, asked=asked)
     t = torch.randint(TRAIN_STEPS, (count, DRAWS), generator=generator, device=device)
     noise = torch.randn(clean.shape, generator=generator, device=device)
     noisy = diffusion.signal[t][..., None] * clean + diffusion.noise[t][..., None] * noise

@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Case
+from simlab.certify.engine.acceptance import Acceptance
 
 VERDICTS = {
     "lossless": "no deviation found",
@@ -38,6 +39,10 @@ class Line:
         The evidence against the target's law, as a power of ten; at most 9999.
     fails
         Whether the evidence raised an alarm.
+    tv_exact
+        TV of the law that was enumerated, or None; then ``tv_at_most`` rests on that law as well.
+    principal
+        Whether a pass needs ``tv_at_most`` to be what was asked for; of the others it is only told.
     """
 
     case: str
@@ -47,6 +52,8 @@ class Line:
     detectable: float
     log10_e: float
     fails: bool
+    tv_exact: float | None = None
+    principal: bool = True
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,8 @@ class Certificate:
         Peculiarities that are no fault of the law.
     exact, forced
         Whether the law was also enumerated, and coins tried at their ends; if not, why not.
+    acceptance
+        How often first drafts are kept, against what is possible; None with a failure, and where no drafts are given.
     """
 
     subject: str
@@ -143,11 +152,15 @@ class Certificate:
     notes: tuple[str, ...]
     exact: str
     forced: str
+    acceptance: Acceptance | None = None
 
     @property
     def document(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        return {"verdict": self.verdict, "meaning": VERDICTS[self.verdict]} | asdict(self)
+        found = {"verdict": self.verdict, "meaning": VERDICTS[self.verdict]} | asdict(self)
+        if self.acceptance:
+            found["acceptance"]["told"] = self.acceptance.told
+        return found
 
 
 def listed(case: Case, counts: Array | None, law: Array | None) -> list[dict[str, Any]]:

@@ -10,7 +10,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from simlab.mutants import batches, candidates, drafters, generation, generator_verifiers, operators, verifiers
+from simlab.mutants import (
+    batch_operators,
+    batches,
+    candidates,
+    drafters,
+    generation,
+    generator_verifiers,
+    operators,
+    tree_operators,
+    verifiers,
+)
 from simlab.mutants.loops import as_callable
 from simlab.randomness.coins import SampledCoins
 
@@ -55,7 +65,7 @@ def bugs() -> tuple[Implementation, ...]:
     ]
     found += [
         Implementation(contract, bug.name, bug.mutant, _always(bug.run))
-        for contract, known in operators.BUGS.items()
+        for contract, known in (operators.BUGS | batch_operators.BUGS | tree_operators.BUGS).items()
         for bug in known.values()
     ]
     return tuple(found)
@@ -89,7 +99,7 @@ def correct() -> tuple[Implementation, ...]:
     found += [Implementation("decode", name, "", _always(decode)) for name, decode in generation.GUMBEL_CORRECT.items()]
     found += [
         Implementation(contract, name, "", _always(right))
-        for contract, known in operators.CORRECT.items()
+        for contract, known in (operators.CORRECT | batch_operators.CORRECT | tree_operators.CORRECT).items()
         for name, right in known.items()
     ]
     return tuple(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numba import njit
 
@@ -31,20 +33,31 @@ class Uniforms:
         count = len(rows)
         return cls(np.full(count, tape.seed, np.uint64), tape.replicates[rows], np.full(count, iteration))
 
+    def advance(self) -> None:
+        """On to the next iteration of each."""
+        self.iterations = self.iterations + 1
+
     def row(self, start: np.ndarray, count: int, purpose: Purpose, lane: int = 0) -> np.ndarray:
         """``float64[B, count]`` for the positions from ``start[B]`` on, as :meth:`simlab.randomness.Tape.uniform`."""
-        return self.of(start, np.arange(count), np.zeros(count, np.int64), purpose, lane)
+        return self.of(start, *_in_a_row(count), purpose, lane)
 
     def fixed(self, start: np.ndarray, count: int) -> np.ndarray:
         """``float64[B, count]``: the uniform that is fixed for each position in all iterations."""
-        lanes, iterations = np.zeros(count, np.int64), self.iterations * 0
-        return _uniforms(self.replicates, iterations, start, np.arange(count), lanes, int(Purpose.NOISE), *self._keys)
+        purpose, iterations = int(Purpose.NOISE), self.iterations * 0
+        return _uniforms(self.replicates, iterations, start, *_in_a_row(count), purpose, *self._keys)
 
     def of(
         self, start: np.ndarray, offsets: np.ndarray, lanes: np.ndarray, purpose: Purpose, lane: int = 0
     ) -> np.ndarray:
         """``float64[B, M]`` for M choices at ``start + offsets[M]`` with lanes ``lanes[M] + lane``."""
-        return _uniforms(self.replicates, self.iterations, start, offsets, lanes + lane, int(purpose), *self._keys)
+        lanes = lanes + lane if lane else lanes
+        return _uniforms(self.replicates, self.iterations, start, offsets, lanes, int(purpose), *self._keys)
+
+
+@cache
+def _in_a_row(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The offsets and lanes of choices that follow one another; not to be changed."""
+    return np.arange(count), np.zeros(count, np.int64)
 
 
 @njit(cache=True)  # holds the interpreter's lock: releasing it takes longer than this does

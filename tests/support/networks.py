@@ -76,7 +76,7 @@ def decoded(
         draft = EagleDraft(head(), target) if isinstance(target, Cached) else EagleUncached(head(), target)
     elif decoder.needs_draft:
         small = model("draft")
-        draft = Cached(small, given, sampling, lag=1) if cached else Uncached(small, given, sampling)
+        draft = engine(small, given, sampling, lag=1) if cached else Uncached(small, given, sampling)
     found = run(decoder, target, rule, tape, draft)
     return Run(found.tokens.numpy(), found.steps.numpy())
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.arrays import Array, Number, is_exact, number
+from simlab.certify.engine.messages import printable
 from simlab.checks import TOLERANCE
 from simlab.rules import Rule, Step
 
@@ -217,7 +218,7 @@ def asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q: 
 
 def last_line(error: BaseException) -> str:
     """An exception as Python ends its report of it: the type and the message, in one line."""
-    line = " ".join(format_exception_only(error)[-1].split())
+    line = printable(format_exception_only(error)[-1])
     return line if len(line) <= 200 else f"{line[:197]}..."
 
 

@@ -48,11 +48,24 @@ class Branch(NamedTuple):
     edges: Callable[[], Sequence[float]]
 
 
+class Possible(NamedTuple):
+    """How often the first draft can be kept without loss, and how often it is if the target's own token must match."""
+
+    most: float
+    matching: float
+
+
+def of_rows(p: Array, q: Array) -> Possible:
+    """What is possible for one draft from ``q[V]`` and the target ``p[V]``: 1 - TV and sum p q."""
+    return Possible(float(np.minimum(p, q).sum()), float(p @ q))
+
+
 class Case(ABC):
     """One input of a contract, or a law of inputs, and what has to come out.
 
     ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
-    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
+    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Of
+    ``principal`` cases a pass bounds TV by what was asked for; others are for faults that show nowhere else. Where
     ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``bugs`` are the
     names of those that are known of the contract.
     """
@@ -61,6 +74,7 @@ class Case(ABC):
     length: int
     events: tuple[Counted, ...]
     both_ends: bool = False
+    principal: bool = True
     bugs: ClassVar[Collection[str]] = ()
 
     @abstractmethod
@@ -82,6 +96,15 @@ class Case(ABC):
     def branches(self) -> Sequence[Branch]:
         """Every input, where there are few."""
         return ()
+
+    @property
+    def possible(self) -> Possible | None:
+        """What is possible for the first draft, in small cases that have one."""
+        return None
+
+    def kept(self, inputs: Any, tokens: Array) -> Array:
+        """The part ``float[n]`` of first drafts that is kept in calls with these ``tokens[n, N]``, where possible."""
+        return np.zeros(len(tokens))
 
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         """The law of the first of the events where this is emitted with these probabilities, completed by p."""

@@ -9,11 +9,11 @@ and those of different sequences must be independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,9 +23,11 @@ from simlab.certify.contracts.base import (
     ArraysCase,
     Broken,
     Counted,
+    Possible,
     as_emitted,
     counting_script,
     in_turn,
+    of_rows,
     short,
 )
 from simlab.certify.contracts.battery import Named, large_blocks, small_blocks
@@ -73,6 +75,7 @@ class BatchCase(ArraysCase):
     both_ends: bool = False
     bugs = tuple(MUTANTS)
     mutants = MUTANTS
+    together: ClassVar[Collection[str]] = OF_BATCHES  # bugs that mix sequences
 
     @property
     def vocabulary(self) -> int:  # type: ignore[override]
@@ -102,6 +105,17 @@ class BatchCase(ArraysCase):
             for i, table in enumerate(block.q):
                 q[b, i] = table[block.context(given[b : b + 1], i)[0]]
         return {"p": p, "q": q, "drafts": given.copy()}
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        """The mean over sequences that have drafts."""
+        each = [of_rows(block.p[0][0], block.q[0][0]) for block in self.blocks if self.small and block.gamma]
+        return Possible(*np.mean(each, axis=0).tolist()) if each else None
+
+    def kept(self, inputs: Array, tokens: Array) -> Array:
+        starts = np.cumsum((0, *self.widths))
+        drafted = [b for b, block in enumerate(self.blocks) if block.gamma]
+        return np.stack([tokens[:, starts[b]] == inputs[:, b, 0] for b in drafted]).mean(axis=0)
 
     def every_input(self) -> dict[tuple[Tokens, ...], float]:
         found = {}
@@ -152,8 +166,8 @@ class BatchCase(ArraysCase):
     def law_under(self, known: str) -> Array | None:
         if not self.small:
             return None
-        if known not in OF_BATCHES and len(self.blocks) > 1:  # the sequences are independent
-            laws = [BatchCase("", (block,), (), True).law_under(known) for block in self.blocks]
+        if known not in self.together and len(self.blocks) > 1:  # the sequences are independent
+            laws = [replace(self, blocks=(block,), events=()).law_under(known) for block in self.blocks]
             found = [law for law in laws if law is not None]
             return reduce(np.multiply.outer, found).ravel() if len(found) == len(laws) else None
         return super().law_under(known)

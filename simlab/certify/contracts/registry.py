@@ -8,9 +8,12 @@ from functools import partial
 
 from simlab.certify.contracts import batches, candidates, decoding, drafting, verifying
 from simlab.certify.contracts.base import Case
-from simlab.certify.contracts.operators import chains
+from simlab.certify.contracts.operators import batches as flat
+from simlab.certify.contracts.operators import chains, trees
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
+from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED, BatchLayout
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
+from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS, TreeLayout
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,36 @@ def _chain(layout: Layout, arrays: Arrays) -> Contract:
     )
 
 
+def _batch(layout: BatchLayout, arrays: Arrays) -> Contract:
+    """An operator of a batch."""
+    if arrays.coarse:
+        raise ValueError(f"arrays is {arrays.dtype}, for which {layout.name} has no cases; expected float32 or float64")
+    return Contract(
+        layout.name,
+        layout.signature,
+        partial(flat.cases, layout, arrays),
+        partial(flat.both_ends, layout, arrays),
+        partial(flat.simplest, layout, arrays),
+    )
+
+
+def _tree(layout: TreeLayout, arrays: Arrays) -> Contract:
+    """An operator of trees."""
+    if arrays.coarse:
+        raise ValueError(f"arrays is {arrays.dtype}, for which {layout.name} has no cases; expected float32 or float64")
+    return Contract(
+        layout.name,
+        layout.signature,
+        partial(trees.cases, layout, arrays),
+        partial(trees.both_ends, layout, arrays),
+        partial(trees.simplest, layout, arrays),
+    )
+
+
 OPERATORS: dict[str, Callable[[Arrays], Contract]] = {
-    layout.name: partial(_chain, layout) for layout in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)
+    **{layout.name: partial(_chain, layout) for layout in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)},
+    **{layout.name: partial(_batch, layout) for layout in (PADDED, FLAT, FLAT_TOKENS)},
+    **{layout.name: partial(_tree, layout) for layout in (PARENTS, SIBLINGS)},
 }
 
 CONTRACTS: dict[str, Contract] = {

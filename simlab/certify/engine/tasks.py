@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -15,10 +15,12 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine import exact
+from simlab.certify.engine.messages import raised, tampered
 from simlab.certify.engine.scripted import NotScripted
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
 HIDDEN = "the same arguments and generator give other tokens when it is called again: hidden state"
+TOGETHER = 0.1  # seconds of calls that are asked for together, about
 ASKED_AGAIN = 8  # calls that are made twice to see whether the same generator gives the same tokens
 
 
@@ -48,6 +50,43 @@ class Counts:
     calls: int
     counts: tuple[Array, ...]
     seconds: float
+    kept: float = 0.0  # first drafts, where the case knows what is possible
+
+
+class _Arguments(Exception):
+    """What a call would be given."""
+
+
+def answers(case: Case, function: Function, inputs: Any, calls: int, rng: np.random.Generator) -> Iterator[Tokens]:
+    """What ``function`` emits in calls, one after the other.
+
+    One that has ``ask_many`` is asked for several at a time, the more the faster it answers.
+    """
+    if not hasattr(function, "ask_many"):
+        yield from (case.ask(function, inputs, i, rng) for i in range(calls))
+        return
+    made, together = 0, 8
+    while made < calls:
+        start = time.perf_counter()
+        places = range(made, min(calls, made + together))
+        given = [_arguments_of(case, inputs, i, rng) for i in places]
+        for i, answer in zip(places, function.ask_many(given), strict=True):
+            yield case.ask(lambda *_, answer=answer: answer, inputs, i, rng)
+        made = places.stop
+        seconds = max(1e-6, time.perf_counter() - start)
+        together = int(min(4 * together, max(1, TOGETHER * together / seconds)))
+
+
+def _arguments_of(case: Case, inputs: Any, i: int, rng: np.random.Generator) -> tuple[Any, ...]:
+    def called(*arguments: Any) -> Any:
+        raise _Arguments(arguments)
+
+    try:
+        case.ask(called, inputs, i, rng)
+    except _Arguments as found:
+        arguments: tuple[Any, ...] = found.args[0]
+        return arguments
+    raise AssertionError("asking a case calls the function")
 
 
 @dataclass(frozen=True)
@@ -72,13 +111,15 @@ class Sample(Task):
         tokens = np.full((self.calls, case.length), -1, np.int64)
         start = time.perf_counter()
         made, seconds = 0, 0.0
-        while made < self.calls and seconds < self.seconds:
-            emitted = case.ask(function, inputs, made, verifying)
+        for emitted in answers(case, function, inputs, self.calls, verifying):
             tokens[made, : len(emitted)] = emitted
             made, seconds = made + 1, time.perf_counter() - start
+            if seconds >= self.seconds:
+                break
         done = case.completed(tokens[:made], completing)
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
-        return Counts(self, made, counts, seconds)
+        kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
+        return Counts(self, made, counts, seconds, kept)
 
 
 @dataclass(frozen=True)
@@ -107,7 +148,8 @@ class Conduct(Task):
                 answers[-1].append(case.ask(watched, inputs, len(answers[-1]), rng))
             if _global_state() != before:
                 notes.append("draws from NumPy's global generator beside the one it is given")
-        if any(one != other for one, other in zip(*answers, strict=False)):  # one list may be shorter
+        own = getattr(function, "own_randomness", False)  # then other tokens are no sign of anything
+        if not own and any(one != other for one, other in zip(*answers, strict=False)):  # one list may be shorter
             notes.append(HIDDEN)
         notes += [f"changes its argument {name} in place" for name in sorted(watched.changed)]
         return tuple(dict.fromkeys(notes))
@@ -202,14 +244,21 @@ class Fault:
         return self.kind == "edge" or (isinstance(self.task, Edges) and self.kind not in LOST)
 
 
-def attempt(task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int]) -> Any:
-    """What comes of a task, or the :class:`Fault` that ends it; ``calls`` tells how many calls have ended."""
+def attempt(
+    task: Task, case: Case, function: Function, seed: int, calls: Callable[[], int], caught: type[BaseException]
+) -> Any:
+    """What comes of a task, or the :class:`Fault` that ends it; ``calls`` tells how many calls have ended.
+
+    ``caught`` is ``BaseException`` where an interrupt can only be one that the function raises itself.
+    """
     first = calls()
     try:
-        return task.run(case, function, seed)
+        found = task.run(case, function, seed)
     except exact.AtTheEdge as edge:
-        return Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms)
+        found = Fault(task, edge.kind, str(edge), 0, edge.inputs, edge.uniforms)
     except Broken as broken:  # the call has ended, and was counted
-        return Fault(task, "broken", str(broken), calls() - first - 1)
-    except (Exception, SystemExit) as error:
-        return Fault(task, "raises", exact.raised(error), calls() - first)
+        found = Fault(task, "broken", str(broken), calls() - first - 1)
+    except (caught, SystemExit) as error:
+        found = Fault(task, "raises", raised(error), calls() - first)
+    changed = tampered()
+    return Fault(task, "broken", changed, max(0, calls() - first - 1)) if changed else found

@@ -7,35 +7,60 @@ the process, it is known which call that was.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import numpy as np
 
-from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.base import Broken, Case, Function
+from simlab.certify.engine.messages import SPLIT
 from simlab.certify.engine.tasks import Fault, Task, attempt
 
 FIRST = 3.0  # times the limit of a call is what a process may take over its first one: it may have to compile
 BEFORE_THE_FORK = " (if it uses threads or a device that were started before: processes=0)"
 
 
-class Counter:
-    """Calls that have ended; also the function that is counted."""
+PARENT_DIES = 1  # of prctl: the signal that a process gets when its parent has ended
 
-    def __init__(self, function: Function, beat: Any) -> None:
-        self.function, self.beat = function, beat
+
+class Counter:
+    """Calls that have ended; also the function that is counted. A copy of the process that calls it ends here."""
+
+    def __init__(self, function: Function, beat: Any, split: Any) -> None:
+        self.function, self.beat, self.split, self.own = function, beat, split, os.getpid()
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        answer = self.function(*arguments, **named)
+        try:
+            answer = self.function(*arguments, **named)
+        finally:
+            if os.getpid() != self.own:
+                self.split.value = 1
+                os._exit(0)
         self.beat.value += 1
         return answer
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.function, name)
+        return partial(self._many, found) if name == "ask_many" else found
+
+    def _many(self, many: Callable[[Sequence[Any]], Iterator[Any]], calls: Sequence[Any]) -> Iterator[Any]:
+        """Several calls at once, which are counted as their answers are read."""
+        try:
+            for answer in many(calls):
+                self.beat.value += 1
+                yield answer
+        except Broken:
+            self.beat.value += 1  # the first call that was not answered
+            raise
 
     def calls(self) -> int:
         return int(self.beat.value)
@@ -46,7 +71,7 @@ class WorkerPool:
 
     def __init__(self, function: Function, cases: Sequence[Case], seed: int, processes: int, limit: float) -> None:
         self.cases, self.seed, self.limit = cases, seed, limit
-        self.here = Counter(function, _Here())
+        self.here = Counter(function, _Here(), _Here())
         self.workers = [_Worker(function, cases, seed) for _ in range(processes)]
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Any]:
@@ -57,7 +82,9 @@ class WorkerPool:
         if not self.workers:
             for task in tasks:
                 with _silent():
-                    found = attempt(task, self.cases[task.case], self.here, self.seed, self.here.calls)
+                    found = attempt(task, self.cases[task.case], self.here, self.seed, self.here.calls, Exception)
+                if self.here.split.value:
+                    found = Fault(task, "broken", SPLIT, 0)
                 yield found
             return
         for worker in self.workers:
@@ -89,6 +116,8 @@ class WorkerPool:
         """What came of the task of a worker, if it has ended; after that it has none."""
         if worker.pipe in ready:
             return worker.answer()
+        if not worker.process.is_alive() and not worker.pipe.poll():  # a copy of it may hold the pipe open
+            return worker.dead()
         waited = self.limit * (1.0 if worker.started else FIRST)
         if worker.silent() > waited:
             return worker.lost("hangs", f"does not return within {waited:g} s{BEFORE_THE_FORK}")
@@ -110,11 +139,12 @@ class _Worker:
     def __init__(self, function: Function, cases: Sequence[Case], seed: int) -> None:
         context = multiprocessing.get_context("fork")
         self.pipe, theirs = context.Pipe()
-        self.beat = context.RawValue("Q", 0)
+        self.beat, self.split = context.RawValue("Q", 0), context.RawValue("B", 0)
         self.task: Task | None = None
+        self.number = 0  # of the task, which its answer bears as well
         self.started = self.ended = False  # whether a call has ever ended, and the process has
         self._first, self._seen, self._since = 0, 0, 0.0
-        arguments = (self.pipe, theirs, self.beat, function, cases, seed)
+        arguments = (os.getpid(), self.pipe, theirs, self.beat, self.split, function, cases, seed)
         self.process = context.Process(target=_serve, args=arguments)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: none is used there
@@ -126,21 +156,28 @@ class _Worker:
         return self.task is None and not self.ended
 
     def start(self, task: Task) -> None:
-        self.task, self._first = task, int(self.beat.value)
+        self.task, self.number, self._first = task, self.number + 1, int(self.beat.value)
         self._seen, self._since = self._first, time.monotonic()
         with contextlib.suppress(OSError):  # the process has ended, which is seen when its answer is waited for
-            self.pipe.send(task)
+            self.pipe.send((self.number, task))
 
     def answer(self) -> Any:
         try:
-            answer = self.pipe.recv()
-        except (EOFError, OSError):
-            self.process.join(1)
-            return self.lost(
-                "dies", f"ends the process that calls it (exit status {self.process.exitcode}){BEFORE_THE_FORK}"
-            )
+            number, answer = self.pipe.recv()
+        except Exception:  # an end, or what cannot be read: it may have written there itself
+            return self.dead()
+        if self.split.value:
+            return self.lost("broken", SPLIT, ended=1)
+        if number != self.number:
+            return self.dead()
         self.task, self.started = None, True
         return answer
+
+    def dead(self) -> Fault:
+        self.process.join(1)
+        status = self.process.exitcode
+        how = "it closes what it should answer through" if status is None else f"exit status {status}"
+        return self.lost("dies", f"ends the process that calls it ({how}){BEFORE_THE_FORK}")
 
     def silent(self) -> float:
         """Seconds since a call ended."""
@@ -148,9 +185,10 @@ class _Worker:
             self._seen, self._since, self.started = int(self.beat.value), time.monotonic(), True
         return time.monotonic() - self._since
 
-    def lost(self, kind: str, message: str) -> Fault:
+    def lost(self, kind: str, message: str, ended: int = 0) -> Fault:
+        """The fault of its last call, which has ``ended`` or not."""
         assert self.task is not None, "only a process at work is waited for"
-        fault = Fault(self.task, kind, message, int(self.beat.value) - self._first)
+        fault = Fault(self.task, kind, message, max(0, int(self.beat.value) - self._first - ended))
         self.end()
         return fault
 
@@ -169,8 +207,16 @@ class _Worker:
 
 
 def _serve(
-    parents: Connection, pipe: Connection, beat: Any, function: Function, cases: Sequence[Case], seed: int
+    parent: int,
+    parents: Connection,
+    pipe: Connection,
+    beat: Any,
+    split: Any,
+    function: Function,
+    cases: Sequence[Case],
+    seed: int,
 ) -> None:
+    _end_with(parent)
     os.setsid()  # a group of its own
     parents.close()  # or the end of the parent would not be seen
     devnull = os.open(os.devnull, os.O_WRONLY)
@@ -179,11 +225,20 @@ def _serve(
     sys.stdout = sys.stderr = os.fdopen(devnull, "w")  # in a notebook or a test they are something else
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)  # threads of a library are gone after a fork
-    counted = Counter(function, beat)
+    counted = Counter(function, beat, split)
     with contextlib.suppress(EOFError, OSError), _silent():
         while True:
-            task = pipe.recv()
-            pipe.send(attempt(task, cases[task.case], counted, seed, counted.calls))
+            number, task = pipe.recv()
+            pipe.send((number, attempt(task, cases[task.case], counted, seed, counted.calls, BaseException)))
+    os._exit(0)  # threads that it has started are not waited for
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent ends, also in the middle of a call; where the system can."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(PARENT_DIES, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
 
 
 @contextlib.contextmanager

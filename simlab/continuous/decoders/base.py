@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -64,6 +65,35 @@ class Decoded(NamedTuple):
         return float((self.outcome == Outcome.ACCEPTED).sum() / max(self.verified.sum(), 1))
 
 
+class Verified(NamedTuple):
+    """Drafts that were verified together, one of each of some sequences.
+
+    Attributes
+    ----------
+    tape
+        The random numbers of those sequences in that call, a replicate each.
+    position, place
+        ``int64[B]``: of the tokens in their sequences, and of the drafts in their blocks.
+    pair
+        The two trajectories of each token.
+    accepted
+        ``bool[B]``.
+    """
+
+    tape: Tape
+    position: np.ndarray
+    place: np.ndarray
+    pair: TrajectoryPair
+    accepted: np.ndarray
+
+
+Watch = Callable[[Verified], None]
+
+
+def unwatched(verified: Verified) -> None:
+    """Look away."""
+
+
 def check_given(target: Any, draft: Any, rule: Any, tape: Any) -> None:
     """Raise ``ValueError`` unless these are two models that go together, a rule and a tape."""
     check_pair(target, draft)
@@ -101,7 +131,9 @@ class Decoder(ABC):
         check_at_least("limit", self.limit, 1)
 
     @abstractmethod
-    def run(self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape) -> Decoded:
+    def run(
+        self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
+    ) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
 
         Parameters
@@ -112,6 +144,8 @@ class Decoder(ABC):
             What verifies drafts, as :func:`~simlab.continuous.rules.make_rule` gives.
         tape
             The random numbers, one replicate a sequence.
+        watch
+            Is shown what was verified, as it was.
 
         Returns
         -------

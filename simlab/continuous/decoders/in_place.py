@@ -4,6 +4,8 @@ The target does not see the drafts of the block, nothing is cut, and a block of 
 many drafts are accepted. What the target predicts for a token whose neighbours it does not see is taken at its best:
 the law given the prefix, with the tokens in between integrated out. That law is exact for chains that end in N(c, C),
 and as near as they do else; :meth:`~simlab.continuous.models.sequences.Tokens.ahead` says how near they must.
+
+Drafts follow drafts, whatever becomes of these: a ratio asks for the q that a draft was drawn from, not for a prefix.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ from simlab.continuous.decoders.base import (
     Decoded,
     Decoder,
     Outcome,
+    Verified,
+    Watch,
     accepts,
     check_given,
     replace_rejected,
     sample_trajectory,
     target_noise,
+    unwatched,
 )
 from simlab.continuous.models.protocol import SequenceModel
 from simlab.continuous.rules.base import Rule, TrajectoryPair
@@ -42,7 +47,9 @@ class InPlace(Decoder):
     The target does not see the drafts of its block, as in CSpD's published code; tokens between are integrated out.
     """
 
-    def run(self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape) -> Decoded:
+    def run(
+        self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
+    ) -> Decoded:
         """Decode one sequence a replicate of ``tape``.
 
         Raises ``ValueError`` as :class:`Truncating` does, and for a target whose tokens cannot be integrated out.
@@ -77,7 +84,9 @@ class InPlace(Decoder):
             for j, (chain, condition) in enumerate(zip(chains[:width], conditions, strict=True)):
                 pair = TrajectoryPair(sample_trajectory(chain, condition, own, at + j, target_noise(rule)), drafts[j])
                 accepted = accepts(rule, pair, own, at + j)
+                watch(Verified(own, at + j, 0 * at + j, pair, accepted))
                 outcome[rows[accepted], start + j] = Outcome.ACCEPTED
+                tokens[rows[accepted], start + j] = rule.token(pair, pair.draft.states)[accepted]
                 rejected = np.flatnonzero(~accepted)
                 where = rows[rejected], start + j
                 tokens[where], outcome[where], trials[where] = replace_rejected(

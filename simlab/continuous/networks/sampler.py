@@ -30,8 +30,10 @@ class Sampler:
     span
         How many of the 1000, from the least noisy on, they are spread over. MAR has 1000; but in the last of them
         nothing is left of a token, and a small network's error there is multiplied by a thousand on the way down.
+    least
+        How many of the least noisy of them are left out, so that the last step goes further and has more noise.
     spacing
-        Which ones: ``"linspace"``, as MAR does, ends with a step of hardly any noise, ``"trailing"`` with one of more.
+        Which of the rest are taken: ``"linspace"``, as MAR does, ends with the least noisy, ``"trailing"`` does not.
     variances
         ``"learned"``; fixed ones, ``"posterior"`` or ``"upper"``; or ``"ddim"``, those that ``eta`` says.
     temperature
@@ -55,6 +57,7 @@ class Sampler:
 
     steps: int = 25
     span: int = 950
+    least: int = 0
     spacing: str = "linspace"
     variances: str = "learned"
     temperature: float = 1.0
@@ -64,8 +67,9 @@ class Sampler:
 
     def __post_init__(self) -> None:
         check_at_least("steps", self.steps, 1)
-        if not self.steps <= check_at_least("span", self.span, 1) <= TRAIN_STEPS:
-            raise ValueError(f"span is {self.span}; expected {self.steps}, the steps taken, to {TRAIN_STEPS}")
+        wanted = self.steps + check_at_least("least", self.least, 0)
+        if not wanted <= check_at_least("span", self.span, 1) <= TRAIN_STEPS:
+            raise ValueError(f"span is {self.span}; expected {wanted}, steps and least together, to {TRAIN_STEPS}")
         check_choice("spacing", self.spacing, SPACINGS)
         check_choice("variances", self.variances, VARIANCES)
         check_number("temperature", self.temperature)
@@ -76,7 +80,7 @@ class Sampler:
     @property
     def original(self) -> np.ndarray:
         """``int64[T]``: the numbers of its steps among the 1000, from 0."""
-        return respacing(self.span, self.steps, self.spacing)
+        return self.least + respacing(self.span - self.least, self.steps, self.spacing)
 
     @property
     def forward(self) -> ForwardSteps:
@@ -91,13 +95,21 @@ class Sampler:
         left = (length - 1 - position).clip(min=1)
         return 1 + (self.guidance - 1) * (length - left) / length
 
+    def adds_noise(self, t: int) -> bool:
+        """Whether step t adds noise."""
+        return (t > 1 or self.noisy_end) and not self._still(t)
+
+    def _still(self, t: int) -> bool:
+        """Whether kernel t is a point."""
+        return self.temperature == 0 or (self.variances == "ddim" and self.eta * self.forward.tilde[t - 1] == 0)
+
     def check_density(self, first: int, last: int) -> None:
         """Raise ``ValueError`` if a kernel of the steps ``first`` to ``last`` has no density."""
         for t in range(first, last + 1):
-            still = self.variances == "ddim" and self.eta * self.forward.tilde[t - 1] == 0
-            if still or self.temperature == 0:
-                why = f"DDIM with eta = {self.eta:g}" if still else "temperature 0"
+            if self._still(t):
+                why = f"DDIM with eta = {self.eta:g}" if self.temperature else "temperature 0"
                 raise ValueError(
                     f"kernel {t} of {self.steps} adds no noise, by {why}; expected one with a density: a step that "
-                    "adds no noise leads to points, and ratios of densities do not exist"
+                    "adds no noise leads to points, and ratios of densities do not exist; the rule last-noise compares "
+                    "what the noise before it leads to"
                 )

@@ -132,7 +132,7 @@ class EagleDraft(_Drafting):
         mask = torch.where(seen, 0.0, -torch.inf).to(self._made.dtype)
         place, start = doubled(place), len(self._made) // self.target.room * first
         own = slice(start, start + len(place))
-        inputs = self.target.inputs(position, tokens, first)
+        inputs = self.target.inputs(doubled(tokens), prefix + doubled(position), start)
         before = self._before(own, place, doubled(real))
         window = Window(self._cache, place, doubled(mask), start)
         made = self.head.features(before, inputs, prefix + doubled(position), window)

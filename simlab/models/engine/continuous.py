@@ -26,6 +26,7 @@ from simlab.models.engine.requests import (
     visible_of,
 )
 from simlab.models.process.cached import Cached
+from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.clock import Clock
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.dispatch import COMPILERS, compiled
@@ -118,7 +119,7 @@ class Rows:
         self.running: list[Row] = []
         self.padded = visible_of(model, requests) is not None
         own = (requests * room)[:room]  # to make room; all of them leave at once
-        self.target, self.draft = processes_for(model, drafter, own, self.padded, clock)
+        self.target, self.draft = processes_for(model, drafter, own, self.padded, clock, CachedOnHost)
         for process in (self.target, self.draft):
             if process is not None:
                 process.keep([])
@@ -126,6 +127,7 @@ class Rows:
         decoder, rule = requests[0].decoder, requests[0].rule
         self.kernel = KERNELS[type(decoder)](decoder, shown[0], compiled(rule), shown[1])
         self.state: Any = None  # of all rows there is room for
+        self.shown: Any = None  # of those that run
 
     def enter(self, asked: Sequence[Asked]) -> None:
         """Take requests behind those that run."""
@@ -138,36 +140,37 @@ class Rows:
                 process.enter(conditions(self.model, requests), [request.sampling for request in requests], visible)
         before = len(self.running)
         self.running += [Row(each) for each in asked]
-        state = self.kernel.start(self._uniforms(self.running[before:], ahead=0), len(asked))
+        state = self.kernel.start(uniforms(self.running[before:]), len(asked))
         if len(asked) == self.room:
             self.state = state
-            return
-        if self.state is None:
-            self.state = type(state)(*(np.empty((self.room, *array.shape[1:]), array.dtype) for array in state))
-        for whole, own in zip(self.state, state, strict=True):
-            whole[before : len(self.running)] = own
+        else:
+            if self.state is None:
+                self.state = type(state)(*(np.empty((self.room, *array.shape[1:]), array.dtype) for array in state))
+            for whole, own in zip(self.state, state, strict=True):
+                whole[before : len(self.running)] = own
+        self._show()
 
     def step(self) -> int:
         """One call of the target for all; returns how many tokens were committed."""
-        state = first(self.state, len(self.running))
+        state = self.shown
         before = state.length.copy()
-        accepted = self.kernel.step(state, self._uniforms(self.running, ahead=1))
-        added = state.length - before
-        for row, of_draft, of_all in zip(
-            self.running, np.minimum(accepted, added).tolist(), added.tolist(), strict=True
-        ):
-            row.accepted.append(of_draft)
+        self.uniforms.advance()
+        accepted = self.kernel.step(state, self.uniforms)
+        added = (state.length - before).tolist()
+        for row, of_draft, of_all in zip(self.running, accepted.tolist(), added, strict=True):
+            row.accepted.append(min(of_draft, of_all))
             row.committed.append(of_all)
-        return int(added.sum())
+        return sum(added)
 
     def leave(self, why: Mapping[int, str]) -> list[Result]:
         """Results of all that are over, of those that cannot go on, and of those that shall not, ``why`` by row."""
-        state = first(self.state, len(self.running))
-        faults = {**why, **(self.draft.faults() if self.draft is not None else {}), **self.target.faults()}
+        state = self.shown
         over = self.kernel.process.over(state.tokens, state.length)
-        over[list(faults)] = True
-        if not over.any():
+        faults = {**why, **(self.draft.faults() if self.draft is not None else {})}
+        if not (faults or over.any()):
             return []
+        faults |= self.target.faults()
+        over[list(faults)] = True
         rows = np.flatnonzero(over)
         tokens = self.kernel.process.closed(state.tokens[rows, : self.kernel.end])
         pairs = zip(rows.tolist(), tokens, strict=True)
@@ -178,10 +181,16 @@ class Rows:
             if process is not None:
                 process.keep(stay.tolist())
         self.running = [self.running[b] for b in stay]
+        self._show()
         return found
 
-    def _uniforms(self, rows: Sequence[Row], ahead: int) -> Uniforms:
-        """The random numbers of the step that is ``ahead`` of those that rows have had; 0 is that of their start."""
-        seeds = np.array([row.asked.request.seed for row in rows], dtype=np.uint64)
-        replicates = np.array([row.asked.request.replicate for row in rows])
-        return Uniforms(seeds, replicates, np.array([len(row.committed) + ahead for row in rows]))
+    def _show(self) -> None:
+        """Those that run now are others than before."""
+        self.shown, self.uniforms = first(self.state, len(self.running)), uniforms(self.running)
+
+
+def uniforms(rows: Sequence[Row]) -> Uniforms:
+    """The random numbers of the last step that each of the rows has had, or of its start."""
+    seeds = np.array([row.asked.request.seed for row in rows], dtype=np.uint64)
+    replicates = np.array([row.asked.request.replicate for row in rows], dtype=np.int64)
+    return Uniforms(seeds, replicates, np.array([len(row.committed) for row in rows], dtype=np.int64))

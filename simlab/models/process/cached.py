@@ -47,6 +47,17 @@ class Fed(NamedTuple):
     limit: Tensor  # int[B, L]: each sees what is kept of the positions before
 
 
+class Call(NamedTuple):
+    """What the model is given in one call; with guidance every sequence twice, with its condition and without."""
+
+    tokens: Tensor  # int[cB, L]
+    position: Tensor  # int[cB, L]: as the model counts, the condition first
+    after: Tensor  # int[B, R]: in the image, of the rows that are asked for
+    slot: Tensor  # int[cB, L]: where keys and values go
+    mask: Tensor  # float[cB, L, S]: added to scores, 0 for what each token sees, else minus infinity
+    behind: bool  # whether all of it is known to be behind the condition
+
+
 class Waiting(NamedTuple):
     """A tree whose accepted path has not swapped slots yet."""
 
@@ -104,7 +115,7 @@ class Cached(Process):
         self.calls, self.width = 0, 0
         self.batch = self.room = len(given)
         self._samplings = [self._fitting(sampling or Sampling())] * self.batch
-        self._kinds = kinds(self._samplings)
+        self._kinds, self.guided = kinds(self._samplings), self._samplings[0].guided
         self.visible = check_visible(visible, self.batch, sizes.prefix)
         with torch.no_grad():
             self.condition = self._conditions(given)
@@ -124,21 +135,13 @@ class Cached(Process):
         seen, hidden = 0.0, -torch.inf
         self._seen, self._hidden = (torch.tensor(x, dtype=self.condition.dtype, device=device) for x in (seen, hidden))
 
-    @property
-    def guided(self) -> bool:
-        """Whether rows without the condition are needed."""
-        return self._samplings[0].guided
-
     # calls ------------------------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
         with self.clock.during("cache"):
-            self._begin(tokens, start, count, spread=0)
-            fed = self._chain(tokens, start, self.lag + count)
-            self._remember(fed, start + count - 1)
-            slot = self._slot_of[: self.batch].gather(1, fed.place)
-            return self._answer(fed, slot, self._sees(fed, slot, self._live(start, count)), self.lag)
+            self._begin(tokens, count, spread=0)
+            return self._answer(self._feed_chain(tokens, start, count))
 
     @torch.no_grad()
     def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
@@ -167,15 +170,10 @@ class Cached(Process):
         """
         with self.clock.during("cache"):
             shape = self._shape(paths)
-            self._begin(tokens, start, shape.depth + 1, shape.spread)
-            chain, tree = self._chain(tokens, start, self.lag + 1), self._nodes(start, nodes, shape)
-            fed = Fed(*(torch.cat(pair, dim=1) for pair in zip(chain, tree, strict=True)))
-            self._remember(fed, start + shape.depth)
+            self._begin(tokens, shape.depth + 1, shape.spread)
+            call = self._feed_tree(tokens, start, nodes, shape)
             self._waiting = Waiting(start.clone(), nodes, shape)  # compiled decoders change theirs in place
-
-            slot = self._slot_of[: self.batch].gather(1, fed.place)
-            mask = self._sees(fed, slot, self._live(start, shape.depth), shape)
-            return self._ended(self._answer(fed, slot, mask, self.lag), fed.position[:, self.lag :] + 1)
+            return self._ended(self._answer(call), call.after)
 
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
         """Whether each sequence is complete, or cannot go on."""
@@ -272,6 +270,37 @@ class Cached(Process):
 
     # what is fed ------------------------------------------------------------------------------------------------
 
+    def _begin(self, tokens: Tensor, width: int, spread: int) -> None:
+        """Make room for a call of ``width`` positions and a tree with ``spread`` nodes beside its chain."""
+        if len(tokens) != self.batch:
+            raise ValueError(f"tokens are of {len(tokens)} sequences; expected {self.batch}, one for each condition")
+        self.width = width
+        if self._cache is None or spread > self._spread or self._ready < self.batch:
+            self.prepare(spread)
+
+    def _feed_chain(self, tokens: Tensor, start: Tensor, count: int) -> Call:
+        """What a call for ``count`` rows from ``start`` on gives the model, once it is remembered."""
+        self._agree(tokens, start)
+        fed = self._chain(tokens, start, self.lag + count)
+        self._remember(fed, start + count - 1)
+        slot = self._slot_of[: self.batch].gather(1, fed.place)
+        return self._call(fed, slot, self._sees(fed, slot, self._live(start, count)))
+
+    def _feed_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, shape: Branches) -> Call:
+        """The same for the rows before a tree and after each of its nodes."""
+        self._agree(tokens, start)
+        chain, tree = self._chain(tokens, start, self.lag + 1), self._nodes(start, nodes, shape)
+        fed = Fed(*(torch.cat(pair, dim=1) for pair in zip(chain, tree, strict=True)))
+        self._remember(fed, start + shape.depth)
+        slot = self._slot_of[: self.batch].gather(1, fed.place)
+        return self._call(fed, slot, self._sees(fed, slot, self._live(start, shape.depth), shape))
+
+    def _call(self, fed: Fed, slot: Tensor, mask: Tensor) -> Call:
+        """The call that feeds this into these slots."""
+        after, position = fed.position[:, self.lag :] + 1, fed.position + (self._first - 1)
+        tokens, position, slot, mask = (self.doubled(part) for part in (fed.tokens, position, slot, mask))
+        return Call(tokens, position, after, slot, mask, behind=False)
+
     def _shape(self, paths: Tensor) -> Branches:
         """What a table of paths says, read back from an accelerator once: a decoder keeps to one table."""
         if id(paths) not in self._shapes:
@@ -315,23 +344,23 @@ class Cached(Process):
             seen.scatter_(2, slot[..., None], True)  # padding sees itself: nobody is no number
         return torch.where(seen, self._seen, self._hidden)
 
-    def _answer(self, fed: Fed, slot: Tensor, mask: Tensor, skipped: int) -> Tensor:
-        """Rows after all that is fed but the first ``skipped``."""
+    def _answer(self, call: Call) -> Tensor:
+        """Rows after all that is fed but what the model has lagged behind."""
         self.calls += 1
         with self.clock.during("model"):
-            features = self._see(fed, slot, mask)
-        return self.rows_of(features[:, skipped:], fed.position[:, skipped:] + 1)
+            features = self._see(call)
+        return self.rows_of(features[:, self.lag :] if self.lag else features, call.after)
 
-    def _see(self, fed: Fed, slot: Tensor, mask: Tensor, first: int = 0) -> Tensor:
+    def _see(self, call: Call, first: int = 0) -> Tensor:
         """The features of what is fed to the sequences from ``first`` on, ``[B or 2B, L, dim]``; keys and values stay
         in the cache."""
-        slot, start = self.doubled(slot), self._copies * first
-        inputs = self.inputs(fed.position, fed.tokens, first)
-        position = self.doubled(fed.position + (self._first - 1))
-        features = self.model.features(inputs, position, Window(self.cache, slot, self.doubled(mask), start))
+        start = self._copies * first
+        inputs = self.inputs(call.tokens, call.position, start, call.behind)
+        window = Window(self.cache, call.slot, call.mask, start)
+        features = self.model.features(inputs, call.position, window)
         if self.features is not None:
-            rows = torch.arange(start, start + len(slot), device=slot.device)[:, None]
-            self.features[rows, self.doubled(self._place(fed.position))] = features
+            rows = torch.arange(start, start + len(features), device=features.device)[:, None]
+            self.features[rows, self._place(call.position + (1 - self._first))] = features
         return features
 
     def rows_of(self, features: Tensor, position: Tensor) -> Tensor:
@@ -349,42 +378,53 @@ class Cached(Process):
         torch.Tensor
             ``float[B, L, V]``; a sequence with rows that are no numbers is marked.
         """
-        features = features.unflatten(0, (-1, self._copies)).transpose(0, 1)
+        features = features.reshape(-1, self._copies, *features.shape[1:]).transpose(0, 1)
         if len(self._kinds) == 1:
             rows = self._sampled(self._kinds[0][0], features, position)
         else:
             rows = self.uniform.new_empty(*position.shape, self.vocabulary)
             for sampling, own in self._kinds:
                 rows[own] = self._sampled(sampling, features[:, own], position[own])
+        self._mark(rows)
+        return rows
+
+    def _mark(self, rows: Tensor) -> None:
+        """Mark the sequences whose rows are no numbers."""
         numbers = rows.sum(-1).isfinite().all(-1)
         self._status[: self.batch] |= torch.where(numbers, 0, NO_NUMBER)
-        return rows
 
     def _sampled(self, sampling: Sampling, features: Tensor, position: Tensor) -> Tensor:
         """``float[B, L, V]`` from features ``[copies, B, L, dim]``, as many rows at once as may be."""
         shape = *position.shape, self.vocabulary
         features, position = features.flatten(1, 2), position.reshape(1, -1)
         count = max(1, ENTRIES[features.device.type] // self.vocabulary)
-        rows = self.uniform.new_empty(0)
+        if count >= position.shape[1]:
+            return self._made(sampling, features, position).view(shape)
+        rows = self.uniform.new_empty(1, position.shape[1], self.vocabulary)
         for first in range(0, position.shape[1], count):
             part = slice(first, first + count)
-            with self.clock.during("model"):
-                logits = self.model.logits(features[:, part])
-            with self.clock.during("sampling"):
-                made = sampling.rows(logits, position[:, part])
-            if count >= position.shape[1]:
-                return made.view(shape)
-            rows = rows if first else self.uniform.new_empty(1, position.shape[1], self.vocabulary)
-            rows[:, part] = made
+            rows[:, part] = self._made(sampling, features[:, part], position[:, part])
         return rows.view(shape)
 
-    def inputs(self, position: Tensor, tokens: Tensor, first: int = 0) -> Tensor:
-        """``[B or 2B, L, dim]``: tokens ``int[B, L]`` embedded; where positions are negative, the condition."""
+    def _made(self, sampling: Sampling, features: Tensor, position: Tensor) -> Tensor:
+        """``float[1, n, V]`` from features ``[copies, n, dim]``."""
+        with self.clock.during("model"):
+            logits = self.model.logits(features)
+        with self.clock.during("sampling"):
+            return sampling.rows(logits, position)
+
+    def inputs(self, tokens: Tensor, position: Tensor, first: int = 0, behind: bool = False) -> Tensor:
+        """``[cB, L, dim]``: tokens ``int[cB, L]`` embedded, and the condition at its positions, which come first.
+
+        ``first`` is the first of their conditions, ``behind`` says that no position is one of the condition's.
+        """
+        embedded = self.model.embed(tokens.clamp(0, self.vocabulary - 1))
+        if behind:
+            return embedded
         prefix = self._first - 1
-        before = self.doubled((prefix + position).clamp(0, prefix - 1))[..., None]
-        condition = self.condition[self._copies * first :][: len(before)].take_along_dim(before, dim=1)
-        embedded = self.doubled(self.model.embed(tokens.clamp(0, self.vocabulary - 1)))
-        return torch.where(self.doubled(position)[..., None] < 0, condition, embedded)
+        before = position.clamp(0, prefix - 1)[..., None]
+        condition = self.condition[first : first + len(before)].take_along_dim(before, dim=1)
+        return torch.where(position[..., None] < prefix, condition, embedded)
 
     def doubled(self, values: Tensor) -> Tensor:
         """``[B, ...]`` each twice with guidance: the same tokens, with their condition and without."""
@@ -401,12 +441,8 @@ class Cached(Process):
 
     # what is remembered -----------------------------------------------------------------------------------------
 
-    def _begin(self, tokens: Tensor, start: Tensor, width: int, spread: int) -> None:
+    def _agree(self, tokens: Tensor, start: Tensor) -> None:
         """Let an accepted path swap slots, and check that all before the window is what the cache holds."""
-        if len(tokens) != self.batch:
-            raise ValueError(f"tokens are of {len(tokens)} sequences; expected {self.batch}, one for each condition")
-        self.width = width
-        self.prepare(spread)
         if self._waiting is not None:
             self._settle(tokens, self._waiting)
             self._waiting = None
@@ -488,7 +524,7 @@ class Cached(Process):
         slot = self._slot_of[own].gather(1, place)
         seen = self._position_of[own, None, :] < fed.limit[..., None]
         seen.scatter_(2, slot[..., None], True)
-        self._see(fed, slot, torch.where(seen, self._seen, self._hidden), first)
+        self._see(self._call(fed, slot, torch.where(seen, self._seen, self._hidden)), first)
 
     def _allocate(self, spread: int) -> None:
         """Room for the condition, the sequence, and ``spread`` nodes beside a chain."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ class Sampling:
         object.__setattr__(self, "_allowed", None if grammar is None else Constant(grammar.rows))
         object.__setattr__(self, "_which", None if grammar is None else Constant(grammar.of))
 
-    @property
+    @cached_property
     def guided(self) -> bool:
         """Whether rows without the condition are needed."""
         return bool((self._scales.values != 1).any())

@@ -12,7 +12,7 @@ import pytest
 from experiments.cli.main import main
 from simlab.certify import CONTRACTS, assert_lossless
 from simlab.certify.certificate import VERDICTS
-from simlab.mutants import batches, candidates, operators
+from simlab.mutants import batch_operators, batches, candidates, operators, tree_operators
 from simlab.mutants import drafters as drafting
 from simlab.mutants import generation as decoding
 from simlab.mutants import generator_verifiers as generators
@@ -105,9 +105,12 @@ def test_every_bug_has_a_row_and_its_contracts_know_it() -> None:
         "verify_batch": {bug.mutant for bug in batches.MUTANTS.values()},
         "verify_candidates": {bug.mutant for bug in candidates.MUTANTS.values()},
         "decode": {bug.mutant for bug in decoding.MUTANTS.values()},
-        **{contract: {bug.mutant for bug in known.values()} for contract, known in operators.BUGS.items()},
+        **{
+            contract: {bug.mutant for bug in known.values()}
+            for contract, known in (operators.BUGS | batch_operators.BUGS | tree_operators.BUGS).items()
+        },
     }
-    assert [int(number) for number, _, _ in ROWS] == list(range(1, 41))
+    assert [int(number) for number, _, _ in ROWS] == list(range(1, 42))
     for number, contracts, seen in ROWS:
         named = re.findall(r"`(\w+)`", contracts)
         assert named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,24 @@ from experiments.cli.main import main
 from experiments.training import commands, data, loop
 from experiments.training.data import Fashion, Images, load_fashion
 from experiments.training.loop import Plan, batch_rows, schedule
+from simlab.continuous.networks import fashion as continuous
 from simlab.models.adapters.fashion import load_classifier, load_draft, load_head, load_target, load_tokenizer
 from simlab.models.checkpoints import read_description, read_weights
 from tests.support.cli import usage_error
 
 pytestmark = pytest.mark.cli
 
-KINDS = ("tokenizer", "classifier", "target", "draft", "head")
-LOADERS = (load_tokenizer, load_classifier, load_target, load_draft, load_head)
+LOADERS: dict[str, Callable[[Path], Any]] = {
+    "tokenizer": load_tokenizer,
+    "classifier": load_classifier,
+    "target": load_target,
+    "draft": load_draft,
+    "head": load_head,
+    "continuous-autoencoder": continuous.load_autoencoder,
+    "continuous-target": continuous.load_target,
+    "continuous-draft": continuous.load_draft,
+}
+KINDS = tuple(LOADERS)
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +51,8 @@ def few_images(monkeypatch: pytest.MonkeyPatch) -> None:
         commands, "PLANS", {kind: Plan(steps=6, batch=8, rate=1e-3, decay=0.05, seed=0) for kind in KINDS}
     )
     monkeypatch.setattr(commands, "SIZES", {"target": (1, 16, 2), "draft": (1, 8, 1)})
+    small = {"dim": 8, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "head_width": 8, "head_layers": 1}
+    monkeypatch.setattr(commands, "CONTINUOUS", {"continuous-target": small, "continuous-draft": small})
     monkeypatch.setattr(loop, "SAVE_EVERY", 2)
 
 
@@ -49,7 +62,7 @@ def train(model: str, out: Path, *more: str) -> int:
 
 @pytest.mark.slow
 def test_all_models_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for kind, load in zip(KINDS, LOADERS, strict=True):
+    for kind, load in LOADERS.items():
         assert train(kind, tmp_path, "--seed", "3") == 0
         assert load(tmp_path) is not None
         _, record = read_description(tmp_path / f"{kind}.safetensors", kind)
@@ -66,6 +79,9 @@ def test_all_models_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFi
         for need in ("tokenizer", "target")
     }
     assert record["built_on"] == built_on
+    models = continuous.load_fashion_continuous(tmp_path)
+    assert models.target.config == models.draft.config
+    assert float(models.autoencoder.spread.std()) > 0, "measured over the training images"
     assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
 
 
@@ -128,12 +144,12 @@ class Killed(Exception):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["tokenizer", "target"])
+@pytest.mark.parametrize("kind", ["tokenizer", "target", "continuous-autoencoder", "continuous-draft"])
 def test_a_run_that_was_killed_goes_on_as_if_nothing_had_happened(kind: str, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     for folder in (whole, parts):
-        if kind != "tokenizer":
-            train("tokenizer", folder)
+        for need in commands.NEEDS[kind]:
+            train(need, folder)
     assert train(kind, whole) == 0
 
     def killed(step: int, text: str) -> None:

@@ -309,10 +309,13 @@ def test_a_rare_token_that_never_comes_is_found_in_every_contract(contract: str)
     """Masses below 1e-6 are lost, of the argument p, the q of drafts, or the rows of a model."""
     right = next(one for one in correct() if one.contract == contract).make()
 
-    def loses(rows: object, *others: object) -> object:
-        if callable(rows):
-            return right(lambda prefix: cut(rows(prefix)), *others)
-        return right(cut(rows), *others)
+    names = CONTRACTS[contract].signature.partition("(")[2].partition(")")[0].split(", ")
+    place = next((names.index(name) for name in ("p", "target_probs") if name in names), 0)
+
+    def loses(*given: object) -> object:
+        rows = given[place]
+        changed = (lambda prefix: cut(rows(prefix))) if callable(rows) else cut(rows)
+        return right(*given[:place], changed, *given[place + 1 :])
 
     def cut(rows: object) -> np.ndarray:
         kept = np.where(np.asarray(rows) < 1e-6, 0, rows)

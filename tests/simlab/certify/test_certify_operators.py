@@ -11,16 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.certification.self_test import hidden
 from simlab.arrays import total_variation
 from simlab.certify import certify
-from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.chains import ChainCase, cases, coarse_blocks
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
+from simlab.certify.contracts.operators.trees import SIBLINGS
 from simlab.certify.contracts.registry import CONTRACTS, OPERATORS, contract_named
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of, mispredicted
+from simlab.certify.engine.tasks import Sample
+from simlab.mutants import batch_operators, tree_operators
 from simlab.mutants.operators import BUGS, CHAINS, CORRECT, all_at_once, operator
+from simlab.statistics import Sequential
 
 pytestmark = pytest.mark.exact
 
@@ -243,3 +248,105 @@ def test_an_operator_is_every_verifier_over_coins() -> None:
     right = operator("chain_uniforms", CHAINS["bonus reuses the uniform of the last coin"].run)
     p, q = np.float32([[0.5, 0.5], [0.25, 0.75]]), np.float32([[0.5, 0.5]])
     assert right(p, q, np.array([1]), np.float32([0.1]), np.float32(0.9)) == (1, 0), "drawn with 0.1, not 0.9"
+
+
+def test_hidden_coins_are_as_they_were() -> None:
+    """20,000 of each kind: means within 6 standard deviations, which shows .01, but for a chance of 2e-9."""
+    rng, n = np.random.default_rng(0), 20_000
+    turned = hidden(lambda *given: given, "chain_gumbel")
+    again = hidden(lambda *given: given, "chain_gumbel")
+    given = np.ones((2, 1)), np.ones((1, 1)), np.zeros(1, np.int64), np.float32([0.25]), np.float32([[0.5], [0.5]])
+    assert turned(*given)[3] != turned(*given)[3], "other coins in every call, so that nothing can be enumerated"
+    assert [np.array_equal(a, b) for a, b in zip(again(*given), given, strict=True)] == [True] * 3 + [False] * 2
+    for name, drawn, mean, deviation in (
+        ("chain_uniforms", SINGLE.uniforms(rng.random(n)), 0.5, 12**-0.5),
+        ("chain_exponential", SINGLE.exponential(rng.random(n)), 1.0, 1.0),
+    ):
+        coins = hidden(lambda *given: given[-1], name)(*given[:4], drawn)
+        assert abs(coins.mean() - mean) < 6 * deviation / n**0.5
+        assert not np.array_equal(coins, drawn)
+
+
+# Batches and trees ---------------------------------------------------------------------------------------------
+
+OTHERS = [
+    (contract, name) for contract, known in (batch_operators.CORRECT | tree_operators.CORRECT).items() for name in known
+]
+
+
+@pytest.mark.parametrize(
+    ("contract", "name"), [OTHERS[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in OTHERS[1:])]
+)
+def test_batches_and_trees_that_are_right_have_the_law_of_the_target(contract: str, name: str) -> None:
+    right = (batch_operators.CORRECT | tree_operators.CORRECT)[contract][name]
+    for case in (*CONTRACTS[contract].cases()[:1], *CONTRACTS[contract].both_ends()):
+        if case.branches:
+            check_edges(case, right)
+            assert tv_of(case, right) < 1e-6
+
+
+def test_a_flattened_batch_is_that_of_vllm() -> None:
+    """Rows of all sequences behind each other; the bonus rows are not among them."""
+    case = next(case for case in CONTRACTS["flat_exponential"].cases() if case.name.startswith("one sequence of two"))
+    inputs = case.inputs(1, np.random.default_rng(0))
+    seen: list[Any] = []
+    case.ask(lambda *given: seen.extend(given) or [[0], [0]], inputs, 0, np.random.default_rng(0))
+    ids, ends, q, p, *_ = seen
+    assert [one.shape for one in seen] == [(3,), (2,), (3, 2), (3, 2), (2, 1), (3,), (2, 2)]
+    assert ends.tolist() == [2, 3]
+    assert ids.tolist() == [*inputs[0, 0], inputs[0, 1, 0]]
+    blocks = case.blocks  # type: ignore[attr-defined]
+    assert p == pytest.approx(np.stack([blocks[0].p[0][0], blocks[0].p[1][0], blocks[1].p[0][0]]))
+    assert q == pytest.approx(np.stack([blocks[0].q[0][0], blocks[0].q[1][0], blocks[1].q[0][0]]))
+
+
+def test_a_tree_is_that_of_sglang() -> None:
+    tree = tree_operators.Tree((0, 1, 2, 3, 4, 5), (-1, 0, 1, 0, 3, 4))
+    (p,) = (np.zeros((1, 6, 20)),)
+    given = SIBLINGS.arguments(SINGLE, (tree,), p, np.random.default_rng(0))
+    assert given["retrive_next_token"].tolist() == [[1, 2, -1, 4, 5, -1]]  # the example of its tests
+    assert given["retrive_next_sibling"].tolist() == [[-1, 3, -1, -1, -1, -1]]
+    assert tree.paths == ((), (1,), (1, 2), (3,), (3, 4), (3, 4, 5))
+    assert given["accept_index"].shape == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("contract", "name"),
+    [
+        ("batch_uniforms", "rows of other sequences from sequence 32 on"),
+        ("flat_exponential", "coins of other sequences from sequence 32 on"),
+    ],
+)
+@pytest.mark.slow
+def test_what_begins_above_a_batch_size_is_seen(contract: str, name: str) -> None:
+    """500 calls of the batch of 70; false alarms with 1e-8, TV .1 in pairs found with 0.999."""
+    case = CONTRACTS[contract].cases()[-1]
+    for function, wrong in (
+        (batch_operators.BUGS[contract][name].run, True),
+        (next(iter(batch_operators.CORRECT[contract].values())), False),
+    ):
+        counts = Sample(0, 0, 500).run(case, function, 0).counts
+        p_values = [
+            float(Sequential(events.law).update(seen).p_value) for events, seen in zip(case.events, counts, strict=True)
+        ]
+        assert (min(p_values) < 1e-8) == wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("contract", tree_operators.BUGS)
+@pytest.mark.parametrize("name", tree_operators.LAWS)
+def test_bugs_of_trees_have_the_laws_they_are_known_by(contract: str, name: str) -> None:
+    for case in CONTRACTS[contract].cases()[:2]:
+        found = enumerate_law(0, case, tree_operators.BUGS[contract][name].run, np.random.default_rng(0))
+        assert found is not None
+        np.testing.assert_allclose(found.law, case.known_laws[name], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [(None, "returns 0 tokens"), ((np.zeros(6), 1, 2), "cannot be read"), ([0, 1], "cannot be read")],
+)
+def test_trees_that_are_not_answered_are_told(answer: Any, told: str) -> None:
+    case = CONTRACTS["tree_siblings"].cases()[0]
+    with pytest.raises(Broken, match=told):
+        case.ask(lambda *given: answer, case.inputs(1, np.random.default_rng(0)), 0, np.random.default_rng(0))

@@ -17,8 +17,10 @@ from torch import Tensor
 from simlab.decoders import Run, make_decoder, run
 from simlab.models.architectures.eagle import EagleDraft, EagleUncached, Head
 from simlab.models.architectures.transformer import Transformer
+from simlab.models.process import cached_compiled
 from simlab.models.process.branches import Branches
 from simlab.models.process.cached import NOT_HELD, UNKNOWN, Cached, Fed
+from simlab.models.process.cached_compiled import CachedOnHost, feed
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.processes import Ending
@@ -31,6 +33,7 @@ pytestmark = pytest.mark.parity
 DEFAULT_EVERY = 10
 
 SEED, REPLICATES = 5, 8
+forms = pytest.mark.parametrize("form", [Cached, CachedOnHost])
 sampled = pytest.mark.parametrize("sampling", SAMPLINGS)
 # all but the shortest windows, in which there is little to get wrong
 LONGER = [(name, p) for name, p in DECODERS if max(p.get("window", 9), p.get("gamma", 0)) > 2]
@@ -42,6 +45,7 @@ def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> 
     decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
     with_cache, without = (decoded(decoder, rule, SAMPLINGS[sampling], cached, tape) for cached in (True, False))
     assert same(with_cache, without)
+    assert same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=CachedOnHost), without)
     assert with_cache.tokens.shape == (REPLICATES, 9)
     # and one of them alone
     alone = decoded(decoder, rule, SAMPLINGS[sampling], True, Tape(SEED, [4]))
@@ -95,6 +99,7 @@ def test_trees_over_rows_with_fewer_tokens_than_candidates(
     decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
     with_cache, without = (decoded(decoder, rule, FEW[sampling], cached, tape) for cached in (True, False))
     assert same(with_cache, without)
+    assert same(decoded(decoder, rule, FEW[sampling], True, tape, engine=CachedOnHost), without)
 
 
 @pytest.mark.parametrize("end", [0, 3])
@@ -141,42 +146,44 @@ def test_sequences_advance_at_different_speeds() -> None:
     assert len(np.unique(found.tokens, axis=0)) == REPLICATES
 
 
+@forms
 @sampled
-def test_any_tree_at_any_place(sampling: str) -> None:
+def test_any_tree_at_any_place(sampling: str, form: type[Cached]) -> None:
     """Rows of a tree that no decoder makes, behind prefixes of different lengths, node by node; then its deepest path
     is committed, and the rows behind it are right as well."""
     paths = torch.tensor([[0, -1, -1], [1, -1, -1], [0, 2, -1], [1, 3, -1], [1, 3, 4], [1, 5, -1], [0, 6, -1]])
     given, tokens = torch.tensor([0, 1, 2]), torch.randint(V, (3, 12), generator=torch.Generator().manual_seed(3))
     nodes = torch.randint(V, (3, 7), generator=torch.Generator().manual_seed(4))
     start = torch.tensor([0, 2, 5])
-    forms = [form(model("target"), given, SAMPLINGS[sampling]) for form in (Cached, Uncached)]
+    both = [each(model("target"), given, SAMPLINGS[sampling]) for each in (form, Uncached)]
     for length in range(6):  # all have seen their prefix
-        rows = [form.forward(tokens, start.clamp(max=length), 1) for form in forms]
+        rows = [each.forward(tokens, start.clamp(max=length), 1) for each in both]
         torch.testing.assert_close(*rows, rtol=1e-10, atol=1e-12)
-    rows = [form.forward_tree(tokens, start, nodes, paths) for form in forms]
+    rows = [each.forward_tree(tokens, start, nodes, paths) for each in both]
     torch.testing.assert_close(*rows, rtol=1e-10, atol=1e-12)
 
     for path in ([1, 3, 4], [0, 6], [0, 2], [1]):
         copy = tokens.clone()
         for depth, node in enumerate(path):
             copy[torch.arange(3), start + depth] = nodes[:, node]
-        one = Cached(model("target"), given, SAMPLINGS[sampling])
+        one = form(model("target"), given, SAMPLINGS[sampling])
         for length in range(6):
             one.forward(tokens, start.clamp(max=length), 1)
         one.forward_tree(tokens, start, nodes, paths)
         after = start + len(path) + 1
-        rows = [form.forward(copy, after, 2) for form in (one, forms[1])]
+        rows = [each.forward(copy, after, 2) for each in (one, both[1])]
         torch.testing.assert_close(*rows, rtol=1e-10, atol=1e-12)
 
 
-def test_a_cache_answers_only_for_what_it_holds() -> None:
+@forms
+def test_a_cache_answers_only_for_what_it_holds(form: type[Cached]) -> None:
     given, tokens = torch.tensor([0, 1]), torch.zeros((2, 10), dtype=torch.int64)
-    process = Cached(model("target"), given)
+    process = form(model("target"), given)
     process.forward(tokens, torch.tensor([0, 0]), 4)
     assert process.faults() == {}
     process.forward(tokens, torch.tensor([2, 6]), 1)
     assert process.faults() == {1: NOT_HELD}
-    process = Cached(model("target"), given)
+    process = form(model("target"), given)
     process.forward(tokens, torch.tensor([0, 0]), 4)
     other = tokens.clone()
     other[1, 0] = 1
@@ -187,7 +194,8 @@ def test_a_cache_answers_only_for_what_it_holds() -> None:
         process.forward(tokens[:1], torch.tensor([0]), 1)
 
 
-def test_rows_with_nan_are_told() -> None:
+@forms
+def test_rows_with_nan_are_told(form: type[Cached]) -> None:
     class Broken:
         def __getattr__(self, name: str) -> Any:
             return getattr(model("target"), name)
@@ -195,7 +203,7 @@ def test_rows_with_nan_are_told() -> None:
         def logits(self, features: Tensor) -> Tensor:
             return model("target").logits(features) / 0 * 0
 
-    process = Cached(Broken(), torch.tensor([0]))  # type: ignore[arg-type]
+    process = form(Broken(), torch.tensor([0]))  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="sequence 0: the model's rows hold NaN"):
         run(make_decoder("sjd", window=3), process, Speculative(), Tape(0, 1))
 
@@ -304,6 +312,38 @@ def test_a_bug_in_the_cache_is_caught(bug: type[Cached], name: str, parameters: 
     reference = decoded(decoder, rule, SAMPLINGS[sampling], False, tape)
     assert same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=Unchecked), reference)
     assert not same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=bug), reference)
+
+
+def _mask_one_long(*given: Any) -> Any:
+    tokens, position, after, slot, mask, *rest = feed(*given)
+    mask[0, :, 1:] = mask[0, :, :-1].copy()
+    return tokens, position, after, slot, mask, *rest
+
+
+def _always_first_slot(*given: Any) -> Any:
+    tokens, position, after, slot, *rest = feed(*given)
+    return tokens, position, after, slot * 0 + 1, *rest
+
+
+@pytest.mark.parametrize(
+    ("function", "bug", "name", "parameters"),
+    [
+        ("feed", _mask_one_long, "sjd", {"window": 3}),
+        ("feed", _always_first_slot, "autoregressive", {}),
+        ("settle", lambda *given: None, "sjd-pd", tree(3, 3, 2)),
+    ],
+)
+def test_a_bug_in_the_compiled_bookkeeping_is_caught(
+    function: str, bug: Any, name: str, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unmarked(CachedOnHost):
+        over, faults = Unchecked.over, Unchecked.faults
+
+    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
+    reference = decoded(decoder, rule, Sampling(), False, tape)
+    assert same(decoded(decoder, rule, Sampling(), True, tape, engine=Unmarked), reference)
+    monkeypatch.setattr(cached_compiled, function, bug)
+    assert not same(decoded(decoder, rule, Sampling(), True, tape, engine=Unmarked), reference)
 
 
 def test_a_draft_model_that_misses_its_own_last_token_is_told() -> None:

@@ -86,6 +86,7 @@ def load_mar(
     heads: int | None = None,
     dtype: torch.dtype = torch.float32,
     device: torch.device | str = "cpu",
+    part: str = "",
 ) -> Mar:
     """The transformer and the diffusion head of a checkpoint.
 
@@ -97,6 +98,8 @@ def load_mar(
         For a model that has none of the published sizes.
     dtype, device
         Of the weights.
+    part
+        What the names of its tensors begin with, where it is a part of another model: ``"mar."`` in Harmon's files.
 
     Returns
     -------
@@ -111,7 +114,8 @@ def load_mar(
     ValueError
         For ``heads`` below 1.
     """
-    weights = _read(path, AVERAGED)
+    read = _read(path, AVERAGED)
+    weights = {name.removeprefix(part): tensor for name, tensor in read.items() if name.startswith(part)}
     return _filled(Mar, described(weights, path, heads), weights, path, dtype, device)
 
 

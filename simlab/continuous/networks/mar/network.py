@@ -57,8 +57,7 @@ class MarNetwork:
         if self._guided:  # both in one pass
             classes = torch.cat([classes, torch.full_like(classes, self.model.config.classes)])
             before, places, known, place = (torch.cat([part, part]) for part in (before, places, known, place))
-        found = self.model(classes, before, places, known)
-        found = self.model.head.cond_embed(found.gather(1, place[..., None].expand(-1, -1, found.shape[-1]))[:, 0])
+        found = self.model.head.cond_embed(self.model(classes, before, places, known, place)[:, 0])
         if not self._guided:
             return found
         scale = self.sampler.scale(position, self.length)
@@ -83,6 +82,9 @@ class MarNetwork:
         else:
             found = kernel(predicted if variances == "learned" else noise, x, self._forward, t, variances)
         return Kernel(found.mean, found.sd * self.sampler.temperature)
+
+    def adds_noise(self, t: int) -> bool:
+        return self.sampler.adds_noise(t)
 
     def check_density(self, first: int, last: int) -> None:
         self.sampler.check_density(first, last)

@@ -40,10 +40,9 @@ class MarConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", tuple(check_at_least("side of shape", side, 1) for side in self.shape))
-        for name in ("token_dim", "dim", "heads", "head_width", "buffer", "classes"):
+        for name in ("token_dim", "dim", "heads", "decoder_layers", "head_width", "head_layers", "buffer", "classes"):
             check_at_least(name, getattr(self, name), 1)
-        for name in ("encoder_layers", "decoder_layers", "head_layers"):
-            check_at_least(name, getattr(self, name), 0)
+        check_at_least("encoder_layers", self.encoder_layers, 0)
         if self.dim % self.heads:
             raise ValueError(f"dim is {self.dim} and heads {self.heads}; expected a dim divisible by heads")
 
@@ -80,8 +79,15 @@ class Mar(nn.Module):
         """The diffusion head: from a noisy token, its step and its condition to noise and shares of the variance."""
         return self.diffloss.net
 
-    def forward(self, classes: Tensor, tokens: Tensor, places: Tensor, known: Tensor | None = None) -> Tensor:
-        """The conditions of all places.
+    def forward(
+        self,
+        classes: Tensor,
+        tokens: Tensor,
+        places: Tensor,
+        known: Tensor | None = None,
+        asked: Tensor | None = None,
+    ) -> Tensor:
+        """The conditions of places.
 
         Parameters
         ----------
@@ -92,11 +98,13 @@ class Mar(nn.Module):
         known
             ``int[B]``: how many of them are there, from the first on; without it, all. What stands behind is filling,
             at places of its own.
+        asked
+            ``int[B, m]``: the places whose conditions are asked for; all of them by default.
 
         Returns
         -------
         Tensor
-            ``[B, N, dim]``, by place; that of a place which is known means nothing.
+            ``[B, m, dim]``, or ``[B, N, dim]`` by place; that of a place which is known means nothing.
         """
         rows, buffer = len(tokens), self.config.buffer
         inputs = torch.cat([self.embedded(classes)[:, None].expand(-1, buffer, -1), self.z_proj(tokens)], dim=1)
@@ -114,9 +122,11 @@ class Mar(nn.Module):
             made = torch.where(there[..., None], made, self.mask_token)
         spread = self.mask_token.to(made.dtype).expand(rows, buffer + self.config.length, -1)
         inputs = spread.scatter(1, everywhere[..., None].expand_as(made), made) + self.decoder_pos_embed_learned
-        for block in self.decoder_blocks:
-            inputs = block(inputs, None)
-        found: Tensor = self.decoder_norm(inputs)[:, buffer:] + self.diffusion_pos_embed_learned
+        if asked is None:
+            asked = torch.arange(self.config.length, device=places.device).expand(rows, -1)
+        for index, block in enumerate(self.decoder_blocks, 1):
+            inputs = block(inputs, None, asked + buffer if index == len(self.decoder_blocks) else None)
+        found: Tensor = self.decoder_norm(inputs) + self.diffusion_pos_embed_learned[0][asked]
         return found
 
     def embedded(self, classes: Tensor) -> Tensor:
@@ -156,8 +166,10 @@ class Block(nn.Module):
         self.norm2 = nn.LayerNorm(dim, EPSILON)
         self.mlp = FeedForward(dim)
 
-    def forward(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        inputs = inputs + self.attn(self.norm1(inputs), mask)
+    def forward(self, inputs: Tensor, mask: Tensor | None, asked: Tensor | None = None) -> Tensor:
+        """``[B, L, dim]`` of as many inputs, or ``[B, m, dim]``: of the places ``asked[B, m]`` alone."""
+        seen = self.attn(self.norm1(inputs), mask, asked)
+        inputs = (inputs if asked is None else taken(inputs, asked)) + seen
         changed: Tensor = inputs + self.mlp(self.norm2(inputs))
         return changed
 
@@ -169,8 +181,10 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(dim, 3 * dim)
         self.proj = nn.Linear(dim, dim)
 
-    def forward(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
-        query, key, value = self.qkv(inputs).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+    def forward(self, inputs: Tensor, mask: Tensor | None, asked: Tensor | None) -> Tensor:
+        query, key, value = self.qkv(inputs).chunk(3, dim=-1)
+        query = query if asked is None else taken(query, asked)
+        query, key, value = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (query, key, value))
         seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         mixed: Tensor = self.proj(seen.transpose(1, 2).flatten(2))
         return mixed
@@ -185,3 +199,8 @@ class FeedForward(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         changed: Tensor = self.fc2(functional.gelu(self.fc1(inputs)))
         return changed
+
+
+def taken(inputs: Tensor, places: Tensor) -> Tensor:
+    """``[B, m, dim]``: what stands at ``places[B, m]`` of ``inputs[B, L, dim]``."""
+    return inputs.gather(1, places[..., None].expand(-1, -1, inputs.shape[-1]))

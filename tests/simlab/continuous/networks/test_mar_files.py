@@ -120,6 +120,17 @@ def test_what_training_keeps_beside_the_weights(tmp_path: Path) -> None:
     assert load_mar(tmp_path / "checkpoint-last.pth", SMALL.heads).config.classes == SMALL.classes
 
 
+def test_a_part_of_another_model(tmp_path: Path) -> None:
+    """Harmon's files hold a MAR beside a language model, bare."""
+    weights = as_tensors(drawn(mar_shapes(), 0))
+    held = {f"mar.{name}": tensor for name, tensor in weights.items()}
+    torch.save(held | {"llm.model.norm.weight": torch.ones(2)}, tmp_path / "harmon.pth")
+    model = load_mar(tmp_path / "harmon.pth", SMALL.heads, torch.float64, part="mar.")
+    assert torch.equal(model.mask_token, weights["mask_token"])
+    with pytest.raises(CheckpointError, match=r"is missing class_emb\.weight"):
+        load_mar(tmp_path / "harmon.pth", SMALL.heads)
+
+
 class Hostile:
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return print, ("executed",)

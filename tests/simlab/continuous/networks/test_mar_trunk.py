@@ -67,6 +67,15 @@ def test_as_many_known_in_all_rows_need_no_counts() -> None:
     torch.testing.assert_close(other, none, rtol=1e-12, atol=1e-12)  # what is not counted is not seen
 
 
+def test_conditions_of_some_places() -> None:
+    model, _ = loaded()
+    places, asked = torch.tensor([[3, 0], [7, 15]]), torch.tensor([[5, 5, 1], [0, 14, 2]])
+    tokens = torch.from_numpy(np.random.default_rng(2).normal(size=(2, 2, SMALL.token_dim)))
+    whole = model(torch.tensor([1, 2]), tokens, places)
+    some = model(torch.tensor([1, 2]), tokens, places, asked=asked)
+    torch.testing.assert_close(some, whole[torch.arange(2)[:, None], asked], rtol=1e-12, atol=1e-12)
+
+
 def test_initial_weights_predict_nothing() -> None:
     model = Mar(CONFIG)
     model.initialise(torch.Generator().manual_seed(0))

@@ -1,0 +1,140 @@
+"""A certificate of what a request names, made in a process that may be lost: always a document, whatever is certified.
+
+Nothing of somebody else is imported or called in the process that waits: one that ends, hangs or splits the process it
+is in gets the verdict ``breaks``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiments.apart import Apart, Link, Lost
+from experiments.certification.request import Request, Subject, certificate_document, find_subject
+from simlab.certify import Certificate, certify
+from simlab.certify.adapters import ADAPTERS
+from simlab.certify.certificate import Failure
+from simlab.certify.contracts.base import Function
+from simlab.certify.engine.messages import tampered
+from simlab.certify.engine.workers import FIRST
+
+IMPORTING = 120.0  # seconds that an import may take
+
+Heard = Callable[[str, float], None]
+
+
+class Unfit(ValueError):
+    """There is no such thing to certify."""
+
+
+def certified(request: Request, out: Path, found: Callable[[], None], heard: Heard) -> dict[str, Any]:
+    """The content of certificate.json for the folder ``out``.
+
+    ``found`` is called once what is to be certified is there; ``heard`` with each step and the share of the budget
+    that is spent. Raises :class:`Unfit` where the request names nothing that can be certified.
+    """
+    start, called = time.monotonic(), list[bool]()
+
+    def hear(what: str, share: float) -> None:
+        if not called:
+            called.append(True)
+            found()
+        heard(what, share)
+
+    with Apart(lambda link: _work(request, out, link)) as process:
+        answer = process.answer(hear)
+    if isinstance(answer, Lost):
+        if not called:
+            found()
+        answer = _lost(request, answer, "when it is called" if called else "when it is imported", start)
+        return certificate_document(request, _named(request), answer, out)
+    if "unfit" in answer:
+        raise Unfit(answer["unfit"])
+    return dict(answer["document"])
+
+
+def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
+    try:
+        with link.asking(IMPORTING):
+            subject = find_subject(request)
+    except ValueError as error:
+        return {"unfit": str(error)}
+    changed = tampered()
+    if changed:
+        lost = _lost(request, Lost("broken", changed), "when it is imported", time.monotonic())
+        return {"document": certificate_document(request, subject, lost, out)}
+    link.tell("starting", 0.0)
+    certificate = certify(
+        subject.function if subject.processes else _watched(subject.function, request.limit, link),
+        subject.contract,
+        arrays=request.arrays,
+        budget=request.budget,
+        epsilon=request.epsilon,
+        confidence=request.confidence,
+        seed=request.seed,
+        calls=request.calls,
+        processes=subject.processes,
+        limit=request.limit,
+        subject=f"{subject.module}:{subject.name}",
+        progress=lambda what, share: link.tell(what, share),
+    )
+    return {"document": certificate_document(request, subject, replace(certificate, subject=request.spec), out)}
+
+
+def _watched(function: Function, limit: float, link: Link) -> Function:
+    """The function, called in this very process, which is lost if it hangs."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        with link.asking(FIRST * limit):
+            return function(*arguments, **named)
+
+    return call
+
+
+def _named(request: Request) -> Subject:
+    """What can be said of what is certified without importing it."""
+    adapter = ADAPTERS.get(request.spec)
+    contract = request.contract or (adapter.contract if adapter else "verify")
+    return Subject(None, contract, request.spec, "", "", None, request.processes, adapter.about if adapter else "")
+
+
+def _lost(request: Request, lost: Lost, when: str, start: float) -> Certificate:
+    """The certificate of what was lost with its process."""
+    told = f"it {lost.message}, {when}"
+    seconds = time.monotonic() - start
+    return Certificate(
+        subject=request.spec,
+        contract=_named(request).contract,
+        verdict="breaks",
+        summary=told,
+        epsilon=request.epsilon,
+        confidence=request.confidence,
+        false_alarms=0.0,
+        seed=request.seed,
+        seconds=seconds,
+        calls=0,
+        seconds_to_finding=seconds,
+        calls_to_finding=0,
+        lines=(),
+        failure=Failure(
+            kind=lost.kind,
+            at_the_ends=False,
+            found_in=when,
+            told=told,
+            case=when,
+            arguments={},
+            calls=0,
+            tv_measured=None,
+            tv_exact=None,
+            outcomes=[],
+            diagnosis="",
+            known=(),
+            script=None,
+        ),
+        notes=tuple(filter(None, [lost.details])),
+        exact="not reached",
+        forced="not reached",
+    )

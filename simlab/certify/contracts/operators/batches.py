@@ -1,0 +1,271 @@
+"""Operators of a batch: padded as FlashInfer calls its kernel, or flattened as vLLM does.
+
+``batch_uniforms(draft_probs[B, gamma, V], draft_token_ids[B, gamma], uniform_samples[B, gamma + 1],
+target_probs[B, gamma + 1, V])``: every sequence has gamma drafts; the token that ends it is drawn with a uniform that
+no draft was compared with. ``flat_exponential(draft_token_ids[N], cu_num_draft_tokens[B], draft_probs[N, V],
+target_probs[N, V], bonus_token_ids[B, 1], uniform_probs[N], exponential[B, V])``: rows of all sequences behind each
+other, ending where ``cu_num_draft_tokens`` says; bonus tokens are drawn beforehand, and a rejected draft is replaced
+with the noise of its sequence. ``flat_tokens`` is the same without ``draft_probs``. Out comes an array of tokens a
+sequence, padded with -1.
+
+References
+----------
+``chain_speculative_sampling`` of FlashInfer 0.1, ``include/flashinfer/sampling.cuh``; ``rejection_sample`` of vLLM,
+``vllm/v1/sample/rejection_sampler.py``, and of vllm-ascend, ``vllm_ascend/sample/rejection_sampler.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts import batches
+from simlab.certify.contracts.base import Counted, Function, Possible
+from simlab.certify.contracts.batches import BatchCase, OfRows
+from simlab.certify.contracts.blocks import Block, Tokens, joint
+from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
+from simlab.certify.contracts.operators.layouts import Arguments, Generator, race
+from simlab.certify.contracts.verifying import OfBlock
+from simlab.mutants.batch_operators import LAWS, OF_BATCHES
+
+MANY = (33, 70)  # sequences: engines work through 32 or 64 of them at a time
+APART = (1, 32, 64)  # sequences that a slip of an index takes for each other
+
+
+@dataclass(frozen=True)
+class BatchLayout:
+    """A call for padded rows p ``[B, gmax + 1, V]``, q ``[B, gmax, V]`` and drafts ``[B, gmax]``, -1 behind a gamma.
+
+    ``ragged`` says whether sequences may have different gammas.
+    """
+
+    name: str
+    signature: str
+    arguments: Callable[[Arrays, Array, Array, Array, Generator], Arguments]
+    ragged: bool = True
+    scored: bool = True
+
+
+def _padded(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> Arguments:
+    return {
+        "draft_probs": arrays.rows(q),
+        "draft_token_ids": arrays.whole(drafts),
+        "uniform_samples": arrays.uniforms(rng.random((len(p), p.shape[1]))),
+        "target_probs": arrays.rows(p),
+    }
+
+
+def _flat(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> Arguments:
+    there = drafts >= 0
+    gammas = there.sum(axis=1)
+    return {
+        "draft_token_ids": arrays.whole(drafts[there]),
+        "cu_num_draft_tokens": arrays.whole(gammas.cumsum()),
+        "draft_probs": arrays.rows(q[there]),
+        "target_probs": arrays.rows(p[:, :-1][there]),
+        "bonus_token_ids": arrays.whole(
+            np.array([[_drawn(p[b, gamma], rng)] for b, gamma in enumerate(gammas.tolist())])
+        ),
+        "uniform_probs": arrays.uniforms(rng.random(int(gammas.sum()))),
+        "exponential": arrays.exponential(race(rng, len(p), p.shape[2])),
+    }
+
+
+def _flat_tokens(arrays: Arrays, p: Array, q: Array, drafts: Array, rng: Generator) -> Arguments:
+    return {name: one for name, one in _flat(arrays, p, q, drafts, rng).items() if name != "draft_probs"}
+
+
+def _drawn(weights: Array, rng: Generator) -> int:
+    upto = weights.cumsum()
+    return int(np.searchsorted(upto, rng.random() * upto[-1], side="right"))
+
+
+PADDED = BatchLayout(
+    "batch_uniforms",
+    "batch_uniforms(draft_probs, draft_token_ids, uniform_samples, target_probs) -> tokens",
+    _padded,
+    ragged=False,
+)
+FLAT = BatchLayout(
+    "flat_exponential",
+    "flat_exponential(draft_token_ids, cu_num_draft_tokens, draft_probs, target_probs, bonus_token_ids, "
+    "uniform_probs, exponential) -> tokens",
+    _flat,
+)
+FLAT_TOKENS = BatchLayout(
+    "flat_tokens",
+    "flat_tokens(draft_token_ids, cu_num_draft_tokens, target_probs, bonus_token_ids, uniform_probs, exponential) "
+    "-> tokens",
+    _flat_tokens,
+    scored=False,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorBatchCase(BatchCase):
+    """A block a sequence, for an operator that is called as ``layout`` says."""
+
+    layout: BatchLayout = FLAT
+    arrays: Arrays = SINGLE
+    bugs = tuple(LAWS)
+    mutants = LAWS
+    together = OF_BATCHES
+
+    def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
+        p, q, drafts = super().arguments(inputs[i]).values()
+        answer = function(*self.layout.arguments(self.arrays, p, q, drafts, rng).values())
+        return self.read(answer[0] if isinstance(answer, tuple) else answer)  # FlashInfer counts tokens as well
+
+    def arguments(self, given: Array) -> dict[str, Array]:
+        found = super().arguments(given)
+        if not self.layout.scored:
+            sequences, places = np.nonzero(given >= 0)
+            found["q"][:] = 0
+            found["q"][sequences, places, given[sequences, places]] = 1
+        return found
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        found = super().possible
+        return found if found is None or self.layout.scored else Possible(found.matching, found.matching)
+
+    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
+        p, q, drafts = super().arguments(inputs[i]).values()
+        given = self.layout.arguments(Arrays(dtype="float64"), p, q, drafts, np.random.default_rng(0))
+        return {name: one for name, one in given.items() if name not in DRAWN}
+
+    def script(self, where: str, name: str, calls: int) -> str | None:
+        return None
+
+
+DRAWN = ("uniform_samples", "uniform_probs", "exponential", "bonus_token_ids")  # anew in every call
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Events of several sequences that have one law and are independent: each call counts once for each of them."""
+
+    name: str
+    of: OfBlock
+    starts: tuple[int, ...]
+
+    @property
+    def law(self) -> Array:
+        return self.of.law
+
+    def codes(self, tokens: Array) -> Array:
+        width = len(self.of.block.p)
+        return np.concatenate([self.of.codes(tokens[:, start : start + width]) for start in self.starts])
+
+    def format(self, code: int) -> str:
+        return self.of.format(code)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """First tokens of pairs of sequences, all of them with the laws ``of`` these two."""
+
+    name: str
+    of: tuple[OfBlock, OfBlock]
+    starts: tuple[tuple[int, int], ...]
+
+    @property
+    def law(self) -> Array:
+        return np.outer(*(events.law for events in self.of)).ravel()
+
+    def codes(self, tokens: Array) -> Array:
+        first, second = (np.concatenate([tokens[:, pair[k], None] for pair in self.starts]) for k in range(2))
+        return self.of[0].codes(first) * len(self.of[1].law) + self.of[1].codes(second)
+
+    def format(self, code: int) -> str:
+        first, second = divmod(code, len(self.of[1].law))
+        return f"{self.of[0].format(first)}; {self.of[1].format(second)}"
+
+
+# The battery ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def cases(layout: BatchLayout, arrays: Arrays) -> tuple[OperatorBatchCase, ...]:
+    """Those of ``verify_batch`` that can be called so, and batches of many sequences."""
+    fitting = [case for case in batches.cases() if layout.ragged or _alike(case.blocks)]
+    return (*(_as_operator(case, layout, arrays) for case in fitting), *_many(layout, arrays))
+
+
+def _many(layout: BatchLayout, arrays: Arrays) -> Iterator[OperatorBatchCase]:
+    """Many sequences of two kinds: the one before and the one 32 before are of the other kind."""
+    one = Block.of_rows(np.array([[0.5, 0.2, 0.3], [0.2, 0.2, 0.6]]), np.array([[0.2, 0.6, 0.2]]))
+    other = Block.of_rows(np.array([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]]), np.array([[0.6, 0.2, 0.2]]))
+    two = Block.of_rows(np.array([[0.3, 0.7, 0.0], [0.6, 0.2, 0.2], [0.1, 0.1, 0.8]]), np.array([[0.6, 0.2, 0.2]] * 2))
+    for count in MANY:
+        blocks = tuple((two if layout.ragged else other) if (b + b // 32) % 2 else one for b in range(count))
+        starts = np.cumsum([0, *(len(block.p) for block in blocks)])[:-1].tolist()
+        events: list[Counted] = []
+        for block in dict.fromkeys(blocks):
+            tokens = OfBlock(block, joint(block))
+            for low, high in ((0, 32), (32, 64), (64, count)):
+                places = tuple(starts[b] for b in range(low, min(high, count)) if blocks[b] is block)
+                if places:
+                    events.append(Pooled(f"gamma = {block.gamma}, sequences {low} to {high - 1}", tokens, places))
+        drafted = np.cumsum([0, *(block.gamma for block in blocks)])[:-1].tolist()  # the first draft of each
+        for what, places in {"sequences": list(range(count)), "drafts": drafted}.items():
+            for apart in APART:
+                pairs = _pairs(blocks, places, apart)
+                if pairs and (layout.ragged or what == "sequences"):
+                    of = _first(blocks[pairs[0][0]]), _first(blocks[pairs[0][1]])
+                    events.append(Pairs(f"{what} {apart} apart", of, tuple((starts[a], starts[b]) for a, b in pairs)))
+        yield OperatorBatchCase(f"{count} sequences", blocks, tuple(events), layout=layout, arrays=arrays)
+
+
+def _first(block: Block) -> OfBlock:
+    return OfBlock(Block(block.p[:1], (), 0), joint(Block(block.p[:1], (), 0)))
+
+
+def _pairs(blocks: tuple[Block, ...], places: list[int], apart: int) -> list[tuple[int, int]]:
+    """Sequences whose places are ``apart``, of the same two kinds in every pair, none of them twice."""
+    found: list[tuple[int, int]] = []
+    for a in range(len(blocks)):
+        b = places.index(places[a] + apart) if places[a] + apart in places else a
+        kinds = (blocks[a], blocks[b]) == tuple(blocks[k] for k in found[0]) if found else True
+        if a != b and kinds and not {a, b} & {k for pair in found for k in pair}:
+            found.append((a, b))
+    return found
+
+
+@cache
+def both_ends(layout: BatchLayout, arrays: Arrays) -> tuple[OperatorBatchCase, ...]:
+    """Those of ``verify_batch``; where all sequences must have as many drafts, the same with a draft in each."""
+    if layout.ragged:
+        return tuple(_as_operator(case, layout, arrays) for case in batches.both_ends())
+    half = Block.of_rows(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([[0.5, 0.5]]))
+    return tuple(
+        OperatorBatchCase(case.name, both, (_together(both),), True, True, True, layout, arrays)
+        for case in batches.both_ends()
+        for both in [(case.blocks[0], half)]
+    )
+
+
+def _together(blocks: tuple[Block, ...]) -> OfRows:
+    starts = tuple(np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()[:-1])
+    return OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts)
+
+
+def simplest(layout: BatchLayout, arrays: Arrays) -> Iterator[OperatorBatchCase]:
+    """Those of ``verify_batch`` that can be called so, from the smallest up."""
+    for case in batches.simplest():
+        if layout.ragged or _alike(case.blocks):
+            yield _as_operator(case, layout, arrays)
+
+
+def _as_operator(case: BatchCase, layout: BatchLayout, arrays: Arrays) -> OperatorBatchCase:
+    ends = case.enumerated, case.both_ends
+    return OperatorBatchCase(case.name, case.blocks, case.events, case.small, *ends, layout, arrays)
+
+
+def _alike(blocks: tuple[Block, ...]) -> bool:
+    return len({block.gamma for block in blocks}) == 1 and blocks[0].gamma > 0

@@ -1,0 +1,270 @@
+"""Operators of trees of candidates that are not given q: parents, or first children and next siblings.
+
+``tree_parents(p[N, V], tokens[N], parents[N], uniforms[N], uniform)``: node 0 is the token before the candidates, its
+parent -1, and ``p[n]`` the row after node n; out come the tokens of the nodes accepted and one more. Tokens of siblings
+differ.
+
+``tree_siblings`` is called as the kernel of SGLang, on B trees of N nodes each: it writes ``predicts[B N]``,
+``accept_index[B, depth + 1]`` and ``accept_token_num[B]``, its first three arguments, or returns the three. What is
+emitted for tree b is ``predicts`` at the first ``accept_token_num[b] + 1`` of ``accept_index[b]``.
+
+References
+----------
+``tree_speculative_sampling_target_only`` of sgl-kernel, ``csrc/speculative/speculative_sampling.cuh``;
+``evaluate_posterior`` of EAGLE and Medusa.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Broken, Counted, Function, Possible, in_turn
+from simlab.certify.contracts.batches import BatchCase, OfRows, as_rows
+from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled
+from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
+from simlab.certify.contracts.operators.layouts import Arguments, Generator, unpadded
+from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.engine.scripted import possible_edges
+from simlab.mutants.tree_operators import LAWS, Tree
+from simlab.randomness.coins import Coins, outcomes
+
+
+@dataclass(frozen=True)
+class TreeLayout:
+    """A call for ``trees`` and their rows p ``[B, N, V]``; ``written`` are arguments that hold the answer."""
+
+    name: str
+    signature: str
+    arguments: Callable[[Arrays, tuple[Tree, ...], Array, Generator], Arguments]
+    written: tuple[str, ...] = ()
+    single: bool = True
+
+
+def _parents(arrays: Arrays, trees: tuple[Tree, ...], p: Array, rng: Generator) -> Arguments:
+    (tree,) = trees
+    return {
+        "p": arrays.rows(p[0]),
+        "tokens": arrays.whole(np.array(tree.tokens)),
+        "parents": arrays.whole(np.array(tree.parents)),
+        "uniforms": arrays.uniforms(rng.random(len(tree.tokens))),
+        "uniform": arrays.uniforms(rng.random()),
+    }
+
+
+def _siblings(arrays: Arrays, trees: tuple[Tree, ...], p: Array, rng: Generator) -> Arguments:
+    count, nodes, _ = p.shape
+    deepest = max(len(path) for tree in trees for path in tree.paths)
+    return {
+        "predicts": arrays.whole(np.full(count * nodes, -1)),
+        "accept_index": arrays.whole(np.full((count, deepest + 1), -1)),
+        "accept_token_num": arrays.whole(np.zeros(count)),
+        "candidates": arrays.whole(np.array([tree.tokens for tree in trees])),
+        "retrive_index": arrays.whole(np.arange(count * nodes).reshape(count, nodes)),
+        "retrive_next_token": arrays.whole(np.array([_first_child(tree) for tree in trees])),
+        "retrive_next_sibling": arrays.whole(np.array([_next_sibling(tree) for tree in trees])),
+        "uniform_samples": arrays.uniforms(rng.random((count, nodes))),
+        "uniform_samples_for_final_sampling": arrays.uniforms(rng.random(count)),
+        "target_probs": arrays.rows(p),
+        "draft_probs": arrays.rows(np.zeros_like(p)),
+    }
+
+
+def _first_child(tree: Tree) -> list[int]:
+    return [children[0] if children else -1 for children in tree.children]
+
+
+def _next_sibling(tree: Tree) -> list[int]:
+    following = {a: b for children in tree.children for a, b in pairwise(children)}
+    return [following.get(node, -1) for node in range(len(tree.tokens))]
+
+
+PARENTS = TreeLayout("tree_parents", "tree_parents(p, tokens, parents, uniforms, uniform) -> tokens", _parents)
+SIBLINGS = TreeLayout(
+    "tree_siblings",
+    "tree_siblings(predicts, accept_index, accept_token_num, candidates, retrive_index, retrive_next_token, "
+    "retrive_next_sibling, uniform_samples, uniform_samples_for_final_sampling, target_probs, draft_probs)",
+    _siblings,
+    ("predicts", "accept_index", "accept_token_num"),
+    single=False,
+)
+COINS = ("uniforms", "uniform", "uniform_samples", "uniform_samples_for_final_sampling")
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCase(BatchCase):
+    """A tree a sequence, and a block whose p says what follows any tokens."""
+
+    trees: tuple[Tree, ...] = ()
+    layout: TreeLayout = PARENTS
+    arrays: Arrays = SINGLE
+    bugs = tuple(LAWS)
+
+    def rows(self) -> Array:
+        """p ``[B, N, V]`` after every node."""
+        return np.stack([_after_nodes(block, tree) for block, tree in zip(self.blocks, self.trees, strict=True)])
+
+    def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
+        given = self.layout.arguments(self.arrays, self.trees, self.rows(), rng)
+        answer = function(*given.values())
+        if not self.layout.written:
+            return self._padded(as_rows([unpadded(answer)], self.vocabulary, self.widths))
+        return self._written([given[name] for name in self.layout.written] if answer is None else answer)
+
+    def _written(self, answer: Any) -> Tokens:
+        try:
+            predicts, index, counts = (np.asarray(one.tolist()) for one in answer)
+            rows = [predicts[index[b, : int(counts[b]) + 1]].tolist() for b in range(len(self.trees))]
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise Broken(f"leaves what cannot be read: {type(error).__name__}: {error}") from None
+        return self._padded(as_rows(rows, self.vocabulary, self.widths))
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        """Siblings are no draws: one of them is kept with their mass under p, whichever way."""
+        if not self.small:
+            return None
+        masses = [float(rows[0, list(first)].sum()) for rows, first in zip(self.rows(), self._first, strict=True)]
+        return Possible(float(np.mean(masses)), float(np.mean(masses)))
+
+    @property
+    def _first(self) -> list[tuple[int, ...]]:
+        """The tokens of the children of node 0, for each tree."""
+        return [tuple(tree.tokens[node] for node in tree.children[0]) for tree in self.trees]
+
+    def kept(self, inputs: Array, tokens: Array) -> Array:
+        starts = np.cumsum((0, *self.widths))[:-1].tolist()
+        return np.stack([np.isin(tokens[:, a], first) for a, first in zip(starts, self._first, strict=True)]).mean(
+            axis=0
+        )
+
+    def edges(self, given: Array) -> list[float]:
+        rows = self.rows().reshape(-1, self.vocabulary)
+        return sorted({edge for row in rows for edge in [*possible_edges(row[None], row[None]), *row] if 0 < edge < 1})
+
+    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
+        given = self.layout.arguments(Arrays(dtype="float64"), self.trees, self.rows(), np.random.default_rng(0))
+        return {name: one for name, one in given.items() if name not in COINS}
+
+    def law_under(self, known: str) -> Array | None:
+        if not self.small:
+            return None
+        emitted: dict[Any, float] = {(): 1.0}
+        for tree, rows in zip(self.trees, self.rows(), strict=True):
+            walked = outcomes(partial(_emitted, known, tree, rows))
+            emitted = {(*before, one): a * b for before, a in emitted.items() for one, b in walked.items()}
+        return self.law_of({self._padded(rows): probability for rows, probability in emitted.items()})
+
+    def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
+        return super().law_of(emitted)
+
+    def script(self, where: str, name: str, calls: int) -> str | None:
+        return None
+
+
+def _emitted(known: str, tree: Tree, rows: Array, coins: Coins) -> Tokens:
+    path, last = LAWS[known].run(tree, rows, coins)
+    return (*(tree.tokens[node] for node in path), last)
+
+
+def _after_nodes(block: Block, tree: Tree) -> Array:
+    """The row of p after every node."""
+    return np.stack(
+        [
+            block.p[len(path)][int(block.context(np.array([path], np.int64).reshape(1, len(path)), len(path))[0])]
+            for path in tree.paths
+        ]
+    )
+
+
+# The battery ---------------------------------------------------------------------------------------------------
+
+PAIR = Tree((0, 0, 1), (-1, 0, 0))
+CHAIN = Tree((0, 1, 0), (-1, 0, 1))
+FORK = Tree((2, 0, 2, 1, 0), (-1, 0, 0, 2, 2))
+BROAD = Tree((1, 2, 0, 1, 1, 2, 0), (-1, 0, 0, 0, 1, 2, 2))
+WIDE = Tree((0, 3, 1, 0), (-1, 0, 0, 0))
+
+
+@cache
+def cases(layout: TreeLayout, arrays: Arrays) -> tuple[TreeCase, ...]:
+    """The battery, the simplest first."""
+    make = partial(_case, layout, arrays)
+    found = [
+        make("two siblings of three tokens", [(PAIR, _block(3, 1, 1))]),
+        make("two siblings, two tokens", [(PAIR, _block(2, 1, 2))]),
+        make("a chain", [(CHAIN, _block(2, 2, 3))]),
+        make("a fork below the second of two siblings", [(FORK, _block(3, 2, 4))]),
+        make("three siblings, two of them with children", [(BROAD, _block(3, 2, 5))]),
+        make("two siblings of four tokens", [(PAIR, _block(4, 1, 14))]),
+        make("three siblings of four tokens", [(WIDE, _block(4, 1, 6))]),
+        make("siblings without mass", [(WIDE, _masked(4, 1, 7, [1, 0, 1, 0]))]),
+        make("all that p has is in the tree", [(PAIR, _masked(4, 1, 8, [1, 1, 0, 0]))]),
+        make("p one-hot", [(FORK, _masked(3, 2, 9, [0, 1, 0]))]),
+    ]
+    few = found[0]
+    found.append(TreeCase("two calls in turn", few.blocks, in_turn(few.events[0]), trees=few.trees, layout=layout))
+    if not layout.single:
+        found += [
+            make("two trees of two siblings", [(PAIR, _block(2, 1, 10)), (PAIR, _block(2, 1, 11))]),
+            make("a chain and two siblings", [(CHAIN, _block(2, 2, 12)), (PAIR, _block(2, 2, 13))]),
+        ]
+    return (*found, *(_large(layout, arrays, size) for size in (257, 4099)))
+
+
+def _large(layout: TreeLayout, arrays: Arrays, size: int) -> TreeCase:
+    rng = np.random.default_rng([7, size])
+    rows = scaled(rng.gamma(0.3, size=(2, size)) + 0.1 * (np.arange(size) < 4) + 1e-300)
+    block = Block(tuple(row[None] for row in rows), (), 0)
+    tree = Tree((0, 0, 3, size - 1, 1), (-1, 0, 0, 0, 2))
+    deep = Block((*block.p, block.p[1]), (), 0)
+    labels = np.minimum(np.arange(size), 4) + (np.arange(size) > size // 2) + (np.arange(size) == size - 1)
+    events = (OfRows("two tokens, by class", (OfBlock(deep, Events("two tokens, by class", (0, 1), labels)),), (0,)),)
+    return TreeCase(f"{size} tokens", (deep,), events, trees=(tree,), layout=layout, arrays=arrays)
+
+
+def both_ends(layout: TreeLayout, arrays: Arrays) -> tuple[TreeCase, ...]:
+    """Two tokens, the first with a mass of a billionth: a candidate, it must come out with the coins at an end."""
+    block = Block((np.array([[1e-9, 1 - 1e-9]]), np.array([[0.5, 0.5]] * 2)), (), 1)
+    lone = Tree((0, 0), (-1, 0))
+    return (_case(layout, arrays, "a mass of 1e-9, a candidate", [(lone, block)], both_ends=True),)
+
+
+def simplest(layout: TreeLayout, arrays: Arrays) -> Iterator[TreeCase]:
+    """One candidate, siblings, and a chain, with simple rows."""
+    lone = Tree((0, 0), (-1, 0))
+    for tree, size, depth in ((lone, 2, 1), (PAIR, 2, 1), (PAIR, 3, 1), (CHAIN, 2, 2), (FORK, 3, 2)):
+        rows = np.array([[2, 1, 1], [1, 2, 1], [1, 1, 2], [1, 1, 0], [0, 1, 1]], np.float64)[:, :size]
+        for shift in range(len(rows)):
+            tables = tuple(scaled(rows[(np.arange(size**i) + shift + i) % len(rows)]) for i in range(depth + 1))
+            yield _case(
+                layout, arrays, f"V = {size}, {len(tree.tokens) - 1} candidates", [(tree, Block(tables, (), depth))]
+            )
+
+
+def _case(
+    layout: TreeLayout, arrays: Arrays, name: str, found: list[tuple[Tree, Block]], both_ends: bool = False
+) -> TreeCase:
+    trees, blocks = (tuple(one) for one in zip(*found, strict=True))
+    starts = tuple(np.cumsum([0, *(len(block.p) for block in blocks)]).tolist()[:-1])
+    events: tuple[Counted, ...] = (
+        OfRows("all tokens together", tuple(OfBlock(block, joint(block)) for block in blocks), starts),
+    )
+    enumerated = sum(len(tree.tokens) for tree in trees) < 7
+    return TreeCase(name, blocks, events, True, enumerated, both_ends, trees, layout, arrays)
+
+
+def _block(size: int, depth: int, number: int) -> Block:
+    rng = np.random.default_rng([6, number])
+    tables = tuple(scaled(rng.dirichlet(np.ones(size), size**i) + 0.02) for i in range(depth + 1))
+    return Block(tables, (), depth)
+
+
+def _masked(size: int, depth: int, number: int, mask: list[int]) -> Block:
+    return Block(tuple(scaled(table * mask) for table in _block(size, depth, number).p), (), depth)

@@ -1,0 +1,54 @@
+"""What code of somebody else says, in one line that is safe to print; and whether it changed what others rely on."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+LONGEST = 300
+SPLIT = "returns in two processes: it forks, and the copy goes on as if it were the one that was called"
+WATCHED = {
+    "numpy": (np, None),
+    "numpy.random": (np.random, None),
+    "numpy.linalg": (np.linalg, None),
+    "time": (time, ("monotonic", "perf_counter")),
+}
+
+
+def raised(error: BaseException) -> str:
+    """An exception in one line, whatever its own ``__str__`` does."""
+    try:
+        said = str(error)
+    except BaseException as why:  # also what Exception does not cover: it is asked for its message, no more
+        said = f"(and so does its message: {type(why).__name__})"
+    return printable(f"raises {type(error).__name__}: {said}")
+
+
+def printable(text: str) -> str:
+    """One line of at most ``LONGEST`` characters, with escapes in place of what a terminal would obey."""
+    line = " ".join(text[: 100 * LONGEST].split())[:LONGEST]
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def _functions() -> dict[str, Any]:
+    return {
+        f"{where}.{name}": value
+        for where, (module, names) in WATCHED.items()
+        for name, value in vars(module).items()
+        if callable(value) and not name.startswith("_") and (names is None or name in names)
+    }
+
+
+_BEFORE = _functions()
+
+
+def tampered() -> str:
+    """What functions of NumPy and clocks are others than when simlab was imported, as a finding; empty if none is."""
+    now = _functions()
+    names = [name for name, value in _BEFORE.items() if now.get(name) is not value]
+    if not names:
+        return ""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"replaces {', '.join(names[:3])}{more}: what it is measured with"

@@ -1,0 +1,235 @@
+"""Merge gates: JUnit XML, SARIF, baselines, and the plugin of pytest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from experiments.certification.gates import identity, is_new, junit, read_baseline, sarif
+from experiments.cli.main import main
+from simlab.pytest_plugin import seconds
+
+pytestmark = pytest.mark.cli
+
+ROOT = Path(__file__).parents[3]
+OPERATOR = """\
+import numpy as np
+
+
+def draw(weights, uniform):
+    upto = weights.cumsum()
+    return int(np.searchsorted(upto, uniform * upto[-1], side="right"))
+
+
+def verify(p, q, drafts, uniforms, uniform):
+    for i, x in enumerate(drafts):
+        if not uniforms[i] * q[i, x] < p[i, x]:
+            left = np.maximum(p[i] - q[i], 0)
+            return [*drafts[:i], draw(left if left.any() else p[i], uniform)]
+    return [*drafts, draw(p[-1], uniform)]
+
+
+def wrong(p, q, drafts, uniforms, uniform):
+    for i, x in enumerate(drafts):
+        if not uniforms[i] * q[i, x] < p[i, x]:
+            return [*drafts[:i], draw(p[i], uniform)]
+    return [*drafts, draw(p[-1], uniform)]
+
+
+def raises(p, q, drafts, uniforms, uniform):
+    raise RuntimeError("no \\x00 & <here>")
+"""
+CERTIFICATE: dict[str, Any] = {
+    "verdict": "lossless",
+    "contract": "verify",
+    "subject": "mine.py:verify",
+    "summary": "nothing & <nothing>",
+    "seconds": 1.5,
+    "epsilon": 0.03,
+    "simlab": "1.0",
+    "command": "simlab certify mine.py:verify",
+    "failure": None,
+    "lines": [
+        {"case": "one", "events": "all tokens together", "calls": 9, "tv_at_most": 0.02, "fails": False},
+        {"case": "two", "events": "tokens 0 to 2", "calls": 9, "tv_at_most": 0.5, "fails": False},
+    ],
+}
+FAILURE = {
+    "kind": "law",
+    "at_the_ends": False,
+    "known": ("residual drawn from p",),
+    "case": "V = 2",
+    "told": "TV is 0.125",
+    "arguments": {"p": [[0.5, 0.5]]},
+    "diagnosis": "looks like: residual drawn from p",
+    "script": "print()",
+}
+
+
+def certificate(verdict: str = "lossless", **failure: Any) -> dict[str, Any]:
+    return CERTIFICATE | {"verdict": verdict, "failure": FAILURE | failure if verdict in ("lossy", "breaks") else None}
+
+
+# Formats -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdict", "counts"),
+    [("lossless", (0, 0, 1)), ("inconclusive", (0, 0, 2)), ("lossy", (1, 0, 1)), ("breaks", (0, 1, 1))],
+)
+def test_junit_counts_what_failed(verdict: str, counts: tuple[int, ...]) -> None:
+    suite = ElementTree.fromstring(junit(certificate(verdict)))[0]
+    assert tuple(int(suite.attrib[name]) for name in ("failures", "errors", "skipped")) == counts
+    assert suite.attrib["tests"] == "3"
+    assert [test.attrib["name"] for test in suite] == ["verify is lossless", "one", "two: tokens 0 to 2"]
+    if verdict == "lossy":
+        told = suite.find(".//failure")
+        assert told is not None
+        assert told.attrib["message"] == "nothing & <nothing>"
+        assert told.text is not None
+        assert "looks like: residual drawn from p" in told.text
+
+
+def test_junit_has_no_characters_that_xml_has_not() -> None:
+    ElementTree.fromstring(junit(certificate("breaks", told="a \x00 \x1b[31m")))
+
+
+def test_sarif_places_a_finding_at_the_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("import os\n\n\ndef verify():\n    pass\n")
+    run = sarif(certificate("lossy"))["runs"][0]
+    (found,) = run["results"]
+    assert (found["ruleId"], found["level"]) == ("lossy", "error")
+    where = found["locations"][0]["physicalLocation"]
+    assert where == {"artifactLocation": {"uri": "mine.py"}, "region": {"startLine": 4}}
+    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {"lossy", "breaks", "inconclusive"}
+    assert sarif(certificate())["runs"][0]["results"] == []
+    elsewhere = sarif(certificate("lossy") | {"subject": "package.other:verify"})["runs"][0]["results"][0]
+    assert elsewhere["locations"] == [{"logicalLocations": [{"fullyQualifiedName": "package.other:verify"}]}]
+    assert elsewhere["partialFingerprints"] == found["partialFingerprints"]
+
+
+# Baselines -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "new"),
+    [
+        (certificate(), certificate(), False),
+        (certificate(), certificate("lossy"), False),
+        (certificate("lossy"), certificate(), True),
+        (certificate("lossy"), certificate("inconclusive"), True),
+        (certificate("lossy"), certificate("lossy"), False),
+        (certificate("lossy", case="V = 3"), certificate("lossy"), False),
+        (certificate("lossy", known=("ratio inverted",)), certificate("lossy"), True),
+        (certificate("lossy", at_the_ends=True), certificate("lossy"), True),
+        (certificate("lossy", known=(), case="V = 3"), certificate("lossy", known=()), True),
+        (certificate("lossy", known=()), certificate("lossy", known=()), False),
+        (certificate("breaks", kind="raises"), certificate("lossy"), True),
+        (certificate("inconclusive"), certificate(), True),
+        (certificate("inconclusive"), certificate("inconclusive"), False),
+        (certificate("inconclusive"), certificate("lossy"), False),
+        (certificate("lossy"), certificate("lossy") | {"contract": "draft"}, True),
+    ],
+)
+def test_only_what_is_new_is_new(now: dict[str, Any], then: dict[str, Any], new: bool) -> None:
+    assert is_new(now, json.loads(json.dumps(then))) is new
+
+
+def test_the_identity_of_a_finding_is_plain() -> None:
+    assert identity(certificate("lossy")) == ["verify", "law", False, "residual drawn from p"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"verdict": "lossy"}', "[" * 100_000])
+def test_a_baseline_that_is_none_is_refused(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.json").write_text(text)
+    with pytest.raises(ValueError, match=r"--baseline .*old.json"):
+        read_baseline(tmp_path / "old.json")
+    with pytest.raises(SystemExit, match="2"):
+        main(["certify", "mine.py:verify", "--baseline", "old.json"])
+    assert "old.json" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_the_command_writes_them_and_knows_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OPERATOR)
+    words = ["certify", "mine.py:wrong", "--contract", "chain_uniforms", "--calls", "16", "--out", "first"]
+    assert main([*words, "--junit", "tests.xml", "--sarif", "found.sarif", "--json", "old.json"]) == 1
+    assert ElementTree.parse("tests.xml").getroot()[0].attrib["failures"] == "1"
+    found = json.loads(Path("found.sarif").read_text())["runs"][0]["results"][0]
+    assert found["locations"][0]["physicalLocation"]["region"] == {"startLine": 17}
+    assert "residual drawn from p" in found["message"]["text"]
+    assert main([*words, "--baseline", "old.json"]) == 0
+    assert "nothing new: the baseline says the same" in capsys.readouterr().out
+    assert main(["certify", "mine.py:raises", *words[2:], "--baseline", "old.json", "--junit", "tests.xml"]) == 1
+    assert ElementTree.parse("tests.xml").getroot()[0].attrib["errors"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--arrays", "jax", "--contract", "chain_uniforms"], "arrays is 'jax'; expected numpy, torch, cuda"),
+        (["--arrays", "numpy"], "which the contract verify does not take"),
+        (["--arrays", "numpy.float16", "--contract", "flat_tokens"], "has no cases"),
+    ],
+)
+def test_arrays_that_are_none_are_wrong_usage(
+    options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["certify", "mine.py:verify", *options])
+    assert told in capsys.readouterr().err
+
+
+# pytest --------------------------------------------------------------------------------------------------------
+
+
+def test_the_plugin_is_declared() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    assert declared["pytest11"] == {"simlab.pytest_plugin": "simlab.pytest_plugin"}
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])
+def test_budgets_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="expected seconds above 0"):
+        seconds(text)
+    assert seconds("2.5") == 2.5
+
+
+@pytest.mark.slow
+def test_the_fixture_passes_and_fails_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OPERATOR)
+    (tmp_path / "test_mine.py").write_text(
+        "import mine\n\n\ndef test_right(assert_lossless):\n"
+        "    assert_lossless(mine.verify, 'chain_uniforms', epsilon=0.99)\n\n\n"
+        "def test_wrong(assert_lossless):\n    assert_lossless(mine.wrong, 'chain_uniforms', calls=16)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider", "-q"]
+    done = subprocess.run(
+        [*command, "--certify-budget", "2", "--junitxml", "tests.xml", "."],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 1 passed" in done.stdout
+    table = done.stdout.partition("certificates")[2]
+    assert "test_mine.py::test_right: mine:verify is " in table
+    assert "test_mine.py::test_wrong: mine:wrong is lossy: TV from the target" in table
+    assert 'name="simlab" value="mine:wrong is lossy' in (tmp_path / "tests.xml").read_text()

@@ -1,0 +1,180 @@
+"""Verifiers behind a command: reference clients pass; bugs, and every way to answer wrongly, are found and named."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simlab.certify import certify
+from simlab.certify.contracts.base import Broken
+from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.engine.evidence import Evidence
+from simlab.certify.engine.tasks import Sample
+from simlab.certify.processes import command, protocol
+
+CLIENTS = Path(__file__).parents[3] / "simlab" / "certify" / "clients"
+CARGO = Path.home() / ".cargo" / "bin"
+PYTHON = shlex.quote(sys.executable)
+BROKEN = """\
+import os, struct, sys, time
+hear, say = sys.stdin.buffer, sys.stdout.buffer
+def words(*numbers): say.write(struct.pack(f"<{len(numbers)}q", *numbers)); say.flush()
+def asked():
+    frame = hear.read(8 * struct.unpack("<q", hear.read(8))[0])
+    return struct.unpack_from("<q", frame)[0]
+def greet(): hear.readline(); say.write(b"simlab-certify 1 verify\\n"); say.flush()
+"""
+WRONG = {
+    "ends at once": ("", "ends before it has answered (exit status 0)"),
+    "ends with a complaint": ("sys.exit('no model')", "(exit status 1); it says 'no model'"),
+    "prints before it greets": ("print('Loading'); greet(); asked()", "answers the greeting with 'Loading'"),
+    "is of another version": (
+        "hear.readline(); print('simlab-certify 2 verify', flush=True); asked()",
+        "answers the greeting with 'simlab-certify 2 verify'; expected 'simlab-certify 1 verify'",
+    ),
+    "greets without an end": ("print('x' * 10000, end='', flush=True); asked()", "answers the greeting with 'xxx"),
+    "prints in between": (
+        "greet(); asked(); print('step 1 of 10', flush=True); asked()",
+        "the bytes read",
+    ),
+    "announces too much": ("greet(); asked(); words(1 << 62); asked()", "with a frame of 4611686018427387904 words"),
+    "announces less than nothing": ("greet(); asked(); words(-1); asked()", "with a frame of -1 words"),
+    "answers less than was asked": (
+        "greet(); n = asked(); words(2 * n, *[1, 0] * (n - 1), 0, 0); asked()",
+        "words too many",
+    ),
+    "answers with a count that is not there": (
+        "greet(); n = asked(); words(2 * n, *[9, 0] * n); asked()",
+        "count of 9",
+    ),
+    "answers a token that is none": ("greet(); n = asked(); words(2 * n, *[1, 77] * n); asked()", "returns token 77"),
+    "answers without tokens": ("greet(); n = asked(); words(n, *[0] * n); asked()", "returns 0 tokens"),
+    "ends in a frame": (
+        "greet(); n = asked(); words(2 * n); sys.exit(3)",
+        "(exit status 3), in the middle of a frame",
+    ),
+    "crashes": ("greet(); asked(); os.abort()", "killed by SIGABRT"),
+    "closes its output": (
+        "greet(); asked(); os.close(1); time.sleep(60)",
+        "closes its standard output",
+    ),
+    "talks before it is asked": ("greet(); asked(); words(16, *[1, 0] * 8, 7); asked(); asked()", "before it is asked"),
+}
+
+
+def program(folder: Path, text: str) -> str:
+    (folder / "program.py").write_text(BROKEN + text)
+    return f"{PYTHON} -S {folder / 'program.py'}"
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_whatever_a_process_does_wrong_is_named(what: str, tmp_path: Path) -> None:
+    text, named = WRONG[what]
+    with pytest.raises(Broken) as broken:
+        Sample(0, 0, 16).run(CONTRACTS["verify"].cases()[0], command(program(tmp_path, text)), 0)
+    assert named in str(broken.value)
+
+
+@pytest.mark.slow
+def test_a_process_that_does_not_answer_is_a_finding(tmp_path: Path) -> None:
+    function = command(program(tmp_path, "greet(); asked(); time.sleep(60)"))
+    found = certify(function, calls=1, processes=1, limit=0.1)
+    assert found.verdict == "breaks"
+    assert "does not return within" in found.summary
+
+
+def test_a_call_that_is_not_answered_is_the_one_that_is_shown(tmp_path: Path) -> None:
+    """Answers the first 24 calls, which come in frames of several, then dies."""
+    text = "greet(); n = 0\nwhile True:\n m = asked()\n n += m\n if n > 24: os.abort()\n words(2 * m, *[1, 0] * m)"
+    case = CONTRACTS["verify"].cases()[0]
+    function = command(program(tmp_path, text))
+    with pytest.raises(Broken, match="SIGABRT"):
+        Sample(0, 0, 64).run(case, function, 0)
+
+
+@pytest.mark.parametrize("line", ["./no-such-verifier", "no-such-verifier --fast", "", str(CLIENTS)])
+def test_a_command_that_does_not_exist_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="--command"):
+        command(line)
+
+
+def test_a_model_cannot_be_sent() -> None:
+    with pytest.raises(ValueError, match="a model that is called cannot be sent"):
+        command(PYTHON, "decode")
+
+
+@pytest.mark.exact
+def test_frames_hold_what_they_say() -> None:
+    """Header, then each call's arrays as they are; an answer is read back as it was written."""
+    calls = [(np.array([[0.25, 0.75]]), np.array([i]), np.float32(0.5)) for i in range(3)]
+    words = np.frombuffer(protocol.request(calls), "<i8")
+    assert words[0] == len(words) - 1
+    assert words[1:9].tolist() == [3, 3, 2, 1, 2, 1, 1, 0]
+    body = words[9:].reshape(3, 4)
+    assert body[:, 2].tolist() == [0, 1, 2]
+    assert body[:, [0, 1, 3]].copy().view("<f8").tolist() == [[0.25, 0.75, 0.5]] * 3
+    answer = protocol.answers(np.array([2, 5, 6, 0, 1, 7]), 3)
+    assert [tokens.tolist() for tokens in answer] == [[5, 6], [], [7]]
+
+
+@pytest.fixture(scope="module", params=["python", "c++", "rust"])
+def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A reference client, compiled where it has to be."""
+    if request.param == "python":
+        return f"{PYTHON} {CLIENTS / 'verifier.py'}"
+    search = os.pathsep.join([os.environ.get("PATH", ""), str(CARGO)])
+    name, options, source = {
+        "c++": ("g++", ["-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror"], "verifier.cpp"),
+        "rust": ("rustc", ["-O", "--edition", "2021", "-D", "warnings"], "verifier.rs"),
+    }[request.param]
+    compiler = shutil.which(name, path=search)
+    if compiler is None:
+        pytest.skip(f"there is no {name}")
+    built = tmp_path_factory.mktemp("client") / "verifier"
+    subprocess.run([compiler, *options, str(CLIENTS / source), "-o", str(built)], check=True)
+    return str(built)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("contract", ["verify", "chain_uniforms"])
+def test_the_reference_clients_are_certified(client: str, contract: str) -> None:
+    """64 calls of each case; 1e-6 false alarms. Given coins, small cases are enumerated and coins at their ends."""
+    found = certify(command(client, contract), contract, calls=64, processes=1)
+    assert found.verdict == "inconclusive", found.summary
+    assert found.failure is None
+    assert not found.notes
+    if contract == "chain_uniforms":
+        assert found.exact.endswith("cases")
+        assert found.forced.endswith("cases")
+    else:
+        assert found.exact == found.forced == "not possible: randomness of its own"
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_a_known_bug_is_found_in_a_process(tmp_path: Path) -> None:
+    """Its TV is 1/8 in the first case: 1,000 calls find it with power above .999."""
+    text = (CLIENTS / "verifier.py").read_text()
+    right = "np.maximum(p[i] - q[i], 0)"
+    assert right in text
+    (tmp_path / "verifier.py").write_text(text.replace(right, "p[i]"))
+    function = command(f"{PYTHON} {tmp_path / 'verifier.py'}")
+    case = CONTRACTS["verify"].cases()[0]
+    counts = Sample(0, 0, 4000).run(case, function, 0)
+    evidence = Evidence([case])
+    evidence.add_counts(0, counts.counts, counts.calls)
+    assert evidence.finding is not None
+    assert "residual drawn from p" in evidence.diagnosis().names
+
+
+def test_the_clients_have_at_most_sixty_lines() -> None:
+    for path in CLIENTS.glob("verifier.*"):
+        assert len(path.read_text().splitlines()) <= 60

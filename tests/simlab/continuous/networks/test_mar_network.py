@@ -1,0 +1,163 @@
+"""A MAR as decoders drive it: kernels of prefixes against the same formulas in NumPy, and ways to sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.continuous import InPlace, Truncating, ddim, make_rule
+from simlab.continuous.models.diffusion import schedule
+from simlab.continuous.networks.adapter import NetworkTokens
+from simlab.continuous.networks.fashion import orders
+from simlab.continuous.networks.mar.network import MarNetwork
+from simlab.continuous.networks.sampler import Sampler
+from simlab.randomness import Tape
+from tests.simlab.continuous.networks.test_mar_trunk import loaded
+from tests.support.mar import SMALL, Schedule
+
+pytestmark = pytest.mark.parity
+STEPS = 10
+SLOW = ("variance-product", "path")
+CLASSES = np.array([0, 3, SMALL.classes, 1])
+ORDER = orders("random", np.arange(4), SMALL.length, seed=5)
+
+
+def tokens_of(sampler: Sampler, seed: int = 4) -> NetworkTokens:
+    return NetworkTokens(MarNetwork(loaded(seed)[0], CLASSES, ORDER, sampler))
+
+
+@pytest.mark.parametrize("guidance", [1.0, 2.5])
+def test_kernels_of_prefixes(guidance: float) -> None:
+    made = tokens_of(Sampler(STEPS, 1000, guidance=guidance, temperature=0.8))
+    _, plain = loaded()
+    random = np.random.default_rng(2)
+    tokens = random.normal(size=(4, SMALL.length + 3, SMALL.token_dim))
+    rows, position = np.array([0, 0, 1, 2, 3, 3]), np.array([0, 4, 9, 3, 15, 18])  # the last of them behind the end
+    x = random.normal(size=(6, SMALL.token_dim))
+    conditions = made.conditions(tokens, rows, position)
+    for t in (1, 2, STEPS):
+        found = made.chain.kernel(t, x, conditions)
+        for i, (row, place) in enumerate(zip(rows, np.minimum(position, SMALL.length - 1), strict=True)):
+            placed, masked = np.zeros((SMALL.length, SMALL.token_dim)), np.ones(SMALL.length, bool)
+            placed[ORDER[row, :place]], masked[ORDER[row, :place]] = tokens[row, :place], False
+            label = None if CLASSES[row] == SMALL.classes else int(CLASSES[row])
+            z, other = (plain.trunk(placed, masked, given)[ORDER[row, place]] for given in (label, None))
+            # MAR's schedule, a token an iteration: how many are left sets the scale
+            left = max(1, SMALL.length - place - 1)
+            scale = 1 + (guidance - 1) * (SMALL.length - left) / SMALL.length
+            mean, sd = plain.step(x[i], t - 1, z, other, scale, Schedule(STEPS))
+            np.testing.assert_allclose(found.mean[i], mean, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(found.root[i], 0.8 * sd, rtol=1e-8, atol=1e-12)
+
+
+def test_tokens_ahead_are_asked_of_one_prefix() -> None:
+    made = tokens_of(Sampler(STEPS))
+    tokens = np.random.default_rng(3).normal(size=(4, SMALL.length, SMALL.token_dim))
+    rows, position = np.arange(4), np.array([2, 2, 5, 0])
+    ahead = made.conditions_ahead(tokens, rows, position, 3)
+    assert torch.equal(ahead[0], made.conditions(tokens, rows, position))
+    changed = tokens.copy()
+    for row, place in enumerate(position):
+        changed[row, place:] += 1  # tokens of the block are not seen
+    for one, other in zip(ahead, made.conditions_ahead(changed, rows, position, 3), strict=True):
+        torch.testing.assert_close(one, other)
+    assert not torch.allclose(ahead[1], made.conditions(tokens, rows, position + 1))
+
+
+@pytest.mark.parametrize("rule", ["last-step", *(pytest.param(r, marks=pytest.mark.slow) for r in SLOW)])
+def test_a_pair_of_networks(rule: str) -> None:
+    sampler = Sampler(3, noisy_end=True, variances="upper", spacing="trailing")
+    target, draft = tokens_of(sampler), tokens_of(sampler, seed=9)
+    for decoder in (Truncating(3, prefill=2, limit=20), InPlace(4, limit=20)):
+        found = decoder.run(target, draft, make_rule(rule), Tape(7, 4))
+        assert found.tokens.shape == (4, SMALL.length, SMALL.token_dim)
+        assert found.calls.max() <= SMALL.length
+    alike = Truncating(3).run(target, target, make_rule(rule), Tape(7, 4))
+    assert alike.acceptance > 0.99  # but for rounding, which differs with the number of rows
+    assert (alike.calls == -(-SMALL.length // 4)).all()
+
+
+def test_an_image_is_the_same_whatever_its_batch() -> None:
+    sampler = Sampler(3, noisy_end=True, guidance=2.0)
+    rule, decoder = make_rule("last-step"), Truncating(3)
+    whole = decoder.run(tokens_of(sampler), tokens_of(sampler, 9), rule, Tape(3, 4))
+    part = [NetworkTokens(MarNetwork(loaded(seed)[0], CLASSES[2:], ORDER[2:], sampler)) for seed in (4, 9)]
+    np.testing.assert_allclose(decoder.run(*part, rule, Tape(3, [2, 3])).tokens, whole.tokens[2:], rtol=1e-6, atol=1e-6)
+
+
+def test_ddim_is_refused_by_name_where_it_has_no_density() -> None:
+    def run(rule: str, **changed: Any) -> None:
+        model = tokens_of(Sampler(STEPS, **{"variances": "ddim", "noisy_end": True, **changed}))
+        Truncating(2).run(model, model, make_rule(rule), Tape(0, 4))
+
+    with pytest.raises(ValueError, match=r"kernel 1 of 10 adds no noise, by DDIM with eta = 0;"):
+        run("last-step")
+    with pytest.raises(ValueError, match=r"kernel 1 of 10 adds no noise, by DDIM with eta = 0\.5"):
+        run("path", eta=0.5)  # the last step of all is noiseless whatever eta is
+    with pytest.raises(ValueError, match="by temperature 0"):
+        run("last-step", variances="learned", temperature=0)
+    with pytest.raises(ValueError, match="the last step adds no noise"):
+        run("last-step", variances="learned", noisy_end=False)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.6])
+def test_ddims_kernels_are_those_of_the_affine_chain(eta: float) -> None:
+    """For data N(c, C) the noise that is predicted best is known: with it the kernel is the affine chain's."""
+    from simlab.continuous.models.diffusion import forward_steps
+    from simlab.continuous.networks.mar.network import ddim as kernel_of
+
+    abar, variance = schedule("cosine", 1000)[::100], 0.7
+    chain = ddim(1, abar, eta, variance=variance).chain
+    x, c = np.array([[0.4], [-1.3]]), np.array([[0.2], [0.5]])
+    for t in (1, 4, 10):
+        a = abar[t - 1]
+        clean = c + np.sqrt(a) * variance / (a * variance + 1 - a) * (x - np.sqrt(a) * c)
+        noise = (x - np.sqrt(a) * clean) / np.sqrt(1 - a)
+        found = kernel_of(torch.from_numpy(noise), torch.from_numpy(x), forward_steps(abar), t, eta)
+        np.testing.assert_allclose(found.mean.numpy(), chain.mean(t, x, c), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.sd.numpy()[0], chain.factor[t - 1], rtol=1e-9, atol=1e-12)
+
+
+def test_orders() -> None:
+    one, other = orders("random", np.arange(5), 9, seed=2), orders("random", np.array([3, 4]), 9, seed=2)
+    assert (one[3:] == other).all()
+    assert (np.sort(one, axis=1) == np.arange(9)).all()
+    assert not (one == orders("random", np.arange(5), 9, seed=3)).all()
+    assert (orders("raster", np.arange(2), 4) == [[0, 1, 2, 3]] * 2).all()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"steps": 0}, "steps is 0"),
+        ({"span": 10, "steps": 8, "least": 3}, "span is 10; expected 11"),
+        ({"least": -1}, "least is -1"),
+        ({"span": 1001}, "span is 1001"),
+        ({"variances": "free"}, "variances"),
+        ({"spacing": "wide"}, "spacing"),
+        ({"temperature": -1.0}, "temperature is -1"),
+        ({"guidance": float("nan")}, "guidance"),
+        ({"noisy_end": 1}, "noisy_end is 1"),
+        ({"eta": 1.5}, "eta is 1.5"),
+    ],
+)
+def test_ways_to_sample_that_cannot_be(changed: dict, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Sampler(**changed)
+
+
+@pytest.mark.parametrize(
+    ("classes", "order", "said"),
+    [
+        (np.array([0, 9]), ORDER[:2], "classes are"),
+        (np.array([0.5, 1.0]), ORDER[:2], "classes are"),
+        (np.array([0, 1]), ORDER, "order has the shape"),
+        (np.array([0, 1]), ORDER[:2] * 0, "every place once"),
+    ],
+)
+def test_classes_and_orders_that_cannot_be(classes: np.ndarray, order: np.ndarray, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        MarNetwork(loaded()[0], classes, order, Sampler())
