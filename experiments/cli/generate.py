@@ -31,7 +31,7 @@ from experiments.cli.options import (
     refuse_given,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
-from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
+from experiments.cli.terminal import UsageError, check_copy, error_output, output, print_text, progress_bar
 
 if TYPE_CHECKING:
     from experiments.models.methods import Method
@@ -109,6 +109,8 @@ def generate_command(
         )
     refuse_given(model, of_continuous)
 
+    import numpy as np
+
     from experiments.models import choice, session
     from experiments.models.grid import write_grid
     from experiments.models.methods import make_method, read_settings
@@ -149,9 +151,11 @@ def generate_command(
             with progress_bar() as progress:
                 bar = progress.add_task(made.name, total=count)
                 begun = perf_counter()
+                lost: dict[int, str] = {}
                 samples = session.draw(
-                    loaded, made, labels, seed, rows, batch, notify=lambda done: progress.update(bar, completed=done)
-                )
+                    loaded, made, labels, seed, rows, batch, failed=lost.__setitem__,
+                    notify=lambda done: progress.update(bar, completed=done),
+                )  # fmt: skip
                 seconds = perf_counter() - begun
             images = session.pictures(loaded, samples.tokens, batch) if loaded.draws else None
     except ValueError as error:
@@ -167,9 +171,14 @@ def generate_command(
         tokens = tokens or TOKENS
         print_text(console, "images  none: the model has no pixels(tokens)")
     if tokens is not None:
-        write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
+        drawn = np.delete(labels, list(lost))
+        write_arrays(tokens, {"tokens": samples.tokens, "labels": drawn, "steps": samples.steps})
         print_text(console, f"tokens  {tokens}")
-    return 0
+    for image, why in lost.items():
+        print_text(error_output(), f"simlab: image {image}: {why}")
+    if lost:
+        print_text(error_output(), f"simlab: {len(lost)} of {count} images could not be drawn; the others are written")
+    return 1 if lost else 0
 
 
 def _check_free(settings: list[str] | None) -> None:

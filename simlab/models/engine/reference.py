@@ -82,8 +82,8 @@ def _decoded(
     notify(int(committed.sum()))
     for b, each in enumerate(asked):
         count = int(steps[b])
-        if error := CANCELLED if cancelled(each.number) else faults.get(b):
-            results.append(failed(each.number, error, accepted[b, :count], committed[b, :count]))
+        if why := CANCELLED if cancelled(each.number) else faults.get(b):
+            results.append(failed(each.number, why, accepted[b, :count], committed[b, :count]))
         else:
             results.append(
                 Result(each.number, tokens[b], count, accepted[b, :count].copy(), committed[b, :count].copy(), None)
