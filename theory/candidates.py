@@ -2,18 +2,11 @@
 
 K candidates are drawn from q without replacement. Verified in turn they are kept with a probability that depends
 on the rule (:func:`candidates_law`). No lossless method keeps one more often than the optimal transport between p and
-the law of the *set* of candidates (SpecTr, Sun et al., arXiv 2310.15141), which :func:`optimal_acceptance` computes.
-
-**The optimum as a minimum.** A method keeps a token of the set S it has seen, so it fixes masses f(S, y), y in S, with
-sum_y f(S, y) <= P(S) and sum_S f(S, y) <= p(y), and keeps one with their total: a flow from sets to their tokens.
-Its maximum is the smallest cut, and for tokens T kept on the side of the sets the cheapest cut is
-
-    optimum = min over T of  p(T) + P(S is not within T),
-
-since a set that reaches beyond T has to be cut itself, and one within T has all its edges cut at T.
+the law of the *set* of candidates (SpecTr, Sun et al., arXiv 2310.15141), which :func:`optimal_acceptance` computes as
+a minimum over cuts (:mod:`simlab.optimum`).
 
 **The frontier.** Let a method emit a law that is within TV s of p. It keeps at most the optimum for that law, and the
-cut above grows by at most s when p does. So acceptance <= optimum + s. It is reached: where the flow is stuck, mass
+cut grows by at most s when p does. So acceptance <= optimum + s. It is reached: where the flow is stuck, mass
 1 - optimum of p and of the sets is left over; move s of the former onto tokens of the latter. With K = 1 the optimum
 is 1 - TV(p, q) and this is the frontier of :mod:`theory.acceptance`. Measured from what *verifying in turn* accepts
 the bound does not hold: a better lossless method gains acceptance for nothing.
@@ -21,21 +14,17 @@ the bound does not hold: a better lossless method gains acceptance for nothing.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import scipy
 
-from simlab.arrays import Array, Number, is_exact, without
+from simlab.arrays import Array, Number, without
 from simlab.checks import as_pair, as_pmf, check_at_least, check_number
+from simlab.optimum import Sets, candidate_sets, check_sets, one_row, optimal_acceptance
 from simlab.rules import Rule, Step
-
-Sets = dict[frozenset[int], Number]
-LARGEST = 16  # tokens; the minimum runs over all their subsets
 
 __all__ = [
     "Sets",
@@ -82,7 +71,7 @@ def candidates_law(
     ``after(q, c_k)``. SJD-PAC, appendix A.3.
     """
     p, q = as_pair(p, q)
-    _one_row(p, "p")
+    one_row(p, "p")
     check_at_least("candidates", candidates, 1)
     return _verified(rule, p, q, q, candidates, after)
 
@@ -151,85 +140,6 @@ def _verified(
     return law, kept
 
 
-def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
-    """The law of the set of K candidates from q.
-
-    Parameters
-    ----------
-    q
-        A draft row ``[V]``, floats or ``Fraction``.
-    candidates
-        K, at least 1.
-    replacement
-        Whether they are drawn with replacement.
-
-    Returns
-    -------
-    Sets
-        Each set of tokens, and its probability.
-
-    Raises
-    ------
-    ValueError
-        If q is no pmf or not one row, or K < 1.
-    """
-    q = _one_row(as_pmf(q, "q"), "q")
-    law: Sets = {frozenset(): q[0] * 0 + 1}
-    left: dict[frozenset[int], Array] = {frozenset(): q}
-    for _ in range(check_at_least("candidates", candidates, 1)):
-        longer: defaultdict[Any, Any] = defaultdict(lambda: q[0] * 0)
-        rows = {}
-        for drawn, weight in law.items():
-            row = left[drawn]
-            if not (row > 0).any():
-                longer[drawn] += weight
-                rows[drawn] = row
-            for x, mass in enumerate(row):
-                if mass > 0:
-                    longer[drawn | {x}] += weight * mass
-                    rows[drawn | {x}] = q if replacement else without(row, x)
-        law, left = dict(longer), rows
-    return law
-
-
-def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
-    """The most often a lossless method can keep one of the candidates; exact.
-
-    Parameters
-    ----------
-    p
-        The target row ``[V]``, floats or ``Fraction``, V at most 16.
-    sets
-        The law of the set of candidates, as :func:`candidate_sets` gives it.
-
-    Returns
-    -------
-    Number
-        A ``Fraction`` for exact rows.
-
-    Raises
-    ------
-    ValueError
-        If p is no pmf, not one row or has more than 16 tokens, or a set holds a token that p does not have.
-
-    References
-    ----------
-    SpecTr, Sun et al., arXiv 2310.15141: the optimal transport whose value this is.
-    """
-    p = _one_row(as_pmf(p, "p"), "p")
-    _within(sets, p)
-    if len(p) > LARGEST:
-        raise ValueError(f"p has {len(p)} tokens; expected at most {LARGEST}, the minimum runs over all subsets")
-    best = p[0] * 0 + 1  # the cut with all tokens inside
-    for size in range(len(p) + 1):
-        for inside in combinations(range(len(p)), size):
-            within = frozenset(inside)
-            beyond = sum((mass for drawn, mass in sets.items() if not drawn <= within), start=p[0] * 0)
-            cut = sum((p[y] for y in inside), start=p[0] * 0) + beyond
-            best = cut if cut < best else best
-    return best if is_exact(p) else float(best)
-
-
 def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[float, dict[frozenset[int], np.ndarray]]:
     """The same by linear programming, in floating point, and the masses that reach it.
 
@@ -254,8 +164,8 @@ def optimal_transport(p: Any, sets: Mapping[frozenset[int], Number]) -> tuple[fl
     ArithmeticError
         If the linear program is not solved.
     """
-    p = np.asarray([float(x) for x in _one_row(as_pmf(p, "p"), "p")])
-    _within(sets, p)
+    p = np.asarray([float(x) for x in one_row(as_pmf(p, "p"), "p")])
+    check_sets(sets, p)
     pairs = [(s, y) for s in sets for y in sorted(s)]
     place = {s: k for k, s in enumerate(sets)}
     rows = [place[s] for s, _ in pairs] + [len(sets) + y for _, y in pairs]
@@ -296,15 +206,3 @@ def candidates_frontier(p: Any, sets: Mapping[frozenset[int], Number], spent: Nu
     check_number("spent", spent)
     best = optimal_acceptance(p, sets) + (spent if isinstance(spent, Fraction) else float(spent))
     return best if best < 1 else best * 0 + 1
-
-
-def _one_row(row: Array, what: str) -> Array:
-    if row.ndim != 1:
-        raise ValueError(f"{what} has shape {tuple(row.shape)}; expected one row [V]")
-    return row
-
-
-def _within(sets: Mapping[frozenset[int], Number], p: Array) -> None:
-    outside = [token for drawn in sets for token in drawn if not 0 <= token < len(p)]
-    if outside:
-        raise ValueError(f"sets holds token {outside[0]}; expected 0 to {len(p) - 1}")

@@ -22,7 +22,7 @@ from experiments.cli.terminal import check_copy, check_writable, drawn, output, 
 from experiments.results import versions, write_json
 from simlab.certify import Certificate, certify
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed, divergence
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.catalogue import Implementation, bugs, correct
@@ -112,7 +112,7 @@ def bug_row(bug: Implementation, seed: int, budgets: Sequence[float], seeds: int
 def _hidden_run(bug: Implementation, seed: int, budgets: Sequence[float]) -> tuple[Certificate, float | None]:
     """The first budget at which sampling alone finds it; ``None`` if none does."""
     for budget in budgets:
-        found = certify(Hidden(bug.make()), bug.contract, budget=budget, seed=seed)
+        found = certify(hidden(bug.make(), bug.contract), bug.contract, budget=budget, seed=seed)
         if found.failure:
             return found, budget
     return found, None
@@ -128,6 +128,38 @@ class Hidden:
         rng = next(argument for argument in arguments if isinstance(argument, np.random.Generator))
         rng.integers(2)
         return self.function(*arguments, **named)
+
+
+class Turned:
+    """An operator whose coins cannot be given: all of them are moved on by a number that is another in every call.
+
+    They are as uniform as before, and as independent of each other.
+    """
+
+    def __init__(self, function: Function, names: Sequence[str]) -> None:
+        self.function, self.names = function, names
+        self.rng = np.random.default_rng(0)
+
+    def __call__(self, *arguments: Any) -> Any:
+        by = float(self.rng.random(dtype=np.float32))
+        return self.function(*(self._turned(name, one, by) for name, one in zip(self.names, arguments, strict=True)))
+
+    def _turned(self, name: str, values: Any, by: float) -> Any:
+        if name.startswith("uniform"):
+            return ((values.astype(np.float64) + by) % 1).astype(values.dtype)
+        if name not in ("exponential", "gumbel"):
+            return values
+        noise = values.astype(np.float64) if name == "exponential" else np.exp(-values.astype(np.float64))
+        turned = -np.log1p(-np.clip((-np.expm1(-noise) + by) % 1, 2.0**-25, 1 - 2.0**-25))
+        return (turned if name == "exponential" else -np.log(turned)).astype(values.dtype)
+
+
+def hidden(function: Function, contract: str) -> Function:
+    """A callable that only sampling can find anything of."""
+    if contract not in OPERATORS:
+        return Hidden(function)
+    signature = CONTRACTS[contract].signature
+    return Turned(function, signature.partition("(")[2].partition(")")[0].split(", "))
 
 
 def _by(found: Certificate) -> str:

@@ -170,6 +170,8 @@ def _print(console: Console, document: dict[str, Any]) -> None:
         console.print()
         _print_lines(console, document)
     console.print()
+    if document["acceptance"]:
+        print_text(console, f"acceptance: {document['acceptance']['told']}")
     print_text(console, f"exact laws: {document['exact']}")
     print_text(console, f"forced coins: {document['forced']}")
     for note in document["notes"]:

@@ -41,8 +41,9 @@ def train_command(
 ) -> int:
     """Train a small image model.
 
-    One of the models that come with simlab, on Fashion-MNIST: the tokenizer first, then what is built on it. Killed at
-    any instant, the same command goes on from the last saved state. Needs torch.
+    One of the models that come with simlab, on Fashion-MNIST: the tokenizer, or the autoencoder of continuous tokens,
+    first, then what is built on it. Killed at any instant, the same command goes on from the last saved state. Needs
+    torch.
     """
     import torch
 

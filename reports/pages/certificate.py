@@ -34,6 +34,7 @@ def page(certificate: dict[str, Any]) -> str:
     return template("certificate.html").render(
         certificate=certificate,
         failure=failure,
+        acceptance=certificate.get("acceptance"),
         lines=lines,
         tones=TONES,
         called=called,

@@ -23,6 +23,7 @@ from simlab.arrays import total_variation
 from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts.base import Function
 from simlab.certify.contracts.registry import Contract, contract_named
+from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.engine.exact import ROUNDING, Exact
 from simlab.certify.engine.failing import Failing
@@ -168,6 +169,7 @@ def format_certificate(certificate: Certificate) -> str:
         for row in (row for row in failure.outcomes if row in off):
             numbers = (f"{name} {row[name]:.6g}" for name in ("target", "measured", "exact") if row[name] is not None)
             lines.append(f"  tokens {row['outcome']}: {', '.join(numbers)}")
+    lines += [f"  {certificate.acceptance.told}"] if certificate.acceptance else []
     lines += [f"  note: {note}" for note in certificate.notes]
     if failure and failure.script and certificate.subject.rpartition(":")[2].isidentifier():
         lines += ["  to see it, run:", *(f"    {line}" for line in failure.script.splitlines())]
@@ -257,6 +259,7 @@ class _Run:
             notes=tuple(dict.fromkeys(self.notes)),
             exact=self.exact,
             forced=self.forced,
+            acceptance=None if failure else acceptance(self.cases, self.laws, self.evidence.kept, self.evidence.calls),
         )
 
     def _failure(self, subject: str) -> Failure | None:

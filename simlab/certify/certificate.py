@@ -10,6 +10,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Case
+from simlab.certify.engine.acceptance import Acceptance
 
 VERDICTS = {
     "lossless": "no deviation found",
@@ -130,6 +131,8 @@ class Certificate:
         Peculiarities that are no fault of the law.
     exact, forced
         Whether the law was also enumerated, and coins tried at their ends; if not, why not.
+    acceptance
+        How often first drafts are kept, against what is possible; None with a failure, and where no drafts are given.
     """
 
     subject: str
@@ -149,11 +152,15 @@ class Certificate:
     notes: tuple[str, ...]
     exact: str
     forced: str
+    acceptance: Acceptance | None = None
 
     @property
     def document(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        return {"verdict": self.verdict, "meaning": VERDICTS[self.verdict]} | asdict(self)
+        found = {"verdict": self.verdict, "meaning": VERDICTS[self.verdict]} | asdict(self)
+        if self.acceptance:
+            found["acceptance"]["told"] = self.acceptance.told
+        return found
 
 
 def listed(case: Case, counts: Array | None, law: Array | None) -> list[dict[str, Any]]:

@@ -48,6 +48,18 @@ class Branch(NamedTuple):
     edges: Callable[[], Sequence[float]]
 
 
+class Possible(NamedTuple):
+    """How often the first draft can be kept without loss, and how often it is if the target's own token must match."""
+
+    most: float
+    matching: float
+
+
+def of_rows(p: Array, q: Array) -> Possible:
+    """What is possible for one draft from ``q[V]`` and the target ``p[V]``: 1 - TV and sum p q."""
+    return Possible(float(np.minimum(p, q).sum()), float(p @ q))
+
+
 class Case(ABC):
     """One input of a contract, or a law of inputs, and what has to come out.
 
@@ -84,6 +96,15 @@ class Case(ABC):
     def branches(self) -> Sequence[Branch]:
         """Every input, where there are few."""
         return ()
+
+    @property
+    def possible(self) -> Possible | None:
+        """What is possible for the first draft, in small cases that have one."""
+        return None
+
+    def kept(self, inputs: Any, tokens: Array) -> Array:
+        """The part ``float[n]`` of first drafts that is kept in calls with these ``tokens[n, N]``, where possible."""
+        return np.zeros(len(tokens))
 
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         """The law of the first of the events where this is emitted with these probabilities, completed by p."""

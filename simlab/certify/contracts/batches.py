@@ -23,9 +23,11 @@ from simlab.certify.contracts.base import (
     ArraysCase,
     Broken,
     Counted,
+    Possible,
     as_emitted,
     counting_script,
     in_turn,
+    of_rows,
     short,
 )
 from simlab.certify.contracts.battery import Named, large_blocks, small_blocks
@@ -103,6 +105,17 @@ class BatchCase(ArraysCase):
             for i, table in enumerate(block.q):
                 q[b, i] = table[block.context(given[b : b + 1], i)[0]]
         return {"p": p, "q": q, "drafts": given.copy()}
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        """The mean over sequences that have drafts."""
+        each = [of_rows(block.p[0][0], block.q[0][0]) for block in self.blocks if self.small and block.gamma]
+        return Possible(*np.mean(each, axis=0).tolist()) if each else None
+
+    def kept(self, inputs: Array, tokens: Array) -> Array:
+        starts = np.cumsum((0, *self.widths))
+        drafted = [b for b, block in enumerate(self.blocks) if block.gamma]
+        return np.stack([tokens[:, starts[b]] == inputs[:, b, 0] for b in drafted]).mean(axis=0)
 
     def every_input(self) -> dict[tuple[Tokens, ...], float]:
         found = {}

@@ -13,12 +13,13 @@ from functools import cache, cached_property
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import ArraysCase, Counted, counting_script, in_turn
+from simlab.certify.contracts.base import ArraysCase, Counted, Possible, counting_script, in_turn
 from simlab.certify.contracts.battery import SIZES
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.candidates import MUTANTS, chain
+from simlab.optimum import candidate_sets, optimal_acceptance
 
 BRANCHES = 24  # draws of the candidates up to which somebody's code is enumerated
 
@@ -79,6 +80,17 @@ class CandidatesCase(ArraysCase):
                     longer[(*drawn, x)] = probability * float(left[x] / left.sum())
             found = longer
         return found
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        if not self.small:
+            return None
+        sets = candidate_sets(self.q, self.count)
+        matching = sum(float(chance) * float(self.p[list(drawn)].sum()) for drawn, chance in sets.items())
+        return Possible(float(optimal_acceptance(self.p, sets)), matching)
+
+    def kept(self, inputs: Array, tokens: Array) -> Array:
+        return np.asarray((tokens[:, :1] == inputs).any(axis=1), np.float64)
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         return tokens

@@ -13,7 +13,16 @@ from functools import cache, cached_property
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import PRINTED, TARGET, ArraysCase, Counted, counting_script, in_turn
+from simlab.certify.contracts.base import (
+    PRINTED,
+    TARGET,
+    ArraysCase,
+    Counted,
+    Possible,
+    counting_script,
+    in_turn,
+    of_rows,
+)
 from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.engine.scripted import possible_edges
@@ -71,6 +80,13 @@ class VerifyCase(ArraysCase):
             self._rows[key] = self.block.rows(given)
         p, q = self._rows[key] if self.small or self.block.order == 0 else self.block.rows(given)
         return {"p": p.copy(), "q": q.copy(), "drafts": given.copy()}
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        return of_rows(self.block.p[0][0], self.block.q[0][0]) if self.small and self.block.gamma else None
+
+    def kept(self, inputs: Array, tokens: Array) -> Array:
+        return np.asarray(tokens[:, 0] == inputs[:, 0], np.float64)
 
     def every_input(self) -> dict[Tokens, float]:
         return self.block.every_draft()

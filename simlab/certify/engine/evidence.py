@@ -48,11 +48,13 @@ class Evidence:
         self.counts = [[np.zeros(len(events.law), np.int64) for events in case.events] for case in cases]
         self.calls = np.zeros(len(cases), np.int64)
         self.seconds = np.zeros(len(cases))
+        self.kept = np.zeros(len(cases))
 
     def add(self, found: Counts) -> None:
         """Take in the counts of a batch."""
         self.add_counts(found.task.case, found.counts, found.calls)
         self.seconds[found.task.case] += found.seconds
+        self.kept[found.task.case] += found.kept
 
     def add_counts(self, i: int, counts: Sequence[Array], calls: int) -> None:
         """Take in counts of every kind of events of case i."""

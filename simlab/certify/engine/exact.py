@@ -5,7 +5,7 @@ Both need its chance to be uniforms that can be given (:mod:`simlab.certify.engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -40,13 +40,14 @@ class Exact:
     """The law of the outcomes of case number ``case``.
 
     ``predicted`` random lists of uniforms gave the outcome that the enumeration says. Where ``deviates``, these are
-    enough to be sure that the target's is another law.
+    enough to be sure that the target's is another law. ``kept`` is how often the first draft is kept.
     """
 
     case: int
     law: Array
     predicted: int
     deviates: bool
+    kept: float = 0.0
 
 
 class AtTheEdge(Exception):
@@ -64,13 +65,14 @@ def enumerate_law(number: int, case: Case, function: Function, rng: np.random.Ge
     goes wrong.
     """
     target = case.events[0].law
-    law, calls = np.zeros(len(target)), list[tuple[float, Any, _Trying, Piece | Tokens]]()
+    law, kept, calls = np.zeros(len(target)), 0.0, list[tuple[float, Any, _Trying, Piece | Tokens]]()
     for probability, inputs, edges in case.branches:
         call = _Trying(asked(case, function, inputs))
         with call.reporting(inputs):
             tree = exact_law(call, edges())
         calls.append((probability, inputs, call, tree))
         law += probability * case.law_of(law_of(tree))
+        kept += probability * _kept(case, inputs, law_of(tree))
     tv = float(total_variation(law, target))
     deviates = tv > ROUNDING
     if deviates and not all(isinstance(tree, Piece) for *_, tree in calls):
@@ -86,7 +88,15 @@ def enumerate_law(number: int, case: Case, function: Function, rng: np.random.Ge
     if case.both_ends and (target[law == 0] > 0).any():
         never = case.events[0].format(int(np.flatnonzero((target > 0) & (law == 0))[0]))
         raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
-    return Exact(number, law, tried, deviates and tried >= SURE / tv)
+    return Exact(number, law, tried, deviates and tried >= SURE / tv, kept)
+
+
+def _kept(case: Case, inputs: Any, emitted: Mapping[Tokens, float]) -> float:
+    """How often the first draft is kept, where this is emitted with these probabilities."""
+    if not case.possible:
+        return 0.0
+    tokens = [(*one, *[-1] * (case.length - len(one))) for one in emitted]
+    return float(case.kept(np.repeat(inputs, len(tokens), axis=0), np.array(tokens)) @ np.array([*emitted.values()]))
 
 
 def check_edges(case: Case, function: Function) -> None:

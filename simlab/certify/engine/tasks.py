@@ -50,6 +50,7 @@ class Counts:
     calls: int
     counts: tuple[Array, ...]
     seconds: float
+    kept: float = 0.0  # first drafts, where the case knows what is possible
 
 
 class _Arguments(Exception):
@@ -117,7 +118,8 @@ class Sample(Task):
                 break
         done = case.completed(tokens[:made], completing)
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
-        return Counts(self, made, counts, seconds)
+        kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
+        return Counts(self, made, counts, seconds, kept)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.certification.self_test import hidden
 from simlab.arrays import total_variation
 from simlab.certify import certify
 from simlab.certify.contracts.base import Broken, Case, Function
@@ -247,6 +248,23 @@ def test_an_operator_is_every_verifier_over_coins() -> None:
     right = operator("chain_uniforms", CHAINS["bonus reuses the uniform of the last coin"].run)
     p, q = np.float32([[0.5, 0.5], [0.25, 0.75]]), np.float32([[0.5, 0.5]])
     assert right(p, q, np.array([1]), np.float32([0.1]), np.float32(0.9)) == (1, 0), "drawn with 0.1, not 0.9"
+
+
+def test_hidden_coins_are_as_they_were() -> None:
+    """20,000 of each kind: means within 6 standard deviations, which shows .01, but for a chance of 2e-9."""
+    rng, n = np.random.default_rng(0), 20_000
+    turned = hidden(lambda *given: given, "chain_gumbel")
+    again = hidden(lambda *given: given, "chain_gumbel")
+    given = np.ones((2, 1)), np.ones((1, 1)), np.zeros(1, np.int64), np.float32([0.25]), np.float32([[0.5], [0.5]])
+    assert turned(*given)[3] != turned(*given)[3], "other coins in every call, so that nothing can be enumerated"
+    assert [np.array_equal(a, b) for a, b in zip(again(*given), given, strict=True)] == [True] * 3 + [False] * 2
+    for name, drawn, mean, deviation in (
+        ("chain_uniforms", SINGLE.uniforms(rng.random(n)), 0.5, 12**-0.5),
+        ("chain_exponential", SINGLE.exponential(rng.random(n)), 1.0, 1.0),
+    ):
+        coins = hidden(lambda *given: given[-1], name)(*given[:4], drawn)
+        assert abs(coins.mean() - mean) < 6 * deviation / n**0.5
+        assert not np.array_equal(coins, drawn)
 
 
 # Batches and trees ---------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from math import log2
 import pytest
 import torch
 
+from simlab.continuous.networks.fashion import load_fashion_continuous
 from simlab.models.adapters.fashion import (
     CLASSES,
     SHIPPED,
@@ -21,7 +22,8 @@ from simlab.models.checkpoints import CheckpointError, read_description
 
 pytestmark = pytest.mark.exact
 
-KINDS = ("tokenizer", "classifier", "target", "draft", "head")
+CONTINUOUS = ("continuous-autoencoder", "continuous-target", "continuous-draft")
+KINDS = ("tokenizer", "classifier", "target", "draft", "head", *CONTINUOUS)
 MOST = 30e6  # bytes, all together
 DATA = "d1fd84a877f3b78fa9a171b3de73f93e7b6f69ed94bada3feae9d96821401f5c"
 
@@ -61,6 +63,29 @@ def test_they_have_learned_something() -> None:
     assert metrics["target"]["bits_per_token"] < metrics["draft"]["bits_per_token"] < even < log2(256)
     assert metrics["target"]["bits_per_token"] < metrics["target"]["bits_per_token_no_class"]
     assert metrics["head"]["overlap"] > 0.5
+    assert metrics["continuous-autoencoder"]["psnr_db"] > 25
+    assert metrics["continuous-target"]["noise_mse"] < metrics["continuous-draft"]["noise_mse"] < 1
+
+
+def test_the_continuous_pair_fits_together() -> None:
+    models = load_fashion_continuous()
+    target, draft, autoencoder = models.target.config, models.draft.config, models.autoencoder.config
+    assert target.shape == draft.shape == autoencoder.shape == (7, 7)
+    assert target.token_dim == draft.token_dim == autoencoder.dim == 8
+    assert target.classes == draft.classes == len(CLASSES)
+    sizes = [sum(weights.numel() for weights in model.parameters()) for model in (models.target, models.draft)]
+    assert sizes[0] > 4 * sizes[1], "a draft is much cheaper"
+    assert sum((SHIPPED / f"{kind}.safetensors").stat().st_size for kind in CONTINUOUS) < 6e6
+
+
+@torch.no_grad()
+def test_continuous_tokens_stand_for_what_they_look_like() -> None:
+    autoencoder = load_fashion_continuous().autoencoder
+    side = torch.linspace(0, 1, 28)
+    images = torch.stack([side.outer(side), 1 - side.outer(side), side.expand(28, 28)])[:, None]
+    laws = autoencoder.encode(images)
+    assert laws.mean.shape == laws.sd.shape == (3, 49, 8)
+    assert (autoencoder.decode(laws.mean) - images).abs().mean() < 0.1
 
 
 @torch.no_grad()

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts import batches
-from simlab.certify.contracts.base import Counted, Function
+from simlab.certify.contracts.base import Counted, Function, Possible
 from simlab.certify.contracts.batches import BatchCase, OfRows
 from simlab.certify.contracts.blocks import Block, Tokens, joint
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
@@ -128,6 +128,11 @@ class OperatorBatchCase(BatchCase):
             found["q"][:] = 0
             found["q"][sequences, places, given[sequences, places]] = 1
         return found
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        found = super().possible
+        return found if found is None or self.layout.scored else Possible(found.matching, found.matching)
 
     def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
         p, q, drafts = super().arguments(inputs[i]).values()

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts import verifying
-from simlab.certify.contracts.base import PRINTED, TARGET, Function, as_emitted, counting_script, in_turn
+from simlab.certify.contracts.base import PRINTED, TARGET, Function, Possible, as_emitted, counting_script, in_turn
 from simlab.certify.contracts.battery import Named, large_blocks, long_blocks, small_blocks
 from simlab.certify.contracts.blocks import Block, Tokens, joint
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
@@ -53,6 +53,12 @@ class ChainCase(VerifyCase):
             found["q"][:] = 0
             found["q"][np.arange(len(given)), given] = 1
         return found
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        """Without q nothing better than matching can be done: given any draft x what comes out must follow p."""
+        found = super().possible
+        return found if found is None or "q" in self.layout.given else Possible(found.matching, found.matching)
 
     def edges(self, given: Array) -> list[float]:
         p, q, _ = self.arguments(given).values()

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Broken, Counted, Function, in_turn
+from simlab.certify.contracts.base import Broken, Counted, Function, Possible, in_turn
 from simlab.certify.contracts.batches import BatchCase, OfRows, as_rows
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
@@ -124,6 +124,25 @@ class TreeCase(BatchCase):
         except (AttributeError, IndexError, TypeError, ValueError) as error:
             raise Broken(f"leaves what cannot be read: {type(error).__name__}: {error}") from None
         return self._padded(as_rows(rows, self.vocabulary, self.widths))
+
+    @cached_property
+    def possible(self) -> Possible | None:
+        """Siblings are no draws: one of them is kept with their mass under p, whichever way."""
+        if not self.small:
+            return None
+        masses = [float(rows[0, list(first)].sum()) for rows, first in zip(self.rows(), self._first, strict=True)]
+        return Possible(float(np.mean(masses)), float(np.mean(masses)))
+
+    @property
+    def _first(self) -> list[tuple[int, ...]]:
+        """The tokens of the children of node 0, for each tree."""
+        return [tuple(tree.tokens[node] for node in tree.children[0]) for tree in self.trees]
+
+    def kept(self, inputs: Array, tokens: Array) -> Array:
+        starts = np.cumsum((0, *self.widths))[:-1].tolist()
+        return np.stack([np.isin(tokens[:, a], first) for a, first in zip(starts, self._first, strict=True)]).mean(
+            axis=0
+        )
 
     def edges(self, given: Array) -> list[float]:
         rows = self.rows().reshape(-1, self.vocabulary)

@@ -1,0 +1,107 @@
+"""What a verifier leaves on the table: drafts kept against the most that is possible, exact and by counting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.certify import certify
+from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.engine.acceptance import acceptance
+from simlab.certify.engine.exact import enumerate_law
+from simlab.certify.engine.tasks import Sample
+from simlab.mutants import batch_operators, candidates, generator_verifiers, operators, tree_operators
+from simlab.mutants.catalogue import sampled
+from theory.acceptance import alpha
+from theory.candidates import candidate_sets, optimal_acceptance
+
+pytestmark = pytest.mark.exact
+
+
+def exactly(contract: str, function: Any, name: str) -> tuple[float, Any]:
+    """How often drafts are kept in a case, and what is possible there."""
+    case = next(case for case in CONTRACTS[contract].cases() if case.name == name)
+    found = enumerate_law(0, case, function, np.random.default_rng(0))
+    assert found is not None
+    assert case.possible is not None
+    return found.kept, case.possible
+
+
+VERIFY = "rows differ, five tokens"
+
+
+@pytest.mark.parametrize("name", ["the loop of the papers", "all coins and residuals at once"])
+def test_speculative_sampling_keeps_all_that_is_possible(name: str) -> None:
+    kept, possible = exactly("verify", generator_verifiers.CORRECT[name], VERIFY)
+    block = next(case for case in CONTRACTS["verify"].cases() if case.name == VERIFY).block  # type: ignore[attr-defined]
+    assert possible.most == pytest.approx(float(alpha(block.p[0][0], block.q[0][0])))
+    assert kept == pytest.approx(possible.most, abs=1e-9)
+
+
+def test_matching_keeps_what_p_and_q_have_in_common_by_chance() -> None:
+    kept, possible = exactly("verify", generator_verifiers.CORRECT["sampler match"], VERIFY)
+    assert kept == pytest.approx(possible.matching, abs=1e-9)
+    assert kept < 0.8 * possible.most
+
+
+def test_several_candidates_are_measured_against_the_optimum() -> None:
+    """Verified in turn they keep less than optimal transport does; the target's own draw less than that."""
+    name = "three candidates of four tokens"
+    case: Any = next(case for case in CONTRACTS["verify_candidates"].cases() if case.name == name)
+    best = optimal_acceptance(case.p, candidate_sets(case.q, case.count))
+    in_turn, possible = exactly("verify_candidates", sampled(candidates.lossless), name)
+    own, _ = exactly("verify_candidates", sampled(candidates.own_draw), name)
+    assert possible.most == pytest.approx(float(best))
+    assert own == pytest.approx(possible.matching, abs=1e-9)
+    assert own < in_turn < possible.most + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("contract", "function", "name", "share"),
+    [
+        ("chain_uniforms", operators.all_at_once, "one draft, two tokens", 1.0),
+        ("chain_tokens", operators.match_of_tokens, "one draft, two tokens", 1.0),
+        ("batch_uniforms", batch_operators.padded(), "two sequences of one draft", 1.0),
+        ("tree_parents", tree_operators.by_parents(tree_operators.lossless), "two siblings of three tokens", 1.0),
+    ],
+)
+def test_operators_keep_all_that_is_possible(contract: str, function: Any, name: str, share: float) -> None:
+    kept, possible = exactly(contract, function, name)
+    assert kept == pytest.approx(share * possible.most, abs=1e-6)
+
+
+def test_what_is_counted_is_what_is_enumerated() -> None:
+    """20,000 calls: within 6 standard deviations, .02 at most, but for a chance of 2e-9."""
+    case = CONTRACTS["verify"].cases()[0]
+    function = generator_verifiers.CORRECT["sampler match"]
+    counted = Sample(0, 0, 20_000).run(case, function, 0)
+    kept, _ = exactly("verify", function, case.name)
+    assert abs(counted.kept / counted.calls - kept) < 6 * 0.5 / 20_000**0.5
+
+
+def test_means_are_over_the_cases_that_are_known() -> None:
+    cases = CONTRACTS["verify"].cases()[:3]
+    possible = [case.possible for case in cases]
+    assert all(possible)
+    assert acceptance(cases, {}, np.zeros(3), np.zeros(3)) is None
+    found = acceptance(cases, {}, np.array([30.0, 0.0, 0.0]), np.array([100, 0, 0]))
+    assert found is not None
+    assert (found.kept, found.cases, found.enumerated) == (0.3, 1, 0)
+    assert found.within == pytest.approx(3.29 * (0.3 * 0.7 / 100) ** 0.5)
+    assert found.told.startswith(f"first drafts are kept with 0.3 +- 0.15, {0.3 / possible[0].most:.0%} of")  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_a_certificate_says_both() -> None:
+    match = certify(generator_verifiers.CORRECT["sampler match"], calls=32, processes=1).acceptance
+    loop = certify(generator_verifiers.CORRECT["the loop of the papers"], calls=32, processes=1).acceptance
+    assert match is not None
+    assert loop is not None
+    assert loop.kept == pytest.approx(loop.most, abs=1e-6)
+    assert match.kept == pytest.approx(match.matching, abs=1e-6)
+    assert match.enumerated == loop.enumerated == match.cases
+    wrong = certify(lambda p, q, drafts, rng: [0], calls=16, processes=1)
+    assert wrong.acceptance is None
+    assert certify(lambda q, rng: [int(rng.choice(len(row), p=row)) for row in q], "draft", calls=16).acceptance is None
