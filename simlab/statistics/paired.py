@@ -1,8 +1,8 @@
 """Do two samples come from one unknown law? A test that may be looked at, and stopped, whenever one likes.
 
 Observations come in pairs, one of either sample. If the laws are equal, then given the two outcomes {u, v} of a pair
-and everything before, it is a fair coin which sample gave which: whoever bets on that coin, with any probability b that was
-fixed before, multiplies his stake by 2 b or 2 (1 - b), by 1 in the mean. So the product ever reaches 1 / level with
+and everything before, it is a fair coin which sample gave which: whoever bets on that coin, with any probability b that
+was fixed before, multiplies his stake by 2 b or 2 (1 - b), by 1 in the mean. So the product ever reaches 1 / level with
 probability at most ``level`` (Ville's inequality), exactly, whatever the law is and however many outcomes it has
 (Ramdas et al., "Game-theoretic statistics and safe anytime-valid inference", Statist. Sci. 38, 2023; Podkopaev and
 Ramdas, "Sequential predictive two-sample and independence testing", NeurIPS 2023).
@@ -79,7 +79,8 @@ class Paired(Planned):
     @property
     def log_e_value(self) -> float:
         """The log of the product so far."""
-        return float(scipy.special.logsumexp(self._stakes) - log(len(WEIGHTS)))
+        most = float(self._stakes.max())
+        return most + log(float(np.exp(self._stakes - most).mean()))
 
     def rejects(self, level: float) -> bool:
         """Whether the product has ever reached 1 / level: where the laws are equal, with probability at most level."""

@@ -33,7 +33,7 @@ ATTEMPTS = 5  # times that a request is made whose connection is dropped
 PAUSE = 0.1  # seconds before the second attempt; each later one waits twice as long
 TURN = 1.0  # seconds of a round
 SEEDS = 1 << 31
-MIXED = 0.5  # of the evidence that has to be explained by tokens of other prompts
+MIXED = 0.9  # of the evidence that has to be explained by tokens of other prompts
 
 Answers = list[tuple[Outcome, ...]]
 
@@ -201,7 +201,7 @@ class Comparison:
         shares = np.linspace(0, 1, 201)
         gains = np.array([x @ np.log((1 - w) * own + w * else_) for w in shares])
         best = (x + 0.5 / len(seen)) / (x.sum() + 0.5)
-        most = x @ np.log(best) - gains[0]
+        most = x @ np.log(best) - gains[0] - (len(seen) - 1) / 2  # what so many free shares fit of chance
         w = shares[int(gains.argmax())]
         if w == 0 or gains.max() - gains[0] < MIXED * most:
             return ""
