@@ -33,7 +33,7 @@ from simlab.statistics.discrete import LEAST, Cells, GTest
 from simlab.statistics.laws import Law, tally
 from simlab.statistics.likelihood_ratio import Directed
 from simlab.statistics.means import Estimate, MeanTest, estimate, mean_interval, paired
-from simlab.statistics.paired import Paired
+from simlab.statistics.pairs import Paired
 from simlab.statistics.power import POWER, Planned, Stated
 from simlab.statistics.proportions import ProportionTest, proportion_interval
 from simlab.statistics.sequential import Sequential
