@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
 STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
+WORST = 5  # lines that are printed; the page has all
 MOST_OUTCOMES = 16  # that are printed; the page has more
 
 
@@ -283,7 +284,8 @@ def _print_lines(console: Console, document: dict[str, Any]) -> None:
 
     colours = {"fails": "red", "ok": "green"}
     rows = []
-    for line in document["lines"]:
+    worst = sorted(document["lines"], key=lambda line: (not line["fails"], -line["tv_at_most"]))[:WORST]
+    for line in worst:
         result = outcome(line, document["epsilon"])
         rows.append(
             (
@@ -297,7 +299,8 @@ def _print_lines(console: Console, document: dict[str, Any]) -> None:
     console.print(plain_table(console, ("case", "calls", "TV at most", "detects", ""), rows))
     print_text(
         console,
-        f"TV at most: of what is counted, in all cases together, at confidence {document['confidence']:g}. "
+        f"The {len(worst)} worst of {len(document['lines'])} lines. TV at most: of what is counted, in all cases "
+        f"together, at confidence {document['confidence']:g}. "
         "detects: the smallest TV that would have failed with probability 0.999",
         "dim",
     )

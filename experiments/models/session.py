@@ -140,14 +140,18 @@ def draw(
     first: int = 0,
     notify: Notify = lambda done: None,
     clock: Clock = UNTIMED,
+    stepped: Notify = lambda tokens: None,
 ) -> Samples:
-    """An image of each of ``labels[n]``, ``batch`` at a time; the first is replicate ``first`` of the tape."""
+    """An image of each of ``labels[n]``, ``batch`` at a time; the first is replicate ``first`` of the tape.
+
+    ``notify`` is told how many images are done, ``stepped`` after a step how many tokens there are.
+    """
     requests = [
         Request(label, method.decoder, method.rule, seed, first + i, sampling)
         for i, label in enumerate(labels.tolist())
     ]
     results: list[Result] = []
-    for result in serve(models.target, requests, batch, drafting(models, method.drafter), clock=clock):
+    for result in serve(models.target, requests, batch, drafting(models, method.drafter), notify=stepped, clock=clock):
         if result.error is not None:
             raise OutOfMemory(result.error) if lacks_memory(result) else ValueError(result.error)
         results.append(result)

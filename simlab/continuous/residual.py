@@ -72,6 +72,6 @@ def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray,
             rule.log_ratio(here, candidate)
         )
         trials[waiting] = trial
-        tokens[waiting[taken]] = candidate[0][taken]
+        tokens[waiting[taken]] = rule.token(here, candidate)[taken]
         waiting = waiting[~taken]
     return Resampled(tokens, trials, ~np.isin(np.arange(count), waiting))

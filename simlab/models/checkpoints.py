@@ -17,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 SHOWN = 6  # names of keys an error lists
 
@@ -107,6 +108,22 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(described, dict):
         raise CheckpointError(f"{path}: is no JSON object; expected what describes a model, by names")
     return described
+
+
+class _Unfilled(TorchFunctionMode):
+    """Weights are left without numbers: to draw those that are nowhere, torch loads its compiler, which takes
+    seconds."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function.__name__ == "normal_":
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **(kwargs or {}))
+
+
+def shapes_of(make: Callable[[], nn.Module]) -> dict[str, torch.Size]:
+    """The shapes of the tensors of a model, by name: sizes are looked at before there is room for them."""
+    with torch.device("meta"), _Unfilled():
+        return {name: tensor.shape for name, tensor in make().state_dict().items()}
 
 
 def fill(

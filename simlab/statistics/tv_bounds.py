@@ -25,6 +25,7 @@ Limit = Callable[[np.ndarray, int], np.ndarray]  # from counts k[...] among n to
 SLACK = 1e-4  # a bound is at most this much too large, in relative terms
 WHOLE = 7  # outcomes that an event holds or does not hold; rarer ones may be split
 STRETCHES = 64
+HALVINGS = 36  # of the interval a limit is in; its upper end is taken, so that no limit is too small
 
 
 def tv_upper(counts: Any, law: Any, confidence: float) -> float:
@@ -80,7 +81,7 @@ def always(confidence: float) -> Limit:
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
         mixed = scipy.special.betaln(seen + 0.5, n - seen + 0.5) - scipy.special.betaln(0.5, 0.5) + log1p(-confidence)
         low, high = seen / n, np.ones(len(seen))
-        for _ in range(60):
+        for _ in range(HALVINGS):
             middle = (low + high) / 2
             refuted = mixed >= scipy.special.xlogy(seen, middle) + scipy.special.xlog1py(n - seen, -middle)
             low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,6 +32,9 @@ class Contract:
         Makes small ones that are not sampled: they are for given coins.
     simplest
         Makes small ones a failure is reduced to, from the smallest up.
+    principal
+        Names of the cases in which a pass needs the precision that was asked for; all of them where none is named. Of
+        the others the bound is told, and it must exclude something.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Contract:
     cases: Callable[[], Sequence[Case]]
     both_ends: Callable[[], Sequence[Case]]
     simplest: Callable[[], Iterable[Case]]
+    principal: Collection[str] = ()
 
 
 def _chain(layout: Layout, arrays: Arrays) -> Contract:
@@ -49,6 +53,7 @@ def _chain(layout: Layout, arrays: Arrays) -> Contract:
         partial(chains.cases, layout, arrays),
         partial(chains.both_ends, layout, arrays),
         partial(chains.simplest, layout, arrays),
+        verifying.PRINCIPAL,
     )
 
 
@@ -93,6 +98,7 @@ CONTRACTS: dict[str, Contract] = {
             verifying.cases,
             verifying.both_ends,
             verifying.simplest,
+            verifying.PRINCIPAL,
         ),
         Contract(
             "verify_batch",
@@ -100,6 +106,7 @@ CONTRACTS: dict[str, Contract] = {
             batches.cases,
             batches.both_ends,
             batches.simplest,
+            batches.PRINCIPAL,
         ),
         Contract(
             "verify_candidates",
@@ -107,6 +114,7 @@ CONTRACTS: dict[str, Contract] = {
             candidates.cases,
             candidates.both_ends,
             candidates.simplest,
+            candidates.PRINCIPAL,
         ),
         Contract(
             "decode",
@@ -114,6 +122,7 @@ CONTRACTS: dict[str, Contract] = {
             decoding.cases,
             decoding.both_ends,
             decoding.simplest,
+            decoding.PRINCIPAL,
         ),
         Contract(
             "draft",
@@ -121,6 +130,7 @@ CONTRACTS: dict[str, Contract] = {
             drafting.cases,
             drafting.both_ends,
             drafting.simplest,
+            drafting.PRINCIPAL,
         ),
         *(operator(SINGLE) for operator in OPERATORS.values()),
     )

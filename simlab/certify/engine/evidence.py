@@ -13,8 +13,9 @@ from math import inf
 import numpy as np
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.contracts.base import Case
-from simlab.certify.engine.exact import ROUNDING
+from simlab.certify.contracts.base import Case, Every
+from simlab.certify.engine.exact import ROUNDING, Exact
+from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.tasks import Counts
 from simlab.statistics import Sequential
 from simlab.statistics.likelihood_ratio import FINENESS, tails
@@ -42,10 +43,17 @@ class Evidence:
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
         self.tests = [
-            [Sequential(events.law, _alternatives(case, k)) for k, events in enumerate(case.events)] for case in cases
+            [
+                Periodic(events.of.law, events.period)
+                if isinstance(events, Every)
+                else Sequential(events.law, _alternatives(case, k))
+                for k, events in enumerate(case.events)
+            ]
+            for case in cases
         ]
         self.level = BY_SAMPLING * FALSE_ALARMS / max(1, sum(map(len, self.tests)))
         self.counts = [[np.zeros(len(events.law), np.int64) for events in case.events] for case in cases]
+        self.laws: dict[int, Exact] = {}  # of cases by number, where they were enumerated
         self.calls = np.zeros(len(cases), np.int64)
         self.seconds = np.zeros(len(cases))
         self.kept = np.zeros(len(cases))
@@ -81,14 +89,39 @@ class Evidence:
     # What a pass is worth ------------------------------------------------------------------------------------
 
     def bounds(self, confidence: float) -> list[list[float]]:
-        """For every kind of events, how far in TV they can still be from the target, all at once with confidence."""
-        tests = sum(map(len, self.tests))
-        each = 1 - (1 - confidence) / max(1, tests)
-        return [[test.tv_upper(each) if test.n else 1.0 for test in row] for row in self.tests]
+        """For every kind of events, how far in TV they can still be from the target, all at once with confidence.
+
+        Where the law of a case is known it bounds all of its events, if that is less.
+        """
+        return [self.bounds_of(i, confidence) for i in range(len(self.cases))]
+
+    def bounds_of(self, i: int, confidence: float) -> list[float]:
+        """Those of case i."""
+        each, tv = self.each(confidence), self.exact_tv(i, 0)
+        known = 1.0 if tv is None else self.laws[i].tv_upper(tv, each)
+        return [min(known, test.tv_upper(each) if test.n else 1.0) for test in self.tests[i]]
+
+    def each(self, confidence: float) -> float:
+        """The confidence of each of the bounds, where all hold at once with this one."""
+        return 1 - (1 - confidence) / (len(self.cases) + sum(map(len, self.tests)))
+
+    def exact_tv(self, i: int, k: int) -> float | None:
+        """TV of the law of case i, where it is known; of its first events."""
+        known = i in self.laws and k == 0
+        return float(total_variation(self.laws[i].law, self.cases[i].events[0].law)) if known else None
 
     def detectable(self) -> list[list[float]]:
         """For every kind of events, the smallest TV that raises an alarm with power 0.999; infinite if none does."""
-        return [[test.detectable(test.n, self.level) if test.n else inf for test in row] for row in self.tests]
+        found: dict[tuple[int, int, bool], float] = {}  # it depends on no more than this
+
+        def smallest(test: Sequential | Periodic) -> float:
+            one = test.whole if isinstance(test, Periodic) else test
+            kind = len(one.law.mass), one.n, bool(one.towards)
+            if kind not in found:
+                found[kind] = one.detectable(one.n, self.level) if one.n else inf
+            return found[kind]
+
+        return [[smallest(test) for test in row] for row in self.tests]
 
 
 @dataclass(frozen=True)

@@ -21,5 +21,5 @@ PROPOSAL, TRIAL = _fixed(Purpose.PROPOSAL), _fixed(Purpose.TRIAL)
 START_NOISE, LAST_NOISE = _fixed(0), _fixed(1)  # denoising steps on the tape: that of x_T, and the last one
 
 OWN = _fixed(0)  # of the chains of a compiled model, its own
-FIRST, MARGINAL, START, CONDITION = _fixed(0), _fixed(-3), _fixed(-2), _fixed(-1)  # of its maps
-EXTRA = 3  # maps beside the T kernels
+FIRST, END, MARGINAL, START, CONDITION = _fixed(0), _fixed(-4), _fixed(-3), _fixed(-2), _fixed(-1)  # of its maps
+EXTRA = 4  # maps beside the T kernels

@@ -17,7 +17,7 @@ from simlab.continuous.compiled.draws import TapePlaces
 from simlab.continuous.compiled.models import CompiledModel
 from simlab.continuous.compiled.rules import TWO_PATH, CompiledRule
 from simlab.continuous.compiled.trajectories import Scratch, copy, trajectory
-from simlab.continuous.compiled.verify import ACCEPTED, MISSING, Batch, Verdicts, verify
+from simlab.continuous.compiled.verify import MISSING, Batch, Verdicts, end_tokens, is_draft, verify
 from simlab.randomness.philox import MASK
 
 
@@ -66,7 +66,8 @@ def make_workspace(size: int, batch: int, seed: int) -> Workspace:
     def empty_batch() -> Batch:
         places = TapePlaces(counts(), counts(), counts(), np.zeros((2, batch), np.int64), seed & MASK, seed >> 32)
         ratios = numbers(), numbers(), numbers(), numbers()
-        return Batch(places, vectors(), vectors(), vectors(), vectors(), vectors(), *ratios, counts())
+        six = vectors(), vectors(), vectors(), vectors(), vectors(), vectors()
+        return Batch(places, *six, *ratios, counts())
 
     scratch = Scratch(np.zeros((size + size % 2, batch)), vectors(), vectors(), numbers())
     return Workspace(empty_batch(), empty_batch(), Verdicts(vectors(), counts(), counts(), counts()), scratch)
@@ -120,7 +121,7 @@ def truncating(problem: Problem, sequences: Sequences, workspace: Workspace) -> 
                     b = active[start + w]
                     _store(sequences, b, at[b], workspace.verdicts, w)
                     at[b] += 1
-                    if workspace.verdicts.outcome[w] != ACCEPTED:
+                    if not is_draft(batch, workspace.verdicts, w):
                         length[b] = _length_after(sequences, b, at[b])
                     elif at[b] == end:
                         length[b] = end
@@ -172,7 +173,7 @@ def in_place(problem: Problem, sequences: Sequences, workspace: Workspace) -> No
                     workspace.proposals,
                     workspace.scratch,
                 )
-                copy(batch.x, count, before)  # drafts follow drafts
+                copy(batch.drafted, count, before)  # drafts follow drafts
                 for w in range(count):
                     _store(sequences, active[start + w], first + j, workspace.verdicts, w)
                     batch.places.place[w] += 1
@@ -218,6 +219,8 @@ def _draw(
         trajectory(
             target, OWN, batch.c_target, count, batch.places, purpose, with_start, x, before, upper, workspace.scratch
         )
+        if problem.rule.ends:
+            end_tokens(target, OWN, batch.c_target, count, x, workspace.scratch)
         for w in range(count):
             b = active[start + w]
             for i in range(batch.x.shape[0]):

@@ -12,7 +12,7 @@ import numpy as np
 from simlab.checks import check_at_least
 from simlab.continuous.compiled.constants import MARGINAL
 from simlab.continuous.compiled.models import compiled_model
-from simlab.continuous.compiled.rules import compiled
+from simlab.continuous.compiled.rules import compiled, judged
 from simlab.continuous.decoders import Decoded, InPlace, Outcome, Truncating
 from simlab.continuous.decoders.base import check_given
 from simlab.continuous.models.sequences import Tokens
@@ -30,9 +30,9 @@ def simulate(
     """Decode one sequence a replicate of ``tape``: what ``decoder.run`` returns, compiled.
 
     Outcomes, proposals and calls are those of the reference form, and so are tokens: to the last bit for diagonal
-    chains of fixed variances, unless the rule is ``marginal``, and else to rounding. Ratios are summed up in another
-    order, so that a decision can differ where a coin meets its threshold but for the last bits. Sequences are decoded
-    in groups, and groups over ``threads``; neither changes a bit.
+    chains of fixed variances, unless the rule is ``marginal`` or ``last-noise``, and else to rounding. Ratios are
+    summed up in another order, so that a decision can differ where a coin meets its threshold but for the last bits.
+    Sequences are decoded in groups, and groups over ``threads``; neither changes a bit.
 
     Raises ``ValueError`` for a decoder or a rule that has no compiled form, and as ``decoder.run`` does.
     """
@@ -50,7 +50,10 @@ def simulate(
     check_room(target.chain.steps, target.dimension, target.length, decoder.limit)
 
     marginal = plain.compared == MARGINAL
-    models = compiled_model(target, ahead, marginal), compiled_model(draft, [], marginal)
+    models = (
+        compiled_model(target, ahead, marginal, judged(rule)),
+        compiled_model(draft, [], marginal, judged(rule)),
+    )
     problem = Problem(plain, *models, decoder.gamma, decoder.prefill, decoder.limit)
     groups = _groups(tape.replicates, threads)
 

@@ -50,7 +50,7 @@ def trajectory(
         fixed += model.volume[j, START]
         _add_squares(scratch.noise, x.shape[0], count, upper)
     for t in range(steps, 1, -1):
-        fill_normals(scratch.noise, places, count, purpose, t)
+        fill_normals(scratch.noise, places, count, purpose, t + model.shift[j])
         advance(model, j, t - 1, c, scratch.noise, 1.0, count, x, upper, scratch.spare)
         fixed += model.volume[j, t - 1]
         if with_start:
@@ -58,7 +58,7 @@ def trajectory(
     for w in range(count):
         upper[w] += fixed
     copy(x, count, before)
-    fill_normals(scratch.noise, places, count, purpose, LAST_NOISE)
+    fill_normals(scratch.noise, places, count, purpose, LAST_NOISE + model.shift[j])
     advance(model, j, FIRST, c, scratch.noise, model.end[j], count, x, scratch.row, scratch.spare)
 
 
@@ -90,7 +90,7 @@ def trajectory_under_both(
     _add_squares(scratch.noise, x.shape[0], count, own)
     add_density(other, k, START, x, x, under, count, 1.0, others, scratch.spare, scratch.row)
     for t in range(model.slope.shape[1] - EXTRA, 0, -1):
-        fill_normals(scratch.noise, places, count, purpose, t)
+        fill_normals(scratch.noise, places, count, purpose, t + model.shift[j])
         copy(x, count, scratch.old)
         advance(model, j, t - 1, c, scratch.noise, 1.0, count, x, own, scratch.spare)
         fixed += model.volume[j, t - 1]

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from simlab.continuous.compiled.batched_ops import add_density, advance
-from simlab.continuous.compiled.constants import ACCEPT, DRAFT, LAST_NOISE, MARGINAL, OWN, PROPOSAL, TARGET, TRIAL
+from simlab.continuous.compiled.constants import ACCEPT, DRAFT, END, LAST_NOISE, MARGINAL, OWN, PROPOSAL, TARGET, TRIAL
 from simlab.continuous.compiled.draws import TapePlaces, fill_coins, fill_normals
 from simlab.continuous.compiled.models import CompiledModel
 from simlab.continuous.compiled.rules import INVERSE_PRODUCT, LAST_STEP, ONE_PATH, TWO_PATH, CompiledRule
@@ -32,7 +32,8 @@ class Batch(NamedTuple):
     c_draft: np.ndarray
     x_target: np.ndarray  # [d, W]: x_1 of the two trajectories
     x_draft: np.ndarray
-    x: np.ndarray  # [d, W]: the draft, or the proposal
+    x: np.ndarray  # [d, W]: the draft, or the proposal; where the rule ends them, the state before
+    drafted: np.ndarray  # [d, W]: the draft itself, which later drafts follow
     other: np.ndarray  # [W]: what the log ratio has beside the densities of x
     ratio: np.ndarray  # [W]: the log ratio
     density: np.ndarray  # [W]
@@ -64,7 +65,7 @@ def verify(
 ) -> None:
     """Draft the first ``count`` tokens of a batch, and accept or replace each.
 
-    Places and conditions are given in ``batch``; the target's chain is its ``j``. The drafts are left in ``batch.x``.
+    Places and conditions are given in ``batch``; the target's chain is its ``j``. Drafts are left in ``batch.drafted``.
     """
     places, ratio, density = batch.places, batch.ratio, batch.density
     if rule.kind == ONE_PATH:
@@ -101,6 +102,16 @@ def verify(
             left += 1
     if left > 0:
         _resample(rule, target, j, draft, limit, left, batch, verdicts, proposals, scratch)
+    copy(batch.x, count, batch.drafted)
+    if rule.ends:
+        end_tokens(draft, OWN, batch.c_draft, count, batch.drafted, scratch)
+        end_tokens(target, j, batch.c_target, count, verdicts.token, scratch)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def end_tokens(model: CompiledModel, j: int, c: np.ndarray, count: int, x: np.ndarray, scratch: Scratch) -> None:
+    """``x`` takes the steps behind the last noise."""
+    advance(model, j, END, c, scratch.noise, 0.0, count, x, scratch.row, scratch.spare)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -225,10 +236,19 @@ def _propose(
         for w in range(count):
             ratio[w] -= density[w]
         return
-    fill_normals(scratch.noise, places, count, PROPOSAL, LAST_NOISE)
+    fill_normals(scratch.noise, places, count, PROPOSAL, LAST_NOISE + target.shift[j])
     copy(batch.x_target, count, batch.x)
     advance(target, j, rule.compared, batch.c_target, scratch.noise, 1.0, count, batch.x, scratch.row, scratch.spare)
     _compare(rule, target, j, draft, count, batch, 1.0, scratch)
+
+
+@njit(nogil=True, cache=True)
+def is_draft(batch: Batch, verdicts: Verdicts, w: int) -> bool:
+    """Whether token w was accepted and is the draft itself."""
+    for i in range(batch.drafted.shape[0]):
+        if verdicts.token[i, w] != batch.drafted[i, w]:
+            return False
+    return verdicts.outcome[w] == ACCEPTED
 
 
 @njit(inline="always", error_model="numpy")

@@ -4,6 +4,8 @@ The target does not see the drafts of the block, nothing is cut, and a block of 
 many drafts are accepted. What the target predicts for a token whose neighbours it does not see is taken at its best:
 the law given the prefix, with the tokens in between integrated out. That law is exact for chains that end in N(c, C),
 and as near as they do else; :meth:`~simlab.continuous.models.sequences.Tokens.ahead` says how near they must.
+
+Drafts follow drafts, whatever becomes of these: a ratio asks for the q that a draft was drawn from, not for a prefix.
 """
 
 from __future__ import annotations
@@ -84,6 +86,7 @@ class InPlace(Decoder):
                 accepted = accepts(rule, pair, own, at + j)
                 watch(Verified(own, at + j, 0 * at + j, pair, accepted))
                 outcome[rows[accepted], start + j] = Outcome.ACCEPTED
+                tokens[rows[accepted], start + j] = rule.token(pair, pair.draft.states)[accepted]
                 rejected = np.flatnonzero(~accepted)
                 where = rows[rejected], start + j
                 tokens[where], outcome[where], trials[where] = replace_rejected(

@@ -1,7 +1,10 @@
-"""Continuous speculative decoding: a block is cut at the first rejection. CSpD, Algorithm 1.
+"""Continuous speculative decoding: a block is cut at its first token that is not the draft. CSpD, Algorithm 1.
 
 Where Algorithm 1 accepts all drafts, its last token is undefined; here, as in the base algorithm (Leviathan et al.),
 the target draws one more. ``prefill`` tokens at the start are the target's own (section 3.2).
+
+The target has looked at drafts, so that what it says of later tokens holds as long as those are what was emitted. That
+ends at a rejection, and with ``target-end``, which changes drafts that it accepts, at an accepted one already.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from simlab.randomness import Purpose, Tape
 
 @dataclass(frozen=True)
 class Truncating(Decoder):
-    """Blocks of drafts, cut at the first rejection.
+    """Blocks of drafts, cut at the first token that is not the draft.
 
     Parameters
     ----------
@@ -42,6 +45,10 @@ class Truncating(Decoder):
     ----------
     CSpD, Algorithm 1 and section 3.2; the token after a block without rejection as in Leviathan et al.
     """
+
+    def goes_on(self, accepted: np.ndarray, emitted: np.ndarray, draft: np.ndarray) -> np.ndarray:
+        """``bool[B]``: whether a block goes on after tokens ``[B, d]``: where they are what the target looked at."""
+        return accepted & (emitted == draft).all(axis=1)
 
     def run(
         self, target: SequenceModel, draft: SequenceModel, rule: Rule, tape: Tape, watch: Watch = unwatched
@@ -79,21 +86,25 @@ class Truncating(Decoder):
             block = sample_trajectory(target.chain, condition, own.subset(each[1]), places, target_noise(rule))
             targets = [block.only(np.flatnonzero(each[0] == j)) for j in range(gamma + 1)]
 
-            # accept drafts up to the first rejection
+            # accept drafts up to the first token that is another
             among = np.ones(len(rows), bool)
             for j in range(gamma):
                 pair = TrajectoryPair(targets[j], drafts[j])
-                accepted = accepts(rule, pair, own, at + j)
-                seen = np.flatnonzero(among)
+                inside = at + j < end  # behind the end nothing is verified
+                accepted = accepts(rule, pair, own, at + j) | ~inside
+                emitted = rule.token(pair, pair.draft.states)
+                seen = np.flatnonzero(among & inside)
                 watch(Verified(own.subset(seen), at[seen] + j, 0 * seen + j, pair.only(seen), accepted[seen]))
                 outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.ACCEPTED
+                tokens[rows[among & accepted], at[among & accepted] + j] = emitted[among & accepted]
                 rejected = np.flatnonzero(among & ~accepted)
                 where = rows[rejected], at[rejected] + j
                 tokens[where], outcome[where], trials[where] = replace_rejected(
                     rule, pair.only(rejected), own.subset(rejected), at[rejected] + j, self.limit
                 )
-                among &= accepted
-                length[rows[rejected]] += j + 1
+                same = self.goes_on(accepted, emitted, pair.draft.states[0])
+                length[rows[among & ~same]] += j + 1
+                among &= same
             tokens[rows[among], at[among] + gamma] = targets[gamma].states[0][among]
             outcome[rows[among], at[among] + gamma] = Outcome.TARGET
             length[rows[among]] += gamma + 1

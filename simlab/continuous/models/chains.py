@@ -134,6 +134,9 @@ class Chain(Kernels):
     def layout(self) -> Layout:
         return DIAGONAL if self.diagonal else DENSE
 
+    def adds_noise(self, t: int) -> bool:
+        return (t > 1 or self.noisy_end) and bool(self.factor[t - 1].any())
+
     # One kernel ------------------------------------------------------------------------------------------------
 
     def mean(self, t: int, x: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -152,6 +155,12 @@ class Chain(Kernels):
 
     def kernel(self, t: int, x: np.ndarray, c: np.ndarray) -> Kernel:
         return Kernel(self.mean(t, x, c), self.root(t, x))
+
+    def undo(self, t: int, to: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The states ``[B, d]`` whose mean under kernel t is ``to[B, d]``, and ``[B]``: log |det A_t|."""
+        rest = self.layout.times(self.condition_gain[t - 1], c) + self.offset[t - 1]
+        volume = self.layout.log_volume(self.slope[t - 1])
+        return self.layout.whitened(self.slope[t - 1], to - rest), np.broadcast_to(volume, to.shape[:1])
 
     def start(self, c: np.ndarray) -> np.ndarray:
         """``[B, d]``: the means of x_T."""
@@ -220,7 +229,16 @@ class Chain(Kernels):
                 raise ValueError(
                     f"kernel {t} of {self.steps} has a singular covariance; expected one with a density: "
                     "a step that adds no noise, such as DDIM's with eta = 0, leads to points, and ratios of densities "
-                    "do not exist"
+                    "do not exist; the rule last-noise compares what the noise before it leads to"
+                )
+
+    def check_one_to_one(self) -> None:
+        """Raise ``ValueError`` unless the means of the steps behind the last noise lead from one state each."""
+        for t in range(1, self.last_noise):
+            if not np.isfinite(self.layout.log_volume(self.slope[t - 1])):
+                raise ValueError(
+                    f"the mean of kernel {t} of {self.steps}, which adds no noise, has a singular slope; expected one "
+                    "that can be walked back: x_0 has no density given the state before the last noise"
                 )
 
     def check_start(self) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from simlab.checks import check_at_least, check_choice, check_flag, check_number
 from simlab.continuous.models.chains import Chain, LearnedRange
-from simlab.continuous.models.gaussians import as_numbers, as_vector, root_of
+from simlab.continuous.models.gaussians import as_numbers, as_vector, product, root_of
 
 SCHEDULES = ("linear", "cosine")
 SPACINGS = ("trailing", "linspace")
@@ -137,7 +137,7 @@ def ddpm_chain(covariance: Any, abar: Any, kernels: str = "exact", exact_start: 
         slopes.append(towards[t] * gain + stay[t] * eye)
         condition_gains.append(towards[t] * (eye - np.sqrt(abar[t]) * gain))
         if kernels == "exact":
-            left = data - np.sqrt(abar[t]) * _product(gain, data)  # the covariance of x_0 given x_t
+            left = data - np.sqrt(abar[t]) * product(gain, data)  # the covariance of x_0 given x_t
             roots.append(root_of(_symmetric(tilde[t] * eye + towards[t] ** 2 * left)))
         else:
             roots.append(np.sqrt(betas[t] if kernels == "upper" else low[t]) * eye)
@@ -359,10 +359,6 @@ def _data(covariance: Any) -> tuple[np.ndarray, np.ndarray]:
     root_of(covariance)
     data = np.asarray(covariance, dtype=np.float64)
     return data, np.ones(data.shape) if data.ndim == 1 else np.eye(len(data))
-
-
-def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return left * right if left.ndim == 1 else left @ right
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:

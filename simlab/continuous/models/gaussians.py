@@ -98,6 +98,11 @@ class _Dense(Layout):
 DIAGONAL, DENSE = _Diagonal(), _Dense()
 
 
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Of two diagonal matrices ``[d]`` or two dense ones ``[d, d]``."""
+    return left * right if left.ndim == 1 else left @ right
+
+
 def root_of(covariance: Any, what: str = "covariance") -> np.ndarray:
     """The symmetric root of a covariance.
 

@@ -81,6 +81,38 @@ class Kernels(ABC):
         """Kernel t, the law of x_{t-1}, at the states ``x[B, d]`` under the conditions ``c[B]``."""
 
     @abstractmethod
+    def adds_noise(self, t: int) -> bool:
+        """Whether step t adds noise, in any direction."""
+
+    @property
+    def last_noise(self) -> int:
+        """k, the last step that adds noise: 1 to T, or T + 1 where all of it is in x_T."""
+        return next(filter(self.adds_noise, range(1, self.steps + 1)), self.steps + 1)
+
+    @abstractmethod
+    def undo(self, t: int, to: np.ndarray, c: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Walk back the mean of a step that adds no noise.
+
+        Parameters
+        ----------
+        t
+            The step, from 1 to T.
+        to
+            ``float64[B, d]``, where the mean went.
+        c
+            ``[B]``, the conditions.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            The states ``float64[B, d]`` whose mean that is, and ``float64[B]``, log |det| of its Jacobian there.
+        """
+
+    @abstractmethod
+    def check_one_to_one(self) -> None:
+        """Raise ``ValueError`` unless the means of the steps behind the last noise can be walked back."""
+
+    @abstractmethod
     def check_density(self, first: int, last: int) -> None:
         """Raise ``ValueError`` if a kernel of the steps ``first`` to ``last`` has no density."""
 
@@ -95,7 +127,17 @@ class Kernels(ABC):
     def check_noisy_end(self) -> None:
         """Raise ``ValueError`` where the last step adds no noise: then tokens do not follow the density they have."""
         if not self.noisy_end:
-            raise ValueError("the last step adds no noise; expected one that does: x_0 has no density given x_1")
+            raise ValueError(
+                "the last step adds no noise; expected one that does: x_0 has no density given x_1. The rules "
+                "last-noise and target-end ask for none"
+            )
+
+    def check_noise(self) -> None:
+        """Raise ``ValueError`` if what the last noise leads to has no density given the state before."""
+        if self.last_noise > self.steps:
+            self.check_start()
+        else:
+            self.check_density(self.last_noise, self.last_noise)
 
     def drawn(self, kernel: Kernel, noise: np.ndarray) -> np.ndarray:
         """``[B, d]``: where a kernel goes with the standard normals ``noise[B, d]``."""

@@ -17,6 +17,9 @@ from torch import Tensor
 from simlab.continuous.models.gaussians import DIAGONAL, Layout
 from simlab.continuous.models.protocol import Kernel, Kernels, Noise, SequenceModel, Walk
 
+NEWTON = 6  # iterations: the mean of a step without noise is close to a map that is affine
+NEAR = 1e-5  # of what a mean goes to, in the precision of a network
+
 
 class Network(Protocol):
     """What is asked of a network that makes sequences of N tokens of d numbers in T steps each.
@@ -46,6 +49,10 @@ class Network(Protocol):
 
     def kernel(self, t: int, x: Tensor, conditions: Tensor) -> tuple[Tensor, Tensor]:
         """Means and standard deviations ``float64[R, d]`` of kernel t at ``x[R, d]``."""
+        ...
+
+    def adds_noise(self, t: int) -> bool:
+        """Whether step t adds noise."""
         ...
 
     def check_density(self, first: int, last: int) -> None:
@@ -83,6 +90,32 @@ class NetworkKernels(Kernels):
         back = torch.stack([*states, *means, *deviations]).cpu().numpy()
         walked, *kernels = np.split(back, [self.steps + 1, 2 * self.steps + 1])
         return Walk(walked[::-1], tuple(map(Kernel, *(part[::-1] for part in kernels))))
+
+    def adds_noise(self, t: int) -> bool:
+        return self.network.adds_noise(t)
+
+    def undo(self, t: int, to: np.ndarray, c: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """As for any model, by Newton's method from where the mean went; NaN where that does not end."""
+        goal = self._there(to)
+        x = goal.clone()
+        for _ in range(NEWTON):
+            mean, slope = self._linear(t, x, c)
+            x = x + torch.linalg.solve_ex(slope, goal - mean).result
+        mean, slope = self._linear(t, x, c)
+        off = (goal - mean).abs().amax(dim=1) > NEAR * (1 + goal.abs().amax(dim=1))
+        volume = torch.linalg.slogdet(slope)[1].masked_fill(off, torch.nan)
+        return x.cpu().numpy(), volume.cpu().numpy()
+
+    def _linear(self, t: int, x: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        """Means ``[R, d]`` of kernel t at ``x[R, d]``, and their Jacobians ``[R, d, d]``."""
+        with torch.enable_grad():
+            at = x.detach().requires_grad_()
+            mean = self.network.kernel(t, at, c)[0]
+            rows = [torch.autograd.grad(mean[:, i].sum(), at, retain_graph=True)[0] for i in range(self.dimension)]
+        return mean.detach(), torch.stack(rows, dim=1)
+
+    def check_one_to_one(self) -> None:
+        """Nothing: whether a network's means are one to one is not known; :meth:`undo` says where it finds no way."""
 
     def check_density(self, first: int, last: int) -> None:
         self.network.check_density(first, last)

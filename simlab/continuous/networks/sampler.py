@@ -95,13 +95,21 @@ class Sampler:
         left = (length - 1 - position).clip(min=1)
         return 1 + (self.guidance - 1) * (length - left) / length
 
+    def adds_noise(self, t: int) -> bool:
+        """Whether step t adds noise."""
+        return (t > 1 or self.noisy_end) and not self._still(t)
+
+    def _still(self, t: int) -> bool:
+        """Whether kernel t is a point."""
+        return self.temperature == 0 or (self.variances == "ddim" and self.eta * self.forward.tilde[t - 1] == 0)
+
     def check_density(self, first: int, last: int) -> None:
         """Raise ``ValueError`` if a kernel of the steps ``first`` to ``last`` has no density."""
         for t in range(first, last + 1):
-            still = self.variances == "ddim" and self.eta * self.forward.tilde[t - 1] == 0
-            if still or self.temperature == 0:
-                why = f"DDIM with eta = {self.eta:g}" if still else "temperature 0"
+            if self._still(t):
+                why = f"DDIM with eta = {self.eta:g}" if self.temperature else "temperature 0"
                 raise ValueError(
                     f"kernel {t} of {self.steps} adds no noise, by {why}; expected one with a density: a step that "
-                    "adds no noise leads to points, and ratios of densities do not exist"
+                    "adds no noise leads to points, and ratios of densities do not exist; the rule last-noise compares "
+                    "what the noise before it leads to"
                 )

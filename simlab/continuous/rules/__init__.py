@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from simlab.continuous.rules.base import Rule
+from simlab.continuous.rules.last_noise import LastNoise
 from simlab.continuous.rules.last_step import LastStep
 from simlab.continuous.rules.marginal import Marginal
 from simlab.continuous.rules.path import Path
 from simlab.continuous.rules.reference_code import ReferenceCode
+from simlab.continuous.rules.target_end import TargetEnd
 from simlab.continuous.rules.two_path import TwoPath
 from simlab.continuous.rules.variance_product import VarianceProduct
 from simlab.registry import make
 
 RULES: dict[str, type[Rule]] = {
-    kind.name: kind for kind in (Marginal, Path, TwoPath, VarianceProduct, ReferenceCode, LastStep)
+    kind.name: kind
+    for kind in (Marginal, Path, TwoPath, VarianceProduct, ReferenceCode, LastStep, LastNoise, TargetEnd)
 }
 
 
@@ -24,8 +27,8 @@ def make_rule(name: str, **parameters: Any) -> Rule:
     Parameters
     ----------
     name
-        A key of ``RULES``: ``marginal``, ``path``, ``two-path``, ``variance-product``, ``cspd-reference`` or
-        ``last-step``.
+        A key of ``RULES``: ``marginal``, ``path``, ``two-path``, ``variance-product``, ``cspd-reference``,
+        ``last-step``, ``last-noise`` or ``target-end``.
     **parameters
         Those of its class, such as ``aligned``.
 
@@ -42,4 +45,16 @@ def make_rule(name: str, **parameters: Any) -> Rule:
     return make("rule", RULES, name, parameters)
 
 
-__all__ = ["RULES", "LastStep", "Marginal", "Path", "ReferenceCode", "Rule", "TwoPath", "VarianceProduct", "make_rule"]
+__all__ = [
+    "RULES",
+    "LastNoise",
+    "LastStep",
+    "Marginal",
+    "Path",
+    "ReferenceCode",
+    "Rule",
+    "TargetEnd",
+    "TwoPath",
+    "VarianceProduct",
+    "make_rule",
+]

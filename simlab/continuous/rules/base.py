@@ -61,6 +61,11 @@ class Trajectory(NamedTuple):
         """``[B]``: the log density of its kernel t at ``to``, or at the state it went to itself."""
         return self.chain.log_density_of(self.kernel(t), self.states[t - 1] if to is None else to)
 
+    def log_noise(self, to: np.ndarray) -> np.ndarray:
+        """``[B]``: the log density of what the last noise leads to, at the states ``to[B, d]``."""
+        k = self.chain.last_noise
+        return self.chain.log_start(to, self.condition) if k > self.chain.steps else self.log_step(k, to)
+
     def log_upper(self) -> np.ndarray:
         """``[B]``: the log density of its trajectory down to x_1."""
         start = self.chain.log_density_of(self.chain.initial(self.condition), self.states[-1])
@@ -198,6 +203,10 @@ class Rule(ABC):
     def log_draft_ratio(self, pair: TrajectoryPair) -> np.ndarray:
         """``[B]``: log rho of the draft."""
         return self.log_ratio(pair, pair.draft.states)
+
+    def token(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        """``[B, d]``: the token that an accepted draft, or a proposal that was taken, makes; here its x_0."""
+        return candidate[0]
 
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         """A candidate from the target; here its last step once more, from the same x_1.

@@ -18,7 +18,7 @@ from simlab.models.architectures.classifier import Classifier, ClassifierConfig
 from simlab.models.architectures.eagle import Head
 from simlab.models.architectures.tokenizer import Tokenizer, TokenizerConfig
 from simlab.models.architectures.transformer import Config, Transformer
-from simlab.models.checkpoints import CheckpointError, check_shapes, fill, read_description, read_weights
+from simlab.models.checkpoints import CheckpointError, check_shapes, fill, read_description, read_weights, shapes_of
 
 SHIPPED = Path(__file__).parents[1] / "weights"
 CLASSES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle-boot")
@@ -85,8 +85,7 @@ def load_model(
     sizes, record = read_description(path, kind)
     _check_built_on(folder, path, record.get("built_on", {}))
     try:
-        with torch.device("meta"):  # sizes are looked at before there is room for them
-            shapes = {name: tensor.shape for name, tensor in make(sizes).state_dict().items()}
+        shapes = shapes_of(lambda: make(sizes))
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: {error}; expected the sizes of a {kind}") from None
     weights = read_weights(path)

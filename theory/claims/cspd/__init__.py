@@ -2,6 +2,7 @@
 
 MODULES = (
     "output",
+    "noiseless",
     "many_dimensions",
     "path_rule",
     "residual",

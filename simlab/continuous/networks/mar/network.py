@@ -83,6 +83,9 @@ class MarNetwork:
             found = kernel(predicted if variances == "learned" else noise, x, self._forward, t, variances)
         return Kernel(found.mean, found.sd * self.sampler.temperature)
 
+    def adds_noise(self, t: int) -> bool:
+        return self.sampler.adds_noise(t)
+
     def check_density(self, first: int, last: int) -> None:
         self.sampler.check_density(first, last)
 

@@ -48,6 +48,9 @@ class AffineNetwork:
         share = torch.sigmoid(along * x + bias)
         return slope * x + (gain * conditions + offset) + self.off, factor * torch.exp(width * share)
 
+    def adds_noise(self, t: int) -> bool:
+        return self.tokens.chain.adds_noise(t)
+
     def check_density(self, first: int, last: int) -> None:
         self.tokens.chain.check_density(first, last)
 
@@ -108,6 +111,16 @@ def test_the_published_code_with_its_noiseless_end() -> None:
         same(decoder.run(*as_networks(pair), rule, tape), affine)
     with pytest.raises(ValueError, match="the last step adds no noise"):
         Truncating(2).run(*as_networks(pair), make_rule("last-step"), tape)
+
+
+@pytest.mark.parametrize("name", ["last-noise", "target-end"])
+def test_the_rules_for_a_noiseless_end(name: str) -> None:
+    """Also the means that are walked back, which a network does by Newton's method."""
+    pair, tape = affine_pair(0.7, noisy=False), Tape(14, COUNT)
+    decoder, rule = Truncating(3, prefill=1, limit=200), make_rule(name)
+    affine = decoder.run(pair.target, pair.draft, rule, tape)
+    assert 0 < affine.acceptance < 1
+    same(decoder.run(*as_networks(pair), rule, tape), affine)
 
 
 def test_another_map_makes_other_tokens() -> None:

@@ -1,0 +1,109 @@
+"""The ratio of the token's densities given the states before the last noise.
+
+MAR's sampler adds no noise at its last step, and DDIM with eta = 0 at none, so that x_0 has no density given x_1. It
+has one given the state before the last noise. Let k be the last step that adds noise and f_t the mean of kernel t:
+
+    x_0 = f_1( ... f_{k-1}(x_{k-1})),    p(x_0 | x_k) = p(x_{k-1} | x_k) / prod_{t<k} |det f_t'|,
+    rho(x) = p(x | x_k^p) / q(x | x_k^q),
+
+where x_{k-1} is x_0 walked back through f_1, ..., f_{k-1}, each model through its own. With k = 1 that is
+``last-step``. Where no step adds noise, k = T + 1, the state before it is nothing at all, and the ratio is that of the
+marginals, by change of variables from x_T.
+
+*Theorem.* Where f_1, ..., f_{k-1} are one to one and differentiable, the emitted token follows the target's marginal,
+whatever the joint law of the two trajectories' noise down to x_k, and an accepted token is the draft itself.
+
+*Proof.* Take steps 1 to k as one. It has the density p(x_0 | x_k) above, by change of variables, and adds noise, so
+that it is the last step of a chain to which the theorem of ``last-step`` applies. QED
+
+*It accepts no less than* ``last-step`` *would with steps 1 to k apart.* min is concave, so that the overlap of
+mixtures is at least the mixture of overlaps: for any coupling of x_j^p and x_j^q given x_k^p and x_k^q, int min(p(x |
+x_k^p), q(x | x_k^q)) dx >= E int min(p(x | x_j^p), q(x | x_j^q)) dx. Merging steps climbs a ladder from ``last-step``
+to ``marginal``; of a network only steps without noise can be merged, as here.
+
+Since accepted drafts stay what they are, so do prefixes, and a block can be verified at once. Where the means of the
+last steps are the same map in both models, acceptance is that of ``target-end``: a map that both share changes no
+overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.continuous.models.protocol import Kernels
+from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair
+from simlab.continuous.tape import normals
+from simlab.randomness import Purpose, Tape
+
+
+@dataclass(frozen=True)
+class LastNoise(Rule):
+    """The ratio of the token's densities given the states before the last noise: lossless, with any sampler.
+
+    Parameters
+    ----------
+    aligned
+        Whether the target's trajectory shares the noise of the draft.
+
+    Raises
+    ------
+    ValueError
+        If ``aligned`` is neither True nor False.
+    """
+
+    aligned: bool = True
+    name = "last-noise"
+
+    def check(self, target: Kernels, draft: Kernels) -> None:
+        for chain in (target, draft):
+            chain.check_noise()
+            chain.check_one_to_one()
+
+    def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        return _log_token(pair.target, candidate[0]) - _log_token(pair.draft, candidate[0])
+
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+        states = noise_again(pair.target, tape, position, trial)
+        return states[:1]
+
+
+def _log_token(model: Trajectory, token: np.ndarray) -> np.ndarray:
+    """``[B]``: the log density of a token given the state before the last noise."""
+    state, volumes = walked_back(model, token)
+    return model.log_noise(state) - volumes
+
+
+def walked_back(model: Trajectory, token: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The states ``[B, d]`` that tokens come from without noise, and ``[B]``: log |det| of the way there."""
+    state, volumes = token, np.zeros(len(token))
+    for t in range(1, model.chain.last_noise):
+        state, volume = model.chain.undo(t, state, model.condition)
+        volumes = volumes + volume
+    return state, volumes
+
+
+def noise_again(model: Trajectory, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    """A trajectory's last noise once more, and the steps behind it.
+
+    Parameters
+    ----------
+    model
+        The trajectory, which gives the state before.
+    tape, position, trial
+        Where the normals come from, as for :meth:`~simlab.continuous.rules.base.Rule.propose`.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float64[k, B, d]``, from x_0 up to x_{k-1}.
+    """
+    chain, condition, k = model.chain, model.condition, model.chain.last_noise
+    step = k if k <= chain.steps else 0  # on the tape
+    noise = normals(tape, position, Purpose.PROPOSAL, step, trial, chain.dimension)
+    kernel = model.kernel(k) if step else chain.initial(condition)
+    found = [chain.drawn(kernel, noise)]
+    for t in range(k - 1, 0, -1):
+        found.append(chain.kernel(t, found[-1], condition).mean)
+    return np.stack(found[::-1])
