@@ -127,7 +127,8 @@ def certify_command(
     }
     asked = {name: value for name, value in asked.items() if value is not None}
     if asked and url is None:
-        raise UsageError(f"certify: --{next(iter(asked)).rstrip('s').replace('_', '-')} belongs to --url")
+        option = "prompt" if "prompts" in asked else next(iter(asked)).replace("_", "-")
+        raise UsageError(f"certify: --{option} belongs to --url")
     named = command if spec is None else spec
     try:
         files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
@@ -226,7 +227,9 @@ def _list() -> int:
     from simlab.certify.adapters import ADAPTERS
 
     console = output()
-    console.print(plain_table(console, ("contract", "signature"), [(c.name, c.signature) for c in CONTRACTS.values()]))
+    width = max(map(len, CONTRACTS)) + 2
+    for contract in CONTRACTS.values():  # whole, however long
+        print_text(console, f"{contract.name:<{width}}{contract.signature}")
     console.print()
     rows = [(one.name, one.contract, "CUDA" if one.needs_cuda else "CPU", one.about) for one in ADAPTERS.values()]
     console.print(plain_table(console, ("adapter", "contract", "runs on", "what it is"), rows))
