@@ -171,7 +171,7 @@ def _adapter(request: Request) -> Subject:
 
 def certificate_document(request: Request, subject: Subject, certificate: Certificate, out: Path) -> dict[str, Any]:
     """The content of certificate.json, for the folder ``out``."""
-    document = _finite(certificate.document)
+    document = finite(certificate.document)
     failure = document["failure"]
     if failure and failure["script"]:
         failure["script"] = standalone_script(failure["script"], subject, out)
@@ -186,12 +186,12 @@ def certificate_document(request: Request, subject: Subject, certificate: Certif
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """``value`` with ``None`` for infinite numbers, which JSON has not: what no number of calls shows."""
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: finite(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
+        return [finite(one) for one in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

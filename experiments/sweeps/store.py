@@ -83,7 +83,8 @@ class Store:
         return frame
 
     def find(self, wanted: Iterable[Cell]) -> Found:
-        """Which of the cells ``wanted`` are there, and what else is."""
+        """Which of the cells ``wanted`` are there, and what else is; raises ``ValueError`` for a folder in the place
+        of one."""
         present = {path.name for path in self.folder.glob("*.parquet")}
         found = Found([], [], 0, [])
         for cell in wanted:
@@ -91,6 +92,8 @@ class Store:
             if name not in present:
                 continue
             present.remove(name)
+            if self.path(cell).is_dir():
+                raise ValueError(f"{self.path(cell)}: is a folder; expected the file of a cell, or nothing")
             try:
                 by = self.load(cell).attrs["versions"]["simlab"]
             except (OSError, ValueError, LookupError, TypeError):

@@ -228,14 +228,17 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected a SPEC, --command, --list or --self-test"),
-        (["mine:good", "--command", "./verifier"], "expected a SPEC, --command, --list or --self-test"),
+        ([], "expected a SPEC, --command, --url, --list or --self-test"),
+        (["mine:good", "--command", "./verifier"], "expected a SPEC, --command, --url, --list or --self-test"),
         (["--command", "./verifier"], "--command ./verifier: there is no such program, or it cannot be started"),
         (
             ["--command", "./verifier", "--contract", "decode"],
             "--contract decode: a model that is called cannot be sent",
         ),
-        (["mine:good", "--list"], "expected a SPEC, --command, --list or --self-test"),
+        (["mine:good", "--list"], "expected a SPEC, --command, --url, --list or --self-test"),
+        (["mine:good", "--tokens", "3"], "--tokens belongs to --url"),
+        (["--url", "http://a/completion"], "--url needs --reference URL"),
+        (["--url", "http://a", "--reference", "http://a/completion"], "expected an address that ends with /completion"),
         (["mine:good", "--quick"], "--quick belongs to --self-test"),
         (["absent:verify"], "there is no module 'absent'"),
         (["absent.py:verify"], "there is no file 'absent.py'"),
