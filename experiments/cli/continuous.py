@@ -124,7 +124,7 @@ def summary(method: Method, samples: Samples, seconds: float) -> str:
     return "\n".join(lines)
 
 
-FILES = ("compare.json", "compare.npz", "compare.parquet", "samples.png")
+FILES = tuple(f"compare-continuous.{kind}" for kind in ("json", "npz", "parquet", "png"))
 PARTS = "parts"  # a folder: what is finished of a comparison that is not
 
 
@@ -165,11 +165,11 @@ def compare(
         raise UsageError(str(error)) from None
     except OutOfMemory as error:
         raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
-    write_json(out / "compare.json", found.document)
-    write_arrays(out / "compare.npz", found.arrays)
-    write_table(out / "compare.parquet", table(found.document))
+    write_json(out / FILES[0], found.document)
+    write_arrays(out / FILES[1], found.arrays)
+    write_table(out / FILES[2], table(found.document))
     images = found.arrays["images"]
-    write_grid(out / "samples.png", images.reshape(-1, *images.shape[2:]) / 255, images.shape[1], names)
+    write_grid(out / FILES[3], images.reshape(-1, *images.shape[2:]) / 255, images.shape[1], names)
     rmtree(parts, ignore_errors=True)
     _print(found.document, out)
     return 0

@@ -49,7 +49,7 @@ def test_it_goes_on_where_it_was_stopped(
     assert not (tmp_path / "parts").exists()
     said = capsys.readouterr().out
     assert "12 images a method" in said
-    document = json.loads((tmp_path / "compare.json").read_text())
+    document = json.loads((tmp_path / "compare-continuous.json").read_text())
     own = {row["method"]: row for row in document["methods"]}
     assert own["autoregressive"]["acceptance"]["mean"] is None
     assert own["autoregressive"]["steps"]["mean"] == 49
@@ -62,7 +62,7 @@ def test_it_goes_on_where_it_was_stopped(
     assert all(check["passes"] for check in drafted["checks"].values())
     assert drafted["checks"]["ranks"]["detects"] < 0.3
     assert "ranks" not in own["autoregressive"]["checks"]
-    with np.load(tmp_path / "compare.npz") as saved:
+    with np.load(tmp_path / "compare-continuous.npz") as saved:
         assert saved["images"].shape == (2, 10, 28, 28)
         assert saved["accepted"].shape == (2, 7, 7)
 
@@ -72,7 +72,7 @@ def test_a_biased_rule_is_told_from_the_target(models: Path, tmp_path: Path, mon
     right = LastStep.log_ratio
     monkeypatch.setattr(LastStep, "log_ratio", lambda self, pair, x: right(self, pair, x) + 1.5)
     assert main(command(models, tmp_path, "--methods", "last-step")) == 0
-    (row,) = json.loads((tmp_path / "compare.json").read_text())["methods"]
+    (row,) = json.loads((tmp_path / "compare-continuous.json").read_text())["methods"]
     assert not row["checks"]["ranks"]["passes"]
 
 
