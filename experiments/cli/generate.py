@@ -33,7 +33,7 @@ from experiments.cli.options import (
     refuse_given,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
-from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
+from experiments.cli.terminal import UsageError, check_copy, error_output, output, print_text, progress_bar
 
 if TYPE_CHECKING:
     from experiments.models.methods import Method
@@ -95,8 +95,8 @@ def generate_command(
     sjd-pac+grouped.
 
     The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
-    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step and last-step-unaligned, and auto
-    takes last-step.
+    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise and
+    target-end, and auto takes last-step.
     """
     of_continuous = {
         "--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order, "--spacing": spacing,
@@ -110,6 +110,8 @@ def generate_command(
             None if method == AUTO else method, label, count or 16, out, tokens, models, drawing, seed, device, batch
         )
     refuse_given(model, of_continuous)
+
+    import numpy as np
 
     from experiments.models import choice, session
     from experiments.models.grid import write_grid
@@ -161,7 +163,10 @@ def generate_command(
                     progress.update(bar, completed=images)
 
                 begun = perf_counter()
-                samples = session.draw(loaded, made, labels, seed, rows, batch, notify=done, stepped=stepped)
+                lost: dict[int, str] = {}
+                samples = session.draw(
+                    loaded, made, labels, seed, rows, batch, notify=done, stepped=stepped, failed=lost.__setitem__
+                )
                 seconds = perf_counter() - begun
             images = session.pictures(loaded, samples.tokens, batch) if loaded.draws else None
     except ValueError as error:
@@ -177,9 +182,14 @@ def generate_command(
         tokens = tokens or TOKENS
         print_text(console, "images  none: the model has no pixels(tokens)")
     if tokens is not None:
-        write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
+        drawn = np.delete(labels, list(lost))
+        write_arrays(tokens, {"tokens": samples.tokens, "labels": drawn, "steps": samples.steps})
         print_text(console, f"tokens  {tokens}")
-    return 0
+    for image, why in lost.items():
+        print_text(error_output(), f"simlab: image {image}: {why}")
+    if lost:
+        print_text(error_output(), f"simlab: {len(lost)} of {count} images could not be drawn; the others are written")
+    return 1 if lost else 0
 
 
 def _check_free(settings: list[str] | None) -> None:

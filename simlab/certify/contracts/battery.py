@@ -175,7 +175,7 @@ def by_rank(weights: Array, mass: Array | None = None) -> Array:
     order = np.argsort(-weights, kind="stable")
     falling = weights[order]
     ranks = [rank for rank in RANKS if rank < (falling > 0).sum()]
-    left = 1 - falling.cumsum() / falling.sum()
+    left = 1 - falling.cumsum() / (falling.sum() or 1.0)  # there may be no residual
     cuts = np.unique([*ranks, *(int((left > share).sum()) + 1 for share in TAILS)])
     labels = np.empty(len(weights), np.int64)
     labels[order] = np.searchsorted(cuts, np.arange(len(weights)), side="right")

@@ -9,11 +9,12 @@ from functools import partial
 from simlab.certify.contracts import batches, candidates, decoding, drafting, verifying
 from simlab.certify.contracts.base import Case
 from simlab.certify.contracts.operators import batches as flat
-from simlab.certify.contracts.operators import chains, trees
+from simlab.certify.contracts.operators import chains, logits, trees
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED, BatchLayout
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
 from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS, TreeLayout
+from simlab.mutants.logit_operators import FILTERS
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,24 @@ def _tree(layout: TreeLayout, arrays: Arrays) -> Contract:
     )
 
 
+def _logits(name: str, arrays: Arrays) -> Contract:
+    """An operator of one block that is given logits."""
+    if arrays.coarse:
+        raise ValueError(f"arrays is {arrays.dtype}, for which {name} has no cases; expected float32 or float64")
+    return Contract(
+        name,
+        logits.signature(name),
+        partial(logits.cases, name, arrays),
+        partial(logits.both_ends, name, arrays),
+        partial(logits.simplest, name, arrays),
+    )
+
+
 OPERATORS: dict[str, Callable[[Arrays], Contract]] = {
     **{layout.name: partial(_chain, layout) for layout in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)},
     **{layout.name: partial(_batch, layout) for layout in (PADDED, FLAT, FLAT_TOKENS)},
     **{layout.name: partial(_tree, layout) for layout in (PARENTS, SIBLINGS)},
+    **{name: partial(_logits, name) for name in FILTERS},
 }
 
 CONTRACTS: dict[str, Contract] = {

@@ -12,7 +12,7 @@ import pytest
 from experiments.cli.main import main
 from simlab.certify import CONTRACTS, assert_lossless, certify
 from simlab.certify.certificate import VERDICTS
-from simlab.mutants import batch_operators, batches, candidates, operators, tree_operators
+from simlab.mutants import batch_operators, batches, candidates, logit_operators, operators, tree_operators
 from simlab.mutants import drafters as drafting
 from simlab.mutants import generation as decoding
 from simlab.mutants import generator_verifiers as generators
@@ -117,10 +117,12 @@ def test_every_bug_has_a_row_and_its_contracts_know_it() -> None:
         "decode": {bug.mutant for bug in decoding.MUTANTS.values()},
         **{
             contract: {bug.mutant for bug in known.values()}
-            for contract, known in (operators.BUGS | batch_operators.BUGS | tree_operators.BUGS).items()
+            for contract, known in (
+                operators.BUGS | batch_operators.BUGS | tree_operators.BUGS | logit_operators.BUGS
+            ).items()
         },
     }
-    assert [int(number) for number, _, _ in ROWS] == list(range(1, 42))
+    assert [int(number) for number, _, _ in ROWS] == list(range(1, 43))
     for number, contracts, seen in ROWS:
         named = re.findall(r"`(\w+)`", contracts)
         assert named

@@ -183,6 +183,22 @@ def test_rows_that_are_no_numbers(folder: Path, capsys: pytest.CaptureFixture[st
     assert not (folder / "out").exists() or not list((folder / "out").iterdir())
 
 
+def test_the_other_images_are_written_beside_one_that_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows of the second class are no numbers."""
+    right = "return self.label(given)[:, None]"
+    assert right in FILES["mine.py"]
+    wrong = f"{right}.masked_fill((given == 1)[:, None, None], torch.nan)"
+    (folder / "partly.py").write_text(FILES["mine.py"].replace(right, wrong))
+    given = ["generate", "--model", "partly.py:make", "--method", "sjd", "--tokens", "out/tokens.npz", *SMALL]
+    assert main(given) == 1
+    printed = capsys.readouterr()
+    assert "simlab: image 1: the model's rows hold NaN" in printed.err
+    assert "simlab: 2 of 4 images could not be drawn; the others are written" in printed.err
+    with np.load("out/tokens.npz") as found:
+        assert found["labels"].tolist() == [0, 0]
+        assert len(found["tokens"]) == len(found["steps"]) == 2
+
+
 def test_comparison_is_of_fashion(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "fashion" in usage_error(["compare", "--model", "mine.py:make"], capsys)
 
