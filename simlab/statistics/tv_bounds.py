@@ -117,6 +117,27 @@ def event_bound(law: Law, seen: np.ndarray, excluded: np.ndarray, limit: Limit) 
     return min(1.0, _most(upper, least, len(chosen), int(holding[-1])))
 
 
+def between(first: np.ndarray, second: np.ndarray, limit: Limit) -> float:
+    """The most that the limits of two samples leave for first(A) - second(A), of any event A; counts ``int64[K]`` each.
+
+    TV is that difference for one event, which the two laws fix. An event that holds k of the first sample holds at
+    least as much of the second as taking outcomes in the order of first / second does, the last one split.
+    """
+    n, m = int(first.sum()), int(second.sum())
+    order = np.argsort(-first / np.maximum(second, 1e-9), kind="stable")
+    holding = np.concatenate([[0], np.cumsum(first[order])])
+    costing = np.concatenate([[0], np.cumsum(second[order])])
+    distinct = np.append(np.diff(holding) > 0, True)  # behind these, the first sample holds no more
+
+    def upper(choice: np.ndarray, held: np.ndarray) -> np.ndarray:
+        return limit(held, n)
+
+    def least(choice: np.ndarray, held: np.ndarray) -> np.ndarray:
+        return 1 - limit(m - np.interp(held, holding[distinct], costing[distinct]), m)
+
+    return min(1.0, _most(upper, least, 1, n))
+
+
 def _most(upper: Rising, least: Rising, choices: int, n: int) -> float:
     """The most that ``upper(i, k) - least(i, k)`` is for i < choices and whole k from 0 to n, never too small.
 
