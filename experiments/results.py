@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -16,6 +17,19 @@ from experiments.interrupts import WRITTEN, held_interrupts
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    import torch
+
+
+def sha256(path: Path) -> str:
+    """Of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def device_name(device: torch.device) -> str:
+    """What a person calls a device of torch."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
 
 
 def write(path: Path, fill: Callable[[Path], object]) -> None:

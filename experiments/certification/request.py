@@ -21,6 +21,7 @@ from simlab import __version__
 from simlab.certify import CONTRACTS, Certificate
 from simlab.certify.api import LIMIT
 from simlab.certify.contracts.registry import contract_named
+from simlab.certify.engine.workers import check_processes
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.power import check_share
 
@@ -49,7 +50,7 @@ class Request:
         check_number("--limit", self.limit, LEAST)
         check_share("--epsilon", self.epsilon)
         check_share("--confidence", self.confidence)
-        check_at_least("--processes", self.processes, 0)
+        check_processes("--processes", self.processes)
         if self.calls is not None:
             check_at_least("--calls", self.calls, 1)
         if self.process and self.arrays is not None:
@@ -170,7 +171,7 @@ def _adapter(request: Request) -> Subject:
 
 def certificate_document(request: Request, subject: Subject, certificate: Certificate, out: Path) -> dict[str, Any]:
     """The content of certificate.json, for the folder ``out``."""
-    document = _finite(certificate.document)
+    document = finite(certificate.document)
     failure = document["failure"]
     if failure and failure["script"]:
         failure["script"] = standalone_script(failure["script"], subject, out)
@@ -185,12 +186,12 @@ def certificate_document(request: Request, subject: Subject, certificate: Certif
     }
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """``value`` with ``None`` for infinite numbers, which JSON has not: what no number of calls shows."""
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: finite(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
+        return [finite(one) for one in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

@@ -24,6 +24,7 @@ from simlab.certify import Certificate, certify
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import CONTRACTS, OPERATORS
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed, divergence
+from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.statistics import Sequential, proportion_interval
@@ -241,8 +242,10 @@ def correct_row(trap: Implementation, seed: int, runs: int) -> dict[str, Any]:
     }
 
 
-def alarms(test: Sequential, counts: np.ndarray, level: float) -> np.ndarray:
+def alarms(test: Sequential | Periodic, counts: np.ndarray, level: float) -> np.ndarray:
     """Which rows of counts ``[runs, events]`` raise an alarm."""
+    if isinstance(test, Periodic):
+        return np.array([test.update(row).highest >= -np.log(level) for row in counts])
     return np.asarray(test.update(counts).highest >= -np.log(level))
 
 

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
 STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
+WORST = 5  # lines that are printed; the page has all
 MOST_OUTCOMES = 16  # that are printed; the page has more
+
+
+def _server(metavar: str, text: str) -> Any:
+    """An option of ``--url``."""
+    return typer.Option(metavar=metavar or None, help=text, rich_help_panel="With --url", show_default=False)
 
 
 def certify_command(
@@ -36,6 +42,7 @@ def certify_command(
     command: Annotated[
         str | None, typer.Option("--command", metavar="LINE", help="certify a process: any language")
     ] = None,
+    url: Annotated[str | None, typer.Option("--url", metavar="URL", help="certify a server with speculation")] = None,
     contract: Annotated[
         str | None, typer.Option(metavar="NAME", help="how it is called (default: verify, or the adapter's)")
     ] = None,
@@ -64,6 +71,19 @@ def certify_command(
         bool, typer.Option("--self-test", help="certify known bugs and correct verifiers instead")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="with --self-test: only to see whether it runs")] = False,
+    reference: Annotated[str | None, _server("URL", "the same server without speculation")] = None,
+    prompt: Annotated[list[str] | None, _server("TEXT", "what is asked; several times (default: four texts)")] = None,
+    tokens: Annotated[int | None, _server("N", "tokens of a completion (default: 4)")] = None,
+    temperature: Annotated[float | None, _server("T", "of both (default: 1)")] = None,
+    top_k: Annotated[int | None, _server("K", "of both (default: 0, all)")] = None,
+    top_p: Annotated[float | None, _server("P", "of both (default: 1)")] = None,
+    min_p: Annotated[float | None, _server("P", "of both (default: 0)")] = None,
+    stream: Annotated[bool | None, _server("", "read the answers as streams of events")] = None,
+    model: Annotated[str | None, _server("NAME", "what an OpenAI-compatible server is asked for")] = None,
+    concurrency: Annotated[int | None, _server("N", "requests to --url at a time (default: 8)")] = None,
+    reference_concurrency: Annotated[int | None, _server("N", "requests to --reference at a time (default: 1)")] = None,
+    requests: Annotated[int | None, _server("N", "most requests to both (default: 100000)")] = None,
+    rate: Annotated[float | None, _server("R", "most requests a second to either (default: 1000)")] = None,
 ) -> int:
     """Certify a verifier, drafter or decoder of your own.
 
@@ -73,10 +93,11 @@ def certify_command(
 
     Exit status: 0 lossless, 1 lossy or breaks, 2 wrong usage, 3 inconclusive: nothing was found, but the budget was too
     small for the TV asked for. SPEC is module:function, path/to/file.py:function, or the name of an adapter (--list).
-    simlab/certify/README.md is the guide; docs/certify-any-language.md that of --command.
+    simlab/certify/README.md is the guide; docs/certify-any-language.md that of --command,
+    docs/certify-servers.md that of --url.
     """
-    if (spec is not None) + (command is not None) + listing + self_test != 1:
-        raise UsageError("certify: expected a SPEC, --command, --list or --self-test, and only one of them")
+    if (spec is not None) + (command is not None) + (url is not None) + listing + self_test != 1:
+        raise UsageError("certify: expected a SPEC, --command, --url, --list or --self-test, and only one of them")
     if quick and not self_test:
         raise UsageError("certify: --quick belongs to --self-test")
     if listing:
@@ -89,13 +110,34 @@ def certify_command(
     from experiments.certification.gates import GateFiles, read_baseline
     from experiments.certification.request import Request
 
+    asked: dict[str, Any] = {
+        "reference": reference,
+        "prompts": tuple(prompt) if prompt else None,
+        "tokens": tokens,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "min_p": min_p,
+        "stream": stream,
+        "model": model,
+        "concurrency": concurrency,
+        "reference_concurrency": reference_concurrency,
+        "requests": requests,
+        "rate": rate,
+    }
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if asked and url is None:
+        option = "prompt" if "prompts" in asked else next(iter(asked)).replace("_", "-")
+        raise UsageError(f"certify: --{option} belongs to --url")
     named = command if spec is None else spec
-    assert named is not None
     try:
+        files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
+        if url is not None:
+            return _certify_server(url, asked, budget, epsilon, confidence, seed, limit, out, files)
+        assert named is not None
         request = Request(
             named, contract, budget, epsilon, confidence, seed, calls, processes, limit, arrays, process=spec is None
         )
-        files = GateFiles(copy, junit, sarif, read_baseline(baseline) if baseline else None)
     except ValueError as error:
         raise UsageError(str(error)) from None
     return _certify(request, out, files)
@@ -125,6 +167,43 @@ def _certify(request: Request, out: Path, files: GateFiles) -> int:
     finally:
         progress.stop()
     save_certificate(document, out, files.copy)
+    return _show(document, shown, files)
+
+
+def _certify_server(
+    url: str,
+    asked: dict[str, Any],
+    budget: float,
+    epsilon: float,
+    confidence: float,
+    seed: int,
+    limit: float,
+    out: Path,
+    files: GateFiles,
+) -> int:
+    from experiments.certification.request import save_certificate
+    from experiments.certification.servers import ServerRequest, certified_server, finished
+
+    try:
+        request = ServerRequest(url, budget, epsilon, confidence, seed, limit, **asked)
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    check_writable("--out", out)
+    for name, path in files.written.items():
+        check_copy(name, path)
+    with progress_bar() as progress:
+        bar = progress.add_task("asking", total=ceil(budget))
+        try:
+            document = certified_server(request, out, lambda share: progress.update(bar, completed=int(share * budget)))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    save_certificate(document, out, files.copy)
+    finished(out)
+    return _show(document, out, files)
+
+
+def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
+    """Print a certificate, write what else is asked for, and draw the page; returns the exit status."""
     files.save(document)
     console = output()
     _print(console, document)
@@ -134,7 +213,7 @@ def _certify(request: Request, out: Path, files: GateFiles) -> int:
     written = {"certificate": "certificate.json", "page": "certificate.html"}
     if document["failure"] and document["failure"]["script"]:
         written["reproduce"] = "reproduce.py"
-    print_text(console, "\n".join(["", *(f"{what:<13}{shown / name}" for what, name in written.items())]))
+    print_text(console, "\n".join(["", *(f"{what:<13}{out / name}" for what, name in written.items())]))
     status = STATUS[document["verdict"]]
     if status and files.known(document):
         print_text(console, "\nnothing new: the baseline says the same")
@@ -148,7 +227,9 @@ def _list() -> int:
     from simlab.certify.adapters import ADAPTERS
 
     console = output()
-    console.print(plain_table(console, ("contract", "signature"), [(c.name, c.signature) for c in CONTRACTS.values()]))
+    width = max(map(len, CONTRACTS)) + 2
+    for contract in CONTRACTS.values():  # whole, however long
+        print_text(console, f"{contract.name:<{width}}{contract.signature}")
     console.print()
     rows = [(one.name, one.contract, "CUDA" if one.needs_cuda else "CPU", one.about) for one in ADAPTERS.values()]
     console.print(plain_table(console, ("adapter", "contract", "runs on", "what it is"), rows))
@@ -206,7 +287,8 @@ def _print_lines(console: Console, document: dict[str, Any]) -> None:
 
     colours = {"fails": "red", "ok": "green"}
     rows = []
-    for line in document["lines"]:
+    worst = sorted(document["lines"], key=lambda line: (not line["fails"], -line["tv_at_most"]))[:WORST]
+    for line in worst:
         result = outcome(line, document["epsilon"])
         rows.append(
             (
@@ -220,7 +302,8 @@ def _print_lines(console: Console, document: dict[str, Any]) -> None:
     console.print(plain_table(console, ("case", "calls", "TV at most", "detects", ""), rows))
     print_text(
         console,
-        f"TV at most: of what is counted, in all cases together, at confidence {document['confidence']:g}. "
+        f"The {len(worst)} worst of {len(document['lines'])} lines. TV at most: of what is counted, in all cases "
+        f"together, at confidence {document['confidence']:g}. "
         "detects: the smallest TV that would have failed with probability 0.999",
         "dim",
     )

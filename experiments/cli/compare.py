@@ -8,17 +8,26 @@ from typing import Annotated, Any
 
 import typer
 
+from experiments.cli import continuous
 from experiments.cli.options import (
+    CONTINUOUS,
     Batch,
     Device,
-    Fashion,
+    Gamma,
     Guidance,
+    Least,
     Models,
+    Order,
+    Prefill,
     Seed,
+    Shipped,
+    Spacing,
+    Steps,
     Temperature,
     TopK,
     TopP,
     out_option,
+    refuse_given,
 )
 from experiments.cli.terminal import (
     UsageError,
@@ -49,7 +58,7 @@ def compare_command(
         Path | None, typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere")
     ] = None,
     out: Annotated[Path, out_option()] = Path("out/compare"),
-    model: Fashion = "fashion",
+    model: Shipped = "fashion",
     models: Models = None,
     guidance: Guidance = 1.0,
     temperature: Temperature = 1.0,
@@ -58,6 +67,12 @@ def compare_command(
     seed: Seed = 0,
     device: Device = "cpu",
     batch: Batch = 32,
+    gamma: Gamma = None,
+    prefill: Prefill = None,
+    steps: Steps = None,
+    order: Order = None,
+    spacing: Spacing = None,
+    least: Least = None,
 ) -> int:
     """Compare all methods on one model.
 
@@ -65,7 +80,19 @@ def compare_command(
     lengths, time, memory) and what it gives (tests against the target's law, distances, accuracy, likelihood):
     compare.json, compare.npz, compare.parquet and samples.png. What is finished is kept in DIR/parts until all of it
     is, and a command that was stopped goes on from there. Needs torch.
+
+    Of fashion-continuous methods are compared by acceptance, calls, proposals a rejected draft, speedup beside what
+    CSpD's eq. 51 predicts, and whether their images can be told from the target's own; one batch is timed.
     """
+    if model == CONTINUOUS:
+        refuse_given(model, {"--top-k": top_k, "--top-p": top_p})
+        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, temperature, guidance)
+        return continuous.compare(
+            methods, count, (timing or TIMED[-1:])[0], data, out, models, drawing, seed, device, batch
+        )
+    own = {"--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order}
+    refuse_given(model, own | {"--spacing": spacing, "--least": least})
+
     from experiments.models import session
     from experiments.models.compare import Request, compare, table
     from experiments.models.grid import write_grid

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from experiments.cli import continuous
+from experiments.cli.compiling import BEGUN, compiling
 from experiments.cli.options import (
     CONTINUOUS,
     KINDS,
@@ -31,7 +33,7 @@ from experiments.cli.options import (
     refuse_given,
 )
 from experiments.cli.prompts import PAINTERS, Texts, draw_texts
-from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
+from experiments.cli.terminal import UsageError, check_copy, error_output, output, print_text, progress_bar
 
 if TYPE_CHECKING:
     from experiments.models.methods import Method
@@ -93,8 +95,8 @@ def generate_command(
     sjd-pac+grouped.
 
     The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
-    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step and last-step-unaligned, and auto
-    takes last-step.
+    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise and
+    target-end, and auto takes last-step.
     """
     of_continuous = {
         "--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order, "--spacing": spacing,
@@ -108,6 +110,8 @@ def generate_command(
             None if method == AUTO else method, label, count or 16, out, tokens, models, drawing, seed, device, batch
         )
     refuse_given(model, of_continuous)
+
+    import numpy as np
 
     from experiments.models import choice, session
     from experiments.models.grid import write_grid
@@ -146,11 +150,22 @@ def generate_command(
                 raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
             else:
                 made = make_method(method, loaded.codebook, read_settings(settings or []))
-            with progress_bar() as progress:
+            with progress_bar() as progress, compiling() as compiled:
                 bar = progress.add_task(made.name, total=count)
+                compiled.tell = lambda: progress.update(bar, description="compiling, once")
+                times: list[float] = []
+
+                def stepped(tokens: int) -> None:
+                    times.append(perf_counter())
+                    progress.update(bar, description=made.name)
+
+                def done(images: int) -> None:
+                    progress.update(bar, completed=images)
+
                 begun = perf_counter()
+                lost: dict[int, str] = {}
                 samples = session.draw(
-                    loaded, made, labels, seed, rows, batch, notify=lambda done: progress.update(bar, completed=done)
+                    loaded, made, labels, seed, rows, batch, notify=done, stepped=stepped, failed=lost.__setitem__
                 )
                 seconds = perf_counter() - begun
             images = session.pictures(loaded, samples.tokens, batch) if loaded.draws else None
@@ -159,7 +174,7 @@ def generate_command(
     except session.OutOfMemory as error:
         raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
     console = output()
-    print_text(console, summary(made, samples, seconds))
+    print_text(console, f"{summary(made, samples, seconds)}\n{first_step(times, compiled.seconds)}")
     if images is not None:
         write_grid(out, images.movedim(1, -1).squeeze(-1).numpy())
         print_text(console, f"images  {out}")
@@ -167,15 +182,28 @@ def generate_command(
         tokens = tokens or TOKENS
         print_text(console, "images  none: the model has no pixels(tokens)")
     if tokens is not None:
-        write_arrays(tokens, {"tokens": samples.tokens, "labels": labels, "steps": samples.steps})
+        drawn = np.delete(labels, list(lost))
+        write_arrays(tokens, {"tokens": samples.tokens, "labels": drawn, "steps": samples.steps})
         print_text(console, f"tokens  {tokens}")
-    return 0
+    for image, why in lost.items():
+        print_text(error_output(), f"simlab: image {image}: {why}")
+    if lost:
+        print_text(error_output(), f"simlab: {len(lost)} of {count} images could not be drawn; the others are written")
+    return 1 if lost else 0
 
 
 def _check_free(settings: list[str] | None) -> None:
     """Raise ``ValueError`` for settings of a method that is yet to be chosen."""
     if settings:
         raise ValueError(f"--set {settings[0]}: --method auto chooses the window itself; expected a method beside it")
+
+
+def first_step(steps: Sequence[float], compiled: float) -> str:
+    """When the first step was over, and why so late where it was late."""
+    if not steps:
+        return "first step: the device does not say"
+    late = f", {compiled:.1f} s of them to compile kernels, which are kept" if compiled >= 0.1 else ""
+    return f"first step {steps[0] - BEGUN:.1f} s after the command{late}"
 
 
 def summary(method: Method, samples: Samples, seconds: float) -> str:

@@ -38,7 +38,6 @@ KINDS = {"fashion": "discrete", "fashion-continuous": "continuous"}  # the model
 DISCRETE, CONTINUOUS = KINDS
 OWN = "or one's own, as module:factory or file.py:factory"
 Model = Annotated[str, typer.Option("--model", metavar="NAME", help=f"{', '.join(KINDS)}, {OWN}")]
-Fashion = Annotated[Literal["fashion"], typer.Option("--model", help="which model")]
 Shipped = Annotated[Literal["fashion", "fashion-continuous"], typer.Option("--model", help="which model")]
 Models = Annotated[
     Path | None, typer.Option("--models", metavar="DIR", help="checkpoints, instead of those that come along")

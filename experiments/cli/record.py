@@ -7,20 +7,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.cli import continuous
 from experiments.cli.options import (
+    CONTINUOUS,
     Batch,
     Device,
+    Gamma,
     Guidance,
     Label,
+    Least,
     Model,
     Models,
+    Order,
+    Prefill,
     Seed,
     Settings,
+    Spacing,
+    Steps,
     Temperature,
     TopK,
     TopP,
     count_option,
     file_option,
+    refuse_given,
 )
 from experiments.cli.terminal import UsageError, check_copy, output, print_text, progress_bar
 
@@ -29,10 +38,12 @@ if TYPE_CHECKING:
 
 
 def record_command(
-    method: Annotated[str, typer.Option(metavar="METHOD", help="as of simlab generate")] = "sjd",
+    method: Annotated[
+        str | None, typer.Option(metavar="METHOD", help="as of simlab generate (default: sjd, or last-step)")
+    ] = None,
     label: Label = "all",
     count: Annotated[int, count_option("--count", "images")] = 8,
-    calls: Annotated[int, count_option("--calls", "of each image, spread over it")] = 8,
+    calls: Annotated[int | None, count_option("--calls", "of each image, spread over it (default: 8)")] = None,
     out: Annotated[Path, file_option("--out", "where to write")] = Path("out/rows.npz"),
     settings: Settings = None,
     model: Model = "fashion",
@@ -44,12 +55,32 @@ def record_command(
     seed: Seed = 0,
     device: Device = "cpu",
     batch: Batch = 32,
+    gamma: Gamma = None,
+    prefill: Prefill = None,
+    steps: Steps = None,
+    order: Order = None,
+    spacing: Spacing = None,
+    least: Least = None,
 ) -> int:
     """Save the rows of a run of a model.
 
     Draws images as simlab generate does, and saves what was verified: for every draft in a window the target's row, the
     row declared for the draft, the token, and where it stood. simlab replay puts every rule through it. Needs torch.
+
+    Of fashion-continuous it saves the trajectories of every verified draft, states, means and deviations of both
+    models, with the coin and the decision.
     """
+    if out.suffix != ".npz":
+        raise UsageError(f"--out {out}: expected a name that ends in .npz")
+    check_copy("--out", out)
+    if model == CONTINUOUS:
+        refuse_given(model, {"--top-k": top_k, "--top-p": top_p, "--set": settings, "--calls": calls})
+        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, temperature, guidance)
+        return continuous.record(method, label, count, out, models, drawing, seed, device, batch)
+    own = {"--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order}
+    refuse_given(model, own | {"--spacing": spacing, "--least": least})
+    method, calls = method or "sjd", calls or 8
+
     from experiments.models import session
     from experiments.models.methods import make_method, read_settings
     from experiments.models.own import load_models
@@ -57,9 +88,6 @@ def record_command(
     from experiments.models.recording import Recording, write_recording
     from simlab.models.process.sampling import Sampling
 
-    if out.suffix != ".npz":
-        raise UsageError(f"--out {out}: expected a name that ends in .npz")
-    check_copy("--out", out)
     try:
         loaded = load_models(model, models, session.check_device(device))
         labels = session.labels_of(label, count, loaded.labels)

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.cli.options import out_option
+from experiments.cli import continuous
+from experiments.cli.options import CONTINUOUS, out_option, refuse_given
 from experiments.cli.terminal import UsageError, check_writable, output, plain_table, print_text, progress_bar
 
 FEW = 256, 32  # rows whose laws are computed, and of a large vocabulary: some minutes
@@ -30,11 +31,17 @@ def replay_command(
     What each rule would accept and emit in the contexts of a recorded run: acceptance, TV and Wasserstein-1 of its law,
     computed and not sampled, and the drafts of a window that it accepts.
     """
+    from experiments.models.continuous.recording import is_recording
+
+    check_writable("--out", out)
+    if is_recording(recording):
+        refuse_given(CONTINUOUS, {"--rows": rows})
+        return continuous.replay(recording, rule or [], out)
+
     from experiments.models.recording import Recording
     from experiments.models.replay import EXACT, replay, rules_for, summary
     from experiments.results import versions, write_json, write_table
 
-    check_writable("--out", out)
     try:
         saved = Recording(recording)
         rules = rules_for(saved.vocabulary, saved.codebook, rule or [])

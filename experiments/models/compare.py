@@ -33,11 +33,10 @@ from experiments.models.methods import Method, make_method, nodes, rows
 from experiments.models.quality import FALSE_ALARMS, TESTS, Sample, checks, measures
 from experiments.models.session import Models, Samples, draw, pictures, sampling_record
 from experiments.models.timing import ROUNDS, timing
-from experiments.results import versions
-from experiments.sweeps.replay import verifies
-from experiments.training.commands import device_name, sha256
+from experiments.results import device_name, sha256, versions
 from experiments.training.data import SIDE, load_fashion
 from experiments.training.tokenizer import as_images
+from simlab.decoders import verifies
 from simlab.models.adapters.fashion import CLASSES
 from simlab.models.process.sampling import Sampling
 from simlab.rules import codebook_distances

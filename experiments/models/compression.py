@@ -18,8 +18,7 @@ import numpy as np
 from experiments.models.curve import Entry, drafters
 from experiments.models.methods import Drafter, make_method, nodes
 from experiments.models.session import Models, draw, sampling_record
-from experiments.results import versions
-from experiments.training.commands import sha256
+from experiments.results import sha256, versions
 from simlab.models.process.sampling import Sampling
 from simlab.statistics import estimate
 

@@ -20,7 +20,7 @@ import torch
 
 from experiments.models.methods import Drafter
 from experiments.models.session import Models, processes
-from experiments.training.commands import device_name, sha256
+from experiments.results import device_name, sha256
 from simlab.models.process.sampling import Sampling
 
 ROWS = (1, 2, 3, 5, 9, 17, 33, 65)  # a sequence: those of a token, and of windows of 1, 2, 4, ..., 64 drafts

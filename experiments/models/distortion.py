@@ -17,9 +17,8 @@ import torch
 from experiments.models.methods import Method
 from experiments.models.session import Models, processes
 from experiments.sweeps.distortion import FIRST, STRIDE
-from experiments.sweeps.replay import verifies
 from simlab.arrays import Array, total_variation
-from simlab.decoders import Info, SjdPd, run
+from simlab.decoders import Info, SjdPd, run, verifies
 from simlab.models.process.sampling import Sampling
 from simlab.randomness import Tape
 from simlab.rules import Rule, Speculative

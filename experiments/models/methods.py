@@ -29,9 +29,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from experiments.sweeps.replay import verifies
-from experiments.sweeps.tables import tables
-from simlab.decoders import DECODERS, Decoder, Jacobi, make_decoder
+from simlab.decoders import DECODERS, Decoder, Jacobi, make_decoder, verifies
 from simlab.decoders.tree import count_nodes
 from simlab.rules import RULES, Rule, Speculative, make_rule
 
@@ -166,6 +164,10 @@ def _check_rule(rule: str) -> None:
 
 def _over(codebook: np.ndarray | None, rule: str, of_rule: dict[str, Any]) -> dict[str, np.ndarray]:
     """The tables of a rule's parameters, made over a codebook."""
+    if not of_rule:
+        return {}
+    from experiments.sweeps.tables import tables  # what sweeps load takes a second
+
     over = tables(of_rule)
     if codebook is None:
         if over:

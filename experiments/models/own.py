@@ -21,10 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from experiments.judging.load_object import load_object
 from experiments.models.session import Models
 from simlab.models.architectures.backbone import check_parts
-from theory.judge.user_rule import last_line
 
 SHIPPED = "fashion"
 
@@ -110,6 +108,9 @@ def made(spec: str, device: torch.device | str) -> Any:
 
     Raises ``ValueError`` where there is no such thing, or it cannot be made.
     """
+    from experiments.judging.load_object import load_object  # which loads all that judges a rule
+    from theory.judge.user_rule import last_line
+
     found = load_object(spec)
     if callable(found) and (isinstance(found, type) or not isinstance(found, nn.Module)):
         try:

@@ -59,7 +59,7 @@ def checks(sample: Sample, reference: Sample, level: float, seed: int) -> dict[s
         "accuracy": half.p_value(*right),
     }
     says = stated(n, tokens, level)
-    return {name: _summary(p_values[name], *says[name]) for name in TESTS}
+    return {name: summary(p_values[name], *says[name]) for name in TESTS}
 
 
 def stated(n: int, tokens: int, level: float) -> dict[str, tuple[Stated, int]]:
@@ -132,7 +132,7 @@ def in_clusters(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.n
     return one, other
 
 
-def _summary(p_value: float, stated: Stated, cells: int) -> dict[str, Any]:
+def summary(p_value: float, stated: Stated, cells: int) -> dict[str, Any]:
     """A test, to be written down; ``detects`` is None where no deviation is surely seen."""
     return {
         "p_value": float(p_value),

@@ -24,7 +24,10 @@ FORMAT = "simlab rows 1"
 LARGEST = 2.0**15  # mass of a row's likeliest token, in half precision
 ENTRIES = 1 << 22  # of a block of rows
 PLACES = "image", "call", "place", "position", "token", "accepted"
-WRONG = OSError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile, zlib.error  # what bad files raise
+WRONG = (  # what bad files raise
+    *(OSError, EOFError, MemoryError, RecursionError, ValueError, KeyError, IndexError, TypeError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 class RecordingError(ValueError):
@@ -110,6 +113,8 @@ class Recording:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.exists() and not path.is_file():
+            raise RecordingError(f"{path}: is no file; expected one that simlab record wrote")
         try:
             self._file = np.load(path, allow_pickle=False)
             self.manifest: dict[str, Any] = json.loads(str(self._file["manifest"]))
@@ -122,7 +127,7 @@ class Recording:
         if self.manifest.get("format") != FORMAT:
             raise RecordingError(f"{path}: has the format {self.manifest.get('format')!r}; expected {FORMAT!r}")
         try:
-            places = {name: self._member(name) for name in PLACES}
+            places = {name: self._whole(name) for name in PLACES}
             self.image, self.call, self.place = (places[name] for name in ("image", "call", "place"))
             self.token, self.accepted = places["token"].astype(np.int64), places["accepted"]
             self.position = places["position"]
@@ -131,7 +136,7 @@ class Recording:
             self._check()
         except RecordingError:
             raise
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except WRONG as error:
             raise self._wrong(error) from None
 
     def __len__(self) -> int:
@@ -155,6 +160,8 @@ class Recording:
                     f"{self.vocabulary} tokens"
                 )
             for rows in (p, q):
+                if rows.dtype.kind != "f":
+                    raise RecordingError(f"{self.path}: block {block} is of {rows.dtype}; expected rows of floats")
                 if not (np.isfinite(rows).all() and (rows >= 0).all() and rows.any(axis=1).all()):
                     raise RecordingError(f"{self.path}: block {block} holds a row without mass; expected pmfs")
             yield slice(start, stop), whole(p), whole(q)
@@ -168,12 +175,23 @@ class Recording:
         except WRONG as error:
             raise self._wrong(error) from None
 
+    def _whole(self, name: str) -> np.ndarray:
+        """Whole numbers, one of each draft."""
+        values = self._member(name)
+        if values.dtype.kind not in "iu" or values.ndim != 1:
+            shape = f"{values.dtype} of shape {values.shape}"
+            raise RecordingError(f"{self.path}: {name} is {shape}; expected whole numbers, one of each draft")
+        return values
+
     def _check(self) -> None:
         rows = int(self.manifest["rows"])
         if any(len(getattr(self, name)) != rows for name in PLACES) or not rows:
             raise RecordingError(f"{self.path}: not every draft is described; expected {rows} of each")
         if self.token.min() < 0 or self.token.max() >= self.vocabulary:
             raise RecordingError(f"{self.path}: a token is outside the vocabulary; expected 0 to {self.vocabulary - 1}")
+        if self.codebook is not None and not (self.codebook.ndim == 2 and np.isfinite(self.codebook).all()):
+            shape = self.codebook.shape
+            raise RecordingError(f"{self.path}: the codebook has shape {shape}, or NaN; expected numbers [V, d]")
         if self.codebook is not None and len(self.codebook) != self.vocabulary:
             raise RecordingError(
                 f"{self.path}: the codebook has {len(self.codebook)} vectors; expected {self.vocabulary}, one a token"

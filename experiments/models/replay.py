@@ -114,7 +114,8 @@ def replay(
     Raises ``ValueError`` for fewer than one row.
     """
     chosen = np.zeros(len(recording), dtype=bool)
-    chosen[np.linspace(0, len(recording) - 1, check_at_least("rows", rows, 1)).round().astype(np.int64)] = True
+    count = min(check_at_least("rows", rows, 1), len(recording))
+    chosen[np.linspace(0, len(recording) - 1, count).round().astype(np.int64)] = True
     accepted = np.zeros((len(rules), len(recording)))
     measured = np.full((len(rules), len(MEASURES), len(recording)), np.nan)
     done, total = 0, len(rules) * int(chosen.sum())

@@ -140,18 +140,31 @@ def draw(
     first: int = 0,
     notify: Notify = lambda done: None,
     clock: Clock = UNTIMED,
+    stepped: Notify = lambda tokens: None,
+    failed: Callable[[int, str], None] | None = None,
 ) -> Samples:
-    """An image of each of ``labels[n]``, ``batch`` at a time; the first is replicate ``first`` of the tape."""
+    """An image of each of ``labels[n]``, ``batch`` at a time; the first is replicate ``first`` of the tape.
+
+    ``notify`` is told how many images are done, ``stepped`` after a step how many tokens there are. ``failed`` is told
+    of images that cannot be drawn, by their numbers, and why; they are not among the samples. Raises
+    :class:`OutOfMemory` or ``ValueError`` for the first of them unless it is given, or if there are no others.
+    """
     requests = [
         Request(label, method.decoder, method.rule, seed, first + i, sampling)
         for i, label in enumerate(labels.tolist())
     ]
     results: list[Result] = []
-    for result in serve(models.target, requests, batch, drafting(models, method.drafter), clock=clock):
-        if result.error is not None:
-            raise OutOfMemory(result.error) if lacks_memory(result) else ValueError(result.error)
-        results.append(result)
-        notify(len(results))
+    lost: list[Result] = []
+    for result in serve(models.target, requests, batch, drafting(models, method.drafter), notify=stepped, clock=clock):
+        (results if result.error is None else lost).append(result)
+        if lost and failed is None:
+            break
+        notify(len(results) + len(lost))
+    if lost and (failed is None or not results):
+        raise OutOfMemory(lost[0].error) if lacks_memory(lost[0]) else ValueError(lost[0].error)
+    if failed is not None:
+        for result in sorted(lost, key=lambda result: result.index):
+            failed(result.index, str(result.error))
     return _joined(sorted(results, key=lambda result: result.index))
 
 

@@ -193,6 +193,8 @@ def _of(entry: Entry) -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise ValueError(f"{entry.where}: {error}") from None
+    except MemoryError as error:
+        raise ValueError(f"{entry.where}: {error}; expected sizes that fit the memory") from None
 
 
 def _checked(process: Entry, spec: Spec, decoders: list[Decoder], rules: list[Rule]) -> Size:

@@ -30,10 +30,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.sweeps.replay import VerifiedPosition, verified_positions, verifies
+from experiments.sweeps.replay import VerifiedPosition, verified_positions
 from experiments.sweeps.sample import Columns, Sample
 from simlab.arrays import total_variation
-from simlab.decoders import SjdPd
+from simlab.decoders import SjdPd, verifies
 from simlab.rules import Speculative, Step
 from simlab.rules.compiled import compiled_step
 from simlab.rules.compiled.dispatch import accept, compiled

@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.sweeps.sample import Sample
 from simlab.arrays import Array
-from simlab.decoders import Autoregressive, Block, Decoder, Jacobi, Sjd, SjdPd
+from simlab.decoders import Sjd, SjdPd, verifies
 from simlab.decoders.compiled.kernels import KERNELS
 from simlab.decoders.tree import NONE, Tree
 from simlab.processes import Process
@@ -42,11 +42,6 @@ class VerifiedPosition(NamedTuple):
     p: np.ndarray  # [V]: the row after the tokens committed before
     q: np.ndarray | None  # [V]: what the candidates were declared to be drawn from
     candidates: list[int]  # in the order of verification, which may end before the last; none: it is from p
-
-
-def verifies(decoder: Decoder) -> bool:
-    """Whether the decoder verifies drafts one by one by a rule."""
-    return not isinstance(decoder, Autoregressive | Block | Jacobi)
 
 
 def calls(sample: Sample, replicate: int) -> Iterator[Call]:

@@ -68,7 +68,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import product
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -79,6 +79,8 @@ from experiments.validation import expectation
 
 MOST_SEED = (1 << 63) - 1  # what a column of whole numbers holds
 MOST_REPLICATES = 1 << 32  # what a tape can number
+MOST_VALUES = 1_000_000  # of a range
+MOST_POINTS = 10_000  # of a grid
 KINDS = ("process", "decoder", "rule")
 RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
 
@@ -155,6 +157,8 @@ def parse_spec(text: str, what: str) -> Spec:
         return _spec(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{what}: is no TOML: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{what}: is nested too deeply; expected tables of a few levels") from None
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
 
@@ -182,7 +186,12 @@ def _spec(written: dict[str, Any]) -> Spec:
 def _list_of_range(value: Any) -> Any:
     """``value``, where a range is the list it stands for."""
     found = RANGE.fullmatch(value) if isinstance(value, str) else None
-    return list(range(int(found[1]), int(found[2]) + 1)) if found else value
+    if found is None:
+        return value
+    first, last = int(found[1]), int(found[2])
+    if last - first >= MOST_VALUES:
+        raise ValueError(f"a range of at most {MOST_VALUES:,} values")
+    return list(range(first, last + 1))
 
 
 def _text(value: str) -> str:
@@ -301,6 +310,8 @@ def _entries(kind: str, tables: list[EntryTable]) -> tuple[Entry, ...]:
 def _points(kind: str, table: EntryTable, where: str) -> Iterator[Entry]:
     """The entries of one table: one for each point of its grid."""
     axes = list(_axes(table.grid, where))
+    if (points := prod(len(values) for _, values in axes)) > MOST_POINTS:
+        raise ValueError(f"{where}: the grid has {points:,} points; expected at most {MOST_POINTS:,}")
     for point in product(*(values for _, values in axes)):
         parameters = deepcopy(table.__pydantic_extra__)
         for (path, _), value in zip(axes, point, strict=True):
@@ -312,8 +323,12 @@ def _points(kind: str, table: EntryTable, where: str) -> Iterator[Entry]:
 def _axes(grid: dict[str, Any], where: str, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
     """The parameters that vary, each by its path through the tables, and their values."""
     for key, given in grid.items():
-        values, path = _list_of_range(given), (*above, key)
+        path = *above, key
         dotted = f"grid.{'.'.join(path)}"
+        try:
+            values = _list_of_range(given)
+        except ValueError as error:
+            raise ValueError(f"{where}: {dotted} is {given!r}; expected {error}") from None
         if path[0] in EntryTable.model_fields:
             raise ValueError(f"{where}: {dotted} is not allowed; expected parameters under grid")
         if isinstance(values, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from experiments.results import versions, write
+from experiments.results import device_name, sha256, versions, write
 from experiments.training.autoencoder import AutoencoderTask, autoencoder_metrics, laws_of
 from experiments.training.classifier import ClassifierTask, classifier_metrics
 from experiments.training.data import Fashion, load_fashion
@@ -194,13 +193,3 @@ TRAININGS: dict[str, Callable[[Request, Fashion, Notify], Made]] = {
 def plan_for(model: str, **changed: Any) -> Plan:
     """The plan a model is trained by, with what is given instead of what is usual."""
     return replace(PLANS[model], **{name: value for name, value in changed.items() if value is not None})
-
-
-def device_name(device: torch.device) -> str:
-    """What a person calls the device."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
-
-
-def sha256(path: Path) -> str:
-    """Of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()

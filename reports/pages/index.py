@@ -11,6 +11,7 @@ from reports.pages import (
     benchmarks,
     certificate,
     continuous,
+    continuous_models,
     draft_length,
     judge,
     large_vocabulary,
@@ -30,6 +31,7 @@ OWN = (
     continuous.FILE,
     draft_length.FILE,
     models.FILE,
+    continuous_models.FILE,
     benchmarks.FILE,
 )  # pages beside the report
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from reports.data import continuous_models as continuous_models_data
 from reports.data import models as saved_models
 from reports.data.documents import read_benchmarks, read_certificate, read_self_test
 from reports.data.files import Unreadable
@@ -23,6 +24,7 @@ from reports.pages import (
     benchmarks,
     certificate,
     continuous,
+    continuous_models,
     draft_length,
     index,
     large_vocabulary,
@@ -65,9 +67,9 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     claims = _report(out, gallery.on(), site)
     bench, large = _tried(read_benchmarks, out, site), _tried(read_large, out, site)
     continuous_tables, compared = _tried(read_continuous, out, site), _tried(saved_models.read, out, site)
-    lengths = _tried(read_draft_length, out, site)
+    lengths, pair = _tried(read_draft_length, out, site), _tried(continuous_models_data.read, out, site)
     certified = _certified(out, site)
-    found = (studies, claims, bench, large, continuous_tables, lengths, compared, certified, site.problems)
+    found = (studies, claims, bench, large, continuous_tables, lengths, compared, pair, certified, site.problems)
     if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
     verdicts = claims.verdicts["claims"] if claims else []
@@ -80,6 +82,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     entries += [("Continuous tokens", continuous.FILE)] if continuous_tables else []
     entries += [(draft_length.TITLE, draft_length.FILE)] if lengths else []
     entries += [("Real models", models.FILE)] if compared else []
+    entries += [(continuous_models.TITLE, continuous_models.FILE)] if pair else []
     entries += [("Benchmarks", benchmarks.FILE)] if bench else []
     files = certified | {each.path: study_page(each, entries, gallery.on("../")) for each in studies}
     if large:
@@ -95,6 +98,8 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
         )
         measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {})
         files[models.FILE] = models.page(compared, replay, device, payoff, measured, entries, gallery.on())
+    if pair:
+        files[continuous_models.FILE] = continuous_models.page(pair, entries, gallery.on())
     if bench:
         files[benchmarks.FILE] = benchmarks.page(bench, entries, gallery.on())
     files[index.FILE] = index.page(

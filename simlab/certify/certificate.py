@@ -131,6 +131,12 @@ class Certificate:
         Peculiarities that are no fault of the law.
     exact, forced
         Whether the law was also enumerated, and coins tried at their ends; if not, why not.
+    startup
+        Seconds until the first calls had ended, which are no part of ``seconds``.
+    more
+        Where it is inconclusive: what would be enough.
+    unsure
+        Whether a law was enumerated that is not the target's, and there was no time to make sure of it.
     acceptance
         How often first drafts are kept, against what is possible; None with a failure, and where no drafts are given.
     """
@@ -152,6 +158,9 @@ class Certificate:
     notes: tuple[str, ...]
     exact: str
     forced: str
+    startup: float = 0.0
+    more: str = ""
+    unsure: bool = False
     acceptance: Acceptance | None = None
 
     @property

@@ -51,6 +51,11 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
     return make("decoder", DECODERS, name, parameters)
 
 
+def verifies(decoder: Decoder) -> bool:
+    """Whether a decoder verifies drafts one by one by a rule."""
+    return not isinstance(decoder, Autoregressive | Block | Jacobi)
+
+
 __all__ = [
     "DECODERS",
     "Autoregressive",
@@ -68,4 +73,5 @@ __all__ = [
     "make_decoder",
     "run",
     "sjd_reference",
+    "verifies",
 ]

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from simlab.arrays import indices
 from simlab.decoders.base import Decoder, Info
-from simlab.decoders.run import Run, check_draft, check_faults
+from simlab.decoders.run import Run, check_draft, checked
 from simlab.processes import Process
 from simlab.randomness import Tape
 from simlab.rules import Rule
@@ -137,7 +137,7 @@ def run(
 
     Raises
     ------
-    ValueError, RuntimeError
+    ValueError, Faulty
         As :func:`simlab.decoders.run` does.
     """
     check_draft(decoder, process, draft)
@@ -154,8 +154,7 @@ def run(
         taken += 1
         if watch is not None:
             watch(step.state, step.state, Info(*(part.clone() for part in step.info)))
-    check_faults(process, draft)
-    return Run(process.closed(step.state.tokens[:, : process.length]), step.steps)
+    return checked(Run(process.closed(step.state.tokens[:, : process.length]), step.steps), process, draft)
 
 
 def record(step: Step, device: torch.device) -> Step:

@@ -61,8 +61,8 @@ def run(
     ------
     ValueError
         If the decoder needs a draft process and has none, or has one it cannot use.
-    RuntimeError
-        If a process could not go on with a sequence, as a model whose rows hold NaN.
+    Faulty
+        If a process could not go on with a sequence, as a model whose rows hold NaN; the others are finished.
     """
     check_draft(decoder, process, draft)
     state = decoder.init(process, tape.at(0), len(tape.replicates))
@@ -76,15 +76,41 @@ def run(
         state, info = decoder.step(state, process, rule, tape.at(iteration), draft)
         if watch is not None:
             watch(before, state, info)
-    check_faults(process, draft)
-    return Run(process.closed(state.tokens[:, : process.length]), steps)
+    return checked(Run(process.closed(state.tokens[:, : process.length]), steps), process, draft)
+
+
+class Faulty(RuntimeError):
+    """Sequences could not go on.
+
+    Attributes
+    ----------
+    faults
+        Why, by their rows.
+    run
+        All sequences, of which the others are finished; None where those were not waited for.
+    """
+
+    def __init__(self, faults: dict[int, str], run: Run | None = None) -> None:
+        super().__init__("; ".join(f"sequence {row}: {why}" for row, why in faults.items()))
+        self.faults, self.run = faults, run
+
+
+def checked(run: Run, *processes: Process | None) -> Run:
+    """``run``; raise :class:`Faulty` if one of the processes could not go on with a sequence of it."""
+    if faults := _faults(*processes):
+        raise Faulty(faults, run)
+    return run
 
 
 def check_faults(*processes: Process | None) -> None:
-    """Raise ``RuntimeError`` if a sequence of one of the processes could not go on."""
-    for process in processes:
-        for row, why in {} if process is None else process.faults().items():
-            raise RuntimeError(f"sequence {row}: {why}")
+    """Raise :class:`Faulty` if one of the processes cannot go on with a sequence."""
+    if faults := _faults(*processes):
+        raise Faulty(faults)
+
+
+def _faults(*processes: Process | None) -> dict[int, str]:
+    """Why sequences cannot go on, by their rows; of two reasons that of the first process."""
+    return {b: why for process in reversed(processes) if process is not None for b, why in process.faults().items()}
 
 
 def check_draft(decoder: Decoder, process: Process, draft: Process | None) -> None:

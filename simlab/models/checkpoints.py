@@ -17,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 SHOWN = 6  # names of keys an error lists
 
@@ -38,6 +39,7 @@ def read_description(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, A
 
     Raises :class:`CheckpointError` for a file that is missing, no safetensors, or of another kind.
     """
+    _check_file(path)
     try:
         with safe_open(path, "pt") as file:
             described = file.metadata() or {}
@@ -49,11 +51,17 @@ def read_description(path: Path, kind: str) -> tuple[dict[str, Any], dict[str, A
         raise CheckpointError(f"{path}: is of the kind {described.get('kind')!r}; expected {kind!r}")
     try:
         sizes, record = (json.loads(described[part]) for part in ("config", "record"))
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path}: {error}; expected sizes and a record of the training as metadata") from None
     if not isinstance(sizes, dict) or not isinstance(record, dict):
         raise CheckpointError(f"{path}: sizes are {sizes!r}; expected them by name")
     return sizes, record
+
+
+def _check_file(path: Path) -> None:
+    """Raise :class:`CheckpointError` for what is there and no file: a pipe would be waited for."""
+    if path.exists() and not path.is_file():
+        raise CheckpointError(f"{path}: is no file; expected a checkpoint")
 
 
 def read_weights(path: Path, inside: tuple[str, ...] = ()) -> dict[str, Tensor]:
@@ -98,15 +106,32 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
 
 def read_json(path: Path) -> dict[str, Any]:
     """What a JSON file says, by names. Raises :class:`CheckpointError` where it is missing or no such thing."""
+    _check_file(path)
     try:
         described = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise CheckpointError(f"{path}: there is no such file; expected what describes a model") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise CheckpointError(f"{path}: is no JSON; expected what describes a model") from None
     if not isinstance(described, dict):
         raise CheckpointError(f"{path}: is no JSON object; expected what describes a model, by names")
     return described
+
+
+class _Unfilled(TorchFunctionMode):
+    """Weights are left without numbers: to draw those that are nowhere, torch loads its compiler, which takes
+    seconds."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function.__name__ == "normal_":
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **(kwargs or {}))
+
+
+def shapes_of(make: Callable[[], nn.Module]) -> dict[str, torch.Size]:
+    """The shapes of the tensors of a model, by name: sizes are looked at before there is room for them."""
+    with torch.device("meta"), _Unfilled():
+        return {name: tensor.shape for name, tensor in make().state_dict().items()}
 
 
 def fill(
@@ -125,6 +150,8 @@ def fill(
     given = {name: tensor for name, tensor in weights.items() if name not in ignored}
     check_shapes(given, {name: tensor.shape for name, tensor in wanted.items()}, path, type(model).__name__)
     for name, tensor in given.items():
+        if tensor.is_floating_point() != wanted[name].is_floating_point():
+            raise CheckpointError(f"{path}: {name} is of {tensor.dtype}; expected {wanted[name].dtype}, or as precise")
         if not tensor.isfinite().all():
             raise CheckpointError(f"{path}: {name} holds NaN or infinities; expected numbers")
         with torch.no_grad():

@@ -17,6 +17,7 @@ from simlab.mutants import (
     drafters,
     generation,
     generator_verifiers,
+    logit_operators,
     operators,
     tree_operators,
     verifiers,
@@ -65,7 +66,9 @@ def bugs() -> tuple[Implementation, ...]:
     ]
     found += [
         Implementation(contract, bug.name, bug.mutant, _always(bug.run))
-        for contract, known in (operators.BUGS | batch_operators.BUGS | tree_operators.BUGS).items()
+        for contract, known in (
+            operators.BUGS | batch_operators.BUGS | tree_operators.BUGS | logit_operators.BUGS
+        ).items()
         for bug in known.values()
     ]
     return tuple(found)
@@ -99,7 +102,9 @@ def correct() -> tuple[Implementation, ...]:
     found += [Implementation("decode", name, "", _always(decode)) for name, decode in generation.GUMBEL_CORRECT.items()]
     found += [
         Implementation(contract, name, "", _always(right))
-        for contract, known in (operators.CORRECT | batch_operators.CORRECT | tree_operators.CORRECT).items()
+        for contract, known in (
+            operators.CORRECT | batch_operators.CORRECT | tree_operators.CORRECT | logit_operators.CORRECT
+        ).items()
         for name, right in known.items()
     ]
     return tuple(found)

@@ -18,6 +18,7 @@ test                          data, null hypothesis                           fa
 ``GTest(law)``                counts follow the law; rare outcomes pooled     within 10 % of a level down to 1e-6
 ``Directed(law, towards)``    counts follow the law, against one alternative  at most, and nearly, the level
 ``Sequential(law)``           the same after every batch, stop at any time    at most the level, at all times
+``Paired()``                  pairs, one of either sample, follow one law     at most the level, at all times
 ``TwoSampleG(cells)``         two samples of counts follow one law            within 10 % of a level down to 1e-6
 ``ProportionTest(rate)``      successes among n have the rate                 at most the level
 ``MeanTest(mean, ...)``       bounded numbers have the mean                   at most, and far below, the level
@@ -32,6 +33,7 @@ from simlab.statistics.discrete import LEAST, Cells, GTest
 from simlab.statistics.laws import Law, tally
 from simlab.statistics.likelihood_ratio import Directed
 from simlab.statistics.means import Estimate, MeanTest, estimate, mean_interval, paired
+from simlab.statistics.pairs import Paired
 from simlab.statistics.power import POWER, Planned, Stated
 from simlab.statistics.proportions import ProportionTest, proportion_interval
 from simlab.statistics.sequential import Sequential
@@ -47,6 +49,7 @@ __all__ = [
     "GTest",
     "Law",
     "MeanTest",
+    "Paired",
     "Planned",
     "ProportionTest",
     "Sequential",

@@ -25,6 +25,7 @@ Limit = Callable[[np.ndarray, int], np.ndarray]  # from counts k[...] among n to
 SLACK = 1e-4  # a bound is at most this much too large, in relative terms
 WHOLE = 7  # outcomes that an event holds or does not hold; rarer ones may be split
 STRETCHES = 64
+HALVINGS = 36  # of the interval a limit is in; its upper end is taken, so that no limit is too small
 
 
 def tv_upper(counts: Any, law: Any, confidence: float) -> float:
@@ -80,7 +81,7 @@ def always(confidence: float) -> Limit:
     def limit(seen: np.ndarray, n: int) -> np.ndarray:
         mixed = scipy.special.betaln(seen + 0.5, n - seen + 0.5) - scipy.special.betaln(0.5, 0.5) + log1p(-confidence)
         low, high = seen / n, np.ones(len(seen))
-        for _ in range(60):
+        for _ in range(HALVINGS):
             middle = (low + high) / 2
             refuted = mixed >= scipy.special.xlogy(seen, middle) + scipy.special.xlog1py(n - seen, -middle)
             low, high = np.where(refuted, low, middle), np.where(refuted, middle, high)
@@ -114,6 +115,27 @@ def event_bound(law: Law, seen: np.ndarray, excluded: np.ndarray, limit: Limit) 
         return cost[choice] + np.interp(more, holding, costing)
 
     return min(1.0, _most(upper, least, len(chosen), int(holding[-1])))
+
+
+def between(first: np.ndarray, second: np.ndarray, limit: Limit) -> float:
+    """The most that the limits of two samples leave for first(A) - second(A), of any event A; counts ``int64[K]`` each.
+
+    TV is that difference for one event, which the two laws fix. An event that holds k of the first sample holds at
+    least as much of the second as taking outcomes in the order of first / second does, the last one split.
+    """
+    n, m = int(first.sum()), int(second.sum())
+    order = np.argsort(-first / np.maximum(second, 1e-9), kind="stable")
+    holding = np.concatenate([[0], np.cumsum(first[order])])
+    costing = np.concatenate([[0], np.cumsum(second[order])])
+    distinct = np.append(np.diff(holding) > 0, True)  # behind these, the first sample holds no more
+
+    def upper(choice: np.ndarray, held: np.ndarray) -> np.ndarray:
+        return limit(held, n)
+
+    def least(choice: np.ndarray, held: np.ndarray) -> np.ndarray:
+        return 1 - limit(m - np.interp(held, holding[distinct], costing[distinct]), m)
+
+    return min(1.0, _most(upper, least, 1, n))
 
 
 def _most(upper: Rising, least: Rising, choices: int, n: int) -> float:

@@ -25,7 +25,7 @@ def write_pair(folder: Path, side: int = 28) -> Path:
     for kind, width in (("continuous-target", 16), ("continuous-draft", 8)):
         model = Mar(MarConfig(autoencoder.config.shape, DIM, width, 2, 1, 1, width, 1, buffer=2, classes=10))
         model.initialise(generator)
-        _drawn(model.head.final_layer, generator, 0.05)
+        _drawn(model.head.final_layer, generator, 0.01)  # so that drafts are accepted now and then
         _write(folder, kind, model)
     return folder
 

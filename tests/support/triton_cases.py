@@ -19,12 +19,9 @@ from torch import Tensor
 
 from simlab.decoders import Run, make_decoder, run
 from simlab.decoders.initial import INITIALS
-from simlab.models.process.cached import Cached
-from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
 from simlab.randomness import Tape
 from simlab.rules import Speculative
-from tests.support.networks import SIZES, classes, model
 
 
 class Ready(Process):
@@ -56,15 +53,10 @@ class Case:
     shape: tuple[int, int] = (2, 2)
     seed: int = 0
     batch: int = 2
-    cached: bool = False
 
     def processes(self, device: str) -> tuple[Process, Process | None]:
         """The target, and the draft where there is one, made afresh."""
         drafts = self.decoder == "speculative"
-        if self.cached:
-            sampling, given = Sampling(guidance=2.0, temperature=0.8), classes(self.batch).to(device)
-            target, draft = (Cached(model(which).to(device), given, sampling, lag) for lag, which in enumerate(SIZES))
-            return target, draft if drafts else None
         draft_rows = Ready(self.vocabulary, self.shape, device, seed=5) if drafts else None
         return Ready(self.vocabulary, self.shape, device), draft_rows
 
@@ -85,27 +77,6 @@ def difference(case: Case, device: str = "cpu") -> str | None:
         if not torch.equal(one, other):
             return f"{what} are {other.tolist()}; expected {one.tolist()}"
     return None
-
-
-def restarted(device: str = "cpu") -> str | None:
-    """A sequence begun anew beside one that is over: the tokens of its own tape, and the other stays as it is."""
-    from simlab.decoders.triton import Fused
-
-    process, decoder = Ready(64, (1, 3), device), make_decoder("sjd", window=2)
-    fused = Fused(decoder, process, Speculative(), 2)
-
-    def finished(state: Any) -> Any:
-        while not bool((state.length >= process.length).all()):
-            state = fused.step(state)
-        return state
-
-    state = finished(fused.start(Tape(1, 2)))
-    before = state.tokens[0].clone()
-    fused.restart(state, [1], [8], [5])
-    state = finished(state)
-    expected = run(decoder, process, Speculative(), Tape(8, [5])).tokens[0]
-    same = torch.equal(state.tokens[1, : process.length], expected) and torch.equal(state.tokens[0], before)
-    return None if same else f"tokens are {state.tokens.tolist()}; expected {before.tolist()} and {expected.tolist()}"
 
 
 def without_mass(device: str = "cpu") -> str | None:
@@ -139,10 +110,6 @@ TREES = {
     "dropped": Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1, "kept": "dropped"}, batch=1, shape=(1, 3)),
 }
 STARTS = {each: Case("sjd", {"window": 2, "initial": each}, 64, (2, 3), batch=1) for each in INITIALS[1:]}
-CACHED = {
-    "cached sjd-ac": Case("sjd-ac", {"window": 3}, cached=True, batch=1),
-    "cached sjd-pac": Case("sjd-pac", {"window": 2, "candidates": 2, "depth": 1}, cached=True, batch=1),
-}
 VOCABULARIES = {
     "256": Case("sjd", {"window": 2}, 256, (1, 3), seed=7, batch=1),
     "1000": Case("sjd-ac", {"window": 2}, 1000, (1, 2), seed=8),
@@ -150,13 +117,15 @@ VOCABULARIES = {
     "5000": Case("sjd", {"window": 2}, 5000, (1, 2), seed=9, batch=1),
     "16384": Case("sjd-pac", {"window": 1, "candidates": 2, "depth": 1}, 16384, (1, 2), batch=1),
 }
-CASES = {**SMALL, **DECODERS, **TREES, **STARTS, **CACHED, **VOCABULARIES}
+CASES = {**SMALL, **DECODERS, **TREES, **STARTS, **VOCABULARIES}
 CHECKS: dict[str, Callable[..., str | None]] = {
     **{name: partial(difference, case) for name, case in CASES.items()},
-    "restarted": restarted,
     "without mass": without_mass,
 }
 
 
 if __name__ == "__main__":
+    from tests.support.interpreted import prepare_once
+
+    prepare_once()
     print(json.dumps({name: CHECKS[name]() for name in sys.argv[1:]}))

@@ -11,8 +11,8 @@ method                      decoder x rule                              of CSpD
 ``published-code``          in place x cspd-reference                   its code: 100 proposals, then a zero
 ``last-step``               truncating x last-step                      the ratio of the last step alone: lossless
 ``last-step-unaligned``     truncating x last-step                      the same with independent noise: lossless
-``last-noise``              truncating x last-noise                     none: lossless without noise at the end
-``target-end``              in place x target-end                       none: each token's law, without noise at the end
+``last-noise``              truncating x last-noise                     for a last step without noise: lossless
+``target-end``              truncating x target-end                     the same, ended by the target's means: lossless
 ==========================  ==========================================  ============================================
 
 Rules that compare densities of tokens need a last step that adds noise; MAR's own sampler adds none, and CSpD's code
@@ -52,7 +52,9 @@ class Preset:
     lossless
         Whether it is proven to be.
     noisy_end
-        Whether the last step adds noise, unless the command says otherwise; None where both will do.
+        Whether the last step adds noise.
+    of_last_step
+        Whether a token is to follow the target's last kernel given its own trajectory, whatever that is.
     """
 
     rule: str
@@ -61,6 +63,7 @@ class Preset:
     limit: int = LIMIT
     lossless: bool = False
     noisy_end: bool = True
+    of_last_step: bool = True
 
 
 UNALIGNED = {"aligned": False}
@@ -68,12 +71,12 @@ METHODS: dict[str, Preset] = {
     "algorithm-1": Preset("variance-product"),
     "algorithm-1-unaligned": Preset("variance-product", UNALIGNED),
     "two-path": Preset("two-path"),
-    "path": Preset("path", lossless=True),
-    "published-code": Preset("cspd-reference", decoder=InPlace, limit=PROPOSALS, noisy_end=False),
+    "path": Preset("path", lossless=True, of_last_step=False),
+    "published-code": Preset("cspd-reference", decoder=InPlace, limit=PROPOSALS, noisy_end=False, of_last_step=False),
     "last-step": Preset("last-step", lossless=True),
     "last-step-unaligned": Preset("last-step", UNALIGNED, lossless=True),
-    "last-noise": Preset("last-noise", lossless=True, noisy_end=False),
-    "target-end": Preset("target-end", decoder=InPlace, noisy_end=False),
+    "last-noise": Preset("last-noise", lossless=True, noisy_end=False, of_last_step=False),
+    "target-end": Preset("target-end", lossless=True, noisy_end=False, of_last_step=False),
 }
 NAMES = (AR, *METHODS)
 
@@ -87,6 +90,7 @@ class Method:
     rule: Rule | None = None
     lossless: bool = True
     noisy_end: bool | None = None  # None: either
+    of_last_step: bool = False
 
     @property
     def gamma(self) -> int:
@@ -105,4 +109,5 @@ def make_method(name: str, gamma: int = GAMMA, prefill: int = 0) -> Method:
         raise ValueError(f"unknown method {name!r}; expected one of {', '.join(NAMES)}")
     preset = METHODS[name]
     decoder = preset.decoder(gamma, prefill, preset.limit)
-    return Method(name, decoder, make_rule(preset.rule, **preset.parameters), preset.lossless, preset.noisy_end)
+    rule = make_rule(preset.rule, **preset.parameters)
+    return Method(name, decoder, rule, preset.lossless, preset.noisy_end, preset.of_last_step)

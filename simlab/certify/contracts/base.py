@@ -64,8 +64,7 @@ class Case(ABC):
     """One input of a contract, or a law of inputs, and what has to come out.
 
     ``length`` is N, the number of tokens of a completed outcome; ``events`` are what is counted. Cases that are small
-    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Of
-    ``principal`` cases a pass bounds TV by what was asked for; others are for faults that show nowhere else. Where
+    have ``branches``, and then the first of the events are all outcomes, and ``law_of`` gives their law. Where
     ``both_ends``, everything the target can emit must come out with some coins at one of their ends. ``bugs`` are the
     names of those that are known of the contract.
     """
@@ -74,7 +73,6 @@ class Case(ABC):
     length: int
     events: tuple[Counted, ...]
     both_ends: bool = False
-    principal: bool = True
     bugs: ClassVar[Collection[str]] = ()
 
     @abstractmethod
@@ -91,6 +89,11 @@ class Case(ABC):
     @abstractmethod
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         """``tokens[n, N]`` with p in place of -1."""
+
+    @property
+    def at_once(self) -> int:
+        """Calls that are made in turn, where there is time."""
+        return LONG if any(isinstance(events, Every) for events in self.events) else 1
 
     @property
     def branches(self) -> Sequence[Branch]:
@@ -261,6 +264,41 @@ class Successive:
     def format(self, code: int) -> str:
         first, second = divmod(code, len(self.of.law))
         return f"{self.of.format(first)}, then {self.of.format(second)}"
+
+
+@dataclass(frozen=True)
+class Every:
+    """Events by the number of their call, modulo ``period``: what goes wrong in one call of so many.
+
+    Calls are numbered within a batch, for batches begin anywhere in the function's own count.
+    """
+
+    of: Counted
+    period: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.of.name}, in every {self.period}th call"
+
+    def codes(self, tokens: Array) -> Array:
+        return np.arange(len(tokens)) % self.period * len(self.of.law) + self.of.codes(tokens)
+
+    @property
+    def law(self) -> Array:
+        return np.tile(self.of.law / self.period, self.period)
+
+    def format(self, code: int) -> str:
+        place, event = divmod(code, len(self.of.law))
+        return f"{self.of.format(event)}, call {place} of {self.period}"
+
+
+PERIODS = (60, 64, 100)
+LONG = 128 * max(PERIODS)  # calls in turn, by which one wrong call in so many shows
+
+
+def at_intervals(events: Counted) -> tuple[Every, ...]:
+    """Events of every 60th, 64th and 100th call, which holds those of most other periods."""
+    return tuple(Every(events, period) for period in PERIODS)
 
 
 def in_turn(events: Counted) -> tuple[Successive, ...]:

@@ -25,12 +25,13 @@ from simlab.certify.contracts.base import (
     Counted,
     Possible,
     as_emitted,
+    at_intervals,
     counting_script,
     in_turn,
     of_rows,
     short,
 )
-from simlab.certify.contracts.battery import Named, large_blocks, small_blocks
+from simlab.certify.contracts.battery import Named, large_blocks, looked_at, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
@@ -233,6 +234,8 @@ def _row(row: Any, b: int, vocabulary: int, width: int, most: int) -> Tokens:
 
 # The battery ---------------------------------------------------------------------------------------------------
 
+PRINCIPAL = ("two sequences of one draft", "one sequence without drafts, one of one")
+
 
 @cache
 def cases() -> tuple[BatchCase, ...]:
@@ -240,6 +243,7 @@ def cases() -> tuple[BatchCase, ...]:
     found = [*_small_ones()]
     few = found[1]
     found.append(BatchCase("two calls in turn", few.blocks, in_turn(few.events[0])))
+    found.append(BatchCase("many calls in turn", few.blocks, at_intervals(few.events[0])))
     return (*found, *_of_small_blocks(), *_large_ones())
 
 
@@ -285,7 +289,8 @@ def _large_ones() -> Iterator[BatchCase]:
         block, size = named.block, named.block.vocabulary
         short_one = Block(block.p[1:], block.q[1:], 0)
         labels = named.events[0].labels
-        one = Named("one draft", short_one, (Events("two tokens, by class", (0, 1), labels),))
+        events = Events("two tokens, by class", (0, 1), labels), *looked_at(short_one.p, short_one.q, size)
+        one = Named("one draft", short_one, events)
         yield _wide(f"two sequences of {size} tokens", [named, one])
 
 

@@ -7,7 +7,7 @@ for another is not seen where they are equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,7 +17,7 @@ from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Block, Events, joint, scaled, windows
 
 TILE = 64  # kernels go over a vocabulary in tiles of this or a multiple of it
-SIZES = (64, 257, 1000, 4099, 65536)
+SIZES = (64, 257, 1000, 4099, 65_536)
 LENGTHS = ((4, 3), (5, 3), (7, 2), (8, 2), (16, 2))  # gamma, V; engines unroll 4 and 7
 LAG = 8  # positions after which uniforms that are drawn eight at a time come again
 
@@ -96,7 +96,7 @@ def lagged(count: int) -> tuple[Events, ...]:
 
 @cache
 def large_blocks() -> tuple[Named, ...]:
-    """Large vocabularies, looked at in a few classes of tokens: the tiles, and where p has more than q."""
+    """Large vocabularies, looked at in classes of tokens, in several ways: see :func:`looked_at`."""
     found = []
     for number, size in enumerate(SIZES):
         rng = np.random.default_rng([3, number])
@@ -108,8 +108,21 @@ def large_blocks() -> tuple[Named, ...]:
             rows[:, [0, -1]] += 0.1
             rows[:, last:-1] += 0.2 / max(1, size - 1 - last)
         block = Block.of_rows(scaled(p), scaled(q))
-        found.append(Named(f"{size} tokens", block, (Events("two tokens, by class", (0, 1), _classes(block, last)),)))
+        classes = Events("two tokens, by class", (0, 1), _classes(block, last))
+        found.append(Named(f"{size} tokens", block, (classes, *looked_at(block.p, block.q, number))))
+    found.append(_in_the_tail(1000))
     return tuple(found)
+
+
+def _in_the_tail(size: int) -> Named:
+    """A fifth of the mass is on tokens that have less than one in a thousand each, and so is most of the residual."""
+    rng = np.random.default_rng([3, size])
+    head = rng.permutation(size)[: size // 50]
+    p, q = (scaled(rng.gamma(2.0, size=(rows, size))) * 0.2 for rows in (3, 2))
+    p[:, head] += 0.8 * scaled(rng.gamma(2.0, size=(3, len(head))))
+    q[:, head] += 0.8 * scaled(p[:2, head])  # alike in the head: what p has more lies in the tail
+    block = Block.of_rows(scaled(p), scaled(q))
+    return Named(f"{size} tokens, a fifth of the mass in the tail", block, looked_at(block.p, block.q, size))
 
 
 def _classes(block: Block, last: int) -> Array:
@@ -119,6 +132,57 @@ def _classes(block: Block, last: int) -> Array:
     labels[last:-1] = 2
     labels[0], labels[-1] = 0, 1
     return np.asarray(labels)
+
+
+# Classes of tokens ---------------------------------------------------------------------------------------------
+
+RANKS = (16, 64, 256, 512, 1024, 4096, 16_384)  # after how many of the largest entries something may be cut
+TAILS = (0.001, 0.01, 0.05, 0.2, 0.5)  # shares of the mass, of the smallest entries, that may be lost
+STRETCHES, DRAWN = 8, 6  # classes by index, and by chance
+
+
+def looked_at(p: Sequence[Array], q: Sequence[Array], number: int) -> tuple[Events, ...]:
+    """Classes of tokens that no one way of being wrong has all at its side.
+
+    Every token but the last, by its size in p, by what p has more than q, by its place, and by chance; two neighbours
+    by chance. Classes by chance are anew for every ``number`` and line: no code can know them. Of rows in several
+    contexts those of the first are taken.
+    """
+    rng, size = np.random.default_rng([11, number]), p[0].shape[-1]
+    found = []
+    for i in range(len(p)):
+        named = f"token {i}"
+        found.append(Events(f"{named}, by its size in p", (i,), by_rank(p[i][0])))
+        if i < len(q):
+            over = np.maximum(p[i][0] - q[i][0], 0)
+            found.append(Events(f"{named}, by what p has more than q", (i,), by_rank(over, p[i][0])))
+        found.append(Events(f"{named}, by chance", (i,), drawn_classes(size, DRAWN, rng)))
+    found.append(Events("token 0, by its place", (0,), np.arange(size) * STRETCHES // size))
+    found.append(Events("tokens 0 and 1, by chance", (0, 1), drawn_classes(size, 3, rng)))
+    return tuple(found[: len(found) if len(p) > 1 else -1])
+
+
+def drawn_classes(size: int, count: int, rng: np.random.Generator) -> Array:
+    """A class of ``count`` for each of so many tokens, each class as often as any other."""
+    return rng.permutation(np.arange(size) % count)
+
+
+def by_rank(weights: Array, mass: Array | None = None) -> Array:
+    """Classes ``int64[V]`` of tokens by the rank of their weight, cut at ``RANKS`` and where ``TAILS`` of them begin.
+
+    Tokens without weight are a class, of which those without ``mass`` are another.
+    """
+    order = np.argsort(-weights, kind="stable")
+    falling = weights[order]
+    ranks = [rank for rank in RANKS if rank < (falling > 0).sum()]
+    left = 1 - falling.cumsum() / (falling.sum() or 1.0)  # there may be no residual
+    cuts = np.unique([*ranks, *(int((left > share).sum()) + 1 for share in TAILS)])
+    labels = np.empty(len(weights), np.int64)
+    labels[order] = np.searchsorted(cuts, np.arange(len(weights)), side="right")
+    labels[weights == 0] = len(cuts) + 1
+    if mass is not None:
+        labels[mass == 0] = len(cuts) + 2
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 # Making rows ---------------------------------------------------------------------------------------------------

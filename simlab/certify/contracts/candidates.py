@@ -13,8 +13,8 @@ from functools import cache, cached_property
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import ArraysCase, Counted, Possible, counting_script, in_turn
-from simlab.certify.contracts.battery import SIZES
+from simlab.certify.contracts.base import ArraysCase, Counted, Possible, at_intervals, counting_script, in_turn
+from simlab.certify.contracts.battery import SIZES, looked_at
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
@@ -139,6 +139,8 @@ def _distinct(q: Array, count: int, n: int, rng: np.random.Generator) -> Array:
 
 # The battery ---------------------------------------------------------------------------------------------------
 
+PRINCIPAL = ("two candidates of three tokens", "three candidates of four tokens", "zeros in both")
+
 
 @cache
 def cases() -> tuple[CandidatesCase, ...]:
@@ -146,6 +148,8 @@ def cases() -> tuple[CandidatesCase, ...]:
     found = list(_small_ones())
     few = found[0]
     found.append(CandidatesCase("two calls in turn", few.p, few.q, few.count, in_turn(few.events[0])))
+    often = at_intervals(few.events[0])
+    found.append(CandidatesCase("many calls in turn", few.p, few.q, few.count, often))
     return (*found, *_large_ones())
 
 
@@ -192,7 +196,8 @@ def _large_ones() -> Iterator[CandidatesCase]:
         labels = np.where(p == 0, 2, np.where(p > q, 3, 4))
         labels[0], labels[-1] = 0, 1
         block = _position(p)
-        events = (OfBlock(block, Events("the token, by class", (0,), labels)),)
+        lines = (Events("the token, by class", (0,), labels), *looked_at((p[None],), (q[None],), number))
+        events = tuple(OfBlock(block, one) for one in lines)
         yield CandidatesCase(f"four candidates of {size} tokens", p, q, 4, events)
 
 

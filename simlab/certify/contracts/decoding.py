@@ -17,7 +17,18 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Branch, Broken, Case, Counted, Function, as_emitted, in_turn, short
+from simlab.certify.contracts.base import (
+    Branch,
+    Broken,
+    Case,
+    Counted,
+    Function,
+    as_emitted,
+    at_intervals,
+    in_turn,
+    short,
+)
+from simlab.certify.contracts.battery import looked_at
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled, windows
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.mutants.generation import MUTANTS
@@ -215,6 +226,8 @@ def misshapen(tokens: Tokens, length: int, eos: int | None) -> str:
 
 # The battery ---------------------------------------------------------------------------------------------------
 
+PRINCIPAL = ("one token", "two tokens of two", "an end among three tokens of two")
+
 
 @cache
 def cases() -> tuple[DecodeCase, ...]:
@@ -235,6 +248,7 @@ def cases() -> tuple[DecodeCase, ...]:
         _known("tokens without mass", zeros),
         _known("rows nearly one-hot", certain),
         DecodeCase("two sequences in turn", two.model, in_turn(two.events[0])),
+        DecodeCase("many sequences in turn", two.model, at_intervals(two.events[0])),
         _in_windows("an end at once or later", Model(_random(3, 4, 5).rows, 0)),
         _in_windows("six tokens of two", _random(2, 6, 9), 3),
         _in_windows("five tokens of four", _random(4, 5, 10), 2),
@@ -332,4 +346,5 @@ def _large(size: int, length: int) -> DecodeCase:
         table[:, -1] += 0.2
     block = Block(tuple(map(scaled, tables)), (), 1)
     pairs = tuple(Events(f"tokens {i} and {i + 1}, by class", (i, i + 1), labels) for i in range(length - 1))
-    return DecodeCase(f"{size} tokens", Model(block), tuple(OfBlock(block, events) for events in pairs))
+    firsts = [one for one in looked_at(block.p, (), size) if 0 in one.places]  # others depend on what is before them
+    return DecodeCase(f"{size} tokens", Model(block), tuple(OfBlock(block, events) for events in (*pairs, *firsts)))

@@ -16,8 +16,17 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import PRINTED, TARGET, ArraysCase, Counted, as_emitted, counting_script, in_turn
-from simlab.certify.contracts.battery import SIZES, lagged
+from simlab.certify.contracts.base import (
+    PRINTED,
+    TARGET,
+    ArraysCase,
+    Counted,
+    as_emitted,
+    at_intervals,
+    counting_script,
+    in_turn,
+)
+from simlab.certify.contracts.battery import SIZES, lagged, looked_at
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, windows
 from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.scripted import possible_edges
@@ -104,12 +113,15 @@ class DraftCase(ArraysCase):
 
 # The battery ---------------------------------------------------------------------------------------------------
 
+PRINCIPAL = ("one token of two", "two tokens of two, rows differ", "one of five")
+
 
 @cache
 def cases() -> tuple[DraftCase, ...]:
     """The battery, the simplest first."""
     found = [_small(name, np.array(rows) / np.sum(rows, axis=1, keepdims=True)) for name, rows in _small_rows()]
     found.append(DraftCase("two calls in turn", found[0].q, None, in_turn(found[0].events[0])))
+    found.append(DraftCase("many calls in turn", found[0].q, None, at_intervals(found[0].events[0])))
     return (*found, *_long_ones(), *_large_ones(), *_rounded_ones())
 
 
@@ -151,7 +163,8 @@ def _large_ones() -> Iterator[DraftCase]:
         labels = np.where(q[0] == 0, 2, 3 + np.arange(size) * 8 // size)
         labels[0], labels[-1] = 0, 1
         q /= q.sum(axis=1, keepdims=True)
-        yield _of(f"two tokens of {size}", q, (Events("two tokens, by class", (0, 1), labels),))
+        lines = Events("two tokens, by class", (0, 1), labels), *looked_at(positions(q).p, (), number)
+        yield _of(f"two tokens of {size}", q, lines)
 
 
 def _rounded_ones() -> Iterator[DraftCase]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from simlab.certify.contracts import batches, candidates, decoding, drafting, verifying
 from simlab.certify.contracts.base import Case
 from simlab.certify.contracts.operators import batches as flat
-from simlab.certify.contracts.operators import chains, trees
+from simlab.certify.contracts.operators import chains, logits, trees
 from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED, BatchLayout
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
 from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS, TreeLayout
+from simlab.mutants.logit_operators import FILTERS
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,9 @@ class Contract:
         Makes small ones that are not sampled: they are for given coins.
     simplest
         Makes small ones a failure is reduced to, from the smallest up.
+    principal
+        Names of the cases in which a pass needs the precision that was asked for; all of them where none is named. Of
+        the others the bound is told, and it must exclude something.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Contract:
     cases: Callable[[], Sequence[Case]]
     both_ends: Callable[[], Sequence[Case]]
     simplest: Callable[[], Iterable[Case]]
+    principal: Collection[str] = ()
 
 
 def _chain(layout: Layout, arrays: Arrays) -> Contract:
@@ -49,6 +54,7 @@ def _chain(layout: Layout, arrays: Arrays) -> Contract:
         partial(chains.cases, layout, arrays),
         partial(chains.both_ends, layout, arrays),
         partial(chains.simplest, layout, arrays),
+        verifying.PRINCIPAL,
     )
 
 
@@ -78,10 +84,24 @@ def _tree(layout: TreeLayout, arrays: Arrays) -> Contract:
     )
 
 
+def _logits(name: str, arrays: Arrays) -> Contract:
+    """An operator of one block that is given logits."""
+    if arrays.coarse:
+        raise ValueError(f"arrays is {arrays.dtype}, for which {name} has no cases; expected float32 or float64")
+    return Contract(
+        name,
+        logits.signature(name),
+        partial(logits.cases, name, arrays),
+        partial(logits.both_ends, name, arrays),
+        partial(logits.simplest, name, arrays),
+    )
+
+
 OPERATORS: dict[str, Callable[[Arrays], Contract]] = {
     **{layout.name: partial(_chain, layout) for layout in (UNIFORMS, EXPONENTIAL, GUMBEL, TOKENS)},
     **{layout.name: partial(_batch, layout) for layout in (PADDED, FLAT, FLAT_TOKENS)},
     **{layout.name: partial(_tree, layout) for layout in (PARENTS, SIBLINGS)},
+    **{name: partial(_logits, name) for name in FILTERS},
 }
 
 CONTRACTS: dict[str, Contract] = {
@@ -93,6 +113,7 @@ CONTRACTS: dict[str, Contract] = {
             verifying.cases,
             verifying.both_ends,
             verifying.simplest,
+            verifying.PRINCIPAL,
         ),
         Contract(
             "verify_batch",
@@ -100,6 +121,7 @@ CONTRACTS: dict[str, Contract] = {
             batches.cases,
             batches.both_ends,
             batches.simplest,
+            batches.PRINCIPAL,
         ),
         Contract(
             "verify_candidates",
@@ -107,6 +129,7 @@ CONTRACTS: dict[str, Contract] = {
             candidates.cases,
             candidates.both_ends,
             candidates.simplest,
+            candidates.PRINCIPAL,
         ),
         Contract(
             "decode",
@@ -114,6 +137,7 @@ CONTRACTS: dict[str, Contract] = {
             decoding.cases,
             decoding.both_ends,
             decoding.simplest,
+            decoding.PRINCIPAL,
         ),
         Contract(
             "draft",
@@ -121,6 +145,7 @@ CONTRACTS: dict[str, Contract] = {
             drafting.cases,
             drafting.both_ends,
             drafting.simplest,
+            drafting.PRINCIPAL,
         ),
         *(operator(SINGLE) for operator in OPERATORS.values()),
     )

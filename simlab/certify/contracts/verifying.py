@@ -19,6 +19,7 @@ from simlab.certify.contracts.base import (
     ArraysCase,
     Counted,
     Possible,
+    at_intervals,
     counting_script,
     in_turn,
     of_rows,
@@ -127,12 +128,16 @@ COMPLETED = """\
     counts[tuple(tokens)] += 1"""
 
 
+PRINCIPAL = ("one draft, two tokens", "rows differ, three tokens")
+
+
 @cache
 def cases() -> tuple[VerifyCase, ...]:
     """The battery, the simplest first."""
     found = [_case(named, small=True) for named in small_blocks()]
     few = next(case for case in found if case.name == "one draft, two tokens")
     found.append(VerifyCase("two calls in turn", few.block, in_turn(few.events[0])))
+    found.append(VerifyCase("many calls in turn", few.block, at_intervals(few.events[0])))
     return (*found, *(_case(named) for named in (*long_blocks(), *large_blocks())))
 
 

@@ -13,8 +13,9 @@ from math import inf
 import numpy as np
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.contracts.base import Case
-from simlab.certify.engine.exact import ROUNDING
+from simlab.certify.contracts.base import Case, Every
+from simlab.certify.engine.exact import ROUNDING, Exact
+from simlab.certify.engine.periodic import Periodic
 from simlab.certify.engine.tasks import Counts
 from simlab.statistics import Sequential
 from simlab.statistics.likelihood_ratio import FINENESS, tails
@@ -23,6 +24,7 @@ FALSE_ALARMS = 1e-6  # of a whole certificate
 BY_SAMPLING = 0.9  # the part of them that sampling may raise; enumeration raises far less than the rest
 ALIKE = 1e-9  # TV up to which two laws are one
 MOST_CALLS = 1 << 24  # beyond which no power is computed
+NEAR = 500  # calls after which a case that does not fail counts as one in which nothing is wrong
 FITS = 1e-3  # a bug explains the counts unless they would be rarer than this under it
 
 
@@ -42,10 +44,17 @@ class Evidence:
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
         self.tests = [
-            [Sequential(events.law, _alternatives(case, k)) for k, events in enumerate(case.events)] for case in cases
+            [
+                Periodic(events.of.law, events.period)
+                if isinstance(events, Every)
+                else Sequential(events.law, _alternatives(case, k))
+                for k, events in enumerate(case.events)
+            ]
+            for case in cases
         ]
         self.level = BY_SAMPLING * FALSE_ALARMS / max(1, sum(map(len, self.tests)))
         self.counts = [[np.zeros(len(events.law), np.int64) for events in case.events] for case in cases]
+        self.laws: dict[int, Exact] = {}  # of cases by number, where they were enumerated
         self.calls = np.zeros(len(cases), np.int64)
         self.seconds = np.zeros(len(cases))
         self.kept = np.zeros(len(cases))
@@ -73,6 +82,16 @@ class Evidence:
         log_e, i, k = max(strength, default=(0.0, 0, 0))
         return Finding(i, k, log_e, self.counts[i][k].copy()) if log_e >= -np.log(self.level) else None
 
+    @property
+    def fails(self) -> dict[int, bool]:
+        """Which cases fail, of those that do or were called often enough to be near their law."""
+        strongest = {i: max(float(test.highest) for test in row) for i, row in enumerate(self.tests)}
+        return {
+            i: log_e >= -np.log(self.level)
+            for i, log_e in strongest.items()
+            if log_e >= -np.log(self.level) or self.calls[i] >= NEAR
+        }
+
     def diagnosis(self) -> Diagnosis:
         """The known bugs that explain all counts."""
         seen = {i: self.counts[i][0] for i, case in enumerate(self.cases) if case.known_laws and self.calls[i]}
@@ -81,35 +100,58 @@ class Evidence:
     # What a pass is worth ------------------------------------------------------------------------------------
 
     def bounds(self, confidence: float) -> list[list[float]]:
-        """For every kind of events, how far in TV they can still be from the target, all at once with confidence."""
-        tests = sum(map(len, self.tests))
-        each = 1 - (1 - confidence) / max(1, tests)
-        return [[test.tv_upper(each) if test.n else 1.0 for test in row] for row in self.tests]
+        """For every kind of events, how far in TV they can still be from the target, all at once with confidence.
+
+        Where the law of a case is known it bounds all of its events, if that is less.
+        """
+        return [self.bounds_of(i, confidence) for i in range(len(self.cases))]
+
+    def bounds_of(self, i: int, confidence: float) -> list[float]:
+        """Those of case i."""
+        each, tv = self.each(confidence), self.exact_tv(i, 0)
+        known = 1.0 if tv is None else self.laws[i].tv_upper(tv, each)
+        return [min(known, test.tv_upper(each) if test.n else 1.0) for test in self.tests[i]]
+
+    def each(self, confidence: float) -> float:
+        """The confidence of each of the bounds, where all hold at once with this one."""
+        return 1 - (1 - confidence) / (len(self.cases) + sum(map(len, self.tests)))
+
+    def exact_tv(self, i: int, k: int) -> float | None:
+        """TV of the law of case i, where it is known; of its first events."""
+        known = i in self.laws and k == 0
+        return float(total_variation(self.laws[i].law, self.cases[i].events[0].law)) if known else None
 
     def detectable(self) -> list[list[float]]:
         """For every kind of events, the smallest TV that raises an alarm with power 0.999; infinite if none does."""
-        return [[test.detectable(test.n, self.level) if test.n else inf for test in row] for row in self.tests]
+        found: dict[tuple[int, int, bool], float] = {}  # it depends on no more than this
+
+        def smallest(test: Sequential | Periodic) -> float:
+            one = test.whole if isinstance(test, Periodic) else test
+            kind = len(one.law.mass), one.n, bool(one.towards)
+            if kind not in found:
+                found[kind] = one.detectable(one.n, self.level) if one.n else inf
+            return found[kind]
+
+        return [[smallest(test) for test in row] for row in self.tests]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Known bugs by name; ``explains`` says whether they explain everything that was counted."""
+    """Known bugs by name that explain everything that was counted, if ``explains``; else there is none."""
 
     names: tuple[str, ...]
     explains: bool
 
     def summary(self) -> str:
         """The diagnosis in plain language."""
-        if not self.names:
-            return "looks like none of the known bugs"
         if not self.explains:
-            return f"comes nearest to: {self.names[0]}, which does not explain it all"
+            return "no known bug explains it all"
         others = f" (or, which looks the same here: {'; '.join(self.names[1:])})" if len(self.names) > 1 else ""
         return f"looks like: {self.names[0]}{others}"
 
 
 def diagnosed(cases: Sequence[Case], counts: Mapping[int, Array]) -> Diagnosis:
-    """The known bugs that explain all counts of all cases, the likeliest first; else the one that comes nearest."""
+    """The known bugs that explain all counts of all cases, the likeliest first; no other is named."""
     names = {name for i in counts for name in cases[i].known_laws}
     gains = {
         name: sum(_gain(cases[i], counts[i], cases[i].known_laws.get(name)) for i in counts) for name in sorted(names)
@@ -119,12 +161,11 @@ def diagnosed(cases: Sequence[Case], counts: Mapping[int, Array]) -> Diagnosis:
     if fitting:
         best = gains[fitting[0]]
         return Diagnosis(tuple(name for name in fitting if gains[name] > best - np.log(1 / FITS)), True)
-    most = sum(_gain(cases[i], seen, seen / seen.sum()) for i, seen in counts.items())
-    return Diagnosis(tuple(name for name in ranked[:1] if gains[name] > 0.5 * most), False)
+    return Diagnosis((), False)
 
 
 def recognised(cases: Sequence[Case], laws: Mapping[int, Array]) -> Diagnosis:
-    """The known bugs under which these cases have exactly these laws; else the one that comes nearest."""
+    """The known bugs under which these cases have exactly these laws; no other is named."""
     off = {
         name: max(
             float(total_variation(law, cases[i].known_laws.get(name, cases[i].events[0].law)))
@@ -133,11 +174,7 @@ def recognised(cases: Sequence[Case], laws: Mapping[int, Array]) -> Diagnosis:
         for name in sorted({name for i in laws for name in cases[i].known_laws})
     }
     same = tuple(name for name, most in off.items() if most <= ROUNDING)
-    if same or not off:
-        return Diagnosis(same, bool(same))
-    whole = max(float(total_variation(law, cases[i].events[0].law)) for i, law in laws.items())
-    nearest = min(off, key=lambda name: off[name])
-    return Diagnosis((nearest,) if off[nearest] < 0.5 * whole else (), False)
+    return Diagnosis(same, bool(same))
 
 
 def _gain(case: Case, counts: Array, law: Array | None) -> float:

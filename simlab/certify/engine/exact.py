@@ -30,8 +30,10 @@ from simlab.certify.engine.scripted import (
     one_at_its_end,
 )
 
-TRIED = 200  # random lists of uniforms a tree of outcomes is tried on, for each input
-SURE = 40.0  # a tree that predicts SURE / TV outcomes is off by less than TV / 2, but for a probability of 2e-9
+TRIED = 1200  # random lists of uniforms the trees of a case are tried on, shared out by the chances of its inputs
+ROUND = 100  # of them at a time
+SURE = 20.0  # trees that predict SURE / TV outcomes miss a part of TV with a probability of 2e-9
+TOO_SLOW = "too slow"
 ROUNDING = 1e-5  # TV that rounding in float32 can make
 
 
@@ -39,15 +41,25 @@ ROUNDING = 1e-5  # TV that rounding in float32 can make
 class Exact:
     """The law of the outcomes of case number ``case``.
 
-    ``predicted`` random lists of uniforms gave the outcome that the enumeration says. Where ``deviates``, these are
-    enough to be sure that the target's is another law. ``kept`` is how often the first draft is kept.
+    ``predicted`` random lists of uniforms gave the outcome that the enumeration says; so many for an input of chance 1,
+    and for others in proportion. Where the TV from the target ``deviates``, it is more than rounding makes: if the
+    target's were the law nonetheless, the trees would be wrong for as large a part of all lists.
+    ``kept`` is how often the first draft is kept.
     """
 
     case: int
     law: Array
-    predicted: int
+    predicted: float
     deviates: bool
     kept: float = 0.0
+
+    def sureness(self, tv: float) -> float:
+        """Minus the log of the probability that trees which are wrong for a part ``tv`` predict all that was tried."""
+        return self.predicted * tv
+
+    def tv_upper(self, tv: float, confidence: float) -> float:
+        """An upper limit on the TV from a law from which that of the trees is off by ``tv``."""
+        return min(1.0, tv + float(-np.log1p(-confidence)) / self.predicted)
 
 
 class AtTheEdge(Exception):
@@ -58,8 +70,12 @@ class AtTheEdge(Exception):
         self.kind, self.inputs, self.uniforms = kind, inputs, uniforms
 
 
-def enumerate_law(number: int, case: Case, function: Function, rng: np.random.Generator) -> Exact | None:
+def enumerate_law(
+    number: int, case: Case, function: Function, rng: np.random.Generator, patience: Callable[[], bool] = lambda: True
+) -> Exact | None:
     """The law of what comes out, if it can be enumerated and the enumeration predicts random outcomes.
+
+    Once ``patience`` is at an end it is not called for a tree any more, and trees are tried no further.
 
     Raises :class:`~simlab.certify.engine.scripted.NotScripted` where it cannot be, and :class:`AtTheEdge` where a call
     goes wrong.
@@ -67,9 +83,10 @@ def enumerate_law(number: int, case: Case, function: Function, rng: np.random.Ge
     target = case.events[0].law
     law, kept, calls = np.zeros(len(target)), 0.0, list[tuple[float, Any, _Trying, Piece | Tokens]]()
     for probability, inputs, edges in case.branches:
-        call = _Trying(asked(case, function, inputs))
+        call = _Trying(asked(case, _while(patience, function), inputs))
         with call.reporting(inputs):
             tree = exact_law(call, edges())
+        call = _Trying(asked(case, function, inputs))
         calls.append((probability, inputs, call, tree))
         law += probability * case.law_of(law_of(tree))
         kept += probability * _kept(case, inputs, law_of(tree))
@@ -77,18 +94,32 @@ def enumerate_law(number: int, case: Case, function: Function, rng: np.random.Ge
     deviates = tv > ROUNDING
     if deviates and not all(isinstance(tree, Piece) for *_, tree in calls):
         return None  # it asks for nothing: it draws elsewhere, perhaps beforehand, or it is wrong, as sampling shows
-    tried = 0
-    for probability, inputs, call, tree in calls:
-        n = max(TRIED, ceil(probability * SURE / tv)) if deviates else TRIED
-        with call.reporting(inputs):
-            wrong = mispredicted(call, tree, min(n, MOST), rng)
-        if wrong:
-            return None
-        tried += min(n, MOST)
+    tries = min(MOST, max(TRIED, ceil(SURE / tv)) if deviates else TRIED)
+    predicted = 0.0
+    while predicted < tries and (predicted == 0 or patience()):
+        share = np.inf
+        for probability, inputs, call, tree in calls:
+            n = ceil(probability * ROUND)
+            with call.reporting(inputs):
+                if mispredicted(call, tree, n, rng):
+                    return None
+            share = min(share, n / probability)
+        predicted += share
     if case.both_ends and (target[law == 0] > 0).any():
         never = case.events[0].format(int(np.flatnonzero((target > 0) & (law == 0))[0]))
         raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
-    return Exact(number, law, tried, deviates and tried >= SURE / tv, kept)
+    return Exact(number, law, predicted, deviates, kept)
+
+
+def _while(patience: Callable[[], bool], function: Function) -> Function:
+    """The function, which is not called any more once patience is at an end."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        if not patience():
+            raise NotScripted(TOO_SLOW)
+        return function(*arguments, **named)
+
+    return call
 
 
 def _kept(case: Case, inputs: Any, emitted: Mapping[Tokens, float]) -> float:

@@ -13,7 +13,8 @@ from simlab.arrays import total_variation
 from simlab.certify.certificate import Failure, listed, plain
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import Contract
-from simlab.certify.engine.evidence import Evidence, Finding, recognised
+from simlab.certify.engine.describing import condition, deviation
+from simlab.certify.engine.evidence import Diagnosis, Evidence, Finding, recognised
 from simlab.certify.engine.exact import Exact
 from simlab.certify.engine.shrink import Smallest, smallest_faulty_case, smallest_lossy_case
 from simlab.certify.engine.tasks import LOST, Edges, Enumerate, Fault
@@ -72,10 +73,20 @@ class Failing:
             tv_measured=measured,
             tv_exact=exact,
             outcomes=listed(small.case, small.counts, small.law),
-            diagnosis=diagnosis.summary(),
+            diagnosis=diagnosis.summary() if diagnosis.explains else self._described(found, case, diagnosis),
             known=diagnosis.names,
             script=self._script(small),
         )
+
+    def _described(self, found: Finding | Exact, case: Case, diagnosis: Diagnosis) -> str:
+        """A deviation that is no known bug: what is off, and in which cases."""
+        if isinstance(found, Exact):
+            fails = {i: law.deviates for i, law in self.laws.items()}
+            off = deviation(case, 0, found.law)
+        else:
+            fails = self.evidence.fails
+            off = deviation(case, found.events, found.counts / max(1, found.counts.sum()))
+        return "; ".join(filter(None, (diagnosis.summary(), off, condition(self._cases, fails))))
 
     def of_fault(self, fault: Fault) -> Failure:
         """It raises, hangs, ends its process, or returns what it must not."""

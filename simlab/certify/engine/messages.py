@@ -28,8 +28,23 @@ def raised(error: BaseException) -> str:
 
 def printable(text: str) -> str:
     """One line of at most ``LONGEST`` characters, with escapes in place of what a terminal would obey."""
-    line = " ".join(text[: 100 * LONGEST].split())[:LONGEST]
+    line = " ".join(text[: 100 * LONGEST].split())
+    if len(line) > LONGEST:
+        line = f"{line[:LONGEST].rsplit(' ', 1)[0]} ..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+TENSORS = (
+    "it is called with NumPy arrays and a numpy.random.Generator: for an operator that takes tensors and its coins "
+    "choose a contract that gives them, such as verify_uniforms, and --arrays torch (simlab certify --list); what "
+    "takes a torch.Generator is wrapped as the guide shows"
+)
+
+
+def of_tensors(message: str) -> bool:
+    """Whether an exception is that of code that expects tensors, and got arrays."""
+    asked = ("Tensor", "torch", "numpy.random._generator", "'numpy.ndarray' object has no attribute")
+    return message.startswith(("raises TypeError", "raises AttributeError")) and any(one in message for one in asked)
 
 
 def _functions() -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Scripted(np.random.Generator):
 
 def _refused(name: str) -> property:
     def get(self: Scripted) -> Any:
-        raise NotScripted(name)
+        raise NotScripted(f"it asks for rng.{name}; only random, uniform and choice can be enumerated")
 
     return property(get)
 

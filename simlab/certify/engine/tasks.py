@@ -189,7 +189,7 @@ def _patient(function: Function, seconds: float) -> Function:
 
     def call(*arguments: Any, **named: Any) -> Any:
         if time.perf_counter() > end:
-            raise NotScripted("too slow")
+            raise NotScripted(exact.TOO_SLOW)
         return function(*arguments, **named)
 
     return call
@@ -201,12 +201,12 @@ class Enumerate(Task):
 
     case: int
     seconds: float = inf
+    number: int = 0  # tells those of one case apart
 
     def run(self, case: Case, function: Function, seed: int) -> exact.Exact | Impossible:
+        rng, end = np.random.default_rng([seed, self.case, 2, self.number]), time.perf_counter() + self.seconds
         try:
-            found = exact.enumerate_law(
-                self.case, case, _patient(function, self.seconds), np.random.default_rng([seed, self.case, 2])
-            )
+            found = exact.enumerate_law(self.case, case, function, rng, lambda: time.perf_counter() < end)
         except NotScripted as why:
             return Impossible(str(why))
         return found or Impossible("an enumeration does not predict what it does")

@@ -90,9 +90,10 @@ class Truncating(Decoder):
             among = np.ones(len(rows), bool)
             for j in range(gamma):
                 pair = TrajectoryPair(targets[j], drafts[j])
-                accepted = accepts(rule, pair, own, at + j)
+                inside = at + j < end  # behind the end nothing is verified
+                accepted = accepts(rule, pair, own, at + j) | ~inside
                 emitted = rule.token(pair, pair.draft.states)
-                seen = np.flatnonzero(among)
+                seen = np.flatnonzero(among & inside)
                 watch(Verified(own.subset(seen), at[seen] + j, 0 * seen + j, pair.only(seen), accepted[seen]))
                 outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.ACCEPTED
                 tokens[rows[among & accepted], at[among & accepted] + j] = emitted[among & accepted]

@@ -128,8 +128,14 @@ class Fused:
         tape
             Seed and replicates of the sequences, B of them.
         """
+        state = self.empty()
+        self.restart(state, range(self.batch), [tape.seed] * self.batch, tape.replicates.tolist())
+        return state
+
+    def empty(self) -> FusedState:
+        """Room for the state of B sequences, of which each begins with :meth:`restart`."""
         batch, sizes, like = self.batch, self._sizes, self.process.uniform
-        state = FusedState(
+        return FusedState(
             _zeros((batch, sizes["WIDTH"]), self._everyone),
             _zeros((REPORT.value, batch), self._everyone),
             _zeros((batch, sizes["W"]), self._everyone),
@@ -137,8 +143,6 @@ class Fused:
             like.new_empty(batch, sizes["KEPT"], sizes["V"]),
             like.new_empty(batch, sizes["ROWS"] if self.draft is not None else 0, sizes["V"]),
         )
-        self.restart(state, range(batch), [tape.seed] * batch, tape.replicates.tolist())
-        return state
 
     def restart(
         self, state: FusedState, sequences: Sequence[int], seeds: Sequence[int], replicates: Sequence[int]
@@ -164,35 +168,53 @@ class Fused:
         self._launch(redraw, (len(batch), self._sizes["DRAWS"]), state, batch)
         self._launch(commit, (len(batch),), state, batch)
 
-    def step(self, state: FusedState) -> FusedState:
+    def keep(self, state: FusedState, sequences: Sequence[int]) -> FusedState:
+        """Go on with some of the sequences, which the processes are told by themselves.
+
+        Parameters
+        ----------
+        state
+            Changed in place; use what is returned.
+        sequences
+            Those that stay, in the order they are to have; ``sequences[i] >= i``.
+        """
+        moved = [(to, row) for to, row in enumerate(sequences) if to != row]
+        for values in (state.tokens, state.report.T, state.declared, state.tape, state.past):
+            for to, row in moved:
+                values[to] = values[row]
+        return state._replace(rows=state.rows[list(sequences)]) if moved and self.draft is None else state
+
+    def step(self, state: FusedState, count: int | None = None) -> FusedState:
         """One call of the target for all sequences; those that are over stay as they are.
 
         Parameters
         ----------
         state
             Changed in place; use what is returned.
+        count
+            How many there are, the first of the batch; all, unless given.
         """
-        sizes, everyone = self._sizes, self._everyone
-        tokens, length = state.tokens, state.length
+        sizes, everyone = self._sizes, self._everyone[:count]
+        tokens, length, count = state.tokens[:count], state.length[:count], len(everyone)
         if self.draft is not None:
             for j in range(sizes["W"]):
                 row = self.draft.forward(tokens, length + j, 1).contiguous()
-                self._launch(draw_draft, (self.batch,), state, everyone, draft_rows=row, J=j)
+                self._launch(draw_draft, (count,), state, everyone, draft_rows=row, J=j)
 
         if self._tree is None:
             call = self.process.forward(tokens, length, sizes["W"] + 1)
         else:
             # a process may hold on to what it is given, so that is not written to again
-            root, shown = torch.empty_like(everyone), everyone.new_empty(self.batch, sizes["NODES"])
-            self._launch(draw_candidates, (self.batch, sizes["GROUPS"]), state, everyone, root=root, shown=shown)
+            root, shown = torch.empty_like(everyone), everyone.new_empty(count, sizes["NODES"])
+            self._launch(draw_candidates, (count, sizes["GROUPS"]), state, everyone, root=root, shown=shown)
             call = self.process.forward_tree(tokens, root, shown, self._tree)
         call = call.contiguous()
 
         if self._tree is not None:
-            self._launch(verify_families, (self.batch, sizes["FAMILIES"]), state, everyone, call)
-        self._launch(walk, (self.batch,), state, everyone, call)
-        self._launch(redraw, (self.batch, sizes["DRAWS"]), state, everyone, call)
-        self._launch(commit, (self.batch,), state, everyone, call)
+            self._launch(verify_families, (count, sizes["FAMILIES"]), state, everyone, call)
+        self._launch(walk, (count,), state, everyone, call)
+        self._launch(redraw, (count, sizes["DRAWS"]), state, everyone, call)
+        self._launch(commit, (count,), state, everyone, call)
         return state if self.draft is not None else state._replace(rows=call)
 
     def _launch(

@@ -18,7 +18,7 @@ from simlab.models.architectures.classifier import Classifier, ClassifierConfig
 from simlab.models.architectures.eagle import Head
 from simlab.models.architectures.tokenizer import Tokenizer, TokenizerConfig
 from simlab.models.architectures.transformer import Config, Transformer
-from simlab.models.checkpoints import CheckpointError, check_shapes, fill, read_description, read_weights
+from simlab.models.checkpoints import CheckpointError, check_shapes, fill, read_description, read_weights, shapes_of
 
 SHIPPED = Path(__file__).parents[1] / "weights"
 CLASSES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle-boot")
@@ -71,10 +71,23 @@ def load_head(folder: Path = SHIPPED, device: torch.device | str = "cpu") -> Hea
 
 def _check_built_on(folder: Path, path: Path, built_on: dict[str, str]) -> None:
     """Raise :class:`CheckpointError` where a model stands beside another than the one it was built on."""
+    if not isinstance(built_on, dict):
+        raise CheckpointError(f"{path}: built_on is a {type(built_on).__name__}; expected sha256 by names")
     for need, wanted in built_on.items():
         beside = folder / f"{need}.safetensors"
         if beside.is_file() and hashlib.sha256(beside.read_bytes()).hexdigest() != wanted:
             raise CheckpointError(f"{path}: was built on another {need} than {beside}; expected sha256 {wanted}")
+
+
+def _check_stored(path: Path, sizes: dict[str, Any], weights: dict[str, torch.Tensor]) -> None:
+    """Raise :class:`CheckpointError` for more layers than there are tensors, and for numbers of another type than
+    checkpoints are written in: bytes that are read as another type are numbers, too."""
+    layers = sizes.get("layers")
+    if isinstance(layers, int) and layers > len(weights):
+        raise CheckpointError(f"{path}: layers is {layers}; expected at most {len(weights)}, the tensors of the file")
+    for name, tensor in weights.items():
+        if tensor.is_floating_point() and tensor.dtype != torch.float16:
+            raise CheckpointError(f"{path}: {name} is of {tensor.dtype}; expected torch.float16")
 
 
 def load_model(
@@ -84,12 +97,12 @@ def load_model(
     path = folder / f"{kind}.safetensors"
     sizes, record = read_description(path, kind)
     _check_built_on(folder, path, record.get("built_on", {}))
+    weights = read_weights(path)
+    _check_stored(path, sizes, weights)
     try:
-        with torch.device("meta"):  # sizes are looked at before there is room for them
-            shapes = {name: tensor.shape for name, tensor in make(sizes).state_dict().items()}
+        shapes = shapes_of(lambda: make(sizes))
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{path}: {error}; expected the sizes of a {kind}") from None
-    weights = read_weights(path)
     check_shapes(weights, shapes, path, f"a {kind}")
     model = make(sizes)
     fill(model, weights, path)

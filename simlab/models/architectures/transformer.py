@@ -274,6 +274,8 @@ def rotations(config: Config) -> Tensor:
 
     0 at the positions of the condition, where queries and keys so become 0.
     """
+    if torch.get_default_device().type == "meta":  # of a model that is nowhere; computing there loads torch's compiler
+        return torch.empty(config.prefix + config.length, config.head_dim // 2, 2)
     quarter = config.head_dim // 4
     speeds = BASE ** (-torch.arange(quarter, dtype=torch.float32) / quarter)
     rows, columns = (torch.arange(side, dtype=torch.float32) for side in config.shape)

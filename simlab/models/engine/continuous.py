@@ -1,11 +1,11 @@
-"""Requests decoded by compiled kernels in one batch: who is over leaves it, and who waits enters."""
+"""Requests decoded in one batch, by compiled kernels on a CPU: who is over leaves it, and who waits enters."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -33,22 +33,32 @@ from simlab.rules.compiled.dispatch import COMPILERS, compiled
 
 
 def decode_continuously(
-    asked: list[Asked], model: Any, batch: int, drafter: Any, cancelled: Cancelled, notify: Notify, clock: Clock
+    asked: list[Asked],
+    model: Any,
+    batch: int,
+    drafter: Any,
+    cancelled: Cancelled,
+    notify: Notify,
+    clock: Clock,
+    form: Callable[..., Running] | None = None,
 ) -> Iterator[Result]:
-    """Results of requests of one decoder and one rule, all guided or none.
+    """Results of requests of one decoder and one rule, all guided or none; a running batch is a ``form``, of compiled
+    kernels unless given.
 
     Where memory does not suffice, half as many go on, from their beginnings: their tokens are the same.
     """
-    waiting, room, rows = deque(asked), batch, None
+    waiting, room = deque(asked), batch
+    rows: Running | None = None
     while waiting or rows is not None:
-        while waiting and cancelled(waiting[0].number):
-            yield failed(waiting.popleft().number, CANCELLED)
+        for each in [each for each in waiting if cancelled(each.number)]:
+            waiting.remove(each)
+            yield failed(each.number, CANCELLED)
         if not waiting and not (rows and rows.running):
             return  # all that were left were cancelled before their first call
         entering: list[Asked] = []
         try:
             if rows is None:
-                rows = Rows(model, drafter, asked, min(room, max(1, len(waiting))), clock)
+                rows = (form or Rows)(model, drafter, asked, min(room, max(1, len(waiting))), clock)
             entering = [waiting.popleft() for _ in range(min(len(waiting), rows.room - len(rows.running)))]
             rows.enter(entering)
             notify(rows.step())
@@ -65,6 +75,19 @@ def decode_continuously(
             rows = None
 
 
+class Running(Protocol):
+    """A running batch of one form of the decoders, made of a model, what drafts, requests, its room and a clock."""
+
+    room: int
+    running: list[Row]
+
+    def enter(self, asked: Sequence[Asked]) -> None: ...
+
+    def step(self) -> int: ...
+
+    def leave(self, why: Mapping[int, str]) -> list[Result]: ...
+
+
 def has_kernels(request: Request) -> bool:
     """Whether a decoder and a rule have a compiled form."""
     return type(request.decoder) in KERNELS and type(request.rule) in COMPILERS
@@ -77,6 +100,14 @@ class Row:
     asked: Asked
     accepted: list[int] = field(default_factory=list)
     committed: list[int] = field(default_factory=list)
+
+
+def result_of(row: Row, tokens: np.ndarray, error: str | None) -> Result:
+    """What became of a row: its ``tokens[N]``, unless there is an ``error``."""
+    if error is not None:
+        return failed(row.asked.number, error, row.accepted, row.committed)
+    accepted, committed = np.array(row.accepted), np.array(row.committed)
+    return Result(row.asked.number, tokens.copy(), len(accepted), accepted, committed, None)
 
 
 class Rows:
@@ -143,7 +174,7 @@ class Rows:
         rows = np.flatnonzero(over)
         tokens = self.kernel.process.closed(state.tokens[rows, : self.kernel.end])
         pairs = zip(rows.tolist(), tokens, strict=True)
-        found = [self._result(self.running[b], own, faults.get(b)) for b, own in pairs]
+        found = [result_of(self.running[b], own, faults.get(b)) for b, own in pairs]
         stay = staying(over)
         kept(state, stay)
         for process in (self.target, self.draft):
@@ -156,12 +187,6 @@ class Rows:
     def _show(self) -> None:
         """Those that run now are others than before."""
         self.shown, self.uniforms = first(self.state, len(self.running)), uniforms(self.running)
-
-    def _result(self, row: Row, tokens: np.ndarray, error: str | None) -> Result:
-        if error is not None:
-            return failed(row.asked.number, error, row.accepted, row.committed)
-        accepted, committed = np.array(row.accepted), np.array(row.committed)
-        return Result(row.asked.number, tokens.copy(), len(accepted), accepted, committed, None)
 
 
 def uniforms(rows: Sequence[Row]) -> Uniforms:

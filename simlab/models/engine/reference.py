@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from simlab.decoders import Info, graph, run
+from simlab.decoders.run import Faulty
 from simlab.models.engine.processes import processes_for
 from simlab.models.engine.requests import (
     CANCELLED,
@@ -22,7 +23,7 @@ from simlab.models.engine.requests import (
     grouped,
     out_of_memory,
 )
-from simlab.models.process.cached import NOT_NUMBERS, rows_made
+from simlab.models.process.cached import rows_made
 from simlab.models.process.clock import UNTIMED, Clock
 from simlab.randomness import Tape
 
@@ -63,12 +64,17 @@ def _decoded(
         # what takes the time of parts has to be there at every step
         recorded = target.uniform.device.type == "cuda" and clock is UNTIMED
         decode = graph.run if recorded else run
-        done = decode(requests[0].decoder, target, requests[0].rule, tape, draft, watch)
+        faults: dict[int, str] = {}
+        try:
+            done = decode(requests[0].decoder, target, requests[0].rule, tape, draft, watch)
+        except Faulty as error:
+            if error.run is None:
+                raise
+            done, faults = error.run, error.faults
     except _Stopped:
         return results + [failed(each.number, CANCELLED) for each in asked]
     except (RuntimeError, MemoryError) as error:
-        reason = out_of_memory(error) or (str(error) if NOT_NUMBERS in str(error) else None)
-        if reason is None:
+        if (reason := out_of_memory(error)) is None:
             raise
         return results + [failed(each.number, reason) for each in asked]
     tokens, steps = (part.cpu().numpy() for part in done)
@@ -76,8 +82,8 @@ def _decoded(
     notify(int(committed.sum()))
     for b, each in enumerate(asked):
         count = int(steps[b])
-        if cancelled(each.number):
-            results.append(failed(each.number, CANCELLED, accepted[b, :count], committed[b, :count]))
+        if why := CANCELLED if cancelled(each.number) else faults.get(b):
+            results.append(failed(each.number, why, accepted[b, :count], committed[b, :count]))
         else:
             results.append(
                 Result(each.number, tokens[b], count, accepted[b, :count].copy(), committed[b, :count].copy(), None)

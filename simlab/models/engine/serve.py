@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from simlab.checks import check_at_least
+from simlab.decoders.triton import unsupported
 from simlab.models.engine.reference import decode_batches
-from simlab.models.engine.requests import Asked, Cancelled, Notify, Request, Result, grouped, method_of, place_of
+from simlab.models.engine.requests import (
+    CANCELLED,
+    Asked,
+    Cancelled,
+    Notify,
+    Request,
+    Result,
+    failed,
+    grouped,
+    method_of,
+    place_of,
+)
 from simlab.models.process.clock import UNTIMED, Clock
 
 
@@ -19,6 +32,7 @@ def serve(
     cancelled: Cancelled = lambda index: False,
     notify: Notify = lambda tokens: None,
     clock: Clock = UNTIMED,
+    device: str | None = None,
 ) -> Iterator[Result]:
     """Decode requests, at most ``batch`` at a time.
 
@@ -36,9 +50,12 @@ def serve(
         Asked with the index of a request before each step; true ends it.
     notify
         Told how many tokens have been committed so far.
-
     clock
         Takes the time of the target's ``model`` and ``sampling``; none, unless given.
+    device
+        The kind of device whose form of the decoders is taken: "cpu", compiled kernels; "cuda", fused ones. That of the
+        model, unless given; fused kernels run on a CPU where Triton interprets them. Decoders and rules that have
+        neither are run in their reference form.
 
     Yields
     ------
@@ -58,9 +75,28 @@ def serve(
         before += tokens
         notify(before)
 
-    for group in grouped((Asked(index, request) for index, request in enumerate(requests)), method_of):
-        from simlab.models.engine.continuous import decode_continuously, has_kernels  # loads Numba
+    kind = device or place_of(model).type
+    groups = grouped((Asked(index, request) for index, request in enumerate(requests)), method_of)
+    while groups:
+        group = groups.pop(0)
+        decode = form(group[0].request, kind)
+        for result in decode(group, model, batch, drafter, cancelled, tell, clock):
+            yield result
+            for later in groups:  # they are told now, not when it is their turn
+                for each in [each for each in later if cancelled(each.number)]:
+                    later.remove(each)
+                    yield failed(each.number, CANCELLED)
+        groups = [later for later in groups if later]
 
-        on_host = place_of(model).type == "cpu" and has_kernels(group[0].request)
-        decode = decode_continuously if on_host else decode_batches
-        yield from decode(group, model, batch, drafter, cancelled, tell, clock)
+
+def form(request: Request, kind: str) -> Callable[..., Iterator[Result]]:
+    """What decodes requests of one decoder and rule on a kind of device: a function that yields their results."""
+    from simlab.models.engine.continuous import decode_continuously, has_kernels  # loads Numba
+
+    if kind == "cpu" and has_kernels(request):
+        return decode_continuously
+    if kind == "cuda" and unsupported(request.decoder, request.rule) is None:
+        from simlab.models.engine.fused import FusedRows  # loads Triton
+
+        return partial(decode_continuously, form=FusedRows)
+    return decode_batches

@@ -181,8 +181,12 @@ class Cached(Process):
 
     def faults(self) -> dict[int, str]:
         """Why sequences cannot go on, by their rows; reads back from where the model runs."""
-        states = self._status[: self.batch].tolist()
-        return {b: NOT_NUMBERS if state & NO_NUMBER else NOT_HELD for b, state in enumerate(states) if state}
+        return {b: fault(status) for b, status in enumerate(self.status.tolist()) if status}
+
+    @property
+    def status(self) -> Tensor:
+        """``int64[B]``: 0, or why a sequence cannot go on (:func:`fault`), where the model runs."""
+        return self._status[: self.batch]
 
     # who is in the batch ----------------------------------------------------------------------------------------
 
@@ -557,6 +561,11 @@ class Cached(Process):
         self._seen_from = torch.cat([self._seen_from, torch.full_like(added, NEVER)], dim=1)
         self._position_of = self._fed.new_full((self.room, self.cache.slots), NEVER)
         self._position_of.scatter_(1, self._slot_of, self._seen_from)
+
+
+def fault(status: int) -> str:
+    """Why a sequence cannot go on, whose status is not 0."""
+    return NOT_NUMBERS if status & NO_NUMBER else NOT_HELD
 
 
 def aligned(slots: int) -> int:

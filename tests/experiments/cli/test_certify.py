@@ -228,14 +228,17 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected a SPEC, --command, --list or --self-test"),
-        (["mine:good", "--command", "./verifier"], "expected a SPEC, --command, --list or --self-test"),
+        ([], "expected a SPEC, --command, --url, --list or --self-test"),
+        (["mine:good", "--command", "./verifier"], "expected a SPEC, --command, --url, --list or --self-test"),
         (["--command", "./verifier"], "--command ./verifier: there is no such program, or it cannot be started"),
         (
             ["--command", "./verifier", "--contract", "decode"],
             "--contract decode: a model that is called cannot be sent",
         ),
-        (["mine:good", "--list"], "expected a SPEC, --command, --list or --self-test"),
+        (["mine:good", "--list"], "expected a SPEC, --command, --url, --list or --self-test"),
+        (["mine:good", "--tokens", "3"], "--tokens belongs to --url"),
+        (["--url", "http://a/completion"], "--url needs --reference URL"),
+        (["--url", "http://a", "--reference", "http://a/completion"], "expected an address that ends with /completion"),
         (["mine:good", "--quick"], "--quick belongs to --self-test"),
         (["absent:verify"], "there is no module 'absent'"),
         (["absent.py:verify"], "there is no file 'absent.py'"),
@@ -253,6 +256,7 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
         (["mine:good", "--confidence", "-3"], "--confidence is -3.0; expected a number between 0 and 1"),
         (["mine:good", "--calls", "0"], "--calls is 0; expected a whole number >= 1"),
         (["mine:good", "--processes", "-1"], "--processes is -1; expected a whole number >= 0"),
+        (["mine:good", "--processes", "1000000"], "--processes is 1000000; expected at most 256"),
         (["mine:good", "--limit", "0"], "--limit is 0.0; expected a"),
         (["mine:good", "--seed", "x"], "--seed x: expected a whole number"),
         (["mine:good", "--out", "mine.py"], "expected a folder"),

@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def lines(text: str) -> list[str]:
     """Without times, which are a machine's."""
-    return [re.sub(r"\d+\.\d s$", "... s", line.rstrip()) for line in text.strip().splitlines()]
+    return [re.sub(r"^first step .*|\d+\.\d s$", "...", line.rstrip()) for line in text.strip().splitlines()]
 
 
 def test_the_guide_shows_these_files() -> None:
@@ -135,7 +135,7 @@ def test_rows_are_recorded(more: Path) -> None:
     [
         (
             ["--model", "none"],
-            "--model none: is no model; expected fashion, lumina, anole, emu3, llamagen-t2i, module:factory or file",
+            "--model none: is no model; expected fashion, fashion-continuous, lumina, anole, emu3, llamagen-t2i",
         ),
         (["--model", "mine.py:made"], "mine.py has no 'made'; it has"),
         (
@@ -181,6 +181,22 @@ def test_rows_that_are_no_numbers(folder: Path, capsys: pytest.CaptureFixture[st
     given = ["generate", "--model", "wrong.py:make", "--method", "sjd", *SMALL]
     assert "rows hold NaN" in usage_error(given, capsys)
     assert not (folder / "out").exists() or not list((folder / "out").iterdir())
+
+
+def test_the_other_images_are_written_beside_one_that_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows of the second class are no numbers."""
+    right = "return self.label(given)[:, None]"
+    assert right in FILES["mine.py"]
+    wrong = f"{right}.masked_fill((given == 1)[:, None, None], torch.nan)"
+    (folder / "partly.py").write_text(FILES["mine.py"].replace(right, wrong))
+    given = ["generate", "--model", "partly.py:make", "--method", "sjd", "--tokens", "out/tokens.npz", *SMALL]
+    assert main(given) == 1
+    printed = capsys.readouterr()
+    assert "simlab: image 1: the model's rows hold NaN" in printed.err
+    assert "simlab: 2 of 4 images could not be drawn; the others are written" in printed.err
+    with np.load("out/tokens.npz") as found:
+        assert found["labels"].tolist() == [0, 0]
+        assert len(found["tokens"]) == len(found["steps"]) == 2
 
 
 def test_comparison_is_of_fashion(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 from experiments.cli.main import main
 from experiments.models.recording import PLACES, Recording
+from experiments.models.replay import replay, rules_for
 from tests.support.cli import usage_error
 from tests.support.fashion import CODES, write_models
 
@@ -113,6 +116,7 @@ def test_a_recording_has_the_name_of_one(models: Path, tmp_path: Path, capsys: p
 def broken(rows: Path) -> Iterator[tuple[str, bytes, str]]:
     """Files that are no recordings, and what is said of them."""
     whole = rows.read_bytes()
+    yield "empty", b"", "expected a file that simlab record wrote"
     yield "text", b"rows", "expected a file that simlab record wrote"
     yield "cut", whole[: len(whole) // 2], "expected a file that simlab record wrote"
     yield "flipped", whole[:400] + bytes(200) + whole[600:], "expected a file that simlab record wrote"
@@ -134,6 +138,15 @@ def test_what_is_no_recording_is_refused(rows: Path, tmp_path: Path, capsys: pyt
         ("image", lambda values: values[:-1], "not every draft is described"),
         ("codebook", lambda values: values[:-1], "the codebook has 79 vectors"),
         ("p_0", lambda values: values[:, :-1], "block 0 has rows"),
+        ("p_0", lambda values: values.astype(str), "block 0 is of <U32; expected rows of floats"),
+        ("p_0", lambda values: values > 0, "block 0 is of bool; expected rows of floats"),
+        ("q_0", lambda values: values.astype(complex), "block 0 is of complex128; expected rows of floats"),
+        ("q_0", lambda values: values.astype(int), "block 0 is of int64; expected rows of floats"),
+        ("token", lambda values: values + 0.5, "token is float64 of shape"),
+        ("accepted", lambda values: values[:, None], "expected whole numbers, one of each draft"),
+        ("codebook", lambda values: values[:, 0], "the codebook has shape (80,)"),
+        ("codebook", lambda values: values * np.nan, "or NaN; expected numbers [V, d]"),
+        ("manifest", lambda values: np.array("[" * 100_000), "expected a file that simlab record wrote"),
         ("p_0", lambda values: values * 0, "block 0 holds a row without mass"),
         ("q_0", lambda values: values * np.float16("nan"), "block 0 holds a row without mass"),
         ("manifest", lambda values: np.array('{"format": "other"}'), "has the format 'other'"),
@@ -149,6 +162,25 @@ def test_a_recording_that_contradicts_itself_is_refused(
     path = tmp_path / "rows.npz"
     np.savez_compressed(path, **arrays)
     assert message in usage_error(["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys)
+
+
+def test_what_is_no_file_or_claims_more_than_there_is(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "/dev/null: is no file" in usage_error(["replay", "/dev/null", "--out", str(tmp_path)], capsys)
+    huge, path = io.BytesIO(), tmp_path / "huge.npz"
+    np.lib.format.write_array_header_1_0(huge, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
+    with zipfile.ZipFile(rows) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, huge.getvalue() if name == "p_0.npy" else old.read(name))
+    assert "expected a file that simlab record wrote" in usage_error(
+        ["replay", str(path), "--out", str(tmp_path), "--rule", "typical"], capsys
+    )
+
+
+def test_more_rows_than_there_are_are_all(rows: Path) -> None:
+    recording = Recording(rows)
+    assert replay(recording, rules_for(CODES, None, ["speculative"]), 10**12)["rows"].sum() == len(recording)
 
 
 def test_a_rule_that_cannot_be_replayed_is_refused(

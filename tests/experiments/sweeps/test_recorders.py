@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from experiments.sweeps import replay
 from experiments.sweeps import row_statistics as rows_recorded
 from experiments.sweeps.recorders import RECORDERS
-from experiments.sweeps.replay import VerifiedPosition, verified_positions, verifies
+from experiments.sweeps.replay import VerifiedPosition, verified_positions
 from experiments.sweeps.sample import Sample
-from simlab.decoders import DECODERS, Sjd, SjdPd, make_decoder, run
+from simlab.decoders import DECODERS, Sjd, SjdPd, make_decoder, run, verifies
 from simlab.decoders.compiled import simulate
 from simlab.decoders.tree import NONE
 from simlab.processes import Pair, Process, TableProcess, make_process

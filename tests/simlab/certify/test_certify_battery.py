@@ -135,6 +135,73 @@ def every_second(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Sequ
     ]
 
 
+def cut_to(count: int) -> Function:
+    """The residual of rows of more than 512 tokens is drawn from its largest entries."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
+        for i, x in enumerate(drafts.tolist()):
+            if rng.random() >= LOSSLESS.accept(p[i], q[i], x):
+                rest = np.asarray(LOSSLESS.residual(p[i], q[i], x))
+                if len(rest) > 512:
+                    rest = np.where(rest >= np.sort(rest)[-count], rest, 0)
+                return [*drafts[:i].tolist(), inverted(rest, rng.random())]
+        return [*drafts.tolist(), inverted(p[-1], rng.random())]
+
+    return verify
+
+
+def without_tail(share: float) -> Function:
+    """The rarest tokens, of so much of p together, never come out."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
+        falling = np.sort(p, axis=1)[:, ::-1]
+        last = (falling.cumsum(axis=1) < 1 - share).sum(axis=1)
+        kept = np.where(p >= falling[np.arange(len(p)), last][:, None], p, 0)
+        return lossless(kept / kept.sum(axis=1, keepdims=True), q, drafts, SampledCoins(rng))
+
+    return verify
+
+
+def half(p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
+    """Tokens of the upper half of a large vocabulary give half of their mass to those of the lower half."""
+    if p.shape[1] > 512:
+        moved = p.copy()
+        moved[:, p.shape[1] // 2 :] *= 0.5
+        p = moved / moved.sum(axis=1, keepdims=True)
+    return lossless(p, q, drafts, SampledCoins(rng))
+
+
+class OnceIn:
+    """All drafts are kept in one call of so many."""
+
+    def __init__(self, period: int, first: int) -> None:
+        self.period, self.calls = period, first
+
+    def __call__(self, p: Array, q: Array, drafts: Array, rng: Generator) -> Sequence[int]:
+        self.calls += 1
+        if self.calls % self.period == 0:
+            return [*drafts.tolist(), SampledCoins(rng).draw(p[-1])]
+        return lossless(p, q, drafts, SampledCoins(rng))
+
+
+def bound_together(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Sequence[int]]:
+    """Where two sequences reject at the same place, the second one draws from the residual of the first."""
+    rows: list[list[int]] = []
+    rejected: dict[int, Array] = {}
+    for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
+        kept, x = 0, -1
+        while kept < gamma:
+            x = int(drafts[b, kept])
+            if rng.random() >= LOSSLESS.accept(p[b, kept], q[b, kept], x):
+                break
+            kept += 1
+        rest = p[b, kept]
+        if kept < gamma:
+            rest = rejected.setdefault(kept, np.asarray(LOSSLESS.residual(p[b, kept], q[b, kept], x)))
+        rows.append([*drafts[b, :kept].tolist(), inverted(rest, rng.random())])
+    return list(rows)
+
+
 V, B, D = verifying.cases(), batches.cases(), drafting.cases()
 
 # The calls are twice to four times as many as the first that were seen to be enough.
@@ -148,6 +215,14 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
     "u[i % 8] for drafts": (D, "16 tokens of 2, rows differ", lambda: drafted_with(repeated), 2000),
     "uniforms used again two calls later": (V, "two calls in turn", Swapped, 6000),
     "coins shared from position 1 on": (B, "two sequences of two certain drafts", lambda: shared_from(1), 1000),
+    "the residual cut to 512": (V, "4099 tokens", lambda: cut_to(512), 1000),
+    "the residual cut to 100": (V, "1000 tokens", lambda: cut_to(100), 4000),
+    "the residual cut in the tail": (V, "1000 tokens, a fifth of the mass in the tail", lambda: cut_to(100), 4000),
+    "the rarest hundredth lost": (V, "1000 tokens", lambda: without_tail(0.01), 6000),
+    "the upper half of the vocabulary": (V, "1000 tokens", lambda: half, 4000),
+    "wrong in every 64th call": (V, "many calls in turn", lambda: OnceIn(64, 17), 12_800),
+    "wrong in every 50th call": (V, "many calls in turn", lambda: OnceIn(50, 3), 12_800),
+    "rejected together": (B, "two sequences of one draft", lambda: bound_together, 4000),
     "every second sequence has the same uniforms": (B, "12 sequences of 3 tokens", lambda: every_second, 500),
 }
 

@@ -23,7 +23,7 @@ from simlab.certify.contracts.registry import CONTRACTS, OPERATORS, contract_nam
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
 from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of, mispredicted
 from simlab.certify.engine.tasks import Sample
-from simlab.mutants import batch_operators, tree_operators
+from simlab.mutants import batch_operators, logit_operators, tree_operators
 from simlab.mutants.operators import BUGS, CHAINS, CORRECT, all_at_once, operator
 from simlab.statistics import Sequential
 
@@ -350,3 +350,42 @@ def test_trees_that_are_not_answered_are_told(answer: Any, told: str) -> None:
     case = CONTRACTS["tree_siblings"].cases()[0]
     with pytest.raises(Broken, match=told):
         case.ask(lambda *given: answer, case.inputs(1, np.random.default_rng(0)), 0, np.random.default_rng(0))
+
+
+# Logits --------------------------------------------------------------------------------------------------------
+
+
+def test_filters_in_turn_and_jointly_keep_what_is_written() -> None:
+    """Of (.4, .35, .25), top-k 2 leaves (8/15, 7/15): its first token has .5, of the whole row it takes two."""
+    row = np.array([[0.4, 0.35, 0.25]])
+    settings = logit_operators.Settings(1.0, 2, 0.5)
+    assert logit_operators.in_turn(row, settings).tolist() == [[1.0, 0.0, 0.0]]
+    assert logit_operators.jointly(row, settings) == pytest.approx(np.array([[8 / 15, 7 / 15, 0.0]]))
+
+
+@pytest.mark.parametrize("contract", logit_operators.FILTERS)
+def test_logits_are_those_of_the_rows_and_no_filter_is_at_a_tie(contract: str) -> None:
+    cases: Any = CONTRACTS[contract].cases()
+    for case in cases:
+        inputs = case.inputs(1, np.random.default_rng(0))
+        seen: list[Any] = []
+        case.ask(lambda *given, seen=seen: seen.extend(given) or [0], inputs, 0, np.random.default_rng(0))
+        rows, settings = logit_operators.softmax(seen[0]), logit_operators.Settings(*seen[5:])
+        assert rows == pytest.approx(case.raw.rows(inputs[0])[0], abs=1e-6)
+        made = logit_operators.FILTERS[contract](rows, settings)
+        assert made == pytest.approx(case.block.rows(inputs[0])[0], abs=1e-6), "also in single precision"
+    in_turn, jointly = ([c.block.p[0] for c in CONTRACTS[name].cases()] for name in logit_operators.FILTERS)  # type: ignore[attr-defined]
+    assert sum(not np.allclose(a, b) for a, b in zip(in_turn, jointly, strict=True)) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("contract", logit_operators.FILTERS)
+def test_operators_of_logits_are_told_apart(contract: str) -> None:
+    """The right one follows the target in the case where each bug does not."""
+    (right,) = logit_operators.CORRECT[contract].values()
+    cases: Any = [case for case in CONTRACTS[contract].cases() if case.branches and case.vocabulary == 3]
+    shown = {"temperature": cases[1], "filters": cases[3], "way": cases[-1]}
+    assert max(tv_of(case, right) for case in shown.values()) < 1e-6
+    for name, bug in logit_operators.BUGS[contract].items():
+        (case,) = (case for word, case in shown.items() if word in name)
+        assert tv_of(case, bug.run) > 0.005, name

@@ -22,12 +22,10 @@ def test_every_verified_draft_is_shown_once(decoder: Truncating | InPlace) -> No
     found = np.full(decoded.outcome.shape, -1)
     for event in shown:
         rows = np.searchsorted([4, 9, 11], event.tape.replicates)
-        inside = event.position < TARGET.length  # the last block reaches over the end
-        rows, at = rows[inside], event.position[inside]
+        at, taken, drafts = event.position, event.accepted, event.pair.draft.states[0]
+        assert (at < TARGET.length).all(), "the last block reaches over the end, and nothing is verified there"
         assert (found[rows, at] == -1).all()
-        found[rows, at] = event.accepted[inside]
-        taken = event.accepted[inside]
-        drafts = event.pair.draft.states[0][inside]
+        found[rows, at] = taken
         np.testing.assert_array_equal(decoded.tokens[rows[taken], at[taken]], drafts[taken])
         assert ((event.place >= 0) & (event.place < 3)).all()
     assert set(found[decoded.verified]) == {0, 1}

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from experiments.models.device import Ready
 from simlab.decoders import Decoder, graph, make_decoder, run
 from simlab.decoders.graph import FIRST, BufferedStep, CannotRecord, record
+from simlab.decoders.run import Faulty
 from simlab.models.process.cached import Cached
 from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
@@ -103,6 +104,19 @@ def test_what_a_model_remembers_is_carried(name: str, recorder: Any) -> None:
         for each, given in ((run, {}), (graph.run, {"recorder": recorder}))
     )
     assert same(right, found)
+
+
+def test_the_others_are_finished_beside_a_sequence_that_cannot_go_on() -> None:
+    class Broken(DenseProcess):
+        def faults(self) -> dict[int, str]:
+            return {1: "is broken"}
+
+    right = run(make_decoder("sjd", window=3), dense(1), RULE, tape())
+    for form in (run, graph.run):
+        with pytest.raises(Faulty, match="sequence 1: is broken") as told:
+            form(make_decoder("sjd", window=3), Broken(WORLDS[1], torch.from_numpy), RULE, tape())
+        assert told.value.faults == {1: "is broken"}
+        assert same(told.value.run, right)
 
 
 def test_without_a_device_it_says_so_and_goes_on() -> None:

@@ -5,10 +5,6 @@ Kernels are interpreted, and compiled, in processes of their own: Triton decides
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +18,17 @@ from simlab.decoders.triton.traffic import traffic
 from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
 from tests.support import triton_cases
+from tests.support.children import output
 from tests.support.triton_cases import CHECKS, SMALLEST, Ready
 
 pytestmark = pytest.mark.parity
 GROUPS = {
-    "decoders": ("autoregressive", "speculative", "sjd-ac", "256", "1000", "5000"),
-    "variants": ("sjd-unrefined", "sjd-reference", "without bonus", "dropped", "restarted", "without mass"),
-    "trees": tuple(triton_cases.TREES)[:3],
-    "starts": tuple(triton_cases.STARTS),
-    "cached": (*triton_cases.CACHED, "4096", "16384"),
+    "decoders and starts": (
+        *("autoregressive", "speculative", "sjd-ac", "sjd-unrefined", "sjd-reference", "without bonus", "without mass"),
+        *triton_cases.STARTS,
+    ),
+    "trees and vocabularies": (*triton_cases.TREES, *triton_cases.VOCABULARIES),
 }
-
-
-def output(module: str, *arguments: str, **environment: str) -> Any:
-    """What a module of ``tests.support`` prints, warnings being errors."""
-    command = [sys.executable, "-W", "error", "-m", f"tests.support.{module}", *arguments]
-    surroundings = os.environ | {"OMP_NUM_THREADS": "1"} | environment
-    done = subprocess.run(command, capture_output=True, text=True, env=surroundings, cwd=Path(__file__).parents[3])
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
 
 
 def test_the_same_tokens_of_the_smallest_case() -> None:
@@ -61,12 +49,12 @@ def test_every_case_is_in_a_group() -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "names"),
     [
-        (256, ["sjd-pac"]),
-        (16384, ["sjd", "speculative"]),
+        (256, ["sjd-pac", "sjd", "speculative"]),
         (65536, ["sjd-pac"]),
     ],
 )
 def test_kernels_compile_for_a_gpu(vocabulary: int, names: list[str], tmp_path: Path) -> None:
+    """Where a row is one block, and where it is as many as are added up side by side."""
     cache = {"TRITON_CACHE_DIR": str(tmp_path), "TRITON_INTERPRET": "0"}
     found = output("triton_compile", str(vocabulary), *names, **cache)
     kernels = {name.partition(" ")[0] for name in found}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pickletools
 from math import log2
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from simlab.continuous.networks.fashion import load_fashion_continuous
 from simlab.models.adapters.fashion import (
@@ -18,7 +24,7 @@ from simlab.models.adapters.fashion import (
     load_target,
     load_tokenizer,
 )
-from simlab.models.checkpoints import CheckpointError, read_description
+from simlab.models.checkpoints import CheckpointError, read_description, read_json
 
 pytestmark = pytest.mark.exact
 
@@ -109,3 +115,39 @@ def test_a_checkpoint_of_another_kind_is_told() -> None:
     with pytest.raises(CheckpointError, match="is of the kind 'target'; expected 'draft'"):
         read_description(SHIPPED / "target.safetensors", "draft")
     assert load_target().output.weight.isfinite().all()
+
+
+def changed(folder: Path, sizes: dict[str, Any] | None = None, record: str | None = None, dtype: Any = None) -> Path:
+    """A folder with the head that comes along, other in what is given."""
+    with safe_open(SHIPPED / "head.safetensors", "pt") as file:
+        described, weights = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    described["config"] = json.dumps(json.loads(described["config"]) | (sizes or {}))
+    described["record"] = record or described["record"]
+    if dtype is not None:
+        weights = {name: tensor.view(dtype) for name, tensor in weights.items()}
+    save_file(weights, folder / "head.safetensors", described)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"record": '{"built_on": ["target"]}'}, "built_on is a list; expected sha256 by names"),
+        ({"record": "[" * 100_000}, "expected sizes and a record of the training"),
+        ({"sizes": {"layers": 10**7}}, "layers is 10000000; expected at most"),
+        ({"dtype": torch.bfloat16}, "is of torch.bfloat16; expected torch.float16"),
+        ({"dtype": torch.int16}, "is of torch.int16; expected torch.float"),
+    ],
+)
+def test_a_hostile_checkpoint_is_told(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=message):
+        load_head(changed(tmp_path, **change))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "head.safetensors")
+    with pytest.raises(CheckpointError, match="is no file; expected a checkpoint"):
+        load_head(tmp_path)
+    os.mkfifo(tmp_path / "config.json")
+    with pytest.raises(CheckpointError, match="is no file; expected a checkpoint"):
+        read_json(tmp_path / "config.json")

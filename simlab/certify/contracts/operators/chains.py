@@ -152,7 +152,7 @@ def both_ends(layout: Layout, arrays: Arrays) -> tuple[ChainCase, ...]:
     rare, rest = [1e-7, 1 - 1e-7], [0.5, 0.5]
     blocks = [Block.of_rows(np.array([rare, rest]), np.array([draft])) for draft in ([1.0, 0.0], rest)]
     return tuple(
-        ChainCase("a mass of 1e-7", block, (OfBlock(block, joint(block)),), True, True, layout, arrays)
+        ChainCase("a mass of 1e-7", block, (OfBlock(block, joint(block)),), True, True, layout=layout, arrays=arrays)
         for block in blocks
     )
 
@@ -167,4 +167,4 @@ def simplest(layout: Layout, arrays: Arrays) -> Iterator[ChainCase]:
 
 
 def _as_operator(case: VerifyCase, layout: Layout, arrays: Arrays) -> ChainCase:
-    return ChainCase(case.name, case.block, case.events, case.small, case.both_ends, layout, arrays)
+    return ChainCase(case.name, case.block, case.events, case.small, case.both_ends, layout=layout, arrays=arrays)

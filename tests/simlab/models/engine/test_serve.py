@@ -98,6 +98,12 @@ def test_a_cancelled_request_leaves_the_others_alone() -> None:
     assert [(each.error, each.steps) for each in found] == [("cancelled", 0)] * len(requests)
 
 
+def test_cancelled_requests_that_wait_are_told_at_once() -> None:
+    requests = [request(k, *DECODERS[4 + k // 4]) for k in range(6)]
+    told = [each.index for each in serve(model("target"), requests, 1, cancelled=lambda index: index in (3, 5))]
+    assert told == [3, 5, 0, 1, 2, 4]
+
+
 def test_progress_counts_tokens() -> None:
     told: list[int] = []
     requests = [request(k, "sjd", {"window": 4}) for k in range(3)]
@@ -184,10 +190,16 @@ class Broken(torch.nn.Module):
         return self.inner.features(inputs, *more)
 
 
+class OfMyOwn(Speculative):
+    """A rule without a compiled form."""
+
+
+@pytest.mark.parametrize("rule", [RULE, OfMyOwn()], ids=["compiled", "reference"])
 @pytest.mark.parametrize("name", ["autoregressive", "sjd-ac"])
-def test_rows_that_are_no_numbers_are_told_of_their_request_alone(name: str) -> None:
-    requests = [request(k, name, {} if name == "autoregressive" else {"window": 4}) for k in range(6)]
-    found = sorted(serve(Broken(nan=True), requests, 4))
+def test_rows_that_are_no_numbers_are_told_of_their_request_alone(name: str, rule: Rule) -> None:
+    parameters = {} if name == "autoregressive" else {"window": 4}
+    requests = [request(k, name, parameters, rule=rule) for k in range(6)]
+    found = sorted(serve(Broken(nan=True), requests, 4), key=lambda result: result.index)
     for k, each in enumerate(found):
         if requests[k].given == 1:
             assert each.tokens is None

@@ -1,0 +1,202 @@
+"""The request of ``simlab certify --url``, and its certificate.
+
+completions.jsonl  while it goes on: what both servers have answered, so that an interrupted command goes on from there
+certificate.json   the certificate, as of any other way to certify
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.certification.request import LEAST, finite
+from experiments.interrupts import WRITTEN
+from experiments.results import versions
+from simlab import __version__
+from simlab.certify.servers.client import Endpoint, Outcome, Request
+from simlab.certify.servers.comparison import Asker, Comparison, Faulty, Round, compared
+from simlab.checks import check_at_least, check_number
+from simlab.statistics.power import check_share
+
+COMPLETIONS = "completions.jsonl"
+PROMPTS = (
+    "The capital of France is",
+    "def fibonacci(n):\n    ",
+    "Once upon a time there was a",
+    "1, 2, 3, 4, 5,",
+)
+
+
+@dataclass(frozen=True)
+class ServerRequest:
+    """The options of the command line; raises ``ValueError`` for one that cannot be."""
+
+    url: str
+    budget: float
+    epsilon: float
+    confidence: float
+    seed: int
+    limit: float
+    reference: str = ""
+    prompts: tuple[str, ...] = PROMPTS
+    tokens: int = 4
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    stream: bool = False
+    model: str | None = None
+    concurrency: int = 8
+    reference_concurrency: int = 1
+    requests: int = 100_000
+    rate: float = 1000.0
+
+    def __post_init__(self) -> None:
+        if not self.reference:
+            raise ValueError("--url needs --reference URL: the same server without speculation")
+        Endpoint(self.url, self.limit)
+        Endpoint(self.reference, self.limit)
+        check_number("--budget", self.budget, LEAST)
+        check_number("--limit", self.limit, LEAST)
+        check_number("--rate", self.rate, LEAST)
+        check_number("--temperature", self.temperature, LEAST)
+        check_number("--min-p", self.min_p, 0, 1)
+        check_number("--top-p", self.top_p, LEAST, 1)
+        check_share("--epsilon", self.epsilon)
+        check_share("--confidence", self.confidence)
+        least = {"tokens": 1, "top_k": 0, "concurrency": 1, "reference_concurrency": 1, "requests": 1}
+        for name, value in least.items():
+            check_at_least(f"--{name.replace('_', '-')}", getattr(self, name), value)
+        if len(set(self.prompts)) < len(self.prompts):
+            raise ValueError("--prompt: one is given twice; expected prompts that differ")
+
+    @property
+    def asked(self) -> Request:
+        """What is asked of both servers."""
+        return Request(self.tokens, self.temperature, self.top_k, self.top_p, self.min_p, self.stream, self.model)
+
+    @property
+    def command(self) -> str:
+        """The command that asks for the same."""
+        words = ["simlab", "certify"]
+        for name, value in asdict(self).items():
+            if name == "prompts":
+                words += [word for prompt in value if value != PROMPTS for word in ("--prompt", prompt)]
+            elif name == "stream":
+                words += ["--stream"] if value else []
+            elif value is not None:
+                words += [f"--{name.replace('_', '-')}", str(value).removesuffix(".0")]
+        return shlex.join(words)
+
+    @property
+    def same(self) -> dict[str, Any]:
+        """What has to be the same for answers to be counted together."""
+        return {"simlab completions": 1} | {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if name not in ("budget", "epsilon", "confidence", "requests", "rate", "limit")
+        }
+
+
+def certified_server(request: ServerRequest, out: Path, progress: Callable[[float], None]) -> dict[str, Any]:
+    """The content of certificate.json.
+
+    Raises ``ValueError`` for servers that do not answer as they have to: either of them at the beginning, the reference
+    at any time. What was counted stays in ``completions.jsonl``.
+    """
+    start = time.monotonic()
+    comparison = Comparison(request.prompts, request.asked)
+    path = out / COMPLETIONS
+    earlier = read_rounds(path, request)
+    for found in earlier:
+        comparison.add(found)
+    fault = ""
+    engine, reference = (
+        Asker(Endpoint(url, request.limit), request.asked, concurrency, request.rate)
+        for url, concurrency in (
+            (request.url, request.concurrency),
+            (request.reference, request.reference_concurrency),
+        )
+    )
+
+    def keep(found: Round) -> None:
+        begun = path.exists()
+        with path.open("a", encoding="utf-8") as file:
+            lines = [asdict(found)] if begun else [request.same, asdict(found)]
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+        if path not in WRITTEN:  # an interrupt tells of it
+            WRITTEN.append(path)
+
+    try:
+        compared(
+            comparison,
+            engine,
+            reference,
+            budget=request.budget,
+            most=request.requests,
+            rng=np.random.default_rng([request.seed, len(earlier)]),
+            keep=keep,
+            progress=progress,
+        )
+    except Faulty as error:
+        if not error.engine:
+            raise ValueError(f"--reference {request.reference} {error}") from None
+        if not comparison.asked:
+            raise ValueError(f"--url {request.url} {error}") from None
+        fault = str(error)
+    finally:
+        engine.close()
+        reference.close()
+    certificate = comparison.certificate(
+        request.url,
+        request.reference,
+        request.epsilon,
+        request.confidence,
+        request.seed,
+        time.monotonic() - start,
+        fault,
+    )
+    return dict(finite(certificate.document)) | {
+        "signature": f"{request.tokens} tokens after a prompt",
+        "about": f"A server, {request.concurrency} requests at a time, against {request.reference}, "
+        f"{request.reference_concurrency} at a time; the target is what the reference draws.",
+        "budget": request.budget,
+        "calls_of_each": None,
+        "command": request.command,
+        "simlab": __version__,
+        "versions": versions(),
+    }
+
+
+def read_rounds(path: Path, request: ServerRequest) -> list[Round]:
+    """The rounds of an interrupted command that asked for the same; raises ``ValueError`` where it asked for other."""
+    if not path.exists():
+        return []
+    whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+    try:
+        first, *rounds = map(json.loads, whole)
+    except ValueError:
+        first, rounds = None, []
+    if first != request.same:
+        raise ValueError(
+            f"{path} holds what other servers, or the same ones asked otherwise, answered when a command was "
+            "interrupted; remove it, or give another --out"
+        )
+    path.write_text("".join(whole), encoding="utf-8")  # without a line that was cut off
+    return [Round(_answers(one["engine"]), _answers(one["reference"]), one["dropped"]) for one in rounds]
+
+
+def _answers(found: list[list[list[Outcome]]]) -> list[list[tuple[Outcome, ...]]]:
+    return [[tuple(answer) for answer in answers] for answers in found]
+
+
+def finished(out: Path) -> None:
+    """The certificate is written: what was kept in case of an interrupt goes."""
+    (out / COMPLETIONS).unlink(missing_ok=True)

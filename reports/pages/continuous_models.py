@@ -1,0 +1,98 @@
+"""The page on a pair of continuous tokens: the results of ``simlab compare --model fashion-continuous``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reports.data.continuous_models import Compared
+from reports.figures import continuous_models as figures
+from reports.figures.models import grid
+from reports.pages.elements import Table, picture, texts
+from reports.site.gallery import Draw
+from reports.site.html import Entries, template
+
+FILE, TITLE = "continuous-models.html", "A pair of continuous tokens"
+
+
+def page(found: Compared, entries: Entries, draw: Draw) -> str:
+    """The page as HTML."""
+    text, document, arrays = texts()["continuous_models"], found.document, found.arrays
+    rows = document["methods"]
+    names = [row["method"] for row in rows]
+    labels = [document["classes"][label] for label in arrays["labels"][: arrays["images"].shape[1]]]
+    drafting = [k for k, row in enumerate(rows) if row["acceptance"]["mean"] is not None]
+    drawn = {"grid": grid(names, arrays["images"], labels), "acceptance": figures.acceptance(rows)}
+    if drafting:
+        drawn["maps"] = figures.maps([names[k] for k in drafting], arrays["accepted"][drafting])
+    return template("large_vocabulary.html").render(
+        heading=TITLE,
+        lead=[text["lead"].strip(), said(document)],
+        pictures=[
+            picture(each, drawn[each["name"]], f"continuous-models-{each['name']}")
+            for each in text["pictures"]
+            if each["name"] in drawn
+        ],
+        tables=[methods(rows), told(rows)],
+        draw=draw,
+        entries=entries,
+        here=FILE,
+    )
+
+
+def said(document: dict[str, Any]) -> str:
+    """How the images were drawn."""
+    own = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in document["settings"].items())
+    return (
+        f"{document['n']} images of each method, {document['shape'][0]} x {document['shape'][1]} tokens of "
+        f"{document['dimension']} numbers, on {document['device']}, seed {document['seed']}; blocks of "
+        f"{document['gamma']} drafts behind {document['prefill']} tokens of the target; {own}."
+    )
+
+
+def methods(rows: list[dict[str, Any]]) -> Table:
+    """What each method costs and gives."""
+    heads = (
+        "method", "lossless", "last step", "accepted", "calls", "proposals a rejection", "never taken", "seconds",
+        "speedup", "eq. 51", "accuracy", "Frechet", "log Sigma, mean", "gap, median",
+    )  # fmt: skip
+    cells = [
+        (
+            row["method"],
+            "yes" if row["lossless"] else "no",
+            "noise" if row["noisy_end"] else "no noise",
+            number(row["acceptance"]["mean"], 3),
+            number(row["steps"]["mean"], 1),
+            number(row["proposals"]["mean"], 2),
+            str(row["proposals"]["exhausted"]),
+            number(row["timing"]["seconds"], 2),
+            number(row["timing"]["speedup"], 2),
+            number(row["timing"]["predicted"], 2),
+            number(row["quality"]["accuracy"], 3),
+            number(row["quality"]["frechet_to_ar"], 3),
+            number(row["log_sigma"] and row["log_sigma"]["mean"], 3),
+            number(row["gap"] and row["gap"]["quantiles"]["0.5"], 2),
+        )
+        for row in rows
+    ]
+    return Table("Methods", heads, cells, words=3)
+
+
+def told(rows: list[dict[str, Any]]) -> Table:
+    """Whether images can be told from the target's own, and which deviation would have been."""
+    cells = [
+        (
+            row["method"],
+            name,
+            "no" if check["passes"] else "yes",
+            f"{check['p_value']:.2g}",
+            f"{check['n']:,}",
+            "nothing" if check["detects"] is None else f"TV {check['detects']:.3f}",
+        )
+        for row in rows
+        for name, check in row["checks"].items()
+    ]
+    return Table("Told from the target", ("method", "test", "told", "p-value", "n", "surely told"), cells, words=3)
+
+
+def number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

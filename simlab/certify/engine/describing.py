@@ -1,0 +1,49 @@
+"""Describe a deviation that no known bug explains: what comes out too often or too rarely, and in which cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Case, Every, Successive
+
+CONDITIONS: dict[str, Callable[[Case], bool]] = {
+    "calls that are counted by their number": lambda case: _counted_by(case, Every),
+    "calls in turn": lambda case: _counted_by(case, Successive),
+    "more than 512 tokens": lambda case: _size(case) > 512,
+    "more than 64 tokens": lambda case: _size(case) > 64,
+    "more than four drafts or tokens in turn": lambda case: case.length > 5,
+    "more than two tokens in turn": lambda case: case.length > 2,
+    "tokens without mass": lambda case: bool((case.events[0].law == 0).any()),
+}
+
+
+def _counted_by(case: Case, kind: type) -> bool:
+    return all(isinstance(events, kind) for events in case.events)
+
+
+def _size(case: Case) -> int:
+    return int(getattr(case, "vocabulary", 0))
+
+
+def deviation(case: Case, k: int, found: Array) -> str:
+    """Which event of the kind k of a case is off by most, where they have these shares."""
+    events = case.events[k]
+    off = np.abs(found - events.law)
+    most = int(off.argmax())
+    return (
+        f"{events.name} of {case.name}: {events.format(most)} comes out with {found[most]:.4g} in place of "
+        f"{events.law[most]:.4g}"
+    )
+
+
+def condition(cases: Sequence[Case], fails: Mapping[int, bool]) -> str:
+    """The first of ``CONDITIONS`` that holds in all cases that fail and in none of those that surely do not."""
+    wrong = [cases[i] for i, failed in fails.items() if failed]
+    right = [cases[i] for i, failed in fails.items() if not failed]
+    for told, holds in CONDITIONS.items():
+        if wrong and right and all(map(holds, wrong)) and not any(map(holds, right)):
+            return f"only in cases with {told}"
+    return ""

@@ -1,0 +1,87 @@
+"""What a pass needs, which case is called next for it, and how much is missing.
+
+A pass bounds TV by what was asked for in the *principal* cases, which are few, so that code that takes a millisecond
+gets there in a minute; in every other case it must exclude :data:`LOOSE` at least. Time goes to these needs first, and
+then to all cases alike: quick code is bounded in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import ceil
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Every
+from simlab.certify.engine.evidence import Evidence
+
+LOOSE = 0.4  # TV that is excluded in every case of a pass
+CLOSE = 0.97  # of what was asked for, so that a bound is not a hair above it
+AGAIN = 1.1  # times as many calls after which a bound is worked out again
+FIRST_NEEDS, PRINCIPAL_NEEDS = 0.4, 0.8  # shares of the time of calls that these may take
+SPREAD, SURENESS = 0.4, 3.0  # a bound is about (SPREAD sqrt(K) + SURENESS) / sqrt(n) with n calls, K events
+
+
+class Plan:
+    """Needs of a pass, of evidence that is being gathered."""
+
+    def __init__(self, evidence: Evidence, principal: Collection[str], epsilon: float, confidence: float) -> None:
+        self.evidence, self.epsilon, self.confidence = evidence, epsilon, confidence
+        names = [case.name for case in evidence.cases]
+        self.principal = [i for i, name in enumerate(names) if name in principal] or list(range(len(names)))
+        self._found: dict[int, tuple[int, float]] = {}  # bounds of cases, after so many calls
+
+    def goal(self, i: int) -> float:
+        """What the bound of a case has to be."""
+        return self.epsilon if i in self.principal else max(LOOSE, self.epsilon)
+
+    def next_case(self, planned: Array) -> int:
+        """The case to call next, where so many calls of each are planned already."""
+        seconds, calls = self.evidence.seconds, np.maximum(1, self.evidence.calls)
+        each = np.maximum(seconds / calls, 1e-6)
+        total = max(1e-9, float(seconds.sum()))
+        uncalled = np.flatnonzero(planned == 0)
+        if len(uncalled):
+            return int(uncalled[0])
+        loose = [i for i in range(len(planned)) if i not in self.evidence.laws and planned[i] < self._loosely(i)]
+        if loose and float(seconds[loose].sum()) < FIRST_NEEDS * total:
+            return min(loose, key=lambda i: planned[i])
+        wanting = [i for i in self.principal if self._bound(i) > CLOSE * self.epsilon]
+        if wanting and float(seconds[self.principal].sum()) < PRINCIPAL_NEEDS * total:
+            return min(wanting, key=lambda i: planned[i])
+        return int((planned * each**0.5).argmin())
+
+    def _loosely(self, i: int) -> int:
+        """Calls that exclude ``LOOSE`` in a case that follows its law."""
+        return self._enough(i, LOOSE)
+
+    def _enough(self, i: int, goal: float) -> int:
+        """About how many calls bound the TV of a case that follows its law by ``goal``."""
+        groups = max(getattr(events, "apart", 0) + 1 for events in self.evidence.cases[i].events)  # calls an event
+        return groups * ceil(((SPREAD * self._most(i) ** 0.5 + SURENESS) / goal) ** 2)
+
+    def _most(self, i: int) -> int:
+        """How many events there are of the kind that has most."""
+        kinds = (events.of if isinstance(events, Every) else events for events in self.evidence.cases[i].events)
+        return max(len(events.law) for events in kinds)
+
+    def _bound(self, i: int) -> float:
+        """The bound of a principal case: its last one, until it was called noticeably more often."""
+        n, bound = self._found.get(i, (0, 1.0))
+        calls = int(self.evidence.calls[i])
+        if calls > AGAIN * n or (calls and not n):
+            self._found[i] = calls, bound = calls, max(self.evidence.bounds_of(i, self.confidence))
+        return bound
+
+    # What is missing -----------------------------------------------------------------------------------------
+
+    def missing(self, bounds: list[list[float]]) -> dict[int, int]:
+        """By case, about how many calls more would make its bounds what a pass needs, where they are not."""
+        found = {}
+        for i, row in enumerate(bounds):
+            if max(row) > self.goal(i):
+                calls = max(int(self.evidence.calls[i]), 1)
+                more = min(calls * (max(row) / self.goal(i)) ** 2, 1.5 * self._enough(i, self.goal(i)))
+                found[i] = max(ceil(more) - calls, calls // 10, 1)
+        return found

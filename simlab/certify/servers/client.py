@@ -1,0 +1,165 @@
+"""Completions over HTTP: llama.cpp's ``/completion`` and ``/v1/completions`` as OpenAI-compatible servers have it.
+
+The client is ``http.client`` of the standard library: it connects to the host that is given and to no other, follows
+no redirect and reads no proxy from the environment.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from simlab.certify.contracts.base import short
+
+LLAMA, OPENAI = "/completion", "/v1/completions"
+LARGEST = 1 << 22  # bytes of an answer
+ENDED = "<end>"  # in place of tokens behind the end
+
+Prompt = str | tuple[int, ...]
+Outcome = int | str
+
+
+class Unanswered(Exception):
+    """A server that does not answer as it has to: what it did instead."""
+
+
+class Dropped(Exception):
+    """A connection that was lost, or an answer that did not come in time."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of both servers: ``tokens`` tokens, drawn at this temperature through these filters."""
+
+    tokens: int = 4
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    stream: bool = False
+    model: str | None = None
+
+    def body(self, path: str, prompt: Prompt, seed: int) -> dict[str, Any]:
+        """The request of one completion, every filter told."""
+        asked: dict[str, Any] = {
+            "prompt": list(prompt) if isinstance(prompt, tuple) else prompt,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "seed": seed,
+            "stream": self.stream,
+        }
+        if path.endswith(OPENAI):
+            asked |= {"max_tokens": self.tokens, "logprobs": 0, "return_tokens_as_token_ids": True}
+            asked |= {"top_k": self.top_k} if self.top_k else {}  # the interface has no such filter, some servers do
+            asked |= {"min_p": self.min_p} if self.min_p else {}
+            return asked | ({"model": self.model} if self.model else {})
+        asked |= {"n_predict": self.tokens, "top_k": self.top_k, "min_p": self.min_p, "typical_p": 1.0}
+        return asked | {"repeat_penalty": 1.0, "return_tokens": True, "cache_prompt": True}
+
+
+class Endpoint:
+    """The address of a completions interface; raises ``ValueError`` where it is none."""
+
+    def __init__(self, url: str, limit: float) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url}: expected an address such as http://localhost:8080{LLAMA}")
+        if not parts.path.endswith((LLAMA, OPENAI)):
+            raise ValueError(f"{url}: expected an address that ends with {LLAMA} (llama.cpp) or {OPENAI} (OpenAI)")
+        self.url, self.limit, self.path = url, limit, parts.path
+        self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, parts.port
+
+    def connect(self) -> http.client.HTTPConnection:
+        """A connection, which is opened when it is first used."""
+        if self.secure:
+            context = ssl.create_default_context()
+            return http.client.HTTPSConnection(self.host, self.port, timeout=self.limit, context=context)
+        return http.client.HTTPConnection(self.host, self.port, timeout=self.limit)
+
+    def complete(
+        self, connection: http.client.HTTPConnection, request: Request, prompt: Prompt, seed: int
+    ) -> tuple[Outcome, ...]:
+        """The tokens of one completion, with ``ENDED`` behind its end.
+
+        Raises :class:`Unanswered` for an answer that is none, and :class:`Dropped` where there was none.
+        """
+        body = json.dumps(request.body(self.path, prompt, seed))
+        try:
+            connection.request("POST", self.path, body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            data = answer.read(LARGEST + 1)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise Dropped(f"{type(error).__name__}: {error}") from None
+        text = data.decode("utf-8", "backslashreplace")
+        if answer.status != 200:
+            connection.close()
+            to = (
+                f", a redirect to {answer.headers['Location']}, which is not followed"
+                if 300 <= answer.status < 400
+                else ""
+            )
+            raise Unanswered(f"answers with status {answer.status}{to}: {short(text[:300])}")
+        if len(data) > LARGEST:
+            connection.close()
+            raise Unanswered(f"answers with more than {LARGEST} bytes")
+        kind = answer.headers.get_content_type()
+        if kind == "text/html":
+            raise Unanswered(f"answers with HTML: {short(text[:300])}")
+        documents = list(_documents(text, request.stream))
+        found = _tokens(self.path, documents)
+        told = bool(found) and isinstance(found[0], int)  # of characters there may be any number
+        if told and (len(found) > request.tokens or (len(found) < request.tokens and _cut(self.path, documents))):
+            raise Unanswered(f"answers with {len(found)} tokens; {request.tokens} were asked for")
+        return (*found[: request.tokens], *[ENDED] * (request.tokens - len(found)))
+
+
+def _documents(text: str, stream: bool) -> Iterator[dict[str, Any]]:
+    """The JSON documents of an answer: one, or those of a stream of events."""
+    parts = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")] if stream else [text]
+    if not parts:
+        raise Unanswered(f"answers a request for a stream without an event: {short(text[:300])}")
+    for part in parts:
+        if part == "[DONE]":
+            return
+        try:
+            document = json.loads(part)
+        except ValueError:
+            raise Unanswered(f"answers with what is no JSON: {short(part[:300])}") from None
+        if not isinstance(document, dict):
+            raise Unanswered(f"answers with {short(document)}; expected an object")
+        if "error" in document:
+            raise Unanswered(f"answers with an error: {short(document['error'])}")
+        yield document
+
+
+def _cut(path: str, documents: list[dict[str, Any]]) -> bool:
+    """Whether a server says that it ended because of the number of tokens."""
+    if path.endswith(OPENAI):
+        return any(choice.get("finish_reason") == "length" for one in documents for choice in one.get("choices") or [])
+    return any(document.get("stop_type") == "limit" for document in documents)
+
+
+def _tokens(path: str, documents: list[dict[str, Any]]) -> list[Outcome]:
+    """Token ids where a server tells them, tokens as texts where it tells those, characters else."""
+    ids, words, text = list[Outcome](), list[Outcome](), ""
+    with suppress(KeyError, IndexError, TypeError, AttributeError):
+        for document in documents:
+            if path.endswith(OPENAI):
+                choice: dict[str, Any] = (document["choices"] or [{"text": ""}])[0]  # a stream ends with its usage
+                ids += choice.get("token_ids") or []
+                words += (choice.get("logprobs") or {}).get("tokens") or []
+                text += choice["text"] or ""
+            else:
+                ids += document.get("tokens") or []
+                text += document["content"]
+        if all(isinstance(token, int) for token in ids) and all(isinstance(word, str) for word in words):
+            return ids or words or list(text)
+    wanted = "choices[0].text" if path.endswith(OPENAI) else "content"
+    raise Unanswered(f"answers with {short(documents[-1])}; expected an object with {wanted}")

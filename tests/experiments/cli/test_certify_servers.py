@@ -1,0 +1,104 @@
+"""``simlab certify --url`` as a person meets it: certificates, bad servers, and what is left after an interrupt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.certification.servers import COMPLETIONS, PROMPTS
+from experiments.cli.main import main
+from simlab.certify.servers import comparison
+from simlab.certify.servers.client import Endpoint
+from simlab.certify.servers.toy import Server, Toy
+from tests.support.cli import usage_error
+
+pytestmark = pytest.mark.cli
+
+
+@pytest.fixture(autouse=True)
+def quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of its own, without the page, which has tests of its own, and without pauses."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("experiments.cli.certify.drawn", lambda out, command: True)
+    monkeypatch.setattr(comparison, "PAUSE", 0.0)
+
+
+def arguments(engine: str, reference: str, *more: str) -> list[str]:
+    return ["certify", "--url", engine, "--reference", reference, "--tokens", "1", "--requests", "64", *more]
+
+
+def test_a_certificate_of_two_servers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with Server(Toy()) as engine, Server(Toy()) as reference:
+        assert main(arguments(engine.url, reference.url, "--stream")) == 3
+    printed = capsys.readouterr().out
+    assert "inconclusive: no deviation found" in printed
+    assert f"note: the reference is {reference.url}" in printed
+    document = json.loads((tmp_path / "out" / "certify" / "certificate.json").read_text())
+    assert document["calls"] == 64 == engine.requests + reference.requests
+    assert document["command"].startswith(f"simlab certify --url {engine.url} ")
+    assert [line["calls"] for line in document["lines"]] == [8] * len(PROMPTS)
+    assert not (tmp_path / "out" / "certify" / COMPLETIONS).exists()
+
+
+def test_a_server_that_cannot_answer_is_named_and_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with Server(Toy()) as good, Server(Toy(), lambda _: (500, "text/plain", "out of memory")) as bad:
+        wanted = "answers with status 500: 'out of memory'"
+        assert f"--url {bad.url} {wanted}" in usage_error(arguments(bad.url, good.url), capsys)
+        assert f"--reference {bad.url} {wanted}" in usage_error(arguments(good.url, bad.url), capsys)
+    assert list((tmp_path / "out" / "certify").iterdir()) == []
+
+
+def test_a_server_that_stops_answering_breaks(tmp_path: Path) -> None:
+    answers = iter(range(1000))
+
+    def later(text: str) -> tuple[int, str, str]:
+        return (200, "application/json", text) if next(answers) < 12 else (503, "text/plain", "overloaded")
+
+    with Server(Toy(), later) as engine, Server(Toy()) as reference:
+        assert main(arguments(engine.url, reference.url)) == 1
+    document = json.loads((tmp_path / "out" / "certify" / "certificate.json").read_text())
+    assert document["verdict"] == "breaks"
+    assert "answers with status 503: 'overloaded'" in document["summary"]
+
+
+def test_an_interrupted_comparison_goes_on_from_what_was_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "out" / "certify" / COMPLETIONS
+    rounds, add = iter(range(1000)), comparison.Comparison.add
+
+    def interrupted(self: comparison.Comparison, found: comparison.Round) -> None:
+        add(self, found)
+        if next(rounds) == 1:
+            raise KeyboardInterrupt
+
+    with Server(Toy()) as engine, Server(Toy()) as reference:
+        with monkeypatch.context() as patch:
+            patch.setattr(comparison.Comparison, "add", interrupted)
+            assert main(arguments(engine.url, reference.url)) == 130
+        assert f"{Path('out/certify') / COMPLETIONS} was written before" in capsys.readouterr().err
+        before = kept.read_text()
+        assert len(before.splitlines()) == 3
+        kept.write_text(before + '{"engine": [[')  # a line that was cut off
+        assert "remove it, or give another --out" in usage_error(
+            arguments(engine.url, reference.url, "--temperature", "2"), capsys
+        )
+        asked = engine.requests + reference.requests
+        assert main(arguments(engine.url, reference.url)) == 3
+        assert engine.requests + reference.requests == 64 > asked > 0
+    assert not kept.exists()
+
+
+def test_only_the_given_addresses_are_contacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the proxy of the environment nor what a redirect says is asked."""
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with Server(Toy()) as server:
+        endpoint = Endpoint(server.url, 5.0)
+        connection = endpoint.connect()
+        assert (connection.host, connection.port) == server.server.server_address
+        connection.close()
+        assert main(arguments(server.url, server.url)) == 3

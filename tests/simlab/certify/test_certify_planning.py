@@ -1,0 +1,131 @@
+"""What a pass needs and excludes: classes of tokens, evidence of single calls, exact laws as bounds, descriptions."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from simlab.certify.contracts import verifying
+from simlab.certify.contracts.base import Every
+from simlab.certify.contracts.battery import by_rank, looked_at
+from simlab.certify.contracts.registry import CONTRACTS
+from simlab.certify.engine.describing import condition, deviation
+from simlab.certify.engine.evidence import Evidence
+from simlab.certify.engine.exact import Exact, enumerate_law
+from simlab.certify.engine.messages import printable, raised
+from simlab.certify.engine.periodic import Periodic
+from simlab.certify.engine.planning import LOOSE, Plan
+from simlab.certify.engine.tasks import Sample
+from simlab.mutants.generator_verifiers import CORRECT
+
+pytestmark = pytest.mark.exact
+
+FAST = CORRECT["all coins and residuals at once"]
+
+
+def test_the_evidence_of_one_call_in_so_many_has_expectation_1() -> None:
+    """Over all batches of five calls, and again over two batches, by enumeration."""
+    law, period = np.array([0.3, 0.7]), 2
+
+    def counts(outcomes: tuple[int, ...]) -> np.ndarray:
+        codes = [call % period * 2 + outcome for call, outcome in enumerate(outcomes)]
+        return np.bincount(codes, minlength=4)
+
+    total = 0.0
+    for first in product((0, 1), repeat=5):
+        for second in product((0, 1), repeat=3):
+            test = Periodic(law, period).update(counts(first)).update(counts(second))
+            total += float(np.prod(law[[*first, *second]]) * np.exp(test.log_e))
+    assert total == pytest.approx(1)
+
+
+def test_events_of_single_calls_have_the_law_of_their_place() -> None:
+    case = verifying.cases()[0]
+    events = Every(case.events[0], 3)
+    assert events.law == pytest.approx(np.tile(case.events[0].law / 3, 3))
+    tokens = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    assert events.codes(tokens).tolist() == [0, 4 + 1, 8 + 2, 3]
+    assert events.format(5) == "0, 1, call 1 of 3"
+
+
+def test_classes_by_rank_are_cut_where_something_may_be_lost() -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(2000))
+    weights[7] = 0
+    labels, order = by_rank(weights), np.argsort(-weights)
+    assert (np.diff(labels[order]) >= 0).all()
+    for rank in (16, 64, 256, 512, 1024):
+        assert labels[order[rank - 1]] < labels[order[rank]]
+    rare = order[weights[order].cumsum() > 0.99 + 1e-9][:-1]
+    assert labels[rare].min() > labels[order[0]]
+    assert (labels == labels[7]).sum() == 1  # without mass
+
+
+def test_classes_by_chance_are_others_in_every_line_and_case() -> None:
+    p = (np.full((1, 300), 1 / 300),) * 3
+    found = [
+        events.labels.tobytes()
+        for number in (0, 1)
+        for events in looked_at(p, p[:2], number)
+        if "chance" in events.name and events.labels is not None
+    ]
+    assert len(found) == len(set(found)) == 8
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_principal_cases_are_there(contract: str) -> None:
+    found = CONTRACTS[contract]
+    assert set(found.principal) & {case.name for case in found.cases()} or not found.principal
+
+
+def test_an_enumerated_law_bounds_tv_by_what_was_tried() -> None:
+    cases = verifying.cases()
+    evidence = Evidence(cases)
+    law = enumerate_law(0, cases[0], FAST, np.random.default_rng(0))
+    assert law is not None
+    evidence.laws[0] = law
+    each = evidence.each(0.999)
+    assert evidence.bounds_of(0, 0.999) == [pytest.approx(-np.log(1 - each) / law.predicted, abs=1e-9)]
+    assert evidence.bounds_of(1, 0.999) == [1.0]
+    # trees that are wrong for a part t predict n lists with probability (1 - t)^n
+    wrong = Exact(0, law.law, 100.0, True)
+    assert np.exp(-wrong.sureness(0.3)) >= 0.7**100
+    assert wrong.tv_upper(0.1, 0.99) == pytest.approx(0.1 + np.log(100) / 100)
+
+
+def test_a_plan_calls_all_cases_then_principal_ones_until_they_are_bounded() -> None:
+    cases = verifying.cases()[:6]
+    evidence = Evidence(cases)
+    plan = Plan(evidence, (cases[0].name,), 0.03, 0.999)
+    planned = np.zeros(len(cases), np.int64)
+    assert [plan.goal(i) for i in (0, 1)] == [0.03, LOOSE]
+    for i in range(len(cases)):
+        assert plan.next_case(planned) == i
+        planned[i] = 8
+        evidence.add(Sample(i, 0, 8).run(cases[i], FAST, 0))
+    planned[:] = 1000
+    assert plan.next_case(planned) == 0
+    missing = plan.missing(evidence.bounds(0.999))
+    assert missing[0] > 10 * missing[1]
+
+
+def test_a_deviation_is_described_by_what_is_off_and_where() -> None:
+    cases = verifying.cases()
+    large = [i for i, case in enumerate(cases) if case.vocabulary > 512]
+    assert condition(cases, {i: i in large for i in range(len(cases))}) == "only in cases with more than 512 tokens"
+    assert condition(cases, {0: True}) == ""  # nothing to compare with
+    shares = cases[0].events[0].law.copy()
+    shares[:2] += (0.05, -0.04)
+    told = deviation(cases[0], 0, shares)
+    assert told.startswith("all tokens together of one draft, two tokens: 0, 0 comes out with 0.19 in place of 0.14")
+
+
+def test_messages_of_others_are_one_line_that_is_safe_to_print() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ZeroDivisionError
+
+    assert raised(Mute()) == "raises Mute: (and so does its message: ZeroDivisionError)"
+    assert raised(ValueError("\x1b[31mred\x07\n\udcff")) == r"raises ValueError: \x1b[31mred\x07 \udcff"
+    assert len(printable("many words " * 10_000_000)) <= 304

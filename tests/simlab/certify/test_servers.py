@@ -1,0 +1,201 @@
+"""Servers compared over HTTP: mixing and other bugs are found, correct ones pass, bad answers are named."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from simlab.certify.certificate import Certificate
+from simlab.certify.engine.evidence import FALSE_ALARMS
+from simlab.certify.servers import comparison as comparing
+from simlab.certify.servers.client import ENDED, Dropped, Endpoint, Request, Unanswered
+from simlab.certify.servers.comparison import Asker, Comparison, Faulty, Round, asked, compared
+from simlab.certify.servers.toy import CORRECT, WRONG, Server, Toy, tokens_of
+
+PROMPTS = ("one", "two", "three", "four")
+MIXING = "5 % of draws from a wrong row where requests run together"
+
+
+def drawn(toy: Toy, n: int, rng: np.random.Generator, served: int = 8) -> Round:
+    """A round without HTTP: n completions a prompt, of a toy that serves so many requests at once."""
+
+    def side(one: Toy) -> list[list[tuple[int | str, ...]]]:
+        among = [*PROMPTS, *PROMPTS][:served]
+        return [[tuple(tokens_of(one, p, 2, [p, *among[: served - 1]], rng)) for _ in range(n)] for p in PROMPTS]
+
+    return Round(side(toy), side(Toy()))
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", WRONG)
+def test_bugs_of_servers_are_found(name: str) -> None:
+    """Without HTTP, at most 4,000 completions of each prompt; a run of the weakest has its alarm after some 2,000."""
+    rng, found = np.random.default_rng(), Comparison(PROMPTS, Request(tokens=2))
+    for _ in range(40):
+        found.add(drawn(WRONG[name], 100, rng))
+        if found.deviates:
+            break
+    assert found.deviates, found.highest
+    certificate = found.certificate("engine", "reference", 0.1, 0.999, 0, 1.0, "")
+    assert certificate.verdict == "lossy"
+    assert name != MIXING or "from the rows of other prompts" in certificate.summary
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", CORRECT)
+def test_correct_servers_are_not_rejected(name: str) -> None:
+    """A false alarm has probability 1e-6 at most. Mixing at a concurrency of 1 is correct too."""
+    rng = np.random.default_rng()
+    for toy, served in ((CORRECT[name], 8), (WRONG[MIXING], 1)):
+        found = Comparison(PROMPTS, Request(tokens=2))
+        found.add(drawn(toy, 20, rng, served))
+        assert not found.deviates
+        assert found.certificate("engine", "reference", 0.1, 0.999, 0, 1.0, "").verdict == "inconclusive"
+
+
+@pytest.mark.exact
+def test_the_mean_of_all_stakes_is_fair() -> None:
+    """Two prompts, one token of two: over every round with its probability, the mean stake is 1."""
+    mean = 0.0
+    for bits in np.ndindex(2, 2, 2, 2, 2, 2, 2, 2):
+        sides = np.array(bits).reshape(2, 2, 2, 1).tolist()
+        found = Comparison(("a", "b"), Request(tokens=1))
+        found.add(Round(*([[tuple(one) for one in answers] for answers in side] for side in sides)))
+        mean += np.exp(found.log_e_value) / 2**8
+    assert mean == pytest.approx(1.0, abs=1e-12)
+
+
+def over_http(
+    engine: Server, reference: Server, request: Request, budget: float, openai: bool = False, concurrency: int = 8
+) -> Certificate:
+    found, sides = Comparison(PROMPTS, request), []
+    for server, together in ((engine, concurrency), (reference, 1)):
+        sides.append(Asker(Endpoint(server.openai if openai else server.url, 10.0), request, together, 1e6))
+    try:
+        compared(
+            found,
+            *sides,
+            budget=budget,
+            most=100_000,
+            rng=np.random.default_rng(0),
+            keep=lambda round: None,
+            progress=lambda share: None,
+        )
+    finally:
+        for side in sides:
+            side.close()
+    return found.certificate(engine.url, reference.url, 0.1, 0.999, 0, budget, "")
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_draws_from_wrong_rows_at_concurrency_eight_are_found_over_http() -> None:
+    """Within three minutes on any machine; some 7,000 requests, which is 20 s on a busy core."""
+    with Server(WRONG[MIXING]) as engine, Server(Toy()) as reference:
+        found = over_http(engine, reference, Request(tokens=2), 180)
+    assert found.verdict == "lossy"
+    assert found.false_alarms == FALSE_ALARMS
+
+
+@pytest.mark.parametrize("openai", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_both_interfaces_give_the_tokens_of_a_seed(openai: bool, stream: bool) -> None:
+    request = Request(tokens=3, stream=stream)
+    with Server(Toy()) as server:
+        endpoint = Endpoint(server.openai if openai else server.url, 10.0)
+        connection = endpoint.connect()
+        first = endpoint.complete(connection, request, "one", 5)
+        assert endpoint.complete(connection, request, "one", 5) == first
+        connection.close()
+    wanted = tokens_of(Toy(), "one", 3, [], np.random.default_rng(5))
+    assert first == tuple(f"token_id:{token}" for token in wanted) if openai else tuple(wanted)
+
+
+def said(status: int, kind: str, text: str) -> Callable[[str], tuple[int, str, str]]:
+    return lambda _: (status, kind, text)
+
+
+BAD = {
+    "500": (said(500, "text/plain", "out of memory"), "answers with status 500: 'out of memory'"),
+    "HTML": (said(200, "text/html", "<html>Log in</html>"), "answers with HTML: '<html>Log in</html>'"),
+    "no JSON": (said(200, "application/json", "ready"), "answers with what is no JSON: 'ready'"),
+    "a list": (said(200, "application/json", "[1]"), "answers with [1]; expected an object"),
+    "an error": (said(200, "application/json", '{"error": "no slot"}'), "answers with an error: 'no slot'"),
+    "nothing of use": (said(200, "application/json", '{"text": "a"}'), "expected an object with content"),
+    "too many tokens": (
+        said(200, "application/json", json.dumps({"content": "abcdefg", "tokens": [1] * 7})),
+        "answers with 7 tokens; 4 were asked for",
+    ),
+    "too few tokens": (
+        said(200, "application/json", json.dumps({"content": "a", "tokens": [1], "stop_type": "limit"})),
+        "answers with 1 tokens; 4 were asked for",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_answer_is_named(what: str) -> None:
+    answer, named = BAD[what]
+    with Server(Toy(), answer) as server:
+        endpoint = Endpoint(server.url, 10.0)
+        connection = endpoint.connect()
+        with pytest.raises(Unanswered) as bad:
+            endpoint.complete(connection, Request(), "one", 0)
+        connection.close()
+    assert named in str(bad.value)
+
+
+def test_an_end_is_an_outcome_and_text_is_read_where_there_are_no_tokens() -> None:
+    for text, wanted in (
+        ('{"content": "ab", "tokens": [3], "stop_type": "eos"}', (3, ENDED, ENDED)),
+        ('{"content": "ab"}', ("a", "b", ENDED)),
+        ('{"content": "abcdef"}', ("a", "b", "c")),
+    ):
+        with Server(Toy(), said(200, "application/json", text)) as server:
+            endpoint = Endpoint(server.url, 10.0)
+            connection = endpoint.connect()
+            assert endpoint.complete(connection, Request(tokens=3), "one", 0) == wanted
+            connection.close()
+
+
+def test_dropped_connections_are_asked_again_counted_and_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "PAUSE", 0.0)
+    request, drops = Request(tokens=1), iter([True, False] * 100)
+    whole = Endpoint.complete
+
+    def shaky(self: Endpoint, *arguments: object) -> object:
+        if next(drops):
+            raise Dropped("gone")
+        return whole(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Endpoint, "complete", shaky)
+    with Server(Toy()) as server:
+        sides = [Asker(Endpoint(server.url, 10.0), request, 1, 1e6) for _ in range(2)]
+        found = asked(sides[0], sides[1], PROMPTS, 1, np.random.default_rng(0))
+        assert found.dropped == 8
+        drops = iter([True] * 100)
+        with pytest.raises(Faulty, match="does not answer, 5 times in turn: gone"):
+            asked(sides[0], sides[1], PROMPTS, 1, np.random.default_rng(0))
+        for side in sides:
+            side.close()
+
+
+def test_nobody_there_is_a_dropped_connection() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        endpoint = Endpoint(f"http://127.0.0.1:{free.getsockname()[1]}/completion", 1.0)
+        with pytest.raises(Dropped, match="ConnectionRefusedError"):
+            endpoint.complete(endpoint.connect(), Request(), "one", 0)
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8080/completion", "ftp://a/completion", "http://a:8080", "http:///completion"]
+)
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="expected an address"):
+        Endpoint(url, 1.0)
