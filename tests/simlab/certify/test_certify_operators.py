@@ -275,7 +275,8 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(
-    ("contract", "name"), [OTHERS[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in OTHERS[1:])]
+    ("contract", "name"),
+    [pytest.param(*one, marks=() if one[0] == "tree_parents" else pytest.mark.slow) for one in OTHERS],
 )
 def test_batches_and_trees_that_are_right_have_the_law_of_the_target(contract: str, name: str) -> None:
     right = (batch_operators.CORRECT | tree_operators.CORRECT)[contract][name]
