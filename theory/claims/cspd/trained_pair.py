@@ -1,7 +1,7 @@
 """Claims that need networks, judged on the trained pair of Fashion-MNIST that comes with simlab.
 
 The numbers are those of ``theory/measured/fashion_continuous.json``, which
-``python -m experiments.measurements.fashion_continuous`` draws anew; nothing is drawn here. What is found is found on
+``python -m experiments.models.continuous.measurement`` draws anew; nothing is drawn here. What is found is found on
 this pair: a target of 2.2 MB and a draft of 0.3 MB, 49 tokens of 8 numbers in random order, 12 denoising steps.
 """
 

@@ -1,6 +1,6 @@
 """What speculative decoding does on the trained pair of continuous tokens that comes with simlab.
 
-    python -m experiments.measurements.fashion_continuous --images 20
+    python -m experiments.models.continuous.measurement --images 20
 
 draws images by each setting and writes ``theory/measured/fashion_continuous.json``, which the claims on this pair are
 judged by. For every draft that is verified the probability of accepting it, min(1, rho), is known; its mean has less
@@ -31,7 +31,7 @@ from simlab.continuous.rules import Rule, make_rule
 from simlab.continuous.rules.base import log_acceptance
 from simlab.randomness import Tape
 
-RESULT = Path(__file__).parents[2] / "theory" / "measured" / "fashion_continuous.json"
+RESULT = Path(__file__).parents[3] / "theory" / "measured" / "fashion_continuous.json"
 USUAL = Sampler(12, least=250, noisy_end=True)
 LIMIT = 200  # proposals
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.measurements.fashion_continuous import Setting, begun, clustered, measured, settings
+from experiments.models.continuous.measurement import Setting, begun, clustered, measured, settings
 from experiments.models.continuous.session import Models
 
 pytestmark = pytest.mark.property
