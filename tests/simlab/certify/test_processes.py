@@ -148,7 +148,7 @@ def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.statistical
 @pytest.mark.parametrize("contract", ["verify", "chain_uniforms"])
 def test_the_reference_clients_follow_the_target(client: str, contract: str) -> None:
-    """64 calls of each case, 1e-6 false alarms in all; given its coins the first case is enumerated, and at its ends."""
+    """64 calls of each case, 1e-6 false alarms in all; given its coins the first is enumerated, and at its ends."""
     function, cases = command(client, contract), CONTRACTS[contract].cases()
     evidence = Evidence(cases)
     for i, case in enumerate(cases):
