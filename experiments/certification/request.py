@@ -21,6 +21,7 @@ from simlab import __version__
 from simlab.certify import CONTRACTS, Certificate
 from simlab.certify.api import LIMIT
 from simlab.certify.contracts.registry import contract_named
+from simlab.certify.engine.workers import check_processes
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.power import check_share
 
@@ -49,7 +50,7 @@ class Request:
         check_number("--limit", self.limit, LEAST)
         check_share("--epsilon", self.epsilon)
         check_share("--confidence", self.confidence)
-        check_at_least("--processes", self.processes, 0)
+        check_processes("--processes", self.processes)
         if self.calls is not None:
             check_at_least("--calls", self.calls, 1)
         if self.process and self.arrays is not None:

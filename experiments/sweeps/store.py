@@ -7,17 +7,26 @@ not what its name says, counts as not computed.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from errno import EISDIR
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+import pyarrow as pa
 
 from experiments.results import versions, write_table
 from experiments.sweeps.cells import Cell
+
+# what a file of which any bit may be another makes of its readers
+UNREADABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError),
+    *(ArithmeticError, MemoryError, RecursionError, pa.ArrowException),
+)
 
 
 class Busy(ValueError):
@@ -72,7 +81,7 @@ class Store:
 
     def save(self, cell: Cell, frame: pd.DataFrame) -> None:
         """Write a finished cell; the file says what it is."""
-        frame.attrs = {"cell": cell.content, "versions": self.versions}
+        frame.attrs = {"cell": cell.content, "versions": self.versions, "digest": digest(frame)}
         write_table(self.path(cell), frame)
 
     def load(self, cell: Cell) -> pd.DataFrame:
@@ -80,10 +89,12 @@ class Store:
         frame = pd.read_parquet(self.path(cell))
         if frame.attrs.get("cell") != cell.content or frame["replicate"].tolist() != list(range(cell.first, cell.stop)):
             raise ValueError(f"{self.path(cell)} holds another cell than its name says")
+        if frame.attrs.get("digest") != digest(frame):
+            raise ValueError(f"{self.path(cell)} holds other numbers than were written")
         return frame
 
     def find(self, wanted: Iterable[Cell]) -> Found:
-        """Which of the cells ``wanted`` are there, and what else is; raises ``ValueError`` for a folder in the place
+        """Which of the cells ``wanted`` are there, and what else is; raises ``OSError`` for a folder in the place
         of one."""
         present = {path.name for path in self.folder.glob("*.parquet")}
         found = Found([], [], 0, [])
@@ -93,13 +104,22 @@ class Store:
                 continue
             present.remove(name)
             if self.path(cell).is_dir():
-                raise ValueError(f"{self.path(cell)}: is a folder; expected the file of a cell, or nothing")
+                raise IsADirectoryError(EISDIR, "is a folder; expected the file of a cell, or nothing", self.path(cell))
             try:
                 by = self.load(cell).attrs["versions"]["simlab"]
-            except (OSError, ValueError, LookupError, TypeError):
+            except UNREADABLE:
                 found.unreadable.append(self.path(cell))
                 continue
             found.finished.append(cell)
             if by != self.versions["simlab"] and by not in found.others:
                 found.others.append(by)
         return found._replace(stale=len(present))
+
+
+def digest(frame: pd.DataFrame) -> str:
+    """The SHA-256 of names, types and values of the columns."""
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    return hashlib.sha256(stream.getvalue()).hexdigest()

@@ -30,7 +30,7 @@ from simlab.certify.engine.failing import Failing
 from simlab.certify.engine.messages import TENSORS, of_tensors
 from simlab.certify.engine.planning import Plan
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
-from simlab.certify.engine.workers import WorkerPool
+from simlab.certify.engine.workers import WorkerPool, check_processes
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.power import check_share
 
@@ -110,7 +110,7 @@ def certify(
     check_share("epsilon", epsilon)
     check_share("confidence", confidence)
     check_at_least("seed", seed, 0)
-    check_at_least("processes", processes, 0)
+    check_processes("processes", processes)
     check_number("limit", limit)
     if calls is not None:
         check_at_least("calls", calls, 1)

@@ -24,12 +24,21 @@ import numpy as np
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.engine.messages import SPLIT
 from simlab.certify.engine.tasks import Fault, Task, attempt
+from simlab.checks import check_at_least
 
 FIRST = 3.0  # times the limit of a call is what a process may take over its first one: it may have to compile
 BEFORE_THE_FORK = " (if it uses threads or a device that were started before: processes=0)"
 
 
+MOST = 256  # processes
 PARENT_DIES = 1  # of prctl: the signal that a process gets when its parent has ended
+
+
+def check_processes(name: str, count: int) -> None:
+    """Raise ``ValueError`` unless so many processes can be started."""
+    check_at_least(name, count, 0)
+    if count > MOST:
+        raise ValueError(f"{name} is {count}; expected at most {MOST}")
 
 
 class Counter:

@@ -256,6 +256,7 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
         (["mine:good", "--confidence", "-3"], "--confidence is -3.0; expected a number between 0 and 1"),
         (["mine:good", "--calls", "0"], "--calls is 0; expected a whole number >= 1"),
         (["mine:good", "--processes", "-1"], "--processes is -1; expected a whole number >= 0"),
+        (["mine:good", "--processes", "1000000"], "--processes is 1000000; expected at most 256"),
         (["mine:good", "--limit", "0"], "--limit is 0.0; expected a"),
         (["mine:good", "--seed", "x"], "--seed x: expected a whole number"),
         (["mine:good", "--out", "mine.py"], "expected a folder"),

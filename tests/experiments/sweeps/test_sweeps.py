@@ -246,6 +246,30 @@ def test_a_damaged_cell_is_computed_again(damage: Callable[[Path], None], finish
     assert notes.notes == [f"{path} cannot be read; the cell is computed again", "11 of 12 cells are there already"]
 
 
+def test_a_bit_that_is_another_is_seen(finished: Path) -> None:
+    """Whatever bit it is, a cell counts as not computed or says what it said."""
+    spec = parse_spec(GOOD, "good.toml")
+    store, cell = Store(finished), cells(spec)[0]
+    path, right = store.path(cell), store.load(cell)
+    content, changed = path.read_bytes(), 0
+    for place in range(4, min(1000, len(content)), 13):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
+        found = store.find([cell])
+        assert len(found.finished) + len(found.unreadable) == 1
+        changed += len(found.unreadable)
+        if found.finished:
+            pd.testing.assert_frame_equal(store.load(cell), right)
+    assert changed > 0
+
+
+def test_a_folder_in_the_place_of_a_cell_is_named(finished: Path) -> None:
+    path = sorted((finished / "cells").iterdir())[0]
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder; expected the file of a cell"):
+        ran(GOOD, finished)
+
+
 def test_finished_cells_are_not_computed_again(finished: Path, reference: bytes) -> None:
     def none(cells: Sequence[Cell]) -> Iterator[Outcome]:
         raise AssertionError(f"{len(cells)} cells computed again")
