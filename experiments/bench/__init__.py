@@ -11,6 +11,7 @@ from experiments.bench.continuous import continuous_tokens
 from experiments.bench.decoding import cost, decoders, threads
 from experiments.bench.machine import facts
 from experiments.bench.sampling import sampling
+from experiments.bench.steps import steps
 from experiments.bench.verifying import verification
 
 BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
@@ -20,6 +21,7 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
     "cost": cost,
     "continuous": continuous_tokens,
     "sampling": sampling,
+    "steps": steps,
 }
 BUSY = 0.9  # of a core: a single thread that gets less has company
 

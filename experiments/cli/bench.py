@@ -31,8 +31,8 @@ def bench_command(
 ) -> int:
     """Measure how fast this machine is, as ratios.
 
-    Verification, decoders, threads, how cost grows, continuous tokens and sampling, each against what else could be
-    used, in turns within this run. A few minutes, on a machine that does nothing else.
+    Verification, decoders, threads, how cost grows, continuous tokens, sampling and steps over ready rows, each against
+    what else could be used, in turns within this run. A few minutes, on a machine that does nothing else.
     """
     from experiments.bench import BENCHMARKS, bench
     from experiments.results import write_json

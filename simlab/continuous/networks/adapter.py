@@ -17,7 +17,7 @@ from torch import Tensor
 from simlab.continuous.models.gaussians import DIAGONAL, Layout
 from simlab.continuous.models.protocol import Kernel, Kernels, Noise, SequenceModel, Walk
 
-NEWTON = 6  # iterations: the mean of a step without noise is close to a map that is affine
+NEWTON = 12  # iterations at most
 NEAR = 1e-5  # of what a mean goes to, in the precision of a network
 
 
@@ -100,9 +100,10 @@ class NetworkKernels(Kernels):
         x = goal.clone()
         for _ in range(NEWTON):
             mean, slope = self._linear(t, x, c)
-            x = x + torch.linalg.solve_ex(slope, goal - mean).result
-        mean, slope = self._linear(t, x, c)
-        off = (goal - mean).abs().amax(dim=1) > NEAR * (1 + goal.abs().amax(dim=1))
+            off = ~((goal - mean).abs().amax(dim=1) <= NEAR * (1 + goal.abs().amax(dim=1)))
+            x = x + torch.linalg.solve_ex(slope, goal - mean).result.nan_to_num()
+            if not off.any():
+                break
         volume = torch.linalg.slogdet(slope)[1].masked_fill(off, torch.nan)
         return x.cpu().numpy(), volume.cpu().numpy()
 

@@ -74,6 +74,7 @@ def test_the_document_has_what_a_reader_needs(document: dict[str, Any]) -> None:
         "cost",
         "continuous",
         "sampling",
+        "steps",
     }
     for row in document["times"]:
         assert row["work"]

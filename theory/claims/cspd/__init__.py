@@ -17,6 +17,7 @@ MODULES = (
     "prefill",
     "prefill_cost",
     "draft_length",
+    "trained_pair",
     "mixtures",
     "settings",
     "tables",

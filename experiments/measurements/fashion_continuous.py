@@ -1,0 +1,160 @@
+"""What speculative decoding does on the trained pair of continuous tokens that comes with simlab.
+
+    python -m experiments.measurements.fashion_continuous --images 20
+
+draws images by each setting and writes ``theory/measured/fashion_continuous.json``, which the claims on this pair are
+judged by. For every draft that is verified the probability of accepting it, min(1, rho), is known; its mean has less
+spread than the share of accepted drafts. Drafts of one image hang together: errors are those of means of images.
+
+MAR's own steps end with so little noise that last-step accepts nothing. Where nothing else is said, the sampler leaves
+out the least noisy of the thousand steps, and ends with noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.models.continuous.session import Models
+from experiments.results import write_json
+from simlab.continuous.decoders import InPlace, Truncating
+from simlab.continuous.decoders.base import Verified
+from simlab.continuous.networks.fashion import orders
+from simlab.continuous.networks.sampler import Sampler
+from simlab.continuous.rules import Rule, make_rule
+from simlab.continuous.rules.base import log_acceptance
+from simlab.randomness import Tape
+
+RESULT = Path(__file__).parents[2] / "theory" / "measured" / "fashion_continuous.json"
+USUAL = Sampler(12, least=250, noisy_end=True)
+LIMIT = 200  # proposals
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+BLOCKS = (2, 4, 8, 16)
+PREFILLS = (0, 2, 7, 12)  # none, 5 %, 15 % and 25 % of 49 tokens, as in Table 5
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to draw images."""
+
+    rule: str = "last-step"
+    aligned: bool = True
+    in_place: bool = False
+    gamma: int = 4
+    prefill: int = 0
+    sampler: Sampler = USUAL
+
+    def decoder(self) -> Truncating | InPlace:
+        return (InPlace if self.in_place else Truncating)(self.gamma, self.prefill, LIMIT)
+
+    def made(self) -> Rule:
+        return make_rule(self.rule, aligned=self.aligned)
+
+
+def settings() -> Iterator[tuple[str, Setting]]:
+    """All of them by name."""
+    for gamma in BLOCKS:
+        yield f"gamma {gamma}", Setting(gamma=gamma)
+    for prefill in PREFILLS[1:]:
+        yield f"prefill {prefill}", Setting(prefill=prefill)
+    yield "in place", Setting(in_place=True)
+    yield "unaligned, last-step", Setting(aligned=False)
+    yield "variance-product", Setting("variance-product")
+    yield "two-path, independent noise", Setting("two-path", aligned=False)
+    yield "temperature 0.9", Setting(sampler=replace(USUAL, temperature=0.9))
+    yield "guidance 2", Setting(sampler=replace(USUAL, guidance=2.0))
+    yield "MAR's steps", Setting(sampler=Sampler(25, noisy_end=True), gamma=2)
+    yield "no noise at the end, last-noise", Setting("last-noise", sampler=replace(USUAL, noisy_end=False))
+
+
+class Seen:
+    """What was verified: image, position, place in the block, and the probability of accepting each draft."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule, self.rows, self.sigmas, self.gaps = rule, [], [], []  # type: ignore[var-annotated]
+
+    def __call__(self, verified: Verified) -> None:
+        pair, images = verified.pair, verified.tape.replicates
+        if not len(images):
+            return
+        chance = np.exp(log_acceptance(self.rule.log_draft_ratio(pair)))
+        self.rows.append(np.stack([images, verified.position, verified.place, chance]))
+        self.sigmas.append(pair.log_sigma())
+        kernels = [model.kernel(1) for model in pair]
+        self.gaps.append(np.linalg.norm((kernels[0].mean - kernels[1].mean) / kernels[0].root, axis=1))
+
+
+def clustered(images: np.ndarray, values: np.ndarray) -> dict[str, float | None]:
+    """The mean of ``values``, and its standard error with images as clusters, a ratio of means; None of one image."""
+    numbers, at = np.unique(images, return_inverse=True)
+    sums, counts = np.bincount(at, values), np.bincount(at)
+    mean = sums.sum() / counts.sum()
+    if len(numbers) < 2:
+        return {"mean": float(mean), "error": None}
+    spread = (sums - mean * counts).std(ddof=1) / counts.mean() / np.sqrt(len(numbers))
+    return {"mean": float(mean), "error": float(spread)}
+
+
+def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[str, Any]:
+    """What one setting does, over random orders and all classes in turn."""
+    numbers = np.arange(images)
+    order = orders("random", numbers, models.pair.length, seed)
+    target, draft = models.pair.pair(numbers % 10, order, setting.sampler)
+    seen = Seen(setting.made())
+    made = setting.decoder().run(target, draft, seen.rule, Tape(seed, images), seen)
+    image, position, place, chance = np.concatenate(seen.rows, axis=1)
+    inside = position < models.pair.length  # a block may reach over the end
+    image, position, place, chance = (column[inside] for column in (image, position, place, chance))
+    sites = order[image.astype(int), position.astype(int)]
+    centre = (abs(sites // 7 - 3) <= 1) & (abs(sites % 7 - 3) <= 1)
+    rejected = made.trials > 0
+    return {
+        "drafts": len(chance),
+        "acceptance": clustered(image, chance),
+        "by_place": [clustered(image[place == j], chance[place == j]) for j in np.unique(place)],
+        "by_third": [
+            clustered(image[part], chance[part])
+            for k in range(3)
+            if (part := position * 3 // models.pair.length == k).any()
+        ],
+        "centre": clustered(image[centre], chance[centre]),
+        "border": clustered(image[~centre], chance[~centre]),
+        "calls": clustered(numbers, made.calls),
+        "proposals_a_rejection": float(made.trials[rejected].mean()) if rejected.any() else None,
+        "unfinished": float(np.isnan(made.tokens[:, :, 0]).mean()),
+        "log_sigma": dict(zip(map(str, QUANTILES), np.quantile(np.concatenate(seen.sigmas), QUANTILES), strict=True)),
+        "gap": dict(zip(map(str, QUANTILES), np.quantile(np.concatenate(seen.gaps), QUANTILES), strict=True)),
+    }
+
+
+def begun(path: Path, images: int, seed: int) -> dict[str, Any]:
+    """The settings that a run of as many images from the same seed has left at ``path``."""
+    if not path.exists():
+        return {}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found["settings"] if (found["images"], found["seed"]) == (images, seed) else {}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--images", type=int, default=20, help="images a setting (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=RESULT, help="where to write (default: %(default)s)")
+    given = parser.parse_args()
+    models, found = Models(), begun(given.out, given.images, given.seed)
+    for name, setting in settings():
+        if name in found:
+            continue
+        found[name] = measured(models, setting, given.images, given.seed)
+        print(f"{name}: {found[name]['acceptance']}", flush=True)
+        write_json(given.out, {"images": given.images, "seed": given.seed, "settings": found})
+
+
+if __name__ == "__main__":
+    main()

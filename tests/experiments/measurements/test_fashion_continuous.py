@@ -1,0 +1,45 @@
+"""What is measured on the trained pair: errors of means of images, and a run that goes on where it was killed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.measurements.fashion_continuous import Setting, begun, clustered, measured, settings
+from experiments.models.continuous.session import Models
+
+pytestmark = pytest.mark.property
+
+
+def test_errors_are_those_of_means_of_images() -> None:
+    random = np.random.default_rng(0)
+    images = np.repeat(np.arange(400), 5)
+    means = np.repeat(random.normal(size=400), 5)
+    found = clustered(images, means)  # five drafts that say the same count once
+    assert found["error"] == pytest.approx(1 / np.sqrt(400), rel=0.15)
+    assert clustered(np.zeros(3, int), np.arange(3.0)) == {"mean": 1.0, "error": None}
+
+
+def test_a_run_goes_on_from_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "found.json"
+    assert begun(path, 2, 0) == {}
+    path.write_text(json.dumps({"images": 2, "seed": 0, "settings": {"gamma 2": 1}}))
+    assert begun(path, 2, 0) == {"gamma 2": 1}
+    assert begun(path, 3, 0) == begun(path, 2, 1) == {}
+
+
+def test_settings_have_names_of_their_own() -> None:
+    names = [name for name, _ in settings()]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.slow
+def test_a_setting_is_measured() -> None:
+    found = measured(Models(), Setting(gamma=8), 2, 0)
+    assert 0 < found["acceptance"]["mean"] < 1
+    assert len(found["by_place"]) <= 8
+    assert found["calls"]["mean"] < 49
+    assert found["unfinished"] == 0

@@ -1,0 +1,138 @@
+"""Claims that need networks, judged on the trained pair of Fashion-MNIST that comes with simlab.
+
+The numbers are those of ``theory/measured/fashion_continuous.json``, which
+``python -m experiments.measurements.fashion_continuous`` draws anew; nothing is drawn here. What is found is found on
+this pair: a target of 2.2 MB and a draft of 0.3 MB, 49 tokens of 8 numbers in random order, 12 denoising steps.
+"""
+
+from __future__ import annotations
+
+import json
+from math import hypot
+from pathlib import Path
+from typing import Any
+
+import scipy
+
+import theory.measured
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import not_refuted_if, rejects_mutants, simulation
+from theory.claims.sources import Source, derived, said
+
+CLAIMS = Claims("cspd")
+
+FALSE_ALARMS, POWER = 1e-6, 0.999
+PAIR = "On the trained Fashion-MNIST pair, as simulated,"
+ON_THE_PAIR = "judged on the trained pair that comes with simlab; the paper speaks of MAR"
+
+
+def measured() -> dict[str, Any]:
+    """What each setting did, by name, and the number of images."""
+    found: dict[str, Any] = json.loads((Path(theory.measured.__file__).parent / "fashion_continuous.json").read_text())
+    return found
+
+
+Rate = dict[str, float]  # a mean, and its standard error
+
+
+def against(lower: Rate, higher: Rate) -> float:
+    """By how many standard errors a rate that should not be lower is, beyond the level; 0 where it is not."""
+    error = hypot(lower["error"], higher["error"])
+    beyond = (lower["mean"] - higher["mean"]) / error - float(scipy.stats.norm.isf(FALSE_ALARMS))
+    return max(0.0, beyond)
+
+
+def stated(lower: Rate, higher: Rate) -> str:
+    """Both rates with their errors, and the difference that would have been seen."""
+    error = hypot(lower["error"], higher["error"])
+    least = float(scipy.stats.norm.isf(FALSE_ALARMS) + scipy.stats.norm.isf(1 - POWER)) * error
+    return (
+        f"{lower['mean']:.3f} +- {lower['error']:.3f} against {higher['mean']:.3f} +- {higher['error']:.3f} "
+        f"(a difference of {least:.3f} the other way would be seen with power {POWER})"
+    )
+
+
+def compared(pairs: dict[str, tuple[str, str]]) -> Finding:
+    """``not-refuted`` unless some setting, the first of its pair, accepts more than the second: it should not."""
+    table = measured()
+    rates = {name: setting["acceptance"] for name, setting in table["settings"].items()}
+
+    def violated(by: float) -> float:
+        """The most that any pair is beyond the level, with the first rates higher by ``by``."""
+        return max(
+            against({**rates[low], "mean": rates[low]["mean"] + by}, rates[high]) for low, high in pairs.values()
+        )
+
+    return not_refuted_if(
+        violated(0.0) == 0,
+        simulation(
+            f"{table['images']} images a setting, errors of means of images, false alarms {FALSE_ALARMS:g}: "
+            + "; ".join(f"{name}: {stated(rates[low], rates[high])}" for name, (low, high) in pairs.items())
+        ),
+        rejects_mutants({"the first rates higher by 1": 1.0}, violated, "acceptance"),
+    )
+
+
+def quoted(where: str, quote: str) -> Source:
+    return said(where, quote, "formalised", ON_THE_PAIR)
+
+
+@CLAIMS.claim(
+    "cspd.pair.gamma",
+    quoted("4.3, Figure 8", "As the length of the draft increases, the acceptance rate tends to decline."),
+    f"{PAIR} the share of verified drafts that last-step accepts does not rise with the draft length.",
+)
+def gamma(seed: int) -> Finding:
+    r"""Nothing forbids it to rise (`cspd.draft-length.falls`): a draft is verified only behind accepted ones, so that
+    its prefix follows the target's law whatever $\gamma$ is. So it is measured, from $\gamma$ = 2 to 16.
+    """
+    return compared({f"gamma = {long} against 2": (f"gamma {long}", "gamma 2") for long in (4, 8, 16)})
+
+
+@CLAIMS.claim(
+    "cspd.pair.alignment",
+    quoted(
+        "3.2; Table 4",
+        "employing the same ε_t reduces the expected distance ... and finally increases the acceptance rate.",
+    ),
+    f"{PAIR} sharing the noise of denoising steps does not lower the acceptance of last-step, nor that of the paper's "
+    "two-path ratio.",
+)
+def alignment(seed: int) -> Finding:
+    r"""In general it can lower it (`cspd.alignment-helps.always`), where last means are far apart whatever the noise
+    is. So it is measured, for the ratio of the last step on either noise, and for the paper's ratio, which with shared
+    noise is the last step's times the product of variances.
+    """
+    return compared(
+        {
+            "last-step, independent noise against shared": ("unaligned, last-step", "gamma 4"),
+            "two-path, independent noise against shared": ("two-path, independent noise", "variance-product"),
+        }
+    )
+
+
+@CLAIMS.claim(
+    "cspd.pair.prefill",
+    quoted("3.2", "Furthermore, pre-filling improves the overall acceptance rate."),
+    f"{PAIR} drafts behind 5, 15 and 25 % of tokens that the target draws itself are not accepted less by last-step, "
+    "in the mean over positions, than all drafts are without them.",
+)
+def prefill(seed: int) -> Finding:
+    r"""At a position that is drafted either way a lossless rule accepts the same (`cspd.prefill.causal`). The mean
+    rises where the first positions are those that are accepted least, which is a matter of the two models: measured.
+    """
+    return compared({f"none against {count} of 49": ("gamma 4", f"prefill {count}") for count in (2, 7, 12)})
+
+
+@CLAIMS.claim(
+    "cspd.pair.in-place",
+    derived("Algorithm 1 and the published code", ON_THE_PAIR),
+    f"{PAIR} blocks of 4 that are verified in place, given the tokens before the block alone, are not accepted more by "
+    "last-step than blocks that are cut at the first rejection.",
+)
+def in_place(seed: int) -> Finding:
+    r"""In place a draft that follows drafts is held against a target that did not see them; cut, against one that did.
+    The longer the block, the more tokens the two know apart. So in place the decline that the paper reports is to be
+    expected, and whether blocks of 4 show it is measured.
+    """
+    return compared({"in place against cut": ("in place", "gamma 4")})
