@@ -258,8 +258,9 @@ def mass(rows: Array, x: Array) -> Array:
 def acceptance_ratio(like: Array, target: Array, draft: Array, drafted: Array) -> Array:
     """min(1, target/draft) for masses ``[...]`` of rows ``like``: 1 where ``drafted``, q(x), is 0, else 0 where
     ``draft`` is 0."""
-    xp, one, zero = namespace(like), number(1, like), number(0, like)
-    ratio = xp.where(draft > 0, target / xp.where(draft > 0, draft, one), zero)
+    xp, one = namespace(like), number(1, like)
+    # the smaller of both, so that no ratio is more than a number can be
+    ratio = xp.minimum(target, draft) / xp.where(draft > 0, draft, one)
     # written so that NaN, from rows nobody checked, is not accepted
     return xp.where((ratio >= 1) | (drafted <= 0), one, ratio)
 

@@ -202,7 +202,14 @@ def look_at_ends(cases: Sequence[Case], function: Function) -> None:
         enumerate_law(0, case, function, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("name", [name for name, bug in BUGS["chain_uniforms"].items() if bug.mutant in ("19", "20")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if bug.mutant == "19" else pytest.mark.slow)
+        for name, bug in BUGS["chain_uniforms"].items()
+        if bug.mutant in ("19", "20")
+    ],
+)
 def test_faults_at_the_ends_of_coins_are_found(name: str) -> None:
     bug, contract = BUGS["chain_uniforms"][name], CONTRACTS["chain_uniforms"]
     law = [tv_of(case, bug.run) for case in contract.cases()[:2]]

@@ -151,3 +151,13 @@ def test_float_parameters_are_the_decimals_a_person_typed() -> None:
     """0.1 means 1/10 in an exact run, not the binary number next to it."""
     assert make_rule("addition", epsilon=0.1).accept([F(1), F(0)], [F(0), F(1)], 1) == F(1, 10)
     assert make_rule("amplify", k=1.1).accept([F(1, 2), F(1, 2)], [F(1, 3), F(2, 3)], 1) == F(33, 40)
+
+
+@pytest.mark.parametrize(("name", "own"), [("speculative", {}), ("amplify", {"k": 2}), ("addition", {"epsilon": 0.1})])
+def test_no_ratio_overflows(name: str, own: dict[str, float]) -> None:
+    """Masses down to the smallest number there is; warnings are errors."""
+    least = 5e-324
+    p, q = np.array([least, 0.5, 0.0, 0.5]), np.array([0.5, least, least, 0.5])
+    accepted = make_rule(name, **own).accept_rows(np.broadcast_to(p, (4, 4)), np.broadcast_to(q, (4, 4)), np.arange(4))
+    assert accepted[1] == accepted[3] == 1
+    assert accepted[0] < 1
