@@ -201,7 +201,7 @@ def test_verdicts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 def test_every_text_has_a_figure_and_every_figure_a_text() -> None:
-    assert set(texts()) == {*STUDIES, "large", "continuous", "draft-length", "models"}
+    assert set(texts()) == {*STUDIES, "large", "continuous", "continuous_models", "draft-length", "models"}
     for name, study in STUDIES.items():
         assert len(texts()[name].get("pictures", [])) == len(study.figures)
         assert texts()[name]["lead"].strip()

@@ -87,7 +87,7 @@ def test_one_that_fails_is_told_and_the_others_are_written(
     [
         ([], "--model lumina: draws texts; expected --prompt TEXT"),
         (["--prompt", "a", "--model", "fashion"], "--model fashion: draws no texts; expected one of lumina"),
-        (["--model", "dalle"], "--model dalle: is no model; expected fashion, lumina"),
+        (["--model", "dalle"], "--model dalle: is no model; expected fashion, fashion-continuous, lumina"),
         (["--prompt", "a", "--size", "big"], "size is 'big'; expected a side in pixels, or heightxwidth"),
         (["--prompt", "a", "--size", "33"], "size is 33 x 33 pixels; expected multiples of 32"),
         (["--prompt", "a", "--model", "emu3"], "the model is of the type 'chameleon'; expected"),

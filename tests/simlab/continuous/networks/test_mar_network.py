@@ -58,7 +58,7 @@ def test_tokens_ahead_are_asked_of_one_prefix() -> None:
     tokens = np.random.default_rng(3).normal(size=(4, SMALL.length, SMALL.token_dim))
     rows, position = np.arange(4), np.array([2, 2, 5, 0])
     ahead = made.conditions_ahead(tokens, rows, position, 3)
-    assert torch.equal(ahead[0], made.conditions(tokens, rows, position))
+    torch.testing.assert_close(ahead[0], made.conditions(tokens, rows, position))  # another batch rounds otherwise
     changed = tokens.copy()
     for row, place in enumerate(position):
         changed[row, place:] += 1  # tokens of the block are not seen
