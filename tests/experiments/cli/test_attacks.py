@@ -100,9 +100,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own, as the current one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
-    monkeypatch.setattr(certifying, "IMPORTING", 1.0)
-    monkeypatch.setattr(judging, "IMPORTING", 1.0)
-    monkeypatch.setattr(judging, "LIMIT", 1.0)
     monkeypatch.setattr(judging, "SEARCH_SECONDS", 0.0)
     monkeypatch.setattr(judging, "MAP_SECONDS", 0.0)
     for command in ("certify", "judge"):
@@ -110,13 +107,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def verdict(folder: Path, command: str, attack: str, where: str) -> tuple[int, dict[str, object]]:
-    """The exit status and what was saved, of a correct callable with this attack."""
+def verdict(folder: Path, command: str, attack: str, where: str, limit: float) -> tuple[int, dict[str, object]]:
+    """The exit status and what was saved, of a correct callable with this attack; a call may take ``limit`` seconds."""
     run = f"\n{attack}\n" if where == "import" else f"\ndef before():\n    {attack}\n"
     (folder / "mine.py").write_text(CALLABLES + run)
     out = folder.parent / f"{folder.name}-out"
     asked = (
-        ["certify", "mine.py:verify", "--calls", "64", "--limit", "1"] if command == "certify" else ["judge", "mine.py"]
+        ["certify", "mine.py:verify", "--calls", "64", "--limit", str(limit)]
+        if command == "certify"
+        else ["judge", "mine.py"]
     )
     status = main([*asked, "--out", str(out)])
     return status, json.loads((out / ("certificate.json" if command == "certify" else "judge.json")).read_text())
@@ -139,9 +138,20 @@ CASES = [
 
 @pytest.mark.parametrize(("command", "where", "attack", "outcome", "told"), CASES)
 def test_an_attack_is_a_finding(
-    command: str, where: str, attack: str, outcome: str, told: str, folder: Path, capfd: pytest.CaptureFixture[str]
+    command: str,
+    where: str,
+    attack: str,
+    outcome: str,
+    told: str,
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    status, found = verdict(folder, command, attack, where)
+    waited_for = outcome == FOUND and (not told or "does not return" in told)
+    limit = 1.0 if waited_for else 60.0  # else a busy machine would be the finding
+    for module, name in ((certifying, "IMPORTING"), (judging, "IMPORTING"), (judging, "LIMIT")):
+        monkeypatch.setattr(module, name, limit)
+    status, found = verdict(folder, command, attack, where, limit)
     printed = capfd.readouterr()
     assert "Traceback" not in printed.err
     assert not {"\x1b", "\x07"} & set(printed.out + printed.err)
