@@ -221,7 +221,7 @@ def test_the_fixture_passes_and_fails_and_says_so(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-m", "pytest", "-p", "simlab.pytest_plugin", "-p", "no:cacheprovider", "-q"]
     done = subprocess.run(
-        [*command, "--certify-budget", "2", "--junitxml", "tests.xml", "."],
+        [*command, "--certify-budget", "12", "--junitxml", "tests.xml", "."],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -15,6 +15,8 @@ from tests.support.continuous_pair import DIM, write_pair
 
 pytestmark = pytest.mark.cli
 
+QUICK = ("autoregressive", "last-step")
+
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -26,7 +28,9 @@ def given(models: Path, out: Path, method: str, *more: str) -> list[str]:
     return ["generate", "--model", "fashion-continuous", "--count", "3", "--steps", "3", *own, *more]
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize(
+    "method", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+)
 def test_every_method_draws(method: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drafts = [] if method == "autoregressive" else ["--gamma", "5", "--prefill", "2"]
     assert main(given(models, tmp_path, method, "--order", "random", *drafts)) == 0
@@ -42,6 +46,7 @@ def test_every_method_draws(method: str, models: Path, tmp_path: Path, capsys: p
         assert (saved["calls"] <= 9).all()
 
 
+@pytest.mark.slow
 def test_an_image_is_the_same_in_every_batch(models: Path, tmp_path: Path) -> None:
     found = []
     for batch in ("1", "3"):

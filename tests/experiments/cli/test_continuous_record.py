@@ -29,7 +29,9 @@ def recorded(models: Path, folder: Path, method: str) -> Recording:
     return Recording(out)
 
 
-@pytest.mark.parametrize("method", ["last-step", "algorithm-1", "path", "target-end"])
+@pytest.mark.parametrize(
+    "method", ["last-step", *(pytest.param(m, marks=pytest.mark.slow) for m in ("algorithm-1", "path", "target-end"))]
+)
 def test_a_rule_takes_its_own_decisions_again(method: str, models: Path, tmp_path: Path) -> None:
     found = recorded(models, tmp_path, method)
     states, means, sds = (found.arrays[f"target_{part}"] for part in ("states", "means", "sds"))

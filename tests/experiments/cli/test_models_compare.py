@@ -23,7 +23,7 @@ from experiments.models.methods import GAMMA, NODES, make_method, rows
 from experiments.models.methods import METHODS as METHODS_ALL
 from experiments.models.session import Models, Samples, draw
 from experiments.models.timing import PARTS, Clock
-from simlab.models.process.cached import Cached
+from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.sampling import Sampling
 from tests.support.cli import usage_error
 from tests.support.fashion import SIDE, write_models
@@ -305,18 +305,18 @@ def test_time_belongs_to_the_innermost_part(monkeypatch: pytest.MonkeyPatch) -> 
 def test_every_call_asks_for_as_many_rows(name: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows and trees for NODES + 1, draft models for GAMMA + 1, ar for one: counted where rows are made."""
     loaded, asked = Models(models), set()
-    method, chain, tree = make_method(name, loaded.codebook), Cached.forward, Cached.forward_tree
+    method, chain, tree = make_method(name, loaded.codebook), CachedOnHost.forward, CachedOnHost.forward_tree
 
-    def forward(self: Cached, tokens: Any, start: Any, count: int) -> Any:
+    def forward(self: CachedOnHost, tokens: Any, start: Any, count: int) -> Any:
         asked.update({count} if self.model is loaded.target else ())
         return chain(self, tokens, start, count)
 
-    def forward_tree(self: Cached, tokens: Any, start: Any, nodes: Any, paths: Any) -> Any:
+    def forward_tree(self: CachedOnHost, tokens: Any, start: Any, nodes: Any, paths: Any) -> Any:
         asked.add(1 + len(paths))
         return tree(self, tokens, start, nodes, paths)
 
-    monkeypatch.setattr(Cached, "forward", forward)
-    monkeypatch.setattr(Cached, "forward_tree", forward_tree)
+    monkeypatch.setattr(CachedOnHost, "forward", forward)
+    monkeypatch.setattr(CachedOnHost, "forward_tree", forward_tree)
     draw(loaded, method, np.arange(2), 0, Sampling(), 2)
     wanted = 1 if name == "ar" else GAMMA + 1 if method.drafter else NODES + 1
     assert asked == {rows(method.decoder)} == {wanted}

@@ -152,14 +152,14 @@ def test_a_wrong_argument_is_a_usage_error(
             lambda folder: (folder / "draft.safetensors").rename(folder / "target.safetensors"),
             "is of the kind 'draft'; expected 'target'",
         ),
-        (lambda folder: write_models(folder / "target.safetensors" / "x"), "expected a safetensors file"),
+        (lambda folder: write_models(folder / "target.safetensors" / "x"), "is no file; expected a checkpoint"),
     ],
 )
 def test_a_wrong_checkpoint_is_named(
     spoil: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_models(tmp_path / "models")
-    if "safetensors file" in message:
+    if "is no file" in message:
         (tmp_path / "models" / "target.safetensors").unlink()
     spoil(tmp_path / "models")
     assert message in usage_error(command(tmp_path / "models", tmp_path / "out"), capsys)
@@ -169,8 +169,8 @@ def test_a_wrong_checkpoint_is_named(
     ("spoil", "message"),
     [
         (lambda weights: weights.pop("norm.weight"), "target.safetensors: is missing norm.weight"),
-        (lambda weights: weights.update(other=torch.zeros(2)), "target.safetensors: has unexpected other"),
-        (lambda weights: weights.update({"norm.weight": torch.zeros(2)}), "norm.weight has the shape (2,)"),
+        (lambda weights: weights.update(other=torch.zeros(2).half()), "target.safetensors: has unexpected other"),
+        (lambda weights: weights.update({"norm.weight": torch.zeros(2).half()}), "norm.weight has the shape (2,)"),
     ],
 )
 def test_wrong_keys_are_named(spoil: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

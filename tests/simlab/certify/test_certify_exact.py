@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from simlab.certify.contracts import verifying
 from simlab.certify.contracts.base import Broken, Function, Successive, as_emitted
@@ -310,7 +311,7 @@ def test_a_rare_token_that_never_comes_is_found_in_every_contract(contract: str)
     right = next(one for one in correct() if one.contract == contract).make()
 
     names = CONTRACTS[contract].signature.partition("(")[2].partition(")")[0].split(", ")
-    place = next((names.index(name) for name in ("p", "target_probs") if name in names), 0)
+    place = next((names.index(name) for name in ("p", "target_probs", "target_logits") if name in names), 0)
 
     def loses(*given: object) -> object:
         rows = given[place]
@@ -318,6 +319,8 @@ def test_a_rare_token_that_never_comes_is_found_in_every_contract(contract: str)
         return right(*given[:place], changed, *given[place + 1 :])
 
     def cut(rows: object) -> np.ndarray:
+        if names[place] == "target_logits":
+            return np.where(softmax(rows, axis=-1) < 1e-6, -np.inf, rows)
         kept = np.where(np.asarray(rows) < 1e-6, 0, rows)
         return np.asarray(kept / np.maximum(kept.sum(axis=-1, keepdims=True), 1e-300)).astype(np.asarray(rows).dtype)
 

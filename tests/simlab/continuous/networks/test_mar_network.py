@@ -80,6 +80,7 @@ def test_a_pair_of_networks(rule: str) -> None:
     assert (alike.calls == -(-SMALL.length // 4)).all()
 
 
+@pytest.mark.slow
 def test_an_image_is_the_same_whatever_its_batch() -> None:
     sampler = Sampler(3, noisy_end=True, guidance=2.0)
     rule, decoder = make_rule("last-step"), Truncating(3)

@@ -99,6 +99,6 @@ def grown(keep: Callable[[Result], object]) -> tuple[int, int]:
 def test_nothing_grows_over_a_thousand_images() -> None:
     arrays, tensors = grown(lambda result: None)
     assert arrays < GROWN
-    assert tensors == 0
+    assert tensors <= 0  # what other tests have left may go meanwhile
     kept: list[object] = []
     assert grown(lambda result: kept.append(result.steps + 1000))[0] > GROWN  # a number of each image
