@@ -18,7 +18,6 @@ from simlab.models.engine.requests import (
     Asked,
     Cancelled,
     Notify,
-    Request,
     Result,
     conditions,
     failed,
@@ -29,7 +28,7 @@ from simlab.models.process.cached import Cached
 from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.clock import Clock
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled.dispatch import COMPILERS, compiled
+from simlab.rules.compiled.dispatch import compiled
 
 
 def decode_continuously(
@@ -86,11 +85,6 @@ class Running(Protocol):
     def step(self) -> int: ...
 
     def leave(self, why: Mapping[int, str]) -> list[Result]: ...
-
-
-def has_kernels(request: Request) -> bool:
-    """Whether a decoder and a rule have a compiled form."""
-    return type(request.decoder) in KERNELS and type(request.rule) in COMPILERS
 
 
 @dataclass
