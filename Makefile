@@ -3,13 +3,14 @@
 # make slow     run the tests that take longer, as CI does
 # make models   set up what `simlab generate` and the other commands for real models need: torch
 # make measured NAME=h100 DEVICE=cuda    measure a device, and put the results where the pages have them from
+# make engines  set up engines of others in .engines, and certify what has no certificate of these versions
 # make lab      open the notebooks in JupyterLab
 # make check    ruff and mypy
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: verify test slow models measured lab check clean
+.PHONY: verify test slow models measured engines lab check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
@@ -52,9 +53,18 @@ measured: .venv/.models
 	cp out/measured-$(NAME)/compare.json reports/measured/$(NAME)-compare.json
 	cp out/measured-$(NAME)/device.json reports/measured/$(NAME)-device.json
 
+engines: .engines/.engines
+	.engines/bin/python -m experiments.engines.record
+
+.engines/.engines: pyproject.toml constraints.txt experiments/engines/requirements.txt
+	$(PYTHON) -m venv .engines
+	.engines/bin/pip install --quiet --constraint constraints.txt --editable '.[cuda,engines,verifiers]'
+	.engines/bin/pip install --quiet --no-deps --requirement experiments/engines/requirements.txt
+	touch $@
+
 .venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@ .venv/.verify .venv/.models
 
 clean:
-	rm -rf .venv out
+	rm -rf .venv .engines out

@@ -1,8 +1,8 @@
 """Certify the engines that are installed here, and keep each certificate with the versions it is about.
 
-``python -m experiments.engines.record [NAME ...]`` writes ``reports/measured/engines/NAME.json``: certificate.json of
-``simlab certify``, and the versions of the packages it called. Without names it goes through all that are installed and
-have none of these versions yet, so that an interrupted run goes on.
+``python -m experiments.engines.record [NAME ...]`` writes ``certificates/NAME.json`` in this folder: certificate.json
+of ``simlab certify``, and the versions of the packages it called. Without names it goes through all that are installed
+and have none of these versions yet, so that an interrupted run goes on.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any
 
 from experiments.certification.certified import certified
 from experiments.certification.request import Request
+from experiments.engines.source import source_version
 from experiments.results import write_json
 from simlab.certify.adapters import ADAPTERS
 
-FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "engines"
+FOLDER = Path(__file__).parent / "certificates"
 BESIDE = ("torch", "triton", "numpy")  # packages whose versions matter to all of them
 SLOW = {"decode": (120.0, 0.1)}  # seconds and TV for loops, which take some milliseconds a call
 USUAL = (60.0, 0.03)
@@ -29,13 +30,15 @@ USUAL = (60.0, 0.03)
 
 @dataclass(frozen=True)
 class Engine:
-    """What ``simlab certify SPEC`` is asked, and the packages that are called."""
+    """What ``simlab certify SPEC`` is asked, and the package that is called."""
 
     name: str
     spec: str
     contract: str
-    packages: tuple[str, ...]
+    package: str
     arrays: str | None = None
+    source: str = ""  # the environment variable that may name a folder of its sources
+    about: str = ""
 
     @property
     def request(self) -> Request:
@@ -45,15 +48,32 @@ class Engine:
         return Request(self.spec, contract, budget, epsilon, 0.999, 0, None, 2, 10.0, self.arrays)
 
     def versions(self) -> dict[str, str]:
-        """Of its packages and of those beside them; raises ``PackageNotFoundError`` where one of its own is not there."""
-        return {name: version(name) for name in self.packages} | dict(_installed(BESIDE))
+        """Of its package and of those beside it; raises ``PackageNotFoundError`` where it is not there."""
+        own = source_version(self.package, self.source) if self.source else version(self.package)
+        return {self.package: own} | dict(_installed(BESIDE))
+
+
+SAMPLERS = [
+    Engine(f"{package}{suffix}", f"{module}:{function}", contract, package, "torch", source, about)
+    for package, module, source in (
+        ("vllm", "experiments.engines.vllm", "VLLM_SOURCE"),
+        ("vllm-ascend", "experiments.engines.vllm_ascend", "VLLM_ASCEND_SOURCE"),
+    )
+    for suffix, function, contract, about in (
+        ("", "scored", "flat_exponential", "Its rejection sampler on a flattened batch."),
+        ("-without-q", "unscored", "flat_tokens", "The same for drafts without q, as n-gram drafts are."),
+        ("-block", "blockwise", "flat_exponential", "The same with `enable_block_verify`."),
+    )
+    if (package, function) != ("vllm", "blockwise")
+]
 
 
 def engines() -> list[Engine]:
     """All that can be certified without a device."""
-    return [
-        Engine(one.name, one.name, one.contract, (one.package,)) for one in ADAPTERS.values() if not one.needs_cuda
-    ]
+    adapters = (
+        Engine(one.name, one.name, one.contract, one.package) for one in ADAPTERS.values() if not one.needs_cuda
+    )
+    return [*adapters, *SAMPLERS]
 
 
 def _installed(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -74,7 +94,7 @@ def record(engine: Engine, versions: dict[str, str], folder: Path = FOLDER) -> d
     """Certify it, and write the certificate."""
     with tempfile.TemporaryDirectory() as scratch:
         document = certified(engine.request, Path(scratch), lambda: None, lambda what, share: None)
-    document |= {"name": engine.name, "engine": versions}
+    document |= {"name": engine.name, "engine": versions, "about": engine.about or document["about"]}
     write_json(folder / f"{engine.name}.json", document)
     return document
 
