@@ -118,6 +118,13 @@ def test_the_search(tour: dict[str, Any]) -> None:
     assert tour["found"] is None
 
 
+def test_every_decoder_and_rule_is_named() -> None:
+    from simlab.decoders import DECODERS
+    from simlab.rules import RULES
+
+    assert all(f"`{name}`" in TOUR for name in (*RULES, *DECODERS)), "docs/tour.md names them"
+
+
 def test_the_certificate_is_the_one_of_the_guide() -> None:
     """What the README shows of a certificate is in the guide, whose output is tested."""
     guide = (ROOT / "simlab" / "certify" / "README.md").read_text(encoding="utf-8")
