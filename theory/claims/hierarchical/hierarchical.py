@@ -26,6 +26,7 @@ from theory.claims.evidence import (
     require_found,
 )
 from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.leviathan.speculative_rule import constant
 from theory.claims.sources import Repository, derived, said
 from theory.distances import aligned, tv
 from theory.exact import Law, block_acceptance, block_law, complete, target_law
@@ -51,13 +52,17 @@ class Case(NamedTuple):
 
 def same_rows(p: Sequence[Fraction], q: Sequence[Fraction], gamma: int) -> Case:
     """Rows that depend on nothing."""
-    return Case(*(TableProcess(len(row), gamma + 1, lambda _, row=row: row) for row in (p, q)), gamma)
+    return Case(constant(p, gamma + 1), constant(q, gamma + 1), gamma)
 
 
 def random_cases(seed: int, gammas: Sequence[int] = (1, 2, 3)) -> list[Case]:
     """Processes that depend on the whole prefix, with zeros and without."""
     return [
-        Case(*(random_process(seed + k + shift, v, gamma + 1, zeros=z) for shift in (0, 500)), gamma)
+        Case(
+            random_process(seed + k, v, gamma + 1, zeros=z),
+            random_process(seed + k + 500, v, gamma + 1, zeros=z),
+            gamma,
+        )
         for k, (v, z) in enumerate(((2, 0.0), (2, 0.3), (3, 0.3)))
         for gamma in gammas
         if v ** (2 * gamma) < 700

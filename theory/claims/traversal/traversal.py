@@ -20,6 +20,7 @@ from theory.claims.evidence import (
     search,
 )
 from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.leviathan.speculative_rule import constant
 from theory.claims.sources import derived, said
 from theory.distances import aligned, tv
 from theory.exact import block_acceptance, block_law, deviation
@@ -45,7 +46,8 @@ def random_cases(seed: int, shapes: Sequence[tuple[int, Sequence[int], bool]], m
     replacement)."""
     return [
         Case(
-            *(random_process(seed + k + shift, v, len(branching) + more, zeros=z) for shift in (0, 500)),
+            random_process(seed + k, v, len(branching) + more, zeros=z),
+            random_process(seed + k + 500, v, len(branching) + more, zeros=z),
             branching,
             replacement,
         )
@@ -189,9 +191,8 @@ def no_fewer_than_top_down(seed: int) -> Finding:
         """By how many drafts it is behind where it is most."""
         return max(top_down(c) - accepted(make(c.branching, c.replacement), c) for c in tried)
 
-    pair = tuple(TableProcess(2, 2, lambda _, row=row: row) for row in THIRDS)
-    case = Case(*pair, (2, 1), True)
     p, q = THIRDS
+    case = Case(constant(p, 2), constant(q, 2), (2, 1), True)
     ahead = [accepted(Traversal(c.branching, c.replacement), c) - top_down(c) for c in tried]
     return not_refuted_if(
         behind(Traversal) <= 0,
