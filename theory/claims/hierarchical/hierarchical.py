@@ -26,7 +26,7 @@ from theory.claims.evidence import (
     require_found,
 )
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.leviathan.speculative_rule import constant
+from theory.claims.leviathan.speculative_rule import Row, constant
 from theory.claims.sources import Repository, derived, said
 from theory.distances import aligned, tv
 from theory.exact import Law, block_acceptance, block_law, complete, target_law
@@ -50,19 +50,19 @@ class Case(NamedTuple):
     gamma: int
 
 
-def same_rows(p: Sequence[Fraction], q: Sequence[Fraction], gamma: int) -> Case:
+def same_rows(p: Row, q: Row, gamma: int) -> Case:
     """Rows that depend on nothing."""
     return Case(constant(p, gamma + 1), constant(q, gamma + 1), gamma)
 
 
 def random_cases(seed: int, gammas: Sequence[int] = (1, 2, 3)) -> list[Case]:
     """Processes that depend on the whole prefix, with zeros and without."""
+
+    def world(seed: int, vocabulary: int, gamma: int, zeros: float) -> TableProcess:
+        return random_process(seed, vocabulary, gamma + 1, zeros=zeros)
+
     return [
-        Case(
-            random_process(seed + k, v, gamma + 1, zeros=z),
-            random_process(seed + k + 500, v, gamma + 1, zeros=z),
-            gamma,
-        )
+        Case(world(seed + k, v, gamma, z), world(seed + k + 500, v, gamma, z), gamma)
         for k, (v, z) in enumerate(((2, 0.0), (2, 0.3), (3, 0.3)))
         for gamma in gammas
         if v ** (2 * gamma) < 700
@@ -87,7 +87,7 @@ def accepted(decoder: Decoder, case: Case) -> Fraction:
     return Fraction(block_acceptance(decoder, case.target, RULE, case.draft))
 
 
-def smallest(biased: Decoder, gamma: int) -> tuple[Case, Sequence[Sequence[Fraction]]]:
+def smallest(biased: Decoder, gamma: int) -> tuple[Case, list[Row]]:
     """The pair of rows of two tokens with the smallest denominator for which a decoder is biased."""
     for denominator in range(1, 7):
         for a, b in product(range(denominator + 1), repeat=2):
