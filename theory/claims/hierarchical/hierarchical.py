@@ -91,7 +91,7 @@ def smallest(biased: Decoder, gamma: int) -> tuple[Case, list[Row]]:
     """The pair of rows of two tokens with the smallest denominator for which a decoder is biased."""
     for denominator in range(1, 7):
         for a, b in product(range(denominator + 1), repeat=2):
-            rows = [(Fraction(k, denominator), Fraction(denominator - k, denominator)) for k in (a, b)]
+            rows: list[Row] = [(Fraction(k, denominator), Fraction(denominator - k, denominator)) for k in (a, b)]
             if off(biased, case := same_rows(rows[0], rows[1], gamma)) > 0:
                 return case, rows
     return require_found(None, f"no pair of rows with a denominator up to 6 shows a bias at gamma = {gamma}")
