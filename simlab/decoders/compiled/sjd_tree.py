@@ -109,11 +109,11 @@ def _siblings(width: int, q: np.ndarray, family: np.ndarray, uniforms: np.ndarra
         if node >= width:
             nodes[node] = inverse_cdf(remaining, uniforms[node]) if np.any(remaining > 0) else NONE
         if k + 1 < len(family):
-            _remove_token(remaining, nodes[node])
+            remove_token(remaining, nodes[node])
 
 
 @njit(nogil=True, cache=True)
-def _remove_token(row: np.ndarray, x: int) -> None:
+def remove_token(row: np.ndarray, x: int) -> None:
     """``row`` without the token x, normalised: :func:`simlab.arrays.without`."""
     if x != NONE:
         row[x] = 0.0
@@ -204,5 +204,5 @@ def _verify_candidates(
         if coins[k] < accept(rule, target, declared, x):
             return k, target
         target = residual(rule, target, declared, x)
-        _remove_token(declared, x)
+        remove_token(declared, x)
     return NONE, target

@@ -89,6 +89,12 @@ def options(name: str) -> st.SearchStrategy[dict[str, Any]]:
         return st.just({})
     if name in ("speculative", "block"):
         return st.fixed_dictionaries({"gamma": st.integers(1, 5)})
+    if name == "traversal":
+        branching = st.lists(st.integers(1, 3), min_size=1, max_size=3)
+        return st.fixed_dictionaries({"branching": branching, "replacement": st.booleans()})
+    if name == "hierarchical":
+        choices = {"final": ["capped", "uncapped"], "prefix": ["running-max", "none", "min"]}
+        return st.fixed_dictionaries({"gamma": st.integers(1, 5)} | {k: st.sampled_from(v) for k, v in choices.items()})
     if name == "jacobi":
         return st.fixed_dictionaries({"window": window, "noise": st.sampled_from(["fresh", "fixed"])})
     renewed = {} if name == "sjd-unrefined" else {"renewal": st.sampled_from(RENEWALS)}

@@ -17,12 +17,14 @@ from tests.support.oracles.sequences import (
     Laws,
     Tokens,
     block_law,
+    hierarchical_law,
     jacobi_fixed_law,
     jacobi_law,
     possible,
     row,
     speculative_law,
     target,
+    traversal_law,
 )
 from tests.support.oracles.windows import Tree, window_law
 
@@ -52,6 +54,10 @@ def decoder_laws(
         return speculative_law(world, draft, rule, **parameters)
     if name == "block":
         return block_law(world, draft, rule, **parameters)
+    if name == "hierarchical":
+        return hierarchical_law(world, draft, **parameters)
+    if name == "traversal":
+        return traversal_law(world, draft, **parameters)
     if name == "sjd-reference":
         return window_law(world, rule, parameters["window"] - 1, point_mass=True)
     chain = Tree(bonus=own["bonus"])
@@ -78,6 +84,7 @@ __all__ = [
     "block_law",
     "decoder_laws",
     "dynamic_grouped",
+    "hierarchical_law",
     "jacobi_fixed_law",
     "jacobi_law",
     "possible",
@@ -85,5 +92,6 @@ __all__ = [
     "speculative",
     "speculative_law",
     "target",
+    "traversal_law",
     "window_law",
 ]
