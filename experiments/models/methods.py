@@ -90,7 +90,7 @@ class Method:
     @property
     def lossless(self) -> bool:
         """Whether it is proven to be (:mod:`theory.claims`): its rule is, or it asks none."""
-        return not verifies(self.decoder) or type(self.rule) is Speculative
+        return self.decoder.lossless and (not verifies(self.decoder) or type(self.rule) is Speculative)
 
 
 def make_method(name: str, codebook: np.ndarray | None, settings: Mapping[str, Any] | None = None) -> Method:

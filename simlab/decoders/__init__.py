@@ -8,6 +8,7 @@ from typing import Any
 from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder, Info
 from simlab.decoders.block import Block
+from simlab.decoders.hierarchical import Hierarchical
 from simlab.decoders.jacobi import Jacobi
 from simlab.decoders.run import Run, run
 from simlab.decoders.sjd import Sjd
@@ -23,6 +24,7 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "autoregressive": Autoregressive,
     "speculative": SpeculativeDecoder,
     "block": Block,
+    "hierarchical": Hierarchical,
     "jacobi": Jacobi,
     "sjd": Sjd,
     "sjd-ac": SjdAc,
@@ -53,7 +55,7 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
 
 def verifies(decoder: Decoder) -> bool:
     """Whether a decoder verifies drafts one by one by a rule."""
-    return not isinstance(decoder, Autoregressive | Block | Jacobi)
+    return not isinstance(decoder, Autoregressive | Block | Hierarchical | Jacobi)
 
 
 __all__ = [
@@ -61,6 +63,7 @@ __all__ = [
     "Autoregressive",
     "Block",
     "Decoder",
+    "Hierarchical",
     "Info",
     "Jacobi",
     "Run",

@@ -123,7 +123,7 @@ def sized(parameters: dict[str, Any], vocabulary: int) -> dict[str, Any]:
     return fresh
 
 
-# Every decoder with its parameters; "speculative" and "block" need a draft process.
+# Every decoder with its parameters; "speculative", "block" and "hierarchical" need a draft process.
 SJD = [
     ("sjd", {"window": window, "initial": initial, "bonus": bonus})
     for initial in INITIALS
@@ -140,6 +140,7 @@ REFERENCE = [("sjd-reference", {"window": window}) for window in (2, 3, 4)]
 JACOBI = [("jacobi", {"window": window, "noise": noise}) for noise in ("fresh", "fixed") for window in (1, 2, 3)]
 SPECULATIVE = [("speculative", {"gamma": gamma}) for gamma in (1, 2, 3)]
 BLOCK = [("block", {"gamma": gamma}) for gamma in (1, 2, 3)]
+HIERARCHICAL = [("hierarchical", {"gamma": 2, "prefix": "min"}), ("hierarchical", {"gamma": 3})]
 AC = [
     *(("sjd-ac", {"window": window, "bonus": window % 2 == 0}) for window in (1, 3, 4)),
     *(("sjd-ac", {"window": 2, "initial": initial, "bonus": bonus}) for initial in INITIALS for bonus in (True, False)),
@@ -199,7 +200,8 @@ LONG = [  # windows longer than any sequence of the tests
     ("sjd-ac", {"window": 8, "initial": "sample-left"}),
     ("sjd-pac", tree(8, 2, 1)),
 ]
-DECODERS = [("autoregressive", {}), *SPECULATIVE, *BLOCK, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *TREES, *LONG]
+DRAFTED = [*SPECULATIVE, *BLOCK, *HIERARCHICAL]
+DECODERS = [("autoregressive", {}), *DRAFTED, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *TREES, *LONG]
 
 
 def by_decoder(cases: list[tuple[str, dict[str, Any]]]) -> pytest.MarkDecorator:

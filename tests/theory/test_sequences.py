@@ -19,8 +19,8 @@ from simlab.processes import TableProcess
 from simlab.rules import make_rule
 from tests.support import oracles
 from tests.support.cases import (
-    BLOCK,
     DECODERS,
+    DRAFTED,
     JACOBI,
     LONG,
     REFERENCE,
@@ -48,7 +48,7 @@ LOSSY = [
     ("lantern", {"neighbours": nearest(3), "delta": F(1, 2)}),
     ("typical", {}),
 ]
-LOOPS = SPECULATIVE + BLOCK + SJD + UNREFINED + REFERENCE + TREES + LONG
+LOOPS = DRAFTED + SJD + UNREFINED + REFERENCE + TREES + LONG
 by_rule = pytest.mark.parametrize(("rule", "setting"), LOSSY, ids=[name for name, _ in LOSSY])
 
 

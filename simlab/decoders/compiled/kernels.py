@@ -6,6 +6,7 @@ from simlab import decoders
 from simlab.decoders.compiled.autoregressive import AutoregressiveKernel
 from simlab.decoders.compiled.base import Kernel
 from simlab.decoders.compiled.block import BlockKernel
+from simlab.decoders.compiled.hierarchical import HierarchicalKernel
 from simlab.decoders.compiled.jacobi import JacobiKernel
 from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.compiled.sjd_tree import TreeKernel
@@ -16,6 +17,7 @@ KERNELS: dict[type, type[Kernel]] = {
     decoders.Autoregressive: AutoregressiveKernel,
     decoders.SpeculativeDecoder: SpeculativeKernel,
     decoders.Block: BlockKernel,
+    decoders.Hierarchical: HierarchicalKernel,
     decoders.Jacobi: JacobiKernel,
     decoders.Sjd: SjdKernel,
     PointMassSjd: SjdKernel,

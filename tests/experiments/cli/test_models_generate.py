@@ -107,7 +107,13 @@ def test_all_that_is_committed_is_counted(models: Path) -> None:
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_every_decoder_goes_with_every_rule(decoder: str, rule: str) -> None:
     method = make_method(f"{decoder}+{rule}", CODEBOOK, read_settings(NEEDED.get(rule, [])))
-    assert method.lossless == (rule == "speculative" or decoder in ("autoregressive", "jacobi", "block"))
+    assert method.lossless == (
+        rule == "speculative" or decoder in ("autoregressive", "jacobi", "block", "hierarchical")
+    )
+
+
+def test_a_decoder_that_is_biased_by_itself_is_not_called_lossless() -> None:
+    assert not make_method("hierarchical", CODEBOOK, {"final": "uncapped"}).lossless
 
 
 def test_windows_hold_as_many_drafts() -> None:

@@ -274,7 +274,9 @@ def test_a_cell_is_what_the_decoder_gives() -> None:
 
 def test_every_decoder_goes_with_every_rule() -> None:
     """By name, through the compiled form of each; what has no default is given here."""
-    decoders = {name: {"gamma": 2} if name in ("speculative", "block") else {"window": 3} for name in DECODERS}
+    decoders = {
+        name: {"gamma": 2} if name in ("speculative", "block", "hierarchical") else {"window": 3} for name in DECODERS
+    }
     near, groups = {"neighbours": {"count": 3}}, {"labels": {"groups": 3}}
     rules: dict[str, dict[str, Any]] = {name: {} for name in RULES}
     rules |= {name: near for name in RULES if name.startswith("lantern")}

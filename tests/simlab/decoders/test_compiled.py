@@ -98,6 +98,9 @@ def options(name: str) -> st.SearchStrategy[dict[str, Any]]:
         return st.just({})
     if name in ("speculative", "block"):
         return st.fixed_dictionaries({"gamma": st.integers(1, 5)})
+    if name == "hierarchical":
+        choices = {"final": ["capped", "uncapped"], "prefix": ["running-max", "none", "min"]}
+        return st.fixed_dictionaries({"gamma": st.integers(1, 5)} | {k: st.sampled_from(v) for k, v in choices.items()})
     if name == "jacobi":
         return st.fixed_dictionaries({"window": window, "noise": st.sampled_from(["fresh", "fixed"])})
     if name == "sjd-reference":

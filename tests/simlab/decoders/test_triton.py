@@ -114,10 +114,10 @@ def test_the_same_tokens_on_a_device(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
 def test_what_has_no_fused_form_is_refused_by_name(name: str) -> None:
-    parameters: dict[str, Any] = {"gamma": 2} if name in ("speculative", "block") else {"window": 2}
+    parameters: dict[str, Any] = {"gamma": 2} if name in ("speculative", "block", "hierarchical") else {"window": 2}
     decoder = make_decoder(name, **({} if name == "autoregressive" else parameters))
     reason = unsupported(decoder, make_rule("speculative"))
-    assert (reason is None) == (name not in ("block", "jacobi"))
+    assert (reason is None) == (name not in ("block", "hierarchical", "jacobi"))
     assert reason is None or type(decoder).__name__ in reason
 
 

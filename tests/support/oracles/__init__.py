@@ -17,6 +17,7 @@ from tests.support.oracles.sequences import (
     Laws,
     Tokens,
     block_law,
+    hierarchical_law,
     jacobi_fixed_law,
     jacobi_law,
     possible,
@@ -61,6 +62,8 @@ def decoder_laws(
         return speculative_law(world, draft, rule, **parameters)
     if name == "block":
         return block_law(world, draft, rule, **parameters)
+    if name == "hierarchical":
+        return hierarchical_law(world, draft, **parameters)
     if name == "sjd-reference":
         return window_law(world, rule, parameters["window"] - 1, point_mass=True)
     chain = Tree(bonus=own["bonus"])
@@ -87,6 +90,7 @@ __all__ = [
     "block_law",
     "decoder_laws",
     "dynamic_grouped",
+    "hierarchical_law",
     "jacobi_fixed_law",
     "jacobi_law",
     "possible",

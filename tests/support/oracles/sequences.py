@@ -125,6 +125,42 @@ def block_law(world: TableProcess, draft: TableProcess, rule: SlowRule, gamma: i
     return split(played_out(step, world.length)(((),)))
 
 
+def hierarchical_law(
+    world: TableProcess, draft: TableProcess, gamma: int, final: str = "capped", prefix: str = "running-max"
+) -> Laws:
+    """Zhou et al., arXiv 2601.05724: steps back from the last draft, by joint probabilities as they are printed."""
+
+    def step(before: Tokens) -> Iterator[tuple[Any, Fraction]]:
+        size = min(gamma, world.length - len(before))
+        for drafts in product(range(world.vocabulary), repeat=size):
+            joint_p, joint_q, best = [ONE], [ONE], [ONE]
+            for i, x in enumerate(drafts):
+                joint_p.append(joint_p[-1] * row(world, before + drafts[:i])[x])
+                joint_q.append(joint_q[-1] * row(draft, before + drafts[:i])[x])
+                best.append(max(best[-1], joint_p[-1] / joint_q[-1]) if joint_q[-1] else ONE)
+            if not joint_q[size]:
+                continue
+            ratio = joint_p[size] / joint_q[size]
+            left = min(ONE, ratio / best[size - 1] if size and final == "capped" else ratio)
+            here = before + drafts
+            for y in [(y,) for y, _ in possible(row(world, here))] if len(here) < world.length else [()]:
+                yield ((*here, *y),), joint_q[size] * left * (row(world, here)[y[0]] if y else ONE)
+            left = joint_q[size] * (1 - left)
+            for k in reversed(range(size)):
+                reached = {"none": joint_p[k], "min": min(joint_p[k], joint_q[k]), "running-max": joint_p[k] / best[k]}
+                here = before + drafts[:k]
+                both = zip(row(world, here), row(draft, here), strict=True)
+                gaps = [reached[prefix] * a - joint_q[k] * b for a, b in both]
+                above, below = sum(max(gap, NOUGHT) for gap in gaps), sum(max(-gap, NOUGHT) for gap in gaps)
+                stop = above / max(above, below) if k and above + below else ONE
+                over = [max(gap, NOUGHT) / above for gap in gaps] if above else row(world, here)
+                for y, mass in possible(tuple(over)):
+                    yield ((*here, y),), left * stop * mass
+                left *= 1 - stop
+
+    return split(played_out(step, world.length)(((),)))
+
+
 def jacobi_law(world: TableProcess, window: int) -> Laws:
     """Jacobi iteration, every token drawn with new chance at every iteration."""
     size, length = world.vocabulary, world.length
