@@ -37,6 +37,8 @@ PAPERS = {
     "sjd-pac": "SJD-PAC",
     "baselines": "Samplers and baselines",
     "cspd": "Continuous speculative decoding (CSpD)",
+    "hierarchical": "Hierarchical speculative decoding (HSD)",
+    "traversal": "Traversal verification of trees",
     "published": "Published numbers against each other",
 }
 KINDS = {
