@@ -123,7 +123,7 @@ def sized(parameters: dict[str, Any], vocabulary: int) -> dict[str, Any]:
     return fresh
 
 
-# Every decoder with its parameters; "speculative", "block" and "hierarchical" need a draft process.
+# Every decoder with its parameters; those of DRAFTED need a draft process.
 SJD = [
     ("sjd", {"window": window, "initial": initial, "bonus": bonus})
     for initial in INITIALS
@@ -141,6 +141,10 @@ JACOBI = [("jacobi", {"window": window, "noise": noise}) for noise in ("fresh", 
 SPECULATIVE = [("speculative", {"gamma": gamma}) for gamma in (1, 2, 3)]
 BLOCK = [("block", {"gamma": gamma}) for gamma in (1, 2, 3)]
 HIERARCHICAL = [("hierarchical", {"gamma": 2, "prefix": "min"}), ("hierarchical", {"gamma": 3})]
+TRAVERSAL = [
+    ("traversal", {"branching": branching, "replacement": replacement})
+    for branching, replacement in (((1, 1), True), ((2, 1), True), ((2, 2), False), ((3,), False))
+]
 AC = [
     *(("sjd-ac", {"window": window, "bonus": window % 2 == 0}) for window in (1, 3, 4)),
     *(("sjd-ac", {"window": 2, "initial": initial, "bonus": bonus}) for initial in INITIALS for bonus in (True, False)),
@@ -200,7 +204,7 @@ LONG = [  # windows longer than any sequence of the tests
     ("sjd-ac", {"window": 8, "initial": "sample-left"}),
     ("sjd-pac", tree(8, 2, 1)),
 ]
-DRAFTED = [*SPECULATIVE, *BLOCK, *HIERARCHICAL]
+DRAFTED = [*SPECULATIVE, *BLOCK, *HIERARCHICAL, *TRAVERSAL]
 DECODERS = [("autoregressive", {}), *DRAFTED, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *TREES, *LONG]
 
 

@@ -107,9 +107,8 @@ def test_all_that_is_committed_is_counted(models: Path) -> None:
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_every_decoder_goes_with_every_rule(decoder: str, rule: str) -> None:
     method = make_method(f"{decoder}+{rule}", CODEBOOK, read_settings(NEEDED.get(rule, [])))
-    assert method.lossless == (
-        rule == "speculative" or decoder in ("autoregressive", "jacobi", "block", "hierarchical")
-    )
+    alone = decoder in ("autoregressive", "jacobi", "block", "hierarchical", "traversal")
+    assert method.lossless == (rule == "speculative" or alone)
 
 
 def test_a_decoder_that_is_biased_by_itself_is_not_called_lossless() -> None:

@@ -24,6 +24,7 @@ from tests.support.oracles.sequences import (
     row,
     speculative_law,
     target,
+    traversal_law,
 )
 from tests.support.oracles.windows import Tree, window_law
 
@@ -64,6 +65,8 @@ def decoder_laws(
         return block_law(world, draft, rule, **parameters)
     if name == "hierarchical":
         return hierarchical_law(world, draft, **parameters)
+    if name == "traversal":
+        return traversal_law(world, draft, **parameters)
     if name == "sjd-reference":
         return window_law(world, rule, parameters["window"] - 1, point_mass=True)
     chain = Tree(bonus=own["bonus"])
@@ -98,5 +101,6 @@ __all__ = [
     "speculative",
     "speculative_law",
     "target",
+    "traversal_law",
     "window_law",
 ]
