@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from experiments.bench.benchmark import Finding, Results, Time
+from experiments.bench.benchmark import Results, Time, ratio
 from experiments.bench.steps import one_thread
 
 NAME = "auto"
-WANTED = 1.1  # at most so many times the seconds of the fastest
+WANTED = 1 / 1.1  # of the speed of the fastest, at least
 BATCHES, OTHERS = (1, 4, 16, 64), 4
 
 
 def auto(quick: bool, watch: Callable[[str], None]) -> Results:
-    """Seconds of what ``auto`` takes, in those of the fastest; and of plain decoding, in those of what it takes."""
+    """The speed of what ``auto`` takes, in that of the fastest and of plain decoding."""
     results = Results([], [], [])
     try:
         import torch  # noqa: F401  # the rest loads it
@@ -39,17 +39,17 @@ def auto(quick: bool, watch: Callable[[str], None]) -> Results:
             costs = curve.measure(models, sampling, [batch], most, lambda which: watch(f"{NAME}: {which}"))
             raced = payoff.race(
                 models, sampling, steps, curve.curve_of(costs), batch,
-                notify=lambda which: watch(f"{NAME}: {which}"), fastest=1 if quick else OTHERS,
+                fastest=1 if quick else OTHERS, images=1 if quick else payoff.LEAST,
+                notify=lambda which: watch(f"{NAME}: {which}"),
             )  # fmt: skip
-            taken, fastest = named(raced.choice.candidate), named(raced.fastest.step.candidate)
             seconds = {named(each.step.candidate): own for each, own in raced.seconds}
-            results.findings += [
-                _times(what, taken, fastest, raced.of_best, None if quick else WANTED),
-                _times(what, "ar", taken, seconds["ar"] / seconds[taken]),
-            ]
-            results.times.extend(Time(NAME, what, name, {"images": 1.0}, own, 1.0, []) for name, own in seconds.items())
+            times = {name: Time(NAME, what, name, {"images": 1.0}, own, 1.0, []) for name, own in seconds.items()}
+            taken, fastest = named(raced.choice.candidate), named(raced.fastest.step.candidate)
+            results.findings.extend(
+                [
+                    ratio(times, taken, fastest, "images", None if quick else WANTED),
+                    ratio(times, taken, "ar", "images"),
+                ]
+            )
+            results.times.extend(times.values())
     return results
-
-
-def _times(what: str, contender: str, against: str, value: float, at_most: float | None = None) -> Finding:
-    return Finding(NAME, what, f"seconds of {contender}", against, "times", "images", value, at_most=at_most)

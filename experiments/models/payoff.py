@@ -50,7 +50,7 @@ def measure(
     measured: list[Entry] = []
     chosen: list[Entry] = []
     for batch in batches:
-        raced = race(models, sampling, steps, cost, batch, SHOWN, seed, notify)
+        raced = race(models, sampling, steps, cost, batch, SHOWN, seed, notify, images=LEAST)
         plain = next(own for each, own in raced.seconds if each.step.candidate.method == "ar")
         measured += [_entry(each, batch) | {"measured": plain / own} for each, own in raced.seconds]
         best = raced.choice
@@ -95,16 +95,19 @@ def race(
     seed: int = 0,
     notify: Notify = lambda what: None,
     fastest: int = FASTEST,
+    images: int = LEAST,
 ) -> Raced:
-    """Draw images by plain decoding, by what is ``shown``, by as many as are predicted to be fastest, and by what
-    ``auto`` takes."""
+    """Draw a batch, or so many ``images`` at least: by plain decoding, what is ``shown``, as many as are predicted
+    to be the ``fastest``, and what ``auto`` takes."""
     chosen, clock = choose(steps, cost, batch), curve.clock_of(models.device)[0]
     asked = _asked([predict(step, cost, batch) for step in steps], (*shown, chosen.candidate), fastest)
     seconds = [float("inf")] * len(asked)
+    count = batch * max(1, -(-images // batch))
     for _ in range(ROUNDS):  # in turn, so that what slows the machine for a while slows all of them
         for k, each in enumerate(asked):
             notify(f"batch {batch}, {compression.named(each.step.candidate)}")
-            seconds[k] = min(seconds[k], _seconds(models, each.step.candidate, batch, seed, sampling, clock))
+            own = _seconds(models, each.step.candidate, batch, count, seed, sampling, clock)
+            seconds[k] = min(seconds[k], own)
     return Raced(chosen, list(zip(asked, seconds, strict=True)))
 
 
@@ -118,9 +121,10 @@ def _asked(predicted: Sequence[Predicted], shown: Sequence[Candidate], count: in
     ]
 
 
-def _seconds(models: Models, candidate: Candidate, batch: int, seed: int, sampling: Sampling, clock: Clock) -> float:
-    """An image, of as many as are drawn at once, or a few more, after one that is not timed: it loads kernels."""
-    images = batch * max(1, -(-LEAST // batch))
+def _seconds(
+    models: Models, candidate: Candidate, batch: int, images: int, seed: int, sampling: Sampling, clock: Clock
+) -> float:
+    """An image, of so many ``batch`` at a time, after one that is not timed: it loads kernels."""
     method = make_method(candidate.method, models.codebook, candidate.settings)
     labels = labels_for(seed, images)
     draw(models, method, labels[:1], seed, sampling, 1)
