@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction as F
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
@@ -146,11 +148,13 @@ def test_every_exit_status_and_adapter_is_told() -> None:
 
 
 def test_the_version_is_the_same_everywhere() -> None:
-    version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
-    assert version
-    assert f"version: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    changes = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
-    assert changes[0] == version[1]
+    release = ROOT / ".ci" / "release"
+    loader = SourceFileLoader("release", str(release))
+    module = module_from_spec(spec_from_loader("release", loader))  # type: ignore[arg-type]
+    loader.exec_module(module)
+    found = module.versions()
+    assert len(found) == 4
+    assert set(found.values()) == {found["pyproject.toml"]}
 
 
 def test_the_findings() -> None:
