@@ -18,6 +18,7 @@ from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_reference import sjd_reference
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.decoders.speculative import SpeculativeDecoder
+from simlab.decoders.traversal import Traversal
 from simlab.registry import make
 
 DECODERS: dict[str, Callable[..., Decoder]] = {
@@ -25,6 +26,7 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "speculative": SpeculativeDecoder,
     "block": Block,
     "hierarchical": Hierarchical,
+    "traversal": Traversal,
     "jacobi": Jacobi,
     "sjd": Sjd,
     "sjd-ac": SjdAc,
@@ -55,7 +57,7 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
 
 def verifies(decoder: Decoder) -> bool:
     """Whether a decoder verifies drafts one by one by a rule."""
-    return not isinstance(decoder, Autoregressive | Block | Hierarchical | Jacobi)
+    return not isinstance(decoder, Autoregressive | Block | Hierarchical | Jacobi | Traversal)
 
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "SjdPd",
     "SjdUnrefined",
     "SpeculativeDecoder",
+    "Traversal",
     "make_decoder",
     "run",
     "sjd_reference",
