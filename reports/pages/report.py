@@ -36,6 +36,7 @@ PAPERS = {
     "lantern": "LANTERN",
     "sjd-pac": "SJD-PAC",
     "baselines": "Samplers and baselines",
+    "lossy": "Lossy rules of later methods",
     "cspd": "Continuous speculative decoding (CSpD)",
     "hierarchical": "Hierarchical speculative decoding (HSD)",
     "traversal": "Traversal verification of trees",

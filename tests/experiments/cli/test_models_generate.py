@@ -33,6 +33,14 @@ NEEDED = {
     "dynamic-grouped": ["size=4"],
     "typical": ["epsilon=0.1", "delta=0.3"],
     "optimal-lossy": ["tv=0.1"],
+    "mixture": ["weight=0.5"],
+    "lenience": ["factor=0.5", "residual=lenient"],
+    "cactus": ["delta=0.05"],
+    "truncation": ["threshold=0.5", "residual=target"],
+    "cascade": ["threshold=0.5"],
+    "fuzzy": ["threshold=0.1"],
+    "mars": ["normaliser=10"],
+    "mars-reference": ["normaliser=10"],
 }
 
 

@@ -285,6 +285,9 @@ def test_every_decoder_goes_with_every_rule() -> None:
     rules |= {name: near for name in RULES if name.startswith("lantern")}
     rules |= {"grouped": groups, "grouped-group-residual": groups, "amplify": {"k": 1.5}, "addition": {"epsilon": 0.1}}
     rules |= {"optimal-lossy": {"tv": 0.1}, "typical": {"epsilon": 0.1}}
+    rules |= {"mixture": {"weight": 0.5}, "lenience": {"factor": 0.5, "residual": "lenient"}, "cactus": {"delta": 0.1}}
+    rules |= {name: {"threshold": 0.3} for name in ("truncation", "cascade", "fuzzy")}
+    rules |= {name: {"normaliser": 10} for name in ("mars", "mars-reference")}
     rules |= {"dynamic-grouped": {"size": 3, "max_distance": 1.0, "distances": "codebook"}}
     decoders["autoregressive"] = {}
     spec = replace(

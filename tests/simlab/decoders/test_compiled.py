@@ -40,7 +40,17 @@ pytestmark = pytest.mark.parity
 
 FEWER, CONFIGURATIONS = 20, 300  # of each decoder
 SEQUENCES = 5
-LOGARITHMS = ("typical", "lantern", "lantern-greedy", "lantern-reference")  # decided by them: no ties for these
+# decided by them: no ties for these
+LOGARITHMS = (
+    "typical",
+    "medusa-reference",
+    "fuzzy",
+    "mars",
+    "mars-reference",
+    "lantern",
+    "lantern-greedy",
+    "lantern-reference",
+)
 
 
 class Hashed(Process):

@@ -41,7 +41,16 @@ RULES: dict[str, Callable[..., SlowRule]] = {
     "lantern-greedy": relaxed.lantern_greedy,
     "lantern-reference": relaxed.lantern_reference,
     "typical": relaxed.typical,
+    "medusa-reference": relaxed.medusa_reference,
     "optimal-lossy": relaxed.optimal_lossy,
+    "mixture": relaxed.mixture,
+    "lenience": relaxed.lenience,
+    "cactus": relaxed.cactus,
+    "truncation": relaxed.truncation,
+    "cascade": relaxed.cascade,
+    "fuzzy": relaxed.fuzzy,
+    "mars": relaxed.mars,
+    "mars-reference": relaxed.mars_reference,
 }
 
 
