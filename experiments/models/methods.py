@@ -143,6 +143,8 @@ def nodes(decoder: Decoder) -> int:
         return count_nodes(sizes["tree"], sizes["window"], sizes["candidates"], sizes["depth"])
     if "branching" in sizes:
         return count_branches(sizes["branching"])
+    if "total" in sizes:
+        return int(sizes["total"]) * (int(sizes["depth"]) + 1)  # a path for every node
     return int(sizes.get("window", sizes.get("gamma", 0)))
 
 

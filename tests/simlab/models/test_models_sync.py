@@ -22,6 +22,8 @@ DECODERS = {
     "block": {"gamma": 3},
     "hierarchical": {"gamma": 3},
     "traversal": {"branching": [2, 2]},
+    "candidate-tree": {"branching": [2, 2]},
+    "dynamic-tree": {"top_k": 2, "depth": 1, "total": 4},
     "jacobi": {"window": 4},
     "sjd": {"window": 4},
     "sjd-ac": {"window": 4},
