@@ -5,12 +5,13 @@
 # make measured NAME=h100 DEVICE=cuda    measure a device, and put the results where the pages have them from
 # make engines  set up engines of others in .engines, and certify what has no certificate of these versions
 # make lab      open the notebooks in JupyterLab
+# make docs     build the documentation into docs/_build/html, with the report of make verify
 # make check    ruff and mypy
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: verify test slow models measured engines lab check clean
+.PHONY: verify test slow models measured engines lab docs check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
@@ -29,6 +30,13 @@ check: .venv/.test
 lab: .venv/.test
 	$(BIN)/jupytext-config --settings-file .venv/etc/jupyter/labconfig/default_setting_overrides.json set-default-viewer python
 	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+docs: .venv/.docs out/verdicts.json
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+out/verdicts.json: | .venv/.verify
+	$(BIN)/simlab verify --out out
 
 .venv/bin/pip:
 	$(PYTHON) -m venv .venv
@@ -62,9 +70,13 @@ engines: .engines/.engines
 	.engines/bin/pip install --quiet --no-deps --requirement experiments/engines/requirements.txt
 	touch $@
 
-.venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+.venv/.docs: pyproject.toml constraints.txt | .venv/bin/pip
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@ .venv/.verify .venv/.models
 
+.venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@ .venv/.verify .venv/.models .venv/.docs
+
 clean:
-	rm -rf .venv .engines out
+	rm -rf .venv .engines out docs/_build docs/written

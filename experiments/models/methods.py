@@ -9,6 +9,8 @@ method                              decoder x rule                         of th
 ``eagle``                           speculative x speculative              EAGLE: drafts of the head
 ``sjd``, ``sjd-repeat-left``, ...   sjd x speculative                      SJD, started at random or from neighbours
 ``sjd-pd``, ``sjd-ac``, ``sjd-pac`` the same x speculative                 SJD-PAC and its two parts
+``sjd-maximal``, ``sjd-gumbel``     sjd x speculative                      SCD, drafts coupled from call to call
+``sjd-pac-gumbel``                  sjd-pac x speculative                  SJD-PAC's tree, drafts coupled as in SCD
 ``gsd``                             sjd x dynamic-grouped                  GSD: lossy
 ``lantern``                         speculative x lantern                  LANTERN, with drafts of the head: lossy
 ==================================  =====================================  =============================================
@@ -30,6 +32,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simlab.decoders import DECODERS, Decoder, Jacobi, make_decoder, verifies
+from simlab.decoders.draft_tree import count_branches
 from simlab.decoders.tree import count_nodes
 from simlab.rules import RULES, Rule, Speculative, make_rule
 
@@ -37,8 +40,9 @@ Drafter = Literal["draft", "head"]
 
 NODES = 32  # drafts a call, the smaller budget of SJD-PAC's Table 2
 GAMMA = 4  # drafts of a draft model
+BRANCHING = (2, 2, 1, 1)  # children a node of each level, as many levels as drafts
 TREE = {"window": 23, "candidates": 4, "depth": 3}  # SJD-PAC's K and D; NODES nodes as a comb
-USUAL: dict[str, Any] = {"window": NODES, "gamma": GAMMA}  # where a decoder has no value of its own
+USUAL: dict[str, Any] = {"window": NODES, "gamma": GAMMA, "branching": BRANCHING}  # where a decoder has none
 OVER_CODEBOOK: dict[str, Any] = {"labels": {"groups": 64}, "neighbours": {"count": 16}}  # where a rule needs a table
 
 
@@ -66,6 +70,9 @@ METHODS: dict[str, Preset] = {
     "sjd-pd": Preset("sjd-pd", TREE),
     "sjd-ac": Preset("sjd-ac"),
     "sjd-pac": Preset("sjd-pac", TREE),
+    "sjd-maximal": Preset("sjd", {"renewal": "maximal"}),
+    "sjd-gumbel": Preset("sjd", {"renewal": "gumbel"}),
+    "sjd-pac-gumbel": Preset("sjd-pac", TREE | {"renewal": "gumbel"}),
     "gsd": Preset("sjd", rule="dynamic-grouped", of_rule={"size": 10, "max_gap": 0.15}),
     "lantern": Preset("speculative", rule="lantern", of_rule={"delta": 0.2}, drafter="head"),
 }
@@ -134,6 +141,10 @@ def nodes(decoder: Decoder) -> int:
     sizes = vars(decoder)
     if "tree" in sizes:
         return count_nodes(sizes["tree"], sizes["window"], sizes["candidates"], sizes["depth"])
+    if "branching" in sizes:
+        return count_branches(sizes["branching"])
+    if "total" in sizes:
+        return int(sizes["total"]) * (int(sizes["depth"]) + 1)  # a path for every node
     return int(sizes.get("window", sizes.get("gamma", 0)))
 
 

@@ -35,8 +35,12 @@ PAPERS = {
     "sjd": "Speculative Jacobi decoding (SJD)",
     "lantern": "LANTERN",
     "sjd-pac": "SJD-PAC",
+    "scd": "Speculative coupled decoding (SCD)",
     "baselines": "Samplers and baselines",
+    "lossy": "Lossy rules of later methods",
     "cspd": "Continuous speculative decoding (CSpD)",
+    "hierarchical": "Hierarchical speculative decoding (HSD)",
+    "traversal": "Traversal verification of trees",
     "published": "Published numbers against each other",
 }
 KINDS = {

@@ -8,6 +8,8 @@ from typing import Any
 from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder, Info
 from simlab.decoders.block import Block
+from simlab.decoders.candidate_tree import CandidateTree
+from simlab.decoders.dynamic_tree import DynamicTree
 from simlab.decoders.hierarchical import Hierarchical
 from simlab.decoders.jacobi import Jacobi
 from simlab.decoders.run import Run, run
@@ -18,6 +20,7 @@ from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_reference import sjd_reference
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.decoders.speculative import SpeculativeDecoder
+from simlab.decoders.traversal import Traversal
 from simlab.registry import make
 
 DECODERS: dict[str, Callable[..., Decoder]] = {
@@ -25,6 +28,9 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "speculative": SpeculativeDecoder,
     "block": Block,
     "hierarchical": Hierarchical,
+    "traversal": Traversal,
+    "candidate-tree": CandidateTree,
+    "dynamic-tree": DynamicTree,
     "jacobi": Jacobi,
     "sjd": Sjd,
     "sjd-ac": SjdAc,
@@ -55,14 +61,17 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
 
 def verifies(decoder: Decoder) -> bool:
     """Whether a decoder verifies drafts one by one by a rule."""
-    return not isinstance(decoder, Autoregressive | Block | Hierarchical | Jacobi)
+    by_themselves = Autoregressive | Block | CandidateTree | DynamicTree | Hierarchical | Jacobi | Traversal
+    return not isinstance(decoder, by_themselves)
 
 
 __all__ = [
     "DECODERS",
     "Autoregressive",
     "Block",
+    "CandidateTree",
     "Decoder",
+    "DynamicTree",
     "Hierarchical",
     "Info",
     "Jacobi",
@@ -73,6 +82,7 @@ __all__ = [
     "SjdPd",
     "SjdUnrefined",
     "SpeculativeDecoder",
+    "Traversal",
     "make_decoder",
     "run",
     "sjd_reference",

@@ -11,6 +11,7 @@ from simlab.decoders.compiled.jacobi import JacobiKernel
 from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.compiled.sjd_tree import TreeKernel
 from simlab.decoders.compiled.speculative import SpeculativeKernel
+from simlab.decoders.compiled.traversal import TraversalKernel
 from simlab.decoders.sjd_reference import PointMassSjd, UnrefinedPointMassSjd
 
 KERNELS: dict[type, type[Kernel]] = {
@@ -26,4 +27,5 @@ KERNELS: dict[type, type[Kernel]] = {
     decoders.SjdAc: SjdKernel,
     decoders.SjdPd: TreeKernel,
     decoders.SjdPac: TreeKernel,
+    decoders.Traversal: TraversalKernel,
 }

@@ -24,6 +24,7 @@ from tests.support.oracles.sequences import (
     row,
     speculative_law,
     target,
+    traversal_law,
 )
 from tests.support.oracles.windows import Tree, window_law
 
@@ -40,7 +41,16 @@ RULES: dict[str, Callable[..., SlowRule]] = {
     "lantern-greedy": relaxed.lantern_greedy,
     "lantern-reference": relaxed.lantern_reference,
     "typical": relaxed.typical,
+    "medusa-reference": relaxed.medusa_reference,
     "optimal-lossy": relaxed.optimal_lossy,
+    "mixture": relaxed.mixture,
+    "lenience": relaxed.lenience,
+    "cactus": relaxed.cactus,
+    "truncation": relaxed.truncation,
+    "cascade": relaxed.cascade,
+    "fuzzy": relaxed.fuzzy,
+    "mars": relaxed.mars,
+    "mars-reference": relaxed.mars_reference,
 }
 
 
@@ -55,6 +65,8 @@ def decoder_laws(
         return block_law(world, draft, rule, **parameters)
     if name == "hierarchical":
         return hierarchical_law(world, draft, **parameters)
+    if name == "traversal":
+        return traversal_law(world, draft, **parameters)
     if name == "sjd-reference":
         return window_law(world, rule, parameters["window"] - 1, point_mass=True)
     chain = Tree(bonus=own["bonus"])
@@ -89,5 +101,6 @@ __all__ = [
     "speculative",
     "speculative_law",
     "target",
+    "traversal_law",
     "window_law",
 ]

@@ -161,6 +161,58 @@ def hierarchical_law(
     return split(played_out(step, world.length)(((),)))
 
 
+def traversal_law(world: TableProcess, draft: TableProcess, branching: Sequence[int], replacement: bool = True) -> Laws:
+    """Weng et al., arXiv 2505.12398: trees verified from their leaves up; none is deeper than the sequence is long."""
+    Family = list[tuple[int, list]]
+
+    def families(prefix: Tokens, depth: int) -> Iterator[tuple[Family, Fraction]]:
+        """The children of a node, each with its own family."""
+        if depth == len(branching) or len(prefix) == world.length:
+            yield [], ONE
+            return
+        yield from siblings(prefix, depth, row(draft, prefix), branching[depth])
+
+    def siblings(prefix: Tokens, depth: int, q: Row, count: int) -> Iterator[tuple[Family, Fraction]]:
+        if count == 0 or not any(q):
+            yield [], ONE
+            return
+        for x, mass in possible(q):
+            for below, one in families((*prefix, x), depth + 1):
+                for others, two in siblings(prefix, depth, after(q, x), count - 1):
+                    yield [(x, below), *others], mass * one * two
+
+    def after(q: Row, x: int) -> Row:
+        if replacement:
+            return q
+        left = [NOUGHT if y == x else mass for y, mass in enumerate(q)]
+        return tuple(mass / sum(left) if sum(left) else NOUGHT for mass in left)
+
+    def visit(prefix: Tokens, weight: Fraction, family: Family) -> tuple[list[tuple[Tokens, Fraction]], Fraction]:
+        """What is committed with which probability, and the probability that nothing is."""
+        outcomes, left = [], ONE
+        p = row(world, prefix) if len(prefix) < world.length else ()
+        q = row(draft, prefix) if family else ()
+        for x, below in family:
+            found, missed = visit((*prefix, x), min(ONE, weight * p[x] / q[x]), below)
+            outcomes += [(tokens, left * mass) for tokens, mass in found]
+            left *= missed
+            excess = [max(weight * a - b, NOUGHT) for a, b in zip(p, q, strict=True)]
+            s = sum(excess)
+            p = tuple(mass / s for mass in excess) if s else p
+            weight, q = s / (s + 1 - weight) if s + 1 - weight else ONE, after(q, x)
+        ends = [((*prefix, y), mass) for y, mass in possible(p)] if p else [(prefix, ONE)]
+        return outcomes + [(tokens, left * weight * mass) for tokens, mass in ends], left * (1 - weight)
+
+    def step(prefix: Tokens) -> Iterator[tuple[Any, Fraction]]:
+        for family, made in families(prefix, 0):
+            outcomes, missed = visit(prefix, ONE, family)
+            assert missed == 0, "the root is always accepted"
+            for tokens, mass in outcomes:
+                yield (tokens,), made * mass
+
+    return split(played_out(step, world.length)(((),)))
+
+
 def jacobi_law(world: TableProcess, window: int) -> Laws:
     """Jacobi iteration, every token drawn with new chance at every iteration."""
     size, length = world.vocabulary, world.length
