@@ -4,12 +4,13 @@
 # make models   set up what `simlab generate` and the other commands for real models need: torch
 # make measured NAME=h100 DEVICE=cuda    measure a device, and put the results where the pages have them from
 # make lab      open the notebooks in JupyterLab
+# make docs     build the documentation into docs/_build/html, with the report of make verify
 # make check    ruff and mypy
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: verify test slow models measured lab check clean
+.PHONY: verify test slow models measured lab docs check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
@@ -28,6 +29,13 @@ check: .venv/.test
 lab: .venv/.test
 	$(BIN)/jupytext-config --settings-file .venv/etc/jupyter/labconfig/default_setting_overrides.json set-default-viewer python
 	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+docs: .venv/.docs out/verdicts.json
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+out/verdicts.json: | .venv/.verify
+	$(BIN)/simlab verify --out out
 
 .venv/bin/pip:
 	$(PYTHON) -m venv .venv
@@ -52,9 +60,13 @@ measured: .venv/.models
 	cp out/measured-$(NAME)/compare.json reports/measured/$(NAME)-compare.json
 	cp out/measured-$(NAME)/device.json reports/measured/$(NAME)-device.json
 
-.venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+.venv/.docs: pyproject.toml constraints.txt | .venv/bin/pip
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@ .venv/.verify .venv/.models
 
+.venv/.test: pyproject.toml constraints.txt | .venv/bin/pip
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@ .venv/.verify .venv/.models .venv/.docs
+
 clean:
-	rm -rf .venv out
+	rm -rf .venv out docs/_build docs/written

@@ -106,7 +106,7 @@ def take(rows: Array, index: Array, axis: int) -> Array:
         return np.take_along_axis(rows, index, axis=axis)
     # one operation, where the standard's function first turns negative indices around
     axis %= rows.ndim
-    shape = [max(sides) for sides in zip(rows.shape, index.shape, strict=True)]
+    shape = [max(sides) if min(sides) else 0 for sides in zip(rows.shape, index.shape, strict=True)]
     every, wanted = ([*shape[:axis], one.shape[axis], *shape[axis + 1 :]] for one in (rows, index))
     return rows.expand(every).gather(axis, index.expand(wanted))
 

@@ -12,9 +12,9 @@ that is 1 - TV(p, q).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from simlab.arrays import Array, Number, is_exact, without
@@ -23,7 +23,7 @@ from simlab.checks import as_pmf, check_at_least
 Sets = dict[frozenset[int], Number]
 LARGEST = 16  # tokens; the minimum runs over all their subsets
 
-__all__ = ["LARGEST", "Sets", "candidate_sets", "check_sets", "one_row", "optimal_acceptance"]
+__all__ = ["LARGEST", "Sets", "candidate_sets", "check_sets", "one_row", "optimal_acceptance", "optimal_plan"]
 
 
 def candidate_sets(q: Any, candidates: int, replacement: bool = False) -> Sets:
@@ -103,6 +103,67 @@ def optimal_acceptance(p: Any, sets: Mapping[frozenset[int], Number]) -> Number:
             cut = sum((p[y] for y in inside), start=p[0] * 0) + beyond
             best = cut if cut < best else best
     return best if is_exact(p) else float(best)
+
+
+def optimal_plan(p: Array, sets: Mapping[frozenset[int], Number]) -> dict[frozenset[int], Array]:
+    """Masses f(S, y) that keep a candidate as often as a lossless method can; exact for exact rows.
+
+    Parameters
+    ----------
+    p
+        The target row ``[V]``, known to be a pmf.
+    sets
+        The law of the set of candidates.
+
+    Returns
+    -------
+    dict
+        For each set S the masses f(S, y) ``[V]``.
+
+    Notes
+    -----
+    A largest flow by shortest augmenting paths (Edmonds and Karp, 1972), of which there are finitely many whatever the
+    numbers are.
+    """
+    plan = {members: p.copy() * 0 for members in sets}
+    spare = dict(sets)  # what is left of each set, and of each token
+    lack = list(p)
+    while path := _augmenting(plan, spare, lack):
+        start, end = path[0], path[-1]
+        steps = list(pairwise(path))
+        back = [plan[s][y] for y, s in steps if isinstance(y, int)]
+        more = min([spare[start], lack[end], *back])
+        spare[start] -= more
+        lack[end] -= more
+        for one, other in steps:
+            members, y, sign = (other, one, -1) if isinstance(one, int) else (one, other, 1)
+            plan[members][y] += sign * more
+    return plan
+
+
+def _augmenting(plan: Mapping[frozenset[int], Array], spare: Mapping[frozenset[int], Number], lack: list) -> list:
+    """A shortest path from a set with mass to spare to a token that lacks some, set and token in turn; or none.
+
+    A token leads on to the sets that send it mass, which they could send elsewhere.
+    """
+    before: dict[Any, Any] = {members: None for members, mass in spare.items() if mass > 0}
+    waiting = deque(before)
+    while waiting:
+        one = waiting.popleft()
+        if isinstance(one, int):
+            if lack[one] > 0:
+                path = [one]
+                while (last := before[path[-1]]) is not None:
+                    path.append(last)
+                return path[::-1]
+            nexts = [members for members, row in plan.items() if row[one] > 0]
+        else:
+            nexts = sorted(one)
+        for other in nexts:
+            if other not in before:
+                before[other] = one
+                waiting.append(other)
+    return []
 
 
 def one_row(row: Array, what: str) -> Array:

@@ -44,7 +44,7 @@ def alpha(p: Any, q: Any) -> Any:
 
     Notes
     -----
-    GSD, Proposition 1. Since min(a, b) = (a + b - |a - b|)/2, summing over tokens gives 1 - TV.
+    GSD, Proposition 1. Since ``min(a, b) = (a + b - |a - b|)/2``, summing over tokens gives 1 - TV.
     """
     return 1 - tv(p, q)
 

@@ -21,7 +21,7 @@ __all__ = ["aligned", "js", "kl", "pot", "tv", "wasserstein1", "wasserstein1_lin
 
 
 def tv(p: Any, q: Any) -> Any:
-    """Total variation, sum |p - q|/2.
+    """Total variation, ``sum |p - q|/2``.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from experiments.cli.claims import claims_command
 from experiments.cli.compare import compare_command
 from experiments.cli.convert import convert_command
 from experiments.cli.device import device_command
+from experiments.cli.doctor import doctor_command
 from experiments.cli.generate import generate_command
 from experiments.cli.judge import judge_command
 from experiments.cli.large import large_command
@@ -28,6 +29,7 @@ from experiments.cli.record import record_command
 from experiments.cli.replay import replay_command
 from experiments.cli.report import SeveralRuns, report_command
 from experiments.cli.run import run_command
+from experiments.cli.show import show_command
 from experiments.cli.terminal import UsageError
 from experiments.cli.train import train_command
 from experiments.cli.verify import verify_command
@@ -123,6 +125,7 @@ def _simlab(
 
 
 app.command("verify")(verify_command)
+app.command("show")(show_command)
 app.command("judge")(judge_command)
 app.command("certify")(certify_command)
 app.command("run")(run_command)
@@ -138,3 +141,4 @@ app.command("record")(record_command)
 app.command("replay")(replay_command)
 app.command("device")(device_command)
 app.command("claims")(claims_command)
+app.command("doctor")(doctor_command)

@@ -98,6 +98,14 @@ def builtin_rules(vectors: Array, metric: Array) -> list[tuple[str, str, Rule]]:
         ("amplify", "k = {}", (1.25, 1.5, 2, 3), lambda k: {"k": k}),
         ("addition", "ε = {}", (0.002, 0.005, 0.01, 0.03), lambda e: {"epsilon": e}),
         ("optimal-lossy", "tv = {}", (0.05, 0.1, 0.2, 0.3), lambda s: {"tv": s}),
+        ("mixture", "weight {}", (0.9, 0.75, 0.5, 0.25), lambda w: {"weight": w}),
+        ("lenience", "factor {}", (0.8, 0.5, 0.3, 0.1), lambda f: {"factor": f, "residual": "lenient"}),
+        ("cactus", "δ = {}", (0.01, 0.05, 0.2, 1.0), lambda d: {"delta": d}),
+        ("cascade", "threshold {}", (0.9, 0.5, 0.2, 0.05), lambda t: {"threshold": t}),
+        ("truncation", "threshold {}", (0.9, 0.5, 0.2, 0.05), lambda t: {"threshold": t}),
+        ("fuzzy", "threshold {}", (0.02, 0.1, 0.2, 0.4), lambda t: {"threshold": t}),
+        ("mars", "normaliser {}", (5, 10, 30), lambda c: {"normaliser": c}),
+        ("mars-reference", "normaliser {}", (5, 10, 30), lambda c: {"normaliser": c}),
         ("grouped", "{} groups", (32, 16, 8, 4), lambda n: {"labels": groups[n]}),
         ("grouped-group-residual", "{} groups", (32, 16, 8, 4), lambda n: {"labels": groups[n]}),
         ("dynamic-grouped", "centred, G = {}", (2, 4, 8, 16), lambda g: {"size": g, **gsd}),
@@ -108,6 +116,7 @@ def builtin_rules(vectors: Array, metric: Array) -> list[tuple[str, str, Rule]]:
         ("lantern-greedy", "k = 8, δ = {}", (0.2,), lambda d: {"neighbours": near, "delta": d}),
         ("lantern-reference", "k = 8, δ = {}", (0.2,), lambda d: {"neighbours": near, "delta": d}),
         ("typical", "ε = {}", (0.01, 0.03, 0.09), lambda e: {"epsilon": e, "delta": e**0.5}),
+        ("medusa-reference", "ε = {}", (0.01, 0.03, 0.09), lambda e: {"epsilon": e, "delta": e**0.5}),
     ]
     return [
         (name, text.format(value), make_rule(name, **parameters(value)))

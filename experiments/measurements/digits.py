@@ -161,7 +161,7 @@ def decode(decoder: Decoder, rule: Rule, pair: DigitsPair, tape: Tape) -> tuple[
     target, draft = _Recorder(pair.target), _Recorder(pair.draft)
     found = []
 
-    def watch(sequences: np.ndarray, before: Any, accepted: np.ndarray) -> None:
+    def watch(sequences: np.ndarray, before: Any, accepted: np.ndarray, committed: np.ndarray) -> None:
         p, q = target.taken(), draft.taken() if decoder.needs_draft else before.q
         place = np.arange(q.shape[1])
         # a draft is verified if all before it were accepted, up to the end of the sequence

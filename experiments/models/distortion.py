@@ -9,43 +9,22 @@ measured.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
 
 from experiments.models.methods import Method
-from experiments.models.session import Models, processes
+from experiments.models.session import Models
+from experiments.models.watched import Windows, watch
 from experiments.sweeps.distortion import FIRST, STRIDE
-from simlab.arrays import Array, total_variation
-from simlab.decoders import Info, SjdPd, run, verifies
+from simlab.arrays import total_variation
+from simlab.decoders import SjdPd, verifies
 from simlab.models.process.sampling import Sampling
 from simlab.randomness import Tape
 from simlab.rules import Rule, Speculative
 from simlab.rules.compiled import compiled_step
 from simlab.statistics import estimate
 from theory.wasserstein import wasserstein1_nearly
-
-
-class RecordingRule(Rule):
-    """A ``rule`` that records the rows of the first drafts it verifies."""
-
-    def __init__(self, rule: Rule) -> None:
-        self.rule = rule
-        self.rows: tuple[Array, Array] | None = None
-
-    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
-        self.rows = self.rows or (p, q)
-        return self.rule.accept_rows(p, q, x)
-
-    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return self.rule.weights_rows(p, q, x)
-
-    def residual_rows(self, p: Array, q: Array, x: Array) -> Array:
-        return self.rule.residual_rows(p, q, x)
-
-    def law_rows(self, p: Array, q: Array) -> Array:
-        return self.rule.law_rows(p, q)
 
 
 def measurable(method: Method) -> bool:
@@ -59,19 +38,14 @@ def distortion(
     """Means over the contexts of one batch of images, ``labels[n]`` with n >= 2; None for what is not measured."""
     if not measurable(method):
         return None
-    target, draft = processes(models, method.drafter, labels, sampling)
-    recorder, codebook = RecordingRule(method.rule), models.codebook
+    codebook = models.codebook
     found: list[list[tuple[float, ...]]] = [[] for _ in labels]
 
-    def watch(before: Any, after: Any, info: Info) -> None:
-        assert recorder.rows is not None, "every call verifies"
-        p, q = recorder.rows
-        recorder.rows = None
-        for image, k, (own_p, own_q) in _looked_at(before.length, info.committed, p, q):
-            bonus = k == q.shape[1]
-            found[image].append((0.0,) * 4 if bonus else _point(method.rule, own_p, own_q, codebook))
+    def look(seen: Windows) -> None:
+        for image, rows in _looked_at(seen):
+            found[image].append((0.0,) * 4 if rows is None else _point(method.rule, *rows, codebook))
 
-    run(method.decoder, target, recorder, Tape(seed, len(labels)), draft, watch)
+    watch(models, method, labels, sampling, Tape(seed, len(labels)), look)
     points = [np.array([point[:2] for point in own]) for own in found]
     visited = np.array([point[2:] for own in found for point in own if any(point)])
     far, moved = (estimate([own[:, column].mean() for own in points]) for column in (0, 1))
@@ -86,16 +60,14 @@ def distortion(
     }
 
 
-def _looked_at(
-    length: torch.Tensor, committed: torch.Tensor, p: Array, q: Array
-) -> Iterator[tuple[int, int, tuple[np.ndarray, np.ndarray]]]:
-    """The committed tokens of a call at the positions that are looked at: image, place in the window, rows."""
-    starts, counts = length.tolist(), committed.tolist()
-    for image, (start, count) in enumerate(zip(starts, counts, strict=True)):
+def _looked_at(seen: Windows) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray] | None]]:
+    """The committed tokens of a call at the positions that are looked at: image, and the rows (p, q) of its draft; None
+    for the token that follows a window without one."""
+    for b, (image, start, count) in enumerate(zip(seen.sequences, seen.start, seen.committed, strict=True)):
         for k in range(count):
             if (start + k) % STRIDE == FIRST:
-                inside = min(k, q.shape[1] - 1)
-                yield image, k, (_summing_to_one(p[image, inside]), _summing_to_one(q[image, inside]))
+                drafted = k < seen.q.shape[1]
+                yield image, (_summing_to_one(seen.p[b, k]), _summing_to_one(seen.q[b, k])) if drafted else None
 
 
 def _summing_to_one(row: torch.Tensor) -> np.ndarray:

@@ -30,6 +30,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simlab.decoders import DECODERS, Decoder, Jacobi, make_decoder, verifies
+from simlab.decoders.draft_tree import count_branches
 from simlab.decoders.tree import count_nodes
 from simlab.rules import RULES, Rule, Speculative, make_rule
 
@@ -37,8 +38,9 @@ Drafter = Literal["draft", "head"]
 
 NODES = 32  # drafts a call, the smaller budget of SJD-PAC's Table 2
 GAMMA = 4  # drafts of a draft model
+BRANCHING = (2, 2, 1, 1)  # children a node of each level, as many levels as drafts
 TREE = {"window": 23, "candidates": 4, "depth": 3}  # SJD-PAC's K and D; NODES nodes as a comb
-USUAL: dict[str, Any] = {"window": NODES, "gamma": GAMMA}  # where a decoder has no value of its own
+USUAL: dict[str, Any] = {"window": NODES, "gamma": GAMMA, "branching": BRANCHING}  # where a decoder has none
 OVER_CODEBOOK: dict[str, Any] = {"labels": {"groups": 64}, "neighbours": {"count": 16}}  # where a rule needs a table
 
 
@@ -90,7 +92,7 @@ class Method:
     @property
     def lossless(self) -> bool:
         """Whether it is proven to be (:mod:`theory.claims`): its rule is, or it asks none."""
-        return not verifies(self.decoder) or type(self.rule) is Speculative
+        return self.decoder.lossless and (not verifies(self.decoder) or type(self.rule) is Speculative)
 
 
 def make_method(name: str, codebook: np.ndarray | None, settings: Mapping[str, Any] | None = None) -> Method:
@@ -134,6 +136,8 @@ def nodes(decoder: Decoder) -> int:
     sizes = vars(decoder)
     if "tree" in sizes:
         return count_nodes(sizes["tree"], sizes["window"], sizes["candidates"], sizes["depth"])
+    if "branching" in sizes:
+        return count_branches(sizes["branching"])
     return int(sizes.get("window", sizes.get("gamma", 0)))
 
 

@@ -120,14 +120,14 @@ class Samples(NamedTuple):
 
 
 def processes(
-    models: Models, drafter: Drafter | None, labels: np.ndarray, sampling: Sampling
+    models: Models, drafter: Drafter | None, labels: np.ndarray, sampling: Sampling, form: type[Cached] = Cached
 ) -> tuple[Cached, Process | None]:
-    """The target for one image of each of ``labels[B]``, and what drafts for it."""
+    """The target for one image of each of ``labels[B]``, and what drafts for it, in a ``form`` of the cache."""
     given = torch.from_numpy(labels).to(models.device)
-    target = Cached(models.target, given, sampling)
+    target = form(models.target, given, sampling)
     if drafter == "head":
         return target, EagleDraft(models.head, target)
-    return target, Cached(models.draft, given, sampling, lag=1) if drafter == "draft" else None
+    return target, form(models.draft, given, sampling, lag=1) if drafter == "draft" else None
 
 
 def draw(

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from reports.figures.plot_style import LOSSLESS, rule_style
 
 # These rules have no value of their parameter at which they are lossless, so their lines begin nowhere.
-UNANCHORED = ("typical", "lantern-reference")
+UNANCHORED = ("typical", "medusa-reference", "lantern-reference", "cascade", "truncation", "mars-reference")
 LANTERNS = ("lantern, l2", "lantern, cosine", "lantern, random")
 LEAST_GAIN = 0.025  # below it the price of a gain is a ratio of two small numbers
 SHOWN_LOSS = 0.06  # how much less than the lossless rule a rule may accept and still be on the map

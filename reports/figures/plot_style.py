@@ -55,6 +55,15 @@ RULE_STYLES: dict[str, Style] = {
     "lantern-multiplicative": ("#E078B0", "<"),
     "lantern-reference": ("#882255", "+"),
     "typical": ("#8A8A8A", "X"),
+    "medusa-reference": ("#5A5A5A", "1"),
+    "mixture": ("#B8860B", "d"),
+    "lenience": ("#F0A07A", ">"),
+    "cactus": ("#2E8B2E", "*"),
+    "cascade": ("#117777", "s"),
+    "truncation": ("#66CCCC", "X"),
+    "fuzzy": ("#332288", "H"),
+    "mars": ("#CC3311", "<"),
+    "mars-reference": ("#7A1F0A", "+"),
 }
 
 # The rules by the names they are made with; those that the report separates by their options share a style.

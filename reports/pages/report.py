@@ -36,7 +36,10 @@ PAPERS = {
     "lantern": "LANTERN",
     "sjd-pac": "SJD-PAC",
     "baselines": "Samplers and baselines",
+    "lossy": "Lossy rules of later methods",
     "cspd": "Continuous speculative decoding (CSpD)",
+    "hierarchical": "Hierarchical speculative decoding (HSD)",
+    "traversal": "Traversal verification of trees",
     "published": "Published numbers against each other",
 }
 KINDS = {

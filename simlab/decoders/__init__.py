@@ -8,6 +8,7 @@ from typing import Any
 from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder, Info
 from simlab.decoders.block import Block
+from simlab.decoders.hierarchical import Hierarchical
 from simlab.decoders.jacobi import Jacobi
 from simlab.decoders.run import Run, run
 from simlab.decoders.sjd import Sjd
@@ -17,12 +18,15 @@ from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.sjd_reference import sjd_reference
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.decoders.speculative import SpeculativeDecoder
+from simlab.decoders.traversal import Traversal
 from simlab.registry import make
 
 DECODERS: dict[str, Callable[..., Decoder]] = {
     "autoregressive": Autoregressive,
     "speculative": SpeculativeDecoder,
     "block": Block,
+    "hierarchical": Hierarchical,
+    "traversal": Traversal,
     "jacobi": Jacobi,
     "sjd": Sjd,
     "sjd-ac": SjdAc,
@@ -53,7 +57,7 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
 
 def verifies(decoder: Decoder) -> bool:
     """Whether a decoder verifies drafts one by one by a rule."""
-    return not isinstance(decoder, Autoregressive | Block | Jacobi)
+    return not isinstance(decoder, Autoregressive | Block | Hierarchical | Jacobi | Traversal)
 
 
 __all__ = [
@@ -61,6 +65,7 @@ __all__ = [
     "Autoregressive",
     "Block",
     "Decoder",
+    "Hierarchical",
     "Info",
     "Jacobi",
     "Run",
@@ -70,6 +75,7 @@ __all__ = [
     "SjdPd",
     "SjdUnrefined",
     "SpeculativeDecoder",
+    "Traversal",
     "make_decoder",
     "run",
     "sjd_reference",

@@ -46,6 +46,11 @@ class Decoder(ABC, Generic[State]):
 
     needs_draft: ClassVar[bool] = False
 
+    @property
+    def lossless(self) -> bool:
+        """Whether it is proven to be with a lossless rule (:mod:`theory.claims`)."""
+        return True
+
     @abstractmethod
     def init(self, process: Process, randomness: Randomness, batch: int) -> State:
         """The state before the first step; calls no model.

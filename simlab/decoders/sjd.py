@@ -8,6 +8,9 @@ decoding", sections 4.1 and 4.2; GSD, Algorithms 4 and 5, is the same loop with 
 3. the accepted drafts and the token after them, from the residual, are committed;
 4. the other drafts are drawn again from the rows of this call, and new ones fill the window up.
 
+How they are drawn again is the ``renewal`` (:mod:`simlab.decoders.renewal`): ``fresh`` is SJD, ``maximal`` and
+``gumbel`` are its successors that keep more of them.
+
 The target is its own draft: q is a row of the *previous* call. New positions start as ``initial`` says, each with the q
 that belongs to it:
 
@@ -26,13 +29,14 @@ At an edge of the grid, and before the first call, there is no neighbour: the to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from simlab.arrays import Array, grid, indices, namespace, one_hot, slots, splice
+from simlab.arrays import Array, device, grid, indices, namespace, one_hot, slots, splice
 from simlab.checks import check_at_least, check_choice, check_flag
 from simlab.decoders.base import Decoder, Info, advance
 from simlab.decoders.initial import INITIALS, Initial, source
+from simlab.decoders.renewal import RENEWALS, RENEWED, Drafts, Renewal, draw_by_position
 from simlab.processes import Process
 from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
@@ -43,10 +47,11 @@ class SjdState(NamedTuple):
     length: Array  # int[B]
     q: Array  # [B, W, V]: the pmf each draft was drawn from
     past: Array  # [B, H, V]: target rows of the last H committed positions, where `sample-above` needs them
+    known: Array  # [B, W, K]: what drafts have told about noise that each position keeps, where `renewal` keeps any
 
 
 class PositionRows(NamedTuple):
-    """The pmfs ``rows[B, K, V]`` of K consecutive positions, from ``start[B]`` on."""
+    """The pmfs ``rows[B, K, V]``, or whatever there is, of K consecutive positions, from ``start[B]`` on."""
 
     rows: Array
     start: Array
@@ -101,21 +106,25 @@ class Sjd(Decoder[SjdState]):
     bonus
         Whether a window accepted as a whole is followed by a token drawn from the row after it, which the same call has
         computed; without it, as the paper states the loop, by a new draft.
+    renewal
+        How drafts behind a rejection are renewed, one of ``RENEWALS``.
 
     Raises
     ------
     ValueError
-        For a window below 1, another initialisation, or a ``bonus`` that is no bool.
+        For a window below 1, another initialisation or renewal, or a ``bonus`` that is no bool.
     """
 
     window: int
     initial: Initial = "random"
     bonus: bool = True
+    renewal: Renewal = field(default="fresh", kw_only=True)
 
     def __post_init__(self) -> None:
         check_at_least("window", self.window, 1)
         check_choice("initial", self.initial, INITIALS)
         check_flag("bonus", self.bonus)
+        check_choice("renewal", self.renewal, RENEWALS)
 
     def init(self, process: Process, randomness: Randomness, batch: int) -> SjdState:
         tokens = process.buffer(batch, process.length + self.window + 1)
@@ -125,8 +134,12 @@ class Sjd(Decoder[SjdState]):
         uniform = namespace(tokens).broadcast_to(process.uniform, rows)
         known = PositionRows(uniform, length)
         tail = DraftTail(known, known)
-        tokens, q = self.draft_window(process, randomness, tokens, length, length, length, uniform[:, 0], tail, known)
-        return SjdState(tokens, length, q[:, : self.window], uniform[:, 1:])
+        unseen = self.unseen(process, randomness, length, self.window + 1)
+        tokens, q, seen = self.draft_window(
+            process, randomness, tokens, length, length, length, uniform[:, 0], tail, known, unseen
+        )
+        width = self.window
+        return SjdState(tokens, length, q[:, :width], uniform[:, 1:], seen[:, :width])
 
     def step(
         self, state: SjdState, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
@@ -145,14 +158,16 @@ class Sjd(Decoder[SjdState]):
         known = PositionRows(xp.concat([state.past, verified.p], axis=1), length - past_rows)
         tail = self.draft_tail(state, verified, rule, randomness, start)
         first = length + verified.accepted
-        tokens, q = self.draft_window(
-            process, randomness, verified.tokens, first, start, new, verified.next_pmf, tail, known
+        unseen = self.unseen(process, randomness, length, self.window + 1)
+        noise = PositionRows(xp.concat([state.known, unseen], axis=1), length).at(grid(first, self.window + 1))
+        tokens, q, seen = self.draft_window(
+            process, randomness, verified.tokens, first, start, new, verified.next_pmf, tail, known, noise
         )
 
         past = known.at(grid(start - past_rows, past_rows))
-        q = slots(q, grid(drawn, self.window))
+        window = grid(drawn, self.window)
         length, info = advance(process, length, verified.accepted, drawn)
-        return SjdState(tokens, length, q, past), info
+        return SjdState(tokens, length, slots(q, window), past, slots(seen, window)), info
 
     def choices(self) -> list[Run]:
         """A coin a draft, and a draw wherever the new window may be."""
@@ -160,7 +175,7 @@ class Sjd(Decoder[SjdState]):
 
     def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:
         """Verify the window's chain of drafts in one call of the target."""
-        tokens, length, q, _ = state
+        tokens, length, q = state.tokens, state.length, state.q
         p = process.forward(tokens, length, self.window + 1)
         x = slots(tokens, grid(length, self.window))
         accepted, next_pmf = self.verify(rule, p, q, x, randomness, length)
@@ -169,9 +184,30 @@ class Sjd(Decoder[SjdState]):
     def draft_tail(
         self, state: SjdState, verified: VerifiedWindow, rule: Rule, randomness: Randomness, start: Array
     ) -> DraftTail:
-        """The pmfs of the drafts from position ``start[B]`` on: the rows of this call."""
-        rows = PositionRows(verified.p, state.length)
-        return DraftTail(rows, rows)
+        """The pmfs of the drafts from position ``start[B]`` on, as ``renewal`` says."""
+        xp, width, position = namespace(verified.p), self.window, grid(state.length, self.window)
+        x, behind = slots(state.tokens, position), self.continued(position, start)
+        drafts = Drafts(verified.p[:, :width], state.q, x, behind, state.length)
+        drawn, declared = self.renew(drafts, rule, randomness)
+        last = verified.p[:, width:]  # the row after the window has had no draft yet
+        return DraftTail(
+            PositionRows(xp.concat([drawn, last], axis=1), state.length),
+            PositionRows(xp.concat([declared, last], axis=1), state.length),
+        )
+
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
+        """What the drafts behind a rejection are drawn from, and what is declared for them, ``[B, W, V]``."""
+        return RENEWED[self.renewal](drafts, rule, randomness)
+
+    def continued(self, position: Array, start: Array) -> Array:
+        """``bool[B, W]``: the positions whose drafts may be verified further: all that stay in the window."""
+        return position >= start[:, None]
+
+    def unseen(self, process: Process, randomness: Randomness, like: Array, count: int) -> Array:
+        """``[B, count, K]``: what is known of noise that positions keep, before any draft; nothing where none is."""
+        if self.renewal == "gumbel":
+            return randomness.unseen(len(like), count, process.uniform)
+        return namespace(like).zeros((len(like), count, 0), dtype=like.dtype, device=device(like))
 
     def first_new(self, length: Array, accepted: Array, drawn: Array) -> Array:
         """``int[B]``: the first position without a row: past the window, and past the bonus token if there is one."""
@@ -189,13 +225,15 @@ class Sjd(Decoder[SjdState]):
         next_pmf: Array,
         tail: DraftTail,
         known: PositionRows,
-    ) -> tuple[Array, Array]:
+        noise: Array,
+    ) -> tuple[Array, Array, Array]:
         """Draw the ``window + 1`` tokens from position ``first[B]`` on, the committed one and the next window.
 
         A token before ``start[B]`` is committed and drawn from ``next_pmf[B, V]``. The window begins at ``start``: its
         drafts follow ``tail``, and those from position ``new[B]`` on start as ``initial`` says, from the uniform row or
-        from ``known`` rows. Past the window and the end of the sequence stands token 0. Returns the buffer, and the q
-        ``[B, W+1, V]`` declared for each token.
+        from ``known`` rows. Past the window and the end of the sequence stands token 0. ``noise[B, W+1, K]`` is what is
+        known of the noise that each position keeps. Returns the buffer, the q ``[B, W+1, V]`` declared for each token,
+        and what is known of the noise after it.
         """
         xp = namespace(next_pmf)
         position, new = grid(first, self.window + 1), new[:, None]
@@ -214,11 +252,20 @@ class Sjd(Decoder[SjdState]):
             rows = xp.where(sampled[..., None], known.at(origin), rows)
             return xp.where((inside & ~copied)[..., None], rows, nothing)
 
-        drawn = randomness.draw(self.sampling_pmfs(pmfs(tail.drawn), initialised), first, Purpose.TARGET)
+        rows = self.sampling_pmfs(pmfs(tail.drawn), initialised)
+        drawn, noise = self.draw(randomness, rows, first, committed, initialised, noise)
         tokens = splice(tokens, first, drawn)
         values = slots(tokens, xp.clip(xp.where(copied, origin, position), 0, tokens.shape[1] - 1))
         declared = self.declared_q(process, pmfs(tail.declared), values, initialised, copied)
-        return splice(tokens, first, values), declared
+        return splice(tokens, first, values), declared, noise
+
+    def draw(
+        self, randomness: Randomness, rows: Array, first: Array, committed: Array, new: Array, noise: Array
+    ) -> tuple[Array, Array]:
+        """A token from each of ``rows[B, M, V]``, and what is known after it of the ``noise`` that positions keep."""
+        if self.renewal == "gumbel":
+            return draw_by_position(randomness, rows, first, committed, noise)
+        return randomness.draw(rows, first, Purpose.TARGET), noise
 
     def sampling_pmfs(self, rows: Array, new: Array) -> Array:
         """The pmfs ``[B, M, V]`` that tokens are drawn from: ``rows``. ``new[B, M]`` marks initialised drafts."""

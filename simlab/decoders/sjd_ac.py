@@ -4,16 +4,19 @@ SJD draws every draft behind the first rejection again. Adaptive continuation ve
 own coin against the row of this call: an accepted draft stays, a rejected one is replaced from the residual. Either way
 the token follows the rule's one-step law for (p, q), for a lossless rule p itself, and that is declared as its q. It is
 a draft for the next call, and the same token far more often than one drawn again would be.
+
+It is SJD with the renewal ``maximal`` (:mod:`simlab.decoders.renewal`), and one choice more for lossy rules.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from simlab.arrays import Array, full, grid, namespace, one_hot, slots
+from simlab.arrays import Array
 from simlab.checks import check_choice
-from simlab.decoders.sjd import DraftTail, PositionRows, Sjd, SjdState, VerifiedWindow
+from simlab.decoders.renewal import Drafts, Renewal, maximal_by_law
+from simlab.decoders.sjd import Sjd
 from simlab.randomness import Randomness
 from simlab.rules import Rule
 
@@ -33,37 +36,19 @@ class SjdAc(Sjd):
     Raises
     ------
     ValueError
-        As :class:`Sjd` does, and for another ``relabel``.
+        As :class:`Sjd` does, for another ``relabel``, or for ``law`` with another renewal than ``maximal``.
     """
 
     relabel: Relabel = "target"
+    renewal: Renewal = field(default="maximal", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("relabel", self.relabel, get_args(Relabel))
+        if self.relabel == "law" and self.renewal != "maximal":
+            raise ValueError(f"renewal is {self.renewal!r}; expected 'maximal', whose drafts are relabelled by law")
 
-    def draft_tail(
-        self, state: SjdState, verified: VerifiedWindow, rule: Rule, randomness: Randomness, start: Array
-    ) -> DraftTail:
-        xp, width = namespace(verified.p), self.window
-        p, q, position = verified.p[:, :width], state.q, grid(state.length, width)
-        x = slots(state.tokens, position)
-        continued = self.continued(position, start)
-
-        # a position has one coin a call: the scan to the first rejection has not used those behind it
-        probability = rule.accept_rows(p, q, x)
-        accepted = randomness.accept(xp.where(continued, probability, full((1,), 1, p)), state.length)
-        drawn = xp.where(accepted[..., None], one_hot(x, p), rule.weights_rows(p, q, x))
-        drawn = xp.where(continued[..., None], drawn, p)
-        declared = p
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> tuple[Array, Array]:
         if self.relabel == "law":
-            declared = xp.where(continued[..., None], rule.law_rows(p, q), p)
-        last = verified.p[:, width:]  # the row after the window has had no draft yet
-        return DraftTail(
-            PositionRows(xp.concat([drawn, last], axis=1), state.length),
-            PositionRows(xp.concat([declared, last], axis=1), state.length),
-        )
-
-    def continued(self, position: Array, start: Array) -> Array:
-        """``bool[B, W]``: the positions whose drafts are verified further: all that stay in the window."""
-        return position >= start[:, None]
+            return maximal_by_law(drafts, rule, randomness)
+        return super().renew(drafts, rule, randomness)

@@ -16,11 +16,12 @@ As c_K, verified last, it is not: siblings drawn without replacement may not cha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from simlab.arrays import Array
 from simlab.checks import check_choice
+from simlab.decoders.renewal import Renewal
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_pd import SjdPd
 
@@ -48,6 +49,7 @@ class SjdPac(SjdPd, SjdAc):
     """
 
     kept: Kept = "first"
+    renewal: Renewal = field(default="maximal", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -111,7 +111,7 @@ class SjdPd(Sjd):
 
     def verify_window(self, state: SjdState, process: Process, rule: Rule, randomness: Randomness) -> VerifiedWindow:
         """Verify the tree from its root down to the first node without an accepted child, then the chain below it."""
-        tokens, length, q, _ = state
+        tokens, length, q = state.tokens, state.length, state.q
         tree, xp = self.draft_tree(), namespace(q)
         depth, width, families = tree.depth, self.window, tree.families
 
@@ -164,7 +164,7 @@ class SjdPd(Sjd):
         Returns the token of every node, ``int[B, M]``, NONE where a row has no more tokens to draw, and for each of the
         K candidates the pmfs ``[B, P, V]`` that are declared for it.
         """
-        tokens, length, q, _ = state
+        tokens, length, q = state.tokens, state.length, state.q
         xp, families = namespace(q), tree.families
         chain = slots(tokens, grid(length, self.window))
         levels, on_chain = families.levels.beside(chain), families.on_chain.beside(chain)

@@ -11,14 +11,22 @@ from dataclasses import dataclass
 
 from simlab.arrays import Array, namespace, one_hot
 from simlab.checks import check_at_least
+from simlab.decoders.renewal import Renewal
 from simlab.decoders.sjd import Sjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.processes import Process
+from simlab.randomness import Randomness
 
 
 @dataclass(frozen=True)
 class PointMassSjd(Sjd):
     """SJD that declares a point mass for every new draft, however it was drawn."""
+
+    def draw(
+        self, randomness: Randomness, rows: Array, first: Array, committed: Array, new: Array, noise: Array
+    ) -> tuple[Array, Array]:
+        """New drafts have randomness of their own: what they declare is no row that keeps noise."""
+        return super().draw(randomness, rows, first, committed | new, new, noise)
 
     def declared_q(self, process: Process, rows: Array, values: Array, new: Array, copied: Array) -> Array:
         return namespace(rows).where(new[..., None], one_hot(values, rows), rows)
@@ -29,13 +37,16 @@ class UnrefinedPointMassSjd(SjdUnrefined, PointMassSjd):
     """The same without refinement: every new draft of every call is declared as a point mass."""
 
 
-def sjd_reference(window: int = 16) -> Sjd:
+def sjd_reference(window: int = 16, *, renewal: Renewal = "fresh") -> Sjd:
     """The reference loop over ``window`` tokens.
 
     Parameters
     ----------
     window
         >= 2; one of the tokens is committed.
+    renewal
+        How drafts behind a rejection are renewed: ``fresh`` in SJD's code; the code of Speculative Coupled Decoding is
+        the same loop with ``gumbel`` or ``maximal-reference``.
 
     Returns
     -------
@@ -45,6 +56,6 @@ def sjd_reference(window: int = 16) -> Sjd:
     Raises
     ------
     ValueError
-        For a window below 2.
+        For a window below 2, or another renewal.
     """
-    return PointMassSjd(check_at_least("window", window, 2) - 1, initial="random", bonus=True)
+    return PointMassSjd(check_at_least("window", window, 2) - 1, initial="random", bonus=True, renewal=renewal)

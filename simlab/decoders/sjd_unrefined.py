@@ -17,6 +17,13 @@ from simlab.processes import Process
 class SjdUnrefined(Sjd):
     """SJD that replaces all drafts it has not accepted by newly initialised ones."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.renewal != "fresh":
+            raise ValueError(
+                f"renewal is {self.renewal!r}; expected 'fresh': nothing stays in the window to be renewed"
+            )
+
     def first_new(self, length: Array, accepted: Array, drawn: Array) -> Array:
         return length + accepted + drawn
 

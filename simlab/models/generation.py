@@ -16,15 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from simlab.decoders import Decoder, Info, SjdAc, SpeculativeDecoder, run
+from simlab.decoders import Decoder, SjdAc, SpeculativeDecoder
 from simlab.models.adapters.hugging_face import PADDING
 from simlab.models.adapters.language import Language, check_language
-from simlab.models.process.cached import Cached
+from simlab.models.engine import Request, serve
 from simlab.models.process.sampling import Sampling
-from simlab.processes import Process
-from simlab.randomness import Tape
 from simlab.rules import Speculative
 
+LOSSLESS = Speculative()
 GAMMA, WINDOW = 4, 16  # drafts of a draft model, and of the target itself
 PREPARED = "attention_mask", "position_ids", "past_key_values", "use_cache", "logits_to_keep"  # by the library
 RETURNED = "output_scores", "output_logits", "output_attentions", "output_hidden_states"
@@ -42,6 +41,7 @@ def simlab_generate(
     seed: int | None = None,
     replicates: Sequence[int] | None = None,
     stream: Any = None,
+    failed: Callable[[int, str], None] | None = None,
     **model_kwargs: Any,
 ) -> Any:
     """The decoding loop of ``generate``, called by the library.
@@ -64,6 +64,10 @@ def simlab_generate(
     stream
         A streamer, which is given the prompt and each token as soon as it is certain. The library keeps ``streamer`` to
         itself.
+    failed
+        Told of each sequence that cannot go on, by its number, and why: its logits were no numbers, or it found no
+        memory even alone. The others go on, and it is returned as far as it came. Without it the first such is an
+        error.
 
     Returns
     -------
@@ -74,6 +78,8 @@ def simlab_generate(
     ------
     ValueError
         For a model, a processor, or a setting that is not supported, by its name.
+    RuntimeError
+        For a sequence that cannot go on, unless ``failed`` is there to be told.
     """
     check_language(model)
     _check_settings(generation_config, synced_gpus, model_kwargs)
@@ -86,18 +92,26 @@ def simlab_generate(
     decoder = decoder or (SjdAc(WINDOW) if draft_model is None else SpeculativeDecoder(GAMMA))
     _check_draft(decoder, draft_model, model)
 
-    written = Written(input_ids, length, stopping_criteria, stream)
-    target = Stopped(_process(model, prompts, free, length, rows), written)
-    draft = None if draft_model is None else _process(draft_model, prompts, free, length, rows, lag=1)
     drawn = int(torch.randint(1 << 62, ())) if seed is None else seed
-    tape = Tape(drawn, len(prompts) if replicates is None else replicates)
-    if len(tape.replicates) != len(prompts):
-        raise ValueError(f"replicates are {len(tape.replicates)}; expected {len(prompts)}, one for each sequence")
-    run(decoder, target, Speculative(), tape, draft, written.watch)
+    numbers = range(len(prompts)) if replicates is None else replicates
+    if len(numbers) != len(prompts):
+        raise ValueError(f"replicates are {len(numbers)}; expected {len(prompts)}, one for each sequence")
+    given = prompts if free is None else _pairs(prompts, free)
+    lines = [Line(prompt, stopping_criteria, stream) for prompt in input_ids]
+    requests = [
+        Request(own, decoder, LOSSLESS, drawn, number, rows, written=line.write)
+        for own, number, line in zip(given, numbers, lines, strict=True)
+    ]
+    draft = None if draft_model is None else _backbone(draft_model, given.shape[-1], length)
+    for result in serve(_backbone(model, given.shape[-1], length), requests, len(prompts), draft):
+        if result.error is not None and failed is None:
+            raise RuntimeError(f"sequence {result.index}: {result.error}")
+        if result.error is not None and failed is not None:
+            failed(result.index, result.error)
 
     if stream is not None:
         stream.end()
-    sequences = written.padded(generation_config._pad_token_tensor)
+    sequences = _padded([line.ids for line in lines], generation_config._pad_token_tensor)
     if not generation_config.return_dict_in_generate:
         return sequences
     from transformers.generation import GenerateDecoderOnlyOutput
@@ -108,80 +122,40 @@ def simlab_generate(
 # what is written, and where it ends ------------------------------------------------------------------------------
 
 
-class Written:
-    """Sequences as they are written, and which of them are over: criteria see each committed token once.
+class Line:
+    """A sequence as it is written: criteria see each token once, and a streamer hears of it.
 
     Parameters
     ----------
-    input_ids
-        ``int[B, T]``, the prompts.
-    length
-        N, new tokens at most.
+    prompt
+        ``int[T]``.
     criteria
-        Functions ``(ids[n, T + t], None) -> bool[n]`` of the library.
+        Functions ``(ids[1, T + t], None) -> bool[1]`` of the library.
     stream
         Told the prompt and each token, or ``None``.
     """
 
-    def __init__(self, input_ids: Tensor, length: int, criteria: Sequence[Any], stream: Any = None) -> None:
-        self.prompt, self.criteria, self.stream = input_ids.shape[1], criteria, stream
-        self.ids = torch.nn.functional.pad(input_ids, (0, length))
-        self.count = torch.zeros(len(input_ids), dtype=torch.int64)  # tokens that have been seen
-        self.over = torch.zeros(len(input_ids), dtype=torch.bool)
+    def __init__(self, prompt: Tensor, criteria: Sequence[Any], stream: Any = None) -> None:
+        self.ids, self.before, self.criteria, self.stream = prompt, len(prompt), criteria, stream
         if stream is not None:
-            stream.put(input_ids.cpu())
+            stream.put(prompt[None].cpu())
 
-    def watch(self, before: Any, after: Any, info: Info) -> None:
-        """Look at what a step has committed, sequences of one length at a time."""
-        length = after.length.cpu()
-        new = torch.arange(self.ids.shape[1] - self.prompt) < length[:, None]
-        new = (new & ~self.over[:, None]).to(self.ids.device)
-        self.ids[:, self.prompt :] = after.tokens[:, : new.shape[1]].where(new, self.ids[:, self.prompt :])
-        for seen in range(int(self.count.min()), int(length.max())):
-            rows = (~self.over & (self.count == seen) & (seen < length)).nonzero()[:, 0]
-            if not len(rows):
-                continue
-            self.count[rows] += 1
-            ids = self.ids[rows, : self.prompt + seen + 1]
+    def write(self, tokens: np.ndarray) -> bool:
+        """All new tokens there are, ``int[n]``; returns whether the sequence is over with one of those that are new."""
+        for token in tokens[len(self.ids) - self.before :].tolist():
+            self.ids = torch.cat([self.ids, self.ids.new_tensor([token])])
             if self.stream is not None:
-                self.stream.put(ids[0, -1:].cpu())
-            for ends in self.criteria:
-                self.over[rows] |= ends(ids, None).cpu()
-
-    def padded(self, pad: Tensor | None) -> Tensor:
-        """``int[B, T + n]``: the sequences, as long as the longest, and ``pad`` behind shorter ones."""
-        longest = int(self.count.max())
-        if pad is None and int(self.count.min()) < longest:
-            raise ValueError("pad_token_id is None; expected a token: sequences end at different lengths")
-        behind = (torch.arange(longest) >= self.count[:, None]).to(self.ids.device)
-        new = self.ids[:, self.prompt : self.prompt + longest]
-        new = new if pad is None else new.where(~behind, pad.to(new.device))
-        return torch.cat([self.ids[:, : self.prompt], new], dim=1)
+                self.stream.put(self.ids[-1:].cpu())
+            if any(bool(ends(self.ids[None], None).all()) for ends in self.criteria):
+                return True
+        return False
 
 
-class Stopped(Process):
-    """A process whose sequences are over where what was ``written`` says so.
-
-    What would follow has no part in what came before, so the law of that is the law of the process.
-    """
-
-    def __init__(self, process: Process, written: Written) -> None:
-        self.process, self.written = process, written
-        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
-        self.uniform = process.uniform
-
-    def over(self, tokens: Tensor, length: Tensor) -> Tensor:
-        """Whether all tokens are there, or a criterion is met."""
-        return super().over(tokens, length) | self.written.over.to(length.device)
-
-    def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        rows: Tensor = self.process.forward(tokens, start, count)
-        return rows
-
-    def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
-        """One call of the model, for the same tree."""
-        rows: Tensor = self.process.forward_tree(tokens, start, nodes, paths)
-        return rows
+def _padded(lines: Sequence[Tensor], pad: Tensor | None) -> Tensor:
+    """``int[B, T + n]``: sequences, as long as the longest, and ``pad`` behind shorter ones."""
+    if pad is None and len({len(line) for line in lines}) > 1:
+        raise ValueError("pad_token_id is None; expected a token: sequences end at different lengths")
+    return torch.nn.utils.rnn.pad_sequence(list(lines), batch_first=True, padding_value=0 if pad is None else int(pad))
 
 
 # prompts and settings --------------------------------------------------------------------------------------------
@@ -210,13 +184,17 @@ def _check_positions(prompts: Tensor, position: Tensor | None) -> None:
         )
 
 
-def _process(model: Any, prompts: Tensor, free: Tensor | None, length: int, rows: Sampling, lag: int = 0) -> Cached:
-    """A model behind ``prompts``; with guidance, also behind those it starts from."""
-    prefix = prompts.shape[1] if free is None else max(prompts.shape[1], free.shape[1])
+def _backbone(model: Any, prefix: int, length: int) -> Language:
+    """A model behind prompts of ``prefix`` tokens."""
     if model.training:
         raise ValueError(f"{type(model).__name__} is being trained; expected model.eval()")
-    backbone = Language(model, prefix, length, None if free is None else _widened(free, prefix))
-    return Cached(backbone, _widened(prompts, prefix), rows, lag)
+    return Language(model, prefix, length)
+
+
+def _pairs(prompts: Tensor, free: Tensor) -> Tensor:
+    """``int[B, 2, T]``: each prompt with the one that guidance starts from."""
+    prefix = max(prompts.shape[1], free.shape[1])
+    return torch.stack([_widened(prompts, prefix), _widened(free, prefix)], dim=1)
 
 
 def _check_draft(decoder: Decoder, draft_model: Any, model: Any) -> None:

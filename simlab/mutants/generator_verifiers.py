@@ -99,6 +99,12 @@ class GeneratorRandomness(Randomness):
     def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         raise NotImplementedError("a verifier draws no drafts")
 
+    def unseen(self, batch: int, count: int, uniform: Array) -> Array:
+        raise NotImplementedError("a verifier draws no drafts")
+
+    def draw_raced(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        raise NotImplementedError("a verifier draws no drafts")
+
 
 def block_verification(p: Array, q: Array, drafts: Array, rng: Generator) -> list[int]:
     """Block verification (:class:`simlab.decoders.Block`): another lossless coupling."""

@@ -35,6 +35,12 @@ class ChangedRandomness(Randomness):
     def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         return self.randomness.draw_fixed(pmf, position, interval)
 
+    def unseen(self, batch: int, count: int, uniform: Array) -> Array:
+        return self.randomness.unseen(batch, count, uniform)
+
+    def draw_raced(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        return self.randomness.draw_raced(pmf, position, known)
+
 
 class FirstUnverified(ChangedRandomness):
     """Commits the first draft without a look."""

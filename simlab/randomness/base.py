@@ -32,6 +32,7 @@ class Purpose(IntEnum):
     NOISE = 3  # a token drawn with the uniform that is fixed for its position in all iterations
     PROPOSAL = 4  # a continuous token proposed in place of one that was rejected
     TRIAL = 5  # whether that proposal is accepted
+    RACE = 6  # the times of a race that are fixed for a position in all iterations
 
 
 class Run(NamedTuple):
@@ -182,4 +183,44 @@ class Randomness(ABC):
         -------
         tuple
             Tokens ``int[B, M]``, and the intervals after them, which a tape leaves as they are.
+        """
+
+    @abstractmethod
+    def unseen(self, batch: int, count: int, uniform: Array) -> Array:
+        """What is known of the races of ``count`` positions before any is run.
+
+        Parameters
+        ----------
+        batch, count
+            B sequences, M positions of each.
+        uniform
+            ``float[V]``: a row, of whose library it is.
+
+        Returns
+        -------
+        Array
+            ``[B, M, K]``; nothing, K = 0, of a tape.
+        """
+
+    @abstractmethod
+    def draw_raced(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        """The winner for each row of a race whose times are fixed for its position.
+
+        Token v has an exponential time E_v, and the least E_v / pmf(v) wins: v does with probability pmf(v), and the
+        winners for two rows are the same more often the nearer they are. It is Gumbel's trick, log pmf(v) - log E_v at
+        its largest.
+
+        Parameters
+        ----------
+        pmf
+            ``float[B, M, V]``, or weights in proportion.
+        position
+            ``int[B]``: the position of the first.
+        known
+            ``[B, M, K]``: what earlier winners have told of the times of each position, :meth:`unseen` at first.
+
+        Returns
+        -------
+        tuple
+            Tokens ``int[B, M]``, and what is known after them, which a tape leaves as it is.
         """

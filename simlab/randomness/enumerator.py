@@ -12,14 +12,16 @@ probability zero are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from simlab.arrays import Array, Number
+from simlab.arrays import Array, Number, is_exact
 from simlab.randomness.base import Lane, Purpose, Randomness
+from simlab.randomness.simplex import race, unbounded
 
 Result = TypeVar("Result")
 Outcome = tuple[Any, Number]  # an answer and its probability
@@ -107,6 +109,25 @@ class Enumerator(Randomness):
 
         outcome = np.array(self.choose(outcomes), dtype=object).reshape(*pmf.shape[:2], 3)
         return outcome[..., 0].astype(np.int64), outcome[..., 1:].astype(interval.dtype)
+
+    def unseen(self, batch: int, count: int, uniform: Array) -> Array:
+        bounds = unbounded(len(uniform))
+        return np.array([[bounds] * count] * batch, dtype=object).reshape(batch, count, len(bounds))
+
+    def draw_raced(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        exact = is_exact(pmf)
+
+        def outcomes(k: int) -> Iterator[Outcome]:
+            races = []
+            for row, bounds in zip(pmf[k].tolist(), known[k].tolist(), strict=True):
+                winners = race(row if exact else [Fraction(mass) for mass in row], tuple(bounds))
+                races.append([((token, after), share if exact else float(share)) for token, after, share in winners])
+            yield from _combined(races)
+
+        winners = self.choose(outcomes)
+        tokens = np.array([[token for token, _ in row] for row in winners], np.int64).reshape(pmf.shape[:2])
+        after = np.array([[bounds for _, bounds in row] for row in winners], dtype=object)
+        return tokens, after.reshape(known.shape)
 
 
 def _coins(probability: list[Number]) -> Iterator[Outcome]:

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, Constant, grid, how_many_first, indices, namespace, slots
+from simlab.arrays import Array, Constant, device, grid, how_many_first, indices, namespace, slots
 from simlab.checks import check_at_least
 from simlab.randomness.base import Choices, Lane, Purpose, Randomness
+from simlab.randomness.exponentials import TOKENS, exponentials, winner
 from simlab.randomness.inverse_cdf import inverse_cdf
 from simlab.randomness.philox import MASK, philox4x32, unit
 
@@ -117,6 +118,37 @@ class Tape(Randomness):
     def draw_fixed(self, pmf: Array, position: Array, interval: Array) -> tuple[Array, Array]:
         noise = self.uniform(grid(position, pmf.shape[1]), Purpose.NOISE, iteration=0)
         return inverse_cdf(pmf, noise), interval
+
+    def unseen(self, batch: int, count: int, uniform: Array) -> Array:
+        xp = namespace(uniform)
+        return xp.zeros((batch, count, 0), dtype=xp.float64, device=device(uniform))
+
+    def draw_raced(self, pmf: Array, position: Array, known: Array) -> tuple[Array, Array]:
+        return winner(pmf, self.times(grid(position, pmf.shape[1]), pmf.shape[2])), known
+
+    def times(self, position: Array, size: int) -> Array:
+        """The times of ``size`` tokens in the races at ``position``, the same in all iterations.
+
+        Parameters
+        ----------
+        position
+            ``int[B, M]``.
+        size
+            V, at most 2^25.
+
+        Returns
+        -------
+        Array
+            ``float64[B, M, V]``, each exponential with mean 1.
+        """
+        if size > TOKENS:
+            raise ValueError(f"a race has {size} tokens; expected at most {TOKENS}: the tape has no more numbers")
+        replicate = self._words.beside(position)[:, None, None]
+        pair = indices((size + 1) // 2, position)
+        place = (position & MASK)[..., None] + 0 * pair
+        kind = (int(Purpose.RACE) << 24) | pair
+        words = philox4x32(replicate + 0 * place, 0 * place, place, kind + 0 * place, self.seed & MASK, self.seed >> 32)
+        return exponentials(words)[..., :size]
 
 
 class _Prepared(Tape):

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from simlab.randomness import Purpose, Tape
+from simlab.randomness.exponentials_compiled import Races
 from simlab.randomness.philox import MASK
 from simlab.randomness.philox_compiled import philox4x32, unit
 
@@ -45,6 +46,10 @@ class Uniforms:
         """``float64[B, count]``: the uniform that is fixed for each position in all iterations."""
         purpose, iterations = int(Purpose.NOISE), self.iterations * 0
         return _uniforms(self.replicates, iterations, start, *_in_a_row(count), purpose, *self._keys)
+
+    def races(self) -> Races:
+        """Whose races they are, which are the same in all iterations."""
+        return Races(self.replicates, *self._keys)
 
     def of(
         self, start: np.ndarray, offsets: np.ndarray, lanes: np.ndarray, purpose: Purpose, lane: int = 0

@@ -8,16 +8,25 @@ from simlab.registry import make
 from simlab.rules.addition import Addition
 from simlab.rules.amplify import Amplify
 from simlab.rules.base import RatioRule, Rule, Step
+from simlab.rules.cactus import Cactus
+from simlab.rules.cascade import Cascade
 from simlab.rules.dynamic_grouped import DynamicGrouped
+from simlab.rules.fuzzy import Fuzzy
 from simlab.rules.grouped import Grouped
 from simlab.rules.grouped_group_residual import GroupedGroupResidual
 from simlab.rules.gsd_reference import GsdReference
 from simlab.rules.lantern import Lantern, LanternMultiplicative
 from simlab.rules.lantern_greedy import LanternGreedy
 from simlab.rules.lantern_reference import LanternReference
+from simlab.rules.lenience import Lenience
+from simlab.rules.mars import Mars
+from simlab.rules.mars_reference import MarsReference
+from simlab.rules.medusa_reference import MedusaReference
+from simlab.rules.mixture import Mixture
 from simlab.rules.neighbourhood import codebook_distances, codebook_neighbours
 from simlab.rules.optimal_lossy import OptimalLossy
 from simlab.rules.speculative import Speculative
+from simlab.rules.truncation import Truncation
 from simlab.rules.typical import Typical
 
 RULES: dict[str, type[Rule]] = {
@@ -33,7 +42,16 @@ RULES: dict[str, type[Rule]] = {
     "lantern-greedy": LanternGreedy,
     "lantern-reference": LanternReference,
     "typical": Typical,
+    "medusa-reference": MedusaReference,
     "optimal-lossy": OptimalLossy,
+    "mixture": Mixture,
+    "lenience": Lenience,
+    "cactus": Cactus,
+    "truncation": Truncation,
+    "cascade": Cascade,
+    "fuzzy": Fuzzy,
+    "mars": Mars,
+    "mars-reference": MarsReference,
 }
 
 
@@ -59,7 +77,10 @@ __all__ = [
     "RULES",
     "Addition",
     "Amplify",
+    "Cactus",
+    "Cascade",
     "DynamicGrouped",
+    "Fuzzy",
     "Grouped",
     "GroupedGroupResidual",
     "GsdReference",
@@ -67,11 +88,17 @@ __all__ = [
     "LanternGreedy",
     "LanternMultiplicative",
     "LanternReference",
+    "Lenience",
+    "Mars",
+    "MarsReference",
+    "MedusaReference",
+    "Mixture",
     "OptimalLossy",
     "RatioRule",
     "Rule",
     "Speculative",
     "Step",
+    "Truncation",
     "Typical",
     "codebook_distances",
     "codebook_neighbours",

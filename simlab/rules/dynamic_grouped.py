@@ -36,7 +36,7 @@ class DynamicGrouped(RatioRule):
     size
         G, the width of the window in ranks, >= 1.
     max_gap
-        Tokens y of the window stay if |p(y) - p(x)| is at most this, >= 0; ``None``: all stay.
+        Tokens y of the window stay if ``|p(y) - p(x)|`` is at most this, >= 0; ``None``: all stay.
     max_distance
         Tokens y of the window stay if ``distances[x][y]`` is at most this; ``None``: all stay.
     distances
@@ -117,7 +117,7 @@ def ranked(p: Array, first: Array, stop: Array, width: int) -> tuple[Array, Arra
 
 
 def gaps(p: Array, group: Array) -> Array:
-    """``[..., V, G]``: |p(y) - p(x)| for every token x and the tokens y of ``group[..., V, G]``."""
+    """``[..., V, G]``: ``|p(y) - p(x)|`` for every token x and the tokens y of ``group[..., V, G]``."""
     p = wide(p)
     return abs(namespace(p).take_along_axis(p[..., None, :], group, axis=-1) - p[..., None])
 

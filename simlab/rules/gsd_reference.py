@@ -33,7 +33,7 @@ class GsdReference(RatioRule):
     below, above
         Ranks before and after that of x, >= 0; smaller ones give the same rule at a vocabulary that can be enumerated.
     max_gap
-        Tokens y of the window stay if |p(y) - p(x)| is below this, >= 0; ``None``: all stay.
+        Tokens y of the window stay if ``|p(y) - p(x)|`` is below this, >= 0; ``None``: all stay.
     max_distance
         Tokens y of the window stay if ``distances[x][y]`` is below this; ``None``: all stay.
     distances

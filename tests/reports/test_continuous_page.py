@@ -112,6 +112,7 @@ def test_a_table_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert "continuous-laws.parquet cannot be read" in Page(tmp_path / "index.html").text
 
 
+@pytest.mark.slow
 def test_without_tables_there_is_no_page_and_one_of_an_earlier_run_goes(tmp_path: Path) -> None:
     site.build(saved(tmp_path))
     for name in DRAW:

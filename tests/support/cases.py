@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from simlab.decoders.initial import INITIALS
+from simlab.rules.fuzzy import BEYOND, DIVERGENCES
 from simlab.rules.lantern_reference import TREES as KINDS
+from simlab.rules.lenience import RESIDUALS as LENIENT
+from simlab.rules.medusa_reference import RESIDUALS as AFTER_MEDUSA
+from simlab.rules.truncation import RESIDUALS as CUT
 
 WINDOWS = ("printed", "clamped", "centred")
 BOUNDS = ("tv", "jsd", "jsd-bits", "jsd-root")
+
+
+HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+SUCCESSORS: list[tuple[str, dict[str, Any]]] = [  # lossy rules that take no table
+    *(("mixture", {"weight": weight}) for weight in (0, QUARTER, 1)),
+    *(("lenience", {"factor": HALF, "residual": residual}) for residual in LENIENT),
+    *(("cactus", {"delta": delta}) for delta in (0, Fraction(1, 32), 2)),
+    *(("truncation", {"threshold": HALF, "residual": residual}) for residual in CUT),
+    *(("cascade", {"threshold": threshold}) for threshold in (0, HALF, 1)),
+    *(("fuzzy", {"threshold": QUARTER, "divergence": d, "beyond": beyond}) for d in DIVERGENCES for beyond in BEYOND),
+    *(("mars", {"normaliser": normaliser}) for normaliser in (-1, 20)),
+    *(("mars-reference", {"normaliser": normaliser}) for normaliser in (2, 20)),
+    *(("medusa-reference", {"epsilon": QUARTER, "delta": 2, "residual": residual}) for residual in AFTER_MEDUSA),
+]
 
 
 def line(vocabulary: int) -> list[list[int]]:
@@ -64,6 +83,7 @@ def rule_parameters(vocabulary: int) -> list[tuple[str, dict[str, Any]]]:
         ("typical", {}),
         ("typical", {"epsilon": Fraction(1, 4), "delta": 2}),
         *(("optimal-lossy", {"tv": tv}) for tv in (0, Fraction(1, 8), 1)),
+        *SUCCESSORS,
     ]
 
 
@@ -75,10 +95,20 @@ def named(name: str, parameters: dict[str, Any]) -> str:
     return f"{name}({inner})"
 
 
+def rule_names(names: Iterable[str]) -> list[Any]:
+    """``names`` of rules to parametrise over; those of ``SUCCESSORS`` are slow, and have quick tests of their own."""
+    later = {name for name, _ in SUCCESSORS}
+    return [pytest.param(name, marks=pytest.mark.slow) if name in later else name for name in names]
+
+
 def every_rule(argument: str = "name, parameters") -> pytest.MarkDecorator:
     """Parametrise over all rules at a vocabulary of 3; :func:`sized` fits them to another."""
-    cases = rule_parameters(3)
-    return pytest.mark.parametrize(argument, cases, ids=[named(*case) for case in cases])
+    later = [case[0] for case in SUCCESSORS]
+    cases = [
+        pytest.param(*case, marks=pytest.mark.slow if case[0] in later else (), id=named(*case))
+        for case in rule_parameters(3)
+    ]
+    return pytest.mark.parametrize(argument, cases)
 
 
 def sized(parameters: dict[str, Any], vocabulary: int) -> dict[str, Any]:
@@ -93,7 +123,7 @@ def sized(parameters: dict[str, Any], vocabulary: int) -> dict[str, Any]:
     return fresh
 
 
-# Every decoder with its parameters; "speculative" and "block" need a draft process.
+# Every decoder with its parameters; those of DRAFTED need a draft process.
 SJD = [
     ("sjd", {"window": window, "initial": initial, "bonus": bonus})
     for initial in INITIALS
@@ -110,6 +140,11 @@ REFERENCE = [("sjd-reference", {"window": window}) for window in (2, 3, 4)]
 JACOBI = [("jacobi", {"window": window, "noise": noise}) for noise in ("fresh", "fixed") for window in (1, 2, 3)]
 SPECULATIVE = [("speculative", {"gamma": gamma}) for gamma in (1, 2, 3)]
 BLOCK = [("block", {"gamma": gamma}) for gamma in (1, 2, 3)]
+HIERARCHICAL = [("hierarchical", {"gamma": 2, "prefix": "min"}), ("hierarchical", {"gamma": 3})]
+TRAVERSAL = [
+    ("traversal", {"branching": branching, "replacement": replacement})
+    for branching, replacement in (((1, 1), True), ((2, 1), True), ((2, 2), False), ((3,), False))
+]
 AC = [
     *(("sjd-ac", {"window": window, "bonus": window % 2 == 0}) for window in (1, 3, 4)),
     *(("sjd-ac", {"window": 2, "initial": initial, "bonus": bonus}) for initial in INITIALS for bonus in (True, False)),
@@ -169,7 +204,8 @@ LONG = [  # windows longer than any sequence of the tests
     ("sjd-ac", {"window": 8, "initial": "sample-left"}),
     ("sjd-pac", tree(8, 2, 1)),
 ]
-DECODERS = [("autoregressive", {}), *SPECULATIVE, *BLOCK, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *TREES, *LONG]
+DRAFTED = [*SPECULATIVE, *BLOCK, *HIERARCHICAL, *TRAVERSAL]
+DECODERS = [("autoregressive", {}), *DRAFTED, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *TREES, *LONG]
 
 
 def by_decoder(cases: list[tuple[str, dict[str, Any]]]) -> pytest.MarkDecorator:

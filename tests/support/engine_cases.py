@@ -137,9 +137,29 @@ def other_rules(device: str = "cpu") -> str | None:
     return None
 
 
+def ends(device: str = "cpu") -> str | None:
+    """A request that ends after three tokens has those of a whole one, and the others all of theirs."""
+    case = Case((("sjd-ac", {"window": 3}),))
+    whole = case.requests()
+    requests = [
+        replace(request, written=lambda tokens, k=k: k % 2 and len(tokens) > 2) for k, request in enumerate(whole)
+    ]
+    model("target").to(device)
+    for found in serve(model("target"), requests, 3, device="cuda"):
+        tokens, steps = alone(case, whole[found.index], device)
+        count = int(found.committed.sum())
+        over = found.index % 2 == 0
+        if found.error or (count < len(tokens)) == over or (found.steps == steps) != over or count < 3:
+            return f"request {found.index} ends after {count} tokens in {found.steps} calls ({found.error})"
+        if not np.array_equal(found.tokens[:count], tokens[:count]):
+            return f"request {found.index} is {found.tokens[:count]}; expected {tokens[:count]}"
+    return None
+
+
 CHECKS: dict[str, Callable[..., str | None]] = {
     **{name: partial(difference, case) for name, case in CASES.items()},
     "other rules": other_rules,
+    "ends": ends,
 }
 
 

@@ -71,6 +71,35 @@ def lantern(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({**near, "delta": delta, "bound": st.sampled_from(BOUNDS)})
 
 
+PARTS_OF_ONE = st.integers(0, 16).map(lambda k: Fraction(k, 16))
+MARS = {
+    "normaliser": st.sampled_from([-5, Fraction(-1, 2), Fraction(1, 2), 3, 20]),
+    "threshold": st.sampled_from([0, Fraction(1, 2), Fraction(9, 10), 1, 2]),
+}
+SUCCESSORS: dict[str, dict[str, st.SearchStrategy[Any]]] = {  # lossy rules that take no table
+    "mixture": {"weight": PARTS_OF_ONE},
+    "lenience": {
+        "factor": st.integers(1, 16).map(lambda k: Fraction(k, 16)),
+        "residual": st.sampled_from(["target", "lenient"]),
+    },
+    "cactus": {"delta": st.integers(0, 64).map(lambda k: Fraction(k, 32))},
+    "truncation": {"threshold": PARTS_OF_ONE, "residual": st.sampled_from(["truncated", "target"])},
+    "cascade": {"threshold": PARTS_OF_ONE},
+    "fuzzy": {
+        "threshold": PARTS_OF_ONE,
+        "divergence": st.sampled_from(["tv", "js", "kl"]),
+        "beyond": st.sampled_from(["target", "speculative"]),
+    },
+    "mars": MARS,
+    "mars-reference": MARS,
+    "medusa-reference": {
+        "epsilon": st.integers(0, 48).map(lambda k: Fraction(k, PARTS)),
+        "delta": st.sampled_from([0, Fraction(3, 10), Fraction(7, 10), Fraction(11, 10), 3]),
+        "residual": st.sampled_from(["likeliest", "truncated"]),
+    },
+}
+
+
 def parameters(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
     """Parameters of the rule ``name`` over a vocabulary of ``size``."""
     if name == "speculative":
@@ -88,6 +117,8 @@ def parameters(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
         return st.fixed_dictionaries({"epsilon": st.integers(0, 48).map(lambda k: Fraction(k, PARTS)), "delta": flat})
     if name == "optimal-lossy":
         return st.fixed_dictionaries({"tv": st.integers(0, 20).map(lambda k: Fraction(k, 20))})
+    if name in SUCCESSORS:
+        return st.fixed_dictionaries(SUCCESSORS[name])
     if name == "dynamic-grouped":
         own = st.fixed_dictionaries({"size": st.integers(1, 2 * size + 2), "window": st.sampled_from(WINDOWS)})
     else:

@@ -22,6 +22,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> str:
     return "small"
 
 
+@pytest.mark.slow
 def test_floating_point_weights_are_those_of_rationals(small: str) -> None:
     table = small_processes.pac_steps(small)
     assert len(table.groupby(["decoder", "reading"])) == len(small_processes.PAC)

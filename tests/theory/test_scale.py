@@ -115,6 +115,7 @@ def test_the_distance_of_sequences_is_within_its_bounds(n: int) -> None:
     assert found.estimate == pytest.approx(tv, abs=0.025)
 
 
+@pytest.mark.slow
 def test_sequences_that_do_not_follow_the_rule_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokens drawn from the draft: the mean is no longer a distance of the two laws."""
 

@@ -17,7 +17,7 @@ from types import ModuleType
 from theory.claims.base import Claim
 from theory.claims.headlines import Headline, Result
 
-ORDER = ("leviathan", "gsd", "lantern", "sjd", "sjd_pac", "baselines", "cspd", "published")
+ORDER = ("leviathan", "gsd", "lantern", "sjd", "sjd_pac", "baselines", "lossy", "cspd", "published")
 
 
 def modules() -> Iterator[ModuleType]:

@@ -3,6 +3,7 @@
 from theory.exact.laws import (
     Law,
     acceptance,
+    block_acceptance,
     block_law,
     complete,
     deviation,
@@ -17,6 +18,7 @@ from theory.exact.laws import (
 __all__ = [
     "Law",
     "acceptance",
+    "block_acceptance",
     "block_law",
     "complete",
     "deviation",

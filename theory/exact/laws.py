@@ -2,8 +2,8 @@
 
 ``step_law`` and ``acceptance``
     the law of the token a rule emits for one target row and one draft row, and its acceptance rate.
-``block_law``
-    the joint law of the tokens that one step of a decoder emits.
+``block_law`` and ``block_acceptance``
+    the joint law of the tokens that one step of a decoder emits, and how many drafts it accepts in the mean.
 ``sequence_law``
     the joint law of finished sequences and the law of the number of steps.
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from simlab.arrays import Array, Number, is_exact, number
 from simlab.checks import as_pair
-from simlab.decoders import Decoder
+from simlab.decoders import Decoder, Info
 from simlab.decoders.run import check_draft
 from simlab.processes import Process
 from simlab.randomness import Enumerator, Path, explore
@@ -35,6 +35,7 @@ Outcomes = tuple[Any, list[Path]]  # a batch of states, and the path that led to
 __all__ = [
     "Law",
     "acceptance",
+    "block_acceptance",
     "block_law",
     "complete",
     "deviation",
@@ -269,6 +270,33 @@ def block_law(decoder: Decoder, process: Process, rule: Rule, draft: Process | N
     return dict(sorted(law.items()))
 
 
+def block_acceptance(decoder: Decoder, process: Process, rule: Rule, draft: Process | None = None) -> Number:
+    """The mean number of drafts that the first step accepts; those that the end of the sequence cuts do not count.
+
+    Parameters
+    ----------
+    decoder, process, rule, draft
+        As for :func:`sequence_law`.
+
+    Returns
+    -------
+    Number
+        A ``Fraction`` where the process is exact.
+
+    Raises
+    ------
+    ValueError
+        If the decoder needs a draft process and has none, or the other way round.
+    """
+    check_draft(decoder, process, draft)
+    states, weights = _merged(_at_start(decoder, process))
+    counts: defaultdict[int, Number] = defaultdict(_zero(process))
+    for (_, info), paths in _steps(decoder, process, rule, draft, states, weights):
+        for count, path in zip(info.accepted.tolist(), paths, strict=True):
+            counts[count] += path.weight
+    return mean(counts)
+
+
 def complete(law: Law, process: Process, length: int) -> Law:
     """``law`` of tuples of at most ``length`` tokens, each continued to ``length`` tokens by the process.
 
@@ -322,10 +350,18 @@ def _at_start(decoder: Decoder, process: Process) -> Iterator[Outcomes]:
 
 def _after_step(
     decoder: Decoder, process: Process, rule: Rule, draft: Process | None, states: Any, weights: list[Number]
-) -> Iterable[Outcomes]:
-    def step(rows: np.ndarray, randomness: Enumerator) -> Any:
+) -> Iterator[Outcomes]:
+    return ((after, paths) for (after, _), paths in _steps(decoder, process, rule, draft, states, weights))
+
+
+def _steps(
+    decoder: Decoder, process: Process, rule: Rule, draft: Process | None, states: Any, weights: list[Number]
+) -> Iterator[tuple[tuple[Any, Info], list[Path]]]:
+    """All outcomes of one step: the states after it and its counts, with the paths that led there."""
+
+    def step(rows: np.ndarray, randomness: Enumerator) -> tuple[Any, Info]:
         batch = type(states)(*(field[rows] for field in states))
-        return decoder.step(batch, process, rule, randomness, draft)[0]
+        return decoder.step(batch, process, rule, randomness, draft)
 
     return explore(step, weights)
 

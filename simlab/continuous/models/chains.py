@@ -161,7 +161,7 @@ class Chain(Kernels):
         return self.factor[0]
 
     def undo(self, t: int, to: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The states ``[B, d]`` whose mean under kernel t is ``to[B, d]``, and ``[B]``: log |det A_t|."""
+        """The states ``[B, d]`` whose mean under kernel t is ``to[B, d]``, and ``[B]``: ``log |det A_t|``."""
         rest = self.layout.times(self.condition_gain[t - 1], c) + self.offset[t - 1]
         volume = self.layout.log_volume(self.slope[t - 1])
         return self.layout.whitened(self.slope[t - 1], to - rest), np.broadcast_to(volume, to.shape[:1])

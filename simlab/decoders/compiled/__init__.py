@@ -4,6 +4,6 @@ Compiled code is kept on disk, beside the files. Numba does not notice that a fu
 another file: after editing a kernel, delete the ``__pycache__`` of the compiled packages.
 """
 
-from simlab.decoders.compiled.run import Simulation, simulate
+from simlab.decoders.compiled.run import Simulation, has_kernel, simulate
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Simulation", "has_kernel", "simulate"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BATCH_BYTES = 1 << 23  # what the rows of a batch may take: more would leave the cache, fewer leave work to Python
 LARGEST_BATCH = 1024  # sequences
 
-Watch = Callable[[np.ndarray, Any, np.ndarray], None]
+Watch = Callable[[np.ndarray, Any, np.ndarray, np.ndarray], None]
 
 
 class Simulation(NamedTuple):
@@ -56,8 +56,9 @@ def simulate(
     threads
         Batches decoded at once, >= 1; neither batches nor threads change a token.
     watch
-        ``watch(sequences, before, accepted)`` is called after every step of a batch: which sequences took it, the state
-        they were in before, and the drafts each has accepted, those behind the end of the sequence included.
+        ``watch(sequences, before, accepted, committed)`` is called after every step of a batch: which sequences took
+        it, the state they were in before, the drafts each has accepted, those behind the end of the sequence included,
+        and the tokens added to each.
 
     Raises
     ------
@@ -84,6 +85,14 @@ def simulate(
         return _joined([_decoded(kernel, tape, batch, watch) for batch in batches])
     with ThreadPoolExecutor(threads) as pool:
         return _joined(list(pool.map(lambda batch: _decoded(kernel, tape, batch, watch), batches)))
+
+
+def has_kernel(decoder: Decoder, rule: Rule) -> bool:
+    """Whether a decoder and a rule have a compiled form."""
+    from simlab.decoders.compiled.kernels import KERNELS
+    from simlab.rules.compiled.dispatch import COMPILERS
+
+    return type(decoder) in KERNELS and type(rule) in COMPILERS
 
 
 def _arrays(what: str, process: Process) -> Process:
@@ -121,9 +130,9 @@ def _decoded(kernel: Kernel, tape: Tape, batch: np.ndarray, watch: Watch | None)
         length, before = state.length.copy(), None if watch is None else _copied(state)
         found = kernel.step(state, Uniforms.of_tape(tape, batch[rows], len(committed) + 1))
         check_faults(kernel.process, kernel.draft)
-        if watch is not None:
-            watch(batch[rows], before, found)
         added = state.length - length
+        if watch is not None:
+            watch(batch[rows], before, found, added)
         committed.append(_spread(added, rows, len(batch)))
         accepted.append(_spread(np.minimum(found, added), rows, len(batch)))
 

@@ -1,8 +1,9 @@
 """Speculative Jacobi decoding over a chain compiled: :mod:`simlab.decoders.sjd` and what derives from it.
 
 The variants differ in data (:class:`Window`): ``sjd-reference`` in the q declared for a new draft, ``sjd-unrefined`` in
-the positions that are initialised again, ``sjd-ac`` in the positions verified behind a rejection. A step has three
-parts for each sequence: the scan to the first rejection, the coins of adaptive continuation, and the new window.
+the positions that are initialised again, the renewals in the positions verified behind a rejection and in the noise of
+drafts. A step has three parts for each sequence: the scan to the first rejection, the coins behind it, and the new
+window.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numba import njit
 
 from simlab.decoders.compiled.base import Kernel, copy, forward, next_token, scan
 from simlab.decoders.initial import INITIALS
+from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd, SjdState
 from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_pac import SjdPac
@@ -21,6 +23,7 @@ from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.sjd_unrefined import SjdUnrefined
 from simlab.processes import Process
 from simlab.randomness import Purpose
+from simlab.randomness.exponentials_compiled import Races, winner
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
@@ -42,14 +45,14 @@ class Window(NamedTuple):
     point_mass: bool  # new drafts are declared as point masses
     continued: int  # drafts are verified behind a rejection from this many positions after the committed ones on
     by_law: bool  # ... and their declared q is the rule's one-step law
+    stale: bool = False  # ... or that of the call before, where the draft is kept
+    raced: bool = False  # drafts are drawn with the noise of their position
 
 
 def window_of(decoder: Sjd, process: Process) -> Window:
     """The window of any of SJD's decoders."""
-    continued, by_law = decoder.window + 1, False
-    if isinstance(decoder, SjdAc):
-        continued, by_law = 0, decoder.relabel == "law"
-    if isinstance(decoder, SjdPac) and decoder.kept == "dropped":
+    continued = 0 if decoder.renewal in CONTINUED else decoder.window + 1
+    if continued == 0 and isinstance(decoder, SjdPac) and decoder.kept == "dropped":
         continued = decoder.draft_tree().depth
     return Window(
         decoder.window,
@@ -60,7 +63,9 @@ def window_of(decoder: Sjd, process: Process) -> Window:
         not isinstance(decoder, SjdUnrefined),
         isinstance(decoder, PointMassSjd),
         continued,
-        by_law,
+        isinstance(decoder, SjdAc) and decoder.relabel == "law",
+        decoder.renewal == "maximal-reference",
+        decoder.renewal == "gumbel",
     )
 
 
@@ -83,27 +88,35 @@ class SjdKernel(Kernel[SjdState]):
         q = np.zeros((batch, width, self.vocabulary), kind)
         past = np.empty((batch, self.memory, self.vocabulary), uniform.dtype)
         past[:] = uniform
-        _begin(self.window, tokens, q, past, uniform, uniforms.row(length, 2 * width + 1, Purpose.TARGET))
-        return SjdState(tokens, length, q, past)
+        noise = uniforms.row(length, 2 * width + 1, Purpose.TARGET)
+        _begin(self.window, tokens, q, past, uniform, noise, uniforms.races())
+        return SjdState(tokens, length, q, past, np.zeros((batch, width, 0)))
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
-        tokens, length, q, past = state
+        tokens, length, q, past, _ = state
         width = self.window.width
         p = forward(self.process, tokens, length, width + 1)
         coins = uniforms.row(length, width, Purpose.ACCEPT)
         noise = uniforms.row(length, 2 * width + 1, Purpose.TARGET)
-        return _step(self.window, self.rule, p, tokens, length, q, past, self.process.uniform, coins, noise)
+        races = uniforms.races()
+        return _step(self.window, self.rule, p, tokens, length, q, past, self.process.uniform, coins, noise, races)
 
 
 @njit(nogil=True, cache=True)
 def _begin(
-    window: Window, tokens: np.ndarray, q: np.ndarray, past: np.ndarray, uniform: np.ndarray, noise: np.ndarray
+    window: Window,
+    tokens: np.ndarray,
+    q: np.ndarray,
+    past: np.ndarray,
+    uniform: np.ndarray,
+    noise: np.ndarray,
+    races: Races,
 ) -> None:
     """The first window, all of it new."""
     stay = np.empty(0, np.int64)
     for b in range(len(tokens)):
         none = past[b, :0]
-        draft_window(window, tokens[b], q[b], past[b], none, 0, 0, 0, 0, 0, stay, uniform, noise[b])
+        draft_window(window, tokens[b], q[b], past[b], none, 0, 0, 0, 0, 0, stay, uniform, noise[b], races, b)
 
 
 @njit(nogil=True, cache=True)
@@ -118,6 +131,7 @@ def _step(
     uniform: np.ndarray,
     coins: np.ndarray,
     noise: np.ndarray,
+    races: Races,
 ) -> np.ndarray:
     """One call with the rows ``p[B, W+1, V]``; returns the drafts accepted ``[B]``."""
     width = window.width
@@ -141,6 +155,8 @@ def _step(
             count == width,
             coins[b],
             noise[b],
+            races,
+            b,
         )
         counts[b] = count
     return counts
@@ -162,29 +178,38 @@ def advance_window(
     spare: bool,
     coins: np.ndarray,
     noise: np.ndarray,
+    races: Races,
+    b: int,
 ) -> int:
     """Commit ``count`` drafts and the token ``after`` them, and fill the window; returns the new length.
 
-    ``x[W]`` are the drafts of the chain, ``spare`` says that nothing was rejected.
+    ``x[W]`` are the drafts of the chain, ``spare`` says that nothing was rejected; sequence ``b`` of the
+    ``races``.
     """
     width = window.width
     drawn = 1 if window.bonus or not spare else 0
     first, start = length + count, length + count + drawn
     new = length + width + (drawn if count == width else 0) if window.refined else start
 
-    # adaptive continuation: the accepted drafts of the chain stay, the others are replaced
-    stay, begin = np.full(width + 1, DRAWN), start + window.continued - length
+    # verified behind the rejection: the accepted drafts of the chain stay, the others are replaced
+    stay, kept, begin = np.full(width + 1, DRAWN), np.zeros(width, np.bool_), start + window.continued - length
+    old = q.copy() if window.stale else q[:0]
     laws = np.empty((width if window.by_law else 0, len(uniform)))
     for j in range(begin, width):
         accepted = coins[j] < accept(rule, p[j], q[j], x[j])
         stay[j] = x[j] if accepted else redraw(rule, p[j], q[j], x[j], noise[j])
+        kept[j] = accepted
         if window.by_law:
             laws[j] = step(rule, p[j], q[j])[1]
 
-    draft_window(window, tokens, q, past, p, length, first, start, new, after, stay, uniform, noise)
+    draft_window(window, tokens, q, past, p, length, first, start, new, after, stay, uniform, noise, races, b)
     if window.by_law:
         for j in range(begin, min(width, window.end - length)):
             copy(laws[j], q[length + j - start])
+    if window.stale:
+        for j in range(begin, min(width, window.end - length)):
+            if kept[j]:
+                copy(old[j], q[length + j - start])
     memory = len(past)
     for i in range(memory):  # the rows of the last committed positions
         k = start - length + i
@@ -207,6 +232,8 @@ def draft_window(
     stay: np.ndarray,
     uniform: np.ndarray,
     noise: np.ndarray,
+    races: Races,
+    b: int,
 ) -> None:
     """The tokens from position ``first`` on and the q declared for them: :meth:`simlab.decoders.sjd.Sjd.draft_window`.
 
@@ -224,10 +251,16 @@ def draft_window(
             tokens[position] = after
         elif position < new:
             j = position - length
-            tokens[position] = stay[j] if stay[j] != DRAWN else inverse_cdf(p[j], u)
+            tokens[position] = stay[j] if stay[j] != DRAWN else _draft(window, p[j], u, races, b, position)
             copy(p[j], q[slot])
         else:
-            _initialise(window, tokens, q[slot], past, p, position, length, new, uniform, u)
+            _initialise(window, tokens, q[slot], past, p, position, length, new, uniform, u, races, b)
+
+
+@njit(inline="always")
+def _draft(window: Window, row: np.ndarray, u: float, races: Races, b: int, position: int) -> int:
+    """A draft from ``row[V]``, with the noise of its position or with the uniform u."""
+    return winner(row, races, b, position) if window.raced else inverse_cdf(row, u)
 
 
 @njit(nogil=True, cache=True)
@@ -242,6 +275,8 @@ def _initialise(
     new: int,
     uniform: np.ndarray,
     u: float,
+    races: Races,
+    b: int,
 ) -> None:
     """A new draft at ``position``, as the window's ``initial`` says, and its q."""
     origin, point_mass = _source(window, position, new), window.point_mass
@@ -249,12 +284,12 @@ def _initialise(
         k, memory = min(max(origin - length + len(past), 0), len(past) + len(p) - 1), len(past)
         row = past[k] if k < memory else p[k - memory]
         copy(row, declared)
-        tokens[position] = inverse_cdf(row, u)
+        tokens[position] = inverse_cdf(row, u) if point_mass else _draft(window, row, u, races, b, position)
     elif REPEAT_LEFT <= window.initial <= REPEAT_ABOVE and origin != position:
         tokens[position], point_mass = tokens[origin], True
     else:
         copy(uniform, declared)
-        tokens[position] = inverse_cdf(uniform, u)
+        tokens[position] = inverse_cdf(uniform, u) if point_mass else _draft(window, uniform, u, races, b, position)
     if point_mass:
         declared[:] = 0
         declared[tokens[position]] = 1

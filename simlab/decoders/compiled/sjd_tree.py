@@ -14,6 +14,7 @@ from simlab.decoders.sjd import SjdState
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose
+from simlab.randomness.exponentials_compiled import Races
 from simlab.randomness.inverse_cdf_compiled import inverse_cdf
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.base import CompiledRule
@@ -39,7 +40,7 @@ class TreeKernel(SjdKernel):
         return self.window.width + self.memory + len(self.paths) + 1
 
     def step(self, state: SjdState, uniforms: Uniforms) -> np.ndarray:
-        tokens, length, q, past = state
+        tokens, length, q, past, _ = state
         width, nodes = self.window.width, np.arange(len(self.paths))
 
         # draw the tree; one call of the target gives the rows after all of its nodes
@@ -68,6 +69,7 @@ class TreeKernel(SjdKernel):
             coins,
             turns,
             noise,
+            uniforms.races(),
         )
 
 
@@ -107,11 +109,11 @@ def _siblings(width: int, q: np.ndarray, family: np.ndarray, uniforms: np.ndarra
         if node >= width:
             nodes[node] = inverse_cdf(remaining, uniforms[node]) if np.any(remaining > 0) else NONE
         if k + 1 < len(family):
-            _remove_token(remaining, nodes[node])
+            remove_token(remaining, nodes[node])
 
 
 @njit(nogil=True, cache=True)
-def _remove_token(row: np.ndarray, x: int) -> None:
+def remove_token(row: np.ndarray, x: int) -> None:
     """``row`` without the token x, normalised: :func:`simlab.arrays.without`."""
     if x != NONE:
         row[x] = 0.0
@@ -136,6 +138,7 @@ def _step(
     coins: np.ndarray,
     turns: np.ndarray,
     noise: np.ndarray,
+    races: Races,
 ) -> np.ndarray:
     """One call with ``rows[B, M+1, V]``, after the prefix and after every node; returns the drafts accepted ``[B]``."""
     width, candidates = window.width, children.shape[1]
@@ -181,6 +184,8 @@ def _step(
             not rejected,
             coins[b],
             noise[b],
+            races,
+            b,
         )
         counts[b] = count
     return counts
@@ -199,5 +204,5 @@ def _verify_candidates(
         if coins[k] < accept(rule, target, declared, x):
             return k, target
         target = residual(rule, target, declared, x)
-        _remove_token(declared, x)
+        remove_token(declared, x)
     return NONE, target

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simlab.decoders.base import Decoder
+from simlab.decoders.renewal import CONTINUED
 from simlab.decoders.sjd import Sjd
-from simlab.decoders.sjd_ac import SjdAc
 from simlab.decoders.sjd_pd import SjdPd
 from simlab.decoders.speculative import SpeculativeDecoder
 
@@ -38,8 +38,8 @@ def traffic(decoder: Decoder, vocabulary: int, batch: int = 1, itemsize: int = 4
         return {"draw_draft": 2 * decoder.gamma * row, "redraw": 2 * row}
     if not isinstance(decoder, Sjd):
         return {"redraw": row}
-    # the token after the accepted drafts may be redrawn; with adaptive continuation, every one
-    redrawn = decoder.window + 1 if isinstance(decoder, SjdAc) else 1
+    # the token after the accepted drafts may be redrawn; where those behind a rejection are verified too, every one
+    redrawn = decoder.window + 1 if decoder.renewal in CONTINUED else 1
     found = {"redraw": (decoder.window + 1 + redrawn) * row}
     if isinstance(decoder, SjdPd):
         families = decoder.draft_tree().families

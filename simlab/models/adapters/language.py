@@ -56,11 +56,10 @@ class Language(nn.Module):
     model
         The library's model, whose attention is ``sdpa`` or ``eager``.
     prefix
-        T, tokens of a prompt, those of padding included; conditions are ``int[B, T]``, -1 for padding on the left.
+        T, tokens of a prompt, those of padding included. Conditions are prompts ``int[B, T]``, -1 for padding on the
+        left, or with guidance ``int[B, 2, T]``, each with the one that guidance starts from.
     length
         N, tokens that are written behind it.
-    free
-        ``int[B, T]``: the prompts that guidance starts from.
 
     Raises
     ------
@@ -69,10 +68,10 @@ class Language(nn.Module):
         mask for each pair of tokens, or that has fewer positions.
     """
 
-    def __init__(self, model: Any, prefix: int, length: int, free: Tensor | None = None) -> None:
+    def __init__(self, model: Any, prefix: int, length: int) -> None:
         super().__init__()
         check_language(model)
-        self.model, self.free = model, free
+        self.model = model
         heard = _supported[model]
         self.config = Sizes(
             vocabulary=model.get_output_embeddings().weight.shape[0],
@@ -87,15 +86,21 @@ class Language(nn.Module):
         self._check_length()
 
     def condition(self, given: Tensor) -> Tensor:
-        """``[B, T, dim]`` of prompts ``int[B, T]``."""
-        embedded: Tensor = self.model.get_input_embeddings()(given.clamp(min=0))
-        return embedded.masked_fill((given == PADDING)[..., None], PADDED)
+        """``[B, T, dim]`` of prompts."""
+        return self._seen(given if given.ndim == 2 else given[:, 0])
+
+    def with_none(self, given: Tensor) -> Tensor:
+        """``[B, 2, T, dim]`` of prompts ``int[B, 2, T]``, each with the one that guidance starts from."""
+        return self._seen(given)
 
     def null(self, batch: int) -> Tensor:
-        """The prompts that guidance starts from."""
-        if self.free is None:
-            raise ValueError("free is None; expected the prompts that guidance starts from")
-        return self.free
+        """Refused: prompts bring the ones that guidance starts from."""
+        raise ValueError("prompts are alone; expected each with the one that guidance starts from")
+
+    def _seen(self, prompts: Tensor) -> Tensor:
+        """``[..., dim]`` of ids, and what marks padding."""
+        embedded: Tensor = self.model.get_input_embeddings()(prompts.clamp(min=0))
+        return embedded.masked_fill((prompts == PADDING)[..., None], PADDED)
 
     def embed(self, tokens: Tensor) -> Tensor:
         """``[B, L, dim]`` of tokens ``int[B, L]``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from simlab.models.architectures.transformer import Memory
@@ -63,6 +64,16 @@ class Backbone(Protocol):
     def logits(self, features: Tensor) -> Tensor:
         """``[B, L, V]``, in float32 or better."""
         ...
+
+
+def with_none(model: Backbone, given: Any) -> Tensor:
+    """``[B, 2, T, dim]``: conditions, each with no condition behind it; a model whose sequences start guidance from
+    different ones has a method ``with_none`` of its own."""
+    if callable(own := getattr(model, "with_none", None)):
+        both: Tensor = own(given)
+        return both
+    condition = model.condition(given)
+    return torch.stack([condition, model.condition(model.null(len(condition)))], dim=1)
 
 
 def missing_parts(model: Any) -> str | None:

@@ -18,9 +18,9 @@ from simlab.models.engine.requests import (
     Asked,
     Cancelled,
     Notify,
-    Request,
     Result,
     conditions,
+    ended,
     failed,
     out_of_memory,
     visible_of,
@@ -29,7 +29,7 @@ from simlab.models.process.cached import Cached
 from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.clock import Clock
 from simlab.randomness.tape_compiled import Uniforms
-from simlab.rules.compiled.dispatch import COMPILERS, compiled
+from simlab.rules.compiled.dispatch import compiled
 
 
 def decode_continuously(
@@ -88,11 +88,6 @@ class Running(Protocol):
     def leave(self, why: Mapping[int, str]) -> list[Result]: ...
 
 
-def has_kernels(request: Request) -> bool:
-    """Whether a decoder and a rule have a compiled form."""
-    return type(request.decoder) in KERNELS and type(request.rule) in COMPILERS
-
-
 @dataclass
 class Row:
     """One running sequence."""
@@ -128,6 +123,7 @@ class Rows:
         self.kernel = KERNELS[type(decoder)](decoder, shown[0], compiled(rule), shown[1])
         self.state: Any = None  # of all rows there is room for
         self.shown: Any = None  # of those that run
+        self.listens = any(request.written is not None for request in requests)
 
     def enter(self, asked: Sequence[Asked]) -> None:
         """Take requests behind those that run."""
@@ -166,6 +162,9 @@ class Rows:
         """Results of all that are over, of those that cannot go on, and of those that shall not, ``why`` by row."""
         state = self.shown
         over = self.kernel.process.over(state.tokens, state.length)
+        if self.listens:
+            own = [row.asked.request for row in self.running]
+            over |= ended(own, state.tokens[:, : self.kernel.end], state.length.tolist())
         faults = {**why, **(self.draft.faults() if self.draft is not None else {})}
         if not (faults or over.any()):
             return []

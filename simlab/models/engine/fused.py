@@ -16,7 +16,7 @@ from simlab.decoders.triton import Fused
 from simlab.decoders.triton.loop import NO_MASS
 from simlab.models.engine.continuous import Row, result_of
 from simlab.models.engine.processes import processes_for
-from simlab.models.engine.requests import Asked, Result, conditions, visible_of
+from simlab.models.engine.requests import Asked, Result, conditions, ended, visible_of
 from simlab.models.process.cached import Cached, fault
 from simlab.models.process.clock import Clock
 
@@ -36,6 +36,7 @@ class FusedRows:
                 process.keep([])
         self.fused = Fused(requests[0].decoder, self.target, requests[0].rule, room, self.draft)
         self.state = self.fused.empty()
+        self.listens = any(request.written is not None for request in requests)
         self.over: list[int] = []  # what the host has read of the last step
         self.faults: dict[int, str] = {}
 
@@ -66,6 +67,10 @@ class FusedRows:
         """Results of all that are over, of those that cannot go on, and of those that shall not, ``why`` by row."""
         faults = {**why, **self.faults}
         over = np.array(self.over, dtype=bool)
+        if self.listens:
+            own, count = [row.asked.request for row in self.running], len(self.running)
+            tokens, length = (part[:count].cpu() for part in (self.state.tokens, self.state.length))
+            over |= ended(own, tokens[:, : self.target.length].numpy(), length.tolist())
         over[list(faults)] = True
         if not over.any():
             return []

@@ -5,10 +5,11 @@ On a CUDA device its step is recorded once and replayed (:mod:`simlab.decoders.g
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from simlab.decoders import Info, graph, run
 from simlab.decoders.run import Faulty
@@ -18,13 +19,16 @@ from simlab.models.engine.requests import (
     Asked,
     Cancelled,
     Notify,
+    Request,
     Result,
+    ended,
     failed,
     grouped,
     out_of_memory,
 )
 from simlab.models.process.cached import rows_made
 from simlab.models.process.clock import UNTIMED, Clock
+from simlab.processes import Process
 from simlab.randomness import Tape
 
 
@@ -51,18 +55,22 @@ def _decoded(
         return results
     requests = [each.request for each in asked]
     infos: list[Info] = []
+    listens = any(request.written is not None for request in requests)
 
     def watch(before: Any, after: Any, info: Info) -> None:
         infos.append(info)
+        if listens:
+            target.look(after.tokens, after.length)
         if all(cancelled(each.number) for each in asked):
             raise _Stopped
 
     try:
         padded = any(request.visible is not None for request in requests)
-        target, draft = processes_for(model, drafter, requests, padded, clock)
+        own, draft = processes_for(model, drafter, requests, padded, clock)
+        target = Heard(own, requests)
         tape = Tape(requests[0].seed, [request.replicate for request in requests])
-        # what takes the time of parts has to be there at every step
-        recorded = target.uniform.device.type == "cuda" and clock is UNTIMED
+        # who takes the time of parts, or looks at tokens, has to be there at every step
+        recorded = target.uniform.device.type == "cuda" and clock is UNTIMED and not listens
         decode = graph.run if recorded else run
         faults: dict[int, str] = {}
         try:
@@ -89,6 +97,42 @@ def _decoded(
                 Result(each.number, tokens[b], count, accepted[b, :count].copy(), committed[b, :count].copy(), None)
             )
     return results
+
+
+class Heard(Process):
+    """A process whose sequences also end where their ``requests`` say so: what would follow has no part in what came
+    before."""
+
+    def __init__(self, process: Process, requests: Sequence[Request]) -> None:
+        self.process, self.requests = process, requests
+        self.vocabulary, self.length, self.shape = process.vocabulary, process.length, process.shape
+        self.uniform = process.uniform
+        self.ended = torch.zeros(len(requests), dtype=torch.bool, device=self.uniform.device)
+
+    def look(self, tokens: Tensor, length: Tensor) -> None:
+        """Ask the requests that go on."""
+        going = (~self.ended).nonzero()[:, 0].tolist()
+        written, counts = tokens[going, : self.length].cpu().numpy(), length[going].clamp(max=self.length).tolist()
+        own = ended([self.requests[b] for b in going], written, counts)
+        self.ended[going] = torch.tensor(own, dtype=torch.bool, device=self.ended.device)
+
+    def over(self, tokens: Tensor, length: Tensor) -> Tensor:
+        return self.process.over(tokens, length) | self.ended
+
+    def closed(self, tokens: Tensor) -> Tensor:
+        return self.process.closed(tokens)
+
+    def faults(self) -> dict[int, str]:
+        return self.process.faults()
+
+    def forward(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
+        return self.process.forward(tokens, start, count)
+
+    def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
+        return self.process.forward_tree(tokens, start, nodes, paths)
+
+    def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
+        raise NotImplementedError("every call goes to the process itself")
 
 
 def _split(asked: list[Asked], cancelled: Cancelled) -> tuple[list[Asked], list[Asked]]:

@@ -17,6 +17,7 @@ from simlab.rules import Rule
 CANCELLED, LACKING = "cancelled", "out of memory"
 
 Cancelled = Callable[[int], bool]  # asked with the index of a request before each of its steps
+Written = Callable[[np.ndarray], bool]
 Notify = Callable[[int], None]  # told how many tokens all requests have by now
 
 
@@ -38,6 +39,9 @@ class Request:
         How its rows are made of logits.
     visible
         ``bool[T]``: the positions of the condition that are not padding; all, unless given.
+    written
+        Told after each step all tokens there are by then, ``int64[n]``; true ends the sequence there. Where memory did
+        not suffice it is told from the beginning again.
     """
 
     given: Any
@@ -47,6 +51,7 @@ class Request:
     replicate: int = 0
     sampling: Sampling = field(default_factory=Sampling)
     visible: Any = None
+    written: Written | None = None
 
 
 class Result(NamedTuple):
@@ -57,7 +62,8 @@ class Result(NamedTuple):
     index
         Which request, in the order they were given.
     tokens
-        ``int64[N]``; None with an ``error``.
+        ``int64[N]``, of which those behind the end of a sequence that ended before are of no meaning; None with an
+        ``error``.
     steps
         Calls of the target.
     accepted, committed
@@ -112,6 +118,12 @@ def visible_of(model: Any, requests: Sequence[Request], always: bool = False) ->
     every = torch.ones(model.config.prefix, dtype=torch.bool)
     flags = [every if request.visible is None else torch.as_tensor(request.visible) for request in requests]
     return torch.stack(flags).to(place_of(model))
+
+
+def ended(requests: Iterable[Request], tokens: np.ndarray, length: Iterable[int]) -> list[bool]:
+    """Which of the sequences ``tokens[B, T]``, so long by now, end there, as their requests say."""
+    rows = zip(requests, tokens, length, strict=True)
+    return [request.written is not None and bool(request.written(own[:count])) for request, own, count in rows]
 
 
 def out_of_memory(error: Exception) -> str | None:

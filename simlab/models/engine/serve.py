@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from simlab.checks import check_at_least
+from simlab.decoders.compiled import has_kernel
 from simlab.decoders.triton import unsupported
 from simlab.models.engine.reference import decode_batches
 from simlab.models.engine.requests import (
@@ -91,9 +92,9 @@ def serve(
 
 def form(request: Request, kind: str) -> Callable[..., Iterator[Result]]:
     """What decodes requests of one decoder and rule on a kind of device: a function that yields their results."""
-    from simlab.models.engine.continuous import decode_continuously, has_kernels  # loads Numba
+    from simlab.models.engine.continuous import decode_continuously  # loads Numba
 
-    if kind == "cpu" and has_kernels(request):
+    if kind == "cpu" and has_kernel(request.decoder, request.rule):
         return decode_continuously
     if kind == "cuda" and unsupported(request.decoder, request.rule) is None:
         from simlab.models.engine.fused import FusedRows  # loads Triton

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from simlab.arrays import grid
-from simlab.models.architectures.backbone import Backbone, check_parts
+from simlab.models.architectures.backbone import Backbone, check_parts, with_none
 from simlab.models.process.branches import Branches, branches
 from simlab.models.process.cache import Cache, Window
 from simlab.models.process.clock import UNTIMED, Clock
@@ -485,10 +485,7 @@ class Cached(Process):
 
     def _conditions(self, given: Any) -> Tensor:
         """The conditions as inputs, with guidance each followed by that of no condition."""
-        condition = self.model.condition(given)
-        if not self.guided:
-            return condition
-        return torch.stack([condition, self.model.condition(self.model.null(len(condition)))], dim=1).flatten(0, 1)
+        return with_none(self.model, given).flatten(0, 1) if self.guided else self.model.condition(given)
 
     # room -------------------------------------------------------------------------------------------------------
 

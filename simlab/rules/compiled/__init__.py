@@ -3,12 +3,14 @@
 A compiled rule is a :class:`CompiledRule`, plain numbers and tables of one type for all rules, so that a decoder is
 compiled once and not once a rule; its ``kind`` says which it is. The formulas lie beside their definitions in name:
 :mod:`~simlab.rules.compiled.ratio` for speculative, amplify, addition and optimal-lossy,
-:mod:`~simlab.rules.compiled.typical`, :mod:`~simlab.rules.compiled.grouped` and
-:mod:`~simlab.rules.compiled.lantern`; :mod:`~simlab.rules.compiled.dispatch` chooses among them.
+:mod:`~simlab.rules.compiled.typical`, :mod:`~simlab.rules.compiled.grouped`,
+:mod:`~simlab.rules.compiled.lantern` and, for the rest, :mod:`~simlab.rules.compiled.lossy`;
+:mod:`~simlab.rules.compiled.dispatch` chooses among them.
 
 All functions take contiguous rows ``p[V]`` and ``q[V]``, float32 or float64, and add up in the order of the
-definition. ``typical`` and ``lantern`` with a Jensen-Shannon bound take logarithms; there a decision may differ from
-the definition where a threshold is met to the last bit, since libraries round logarithms differently.
+definition. ``typical``, ``medusa-reference``, ``fuzzy``, ``mars`` and ``lantern`` with a Jensen-Shannon bound take
+logarithms; there a decision may differ from the definition where a threshold is met to the last bit, since libraries
+round logarithms differently.
 """
 
 from simlab.rules.compiled.run import compiled_step

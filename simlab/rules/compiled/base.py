@@ -24,7 +24,16 @@ from simlab.arrays_compiled import accumulate, block_sum
     LANTERN_REFERENCE,
     TYPICAL,
     OPTIMAL_LOSSY,
-) = range(13)
+    MIXTURE,
+    LENIENCE,
+    CACTUS,
+    TRUNCATION,
+    CASCADE,
+    FUZZY,
+    MARS,
+    MARS_REFERENCE,
+    MEDUSA_REFERENCE,
+) = range(22)
 
 
 class CompiledRule(NamedTuple):

@@ -14,6 +14,7 @@ from simlab.randomness.inverse_cdf_compiled import inverse_cdf, inverse_excess
 from simlab.rules.compiled.base import (
     ADDITION,
     AMPLIFY,
+    CACTUS,
     DYNAMIC,
     GROUP_RESIDUAL,
     GROUPED,
@@ -22,6 +23,8 @@ from simlab.rules.compiled.base import (
     LANTERN_GREEDY,
     LANTERN_MULTIPLICATIVE,
     LANTERN_REFERENCE,
+    MARS_REFERENCE,
+    MIXTURE,
     OPTIMAL_LOSSY,
     SPECULATIVE,
     TYPICAL,
@@ -50,6 +53,20 @@ from simlab.rules.compiled.lantern import (
     neighbourhood_mass,
     reference_residual,
 )
+from simlab.rules.compiled.lossy import (
+    accept_at,
+    compile_cactus,
+    compile_cascade,
+    compile_fuzzy,
+    compile_lenience,
+    compile_mars,
+    compile_mars_reference,
+    compile_medusa_reference,
+    compile_mixture,
+    compile_truncation,
+    lossy_weights,
+    row_level,
+)
 from simlab.rules.compiled.ratio import (
     compile_addition,
     compile_amplify,
@@ -73,6 +90,15 @@ COMPILERS: dict[type, Callable[..., CompiledRule]] = {
     rules.LanternReference: compile_reference,
     rules.Typical: compile_typical,
     rules.OptimalLossy: compile_optimal_lossy,
+    rules.Mixture: compile_mixture,
+    rules.Lenience: compile_lenience,
+    rules.Cactus: compile_cactus,
+    rules.Truncation: compile_truncation,
+    rules.Cascade: compile_cascade,
+    rules.Fuzzy: compile_fuzzy,
+    rules.Mars: compile_mars,
+    rules.MarsReference: compile_mars_reference,
+    rules.MedusaReference: compile_medusa_reference,
 }
 
 
@@ -97,7 +123,7 @@ def accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
 @njit(inline="always")
 def redraw(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int, uniform: float) -> int:
     """The token after x is rejected, by inverse CDF of the residual; [p - q]+ is never written down."""
-    if rule.kind == GROUP_RESIDUAL or LANTERN <= rule.kind <= LANTERN_REFERENCE:
+    if rule.kind == GROUP_RESIDUAL or LANTERN <= rule.kind <= LANTERN_REFERENCE or rule.kind > MIXTURE:
         return inverse_cdf(weights(rule, p, q, x), uniform)
     return inverse_cdf(p, uniform) if rule.kind == TYPICAL else inverse_excess(p, q, uniform)
 
@@ -111,6 +137,8 @@ def _accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
         return 1.0 if greedy_token(rule, p, x) == x else 0.0
     target: float = np.float64(p[x])
     draft: float = np.float64(q[x])
+    if rule.kind >= MIXTURE:
+        return accept_at(rule, row_level(rule, p, q), target, draft, x)
     if rule.kind == AMPLIFY:
         target = rule.a * target
     elif rule.kind == ADDITION:
@@ -143,6 +171,8 @@ def weights(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndar
         found = reference_residual(rule, p, q, x)
     elif rule.kind == TYPICAL:
         found = p.astype(np.float64)
+    elif rule.kind > MIXTURE:
+        found = lossy_weights(rule, p, q, x)
     else:
         found = np.maximum(p.astype(np.float64) - q, 0.0)
     return found if np.any(found > 0) else p.astype(np.float64)
@@ -162,7 +192,7 @@ def step(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> tuple[float, np.nd
         return lantern_step(rule, p, q)
     each = _accepts(rule, p, q)
     law, rejected = q * each, q * (1.0 - each)
-    if rule.kind == LANTERN_GREEDY or rule.kind == LANTERN_REFERENCE:
+    if rule.kind in (LANTERN_GREEDY, LANTERN_REFERENCE, CACTUS, MARS_REFERENCE):  # a residual for each token
         return total(law), law + _redrawn(rule, p, q, rejected)
     return total(law), law + total(rejected) * residual(rule, p, q, 0)
 
@@ -177,12 +207,15 @@ def _accepts(rule: CompiledRule, p: np.ndarray, q: np.ndarray) -> np.ndarray:
     each = np.empty(len(p))
     threshold = typical_threshold(rule, p) if rule.kind == TYPICAL else 0.0
     share = optimal_lossy_share(rule, p, q) if rule.kind == OPTIMAL_LOSSY else 0.0
+    level = row_level(rule, p, q)
     for x in range(len(p)):
         target, draft = np.float64(p[x]), np.float64(q[x])
         if rule.kind == TYPICAL:
             each[x] = 1.0 if target > threshold or draft <= 0 else 0.0
         elif rule.kind == OPTIMAL_LOSSY:
             each[x] = ratio(target + share * (draft - target), draft)
+        elif rule.kind >= MIXTURE:
+            each[x] = accept_at(rule, level, target, draft, x) if draft > 0 else 1.0
         else:
             each[x] = accept(rule, p, q, x)
     return each

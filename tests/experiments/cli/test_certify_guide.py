@@ -63,6 +63,7 @@ def test_the_fix_passes_as_a_test(folder: Path) -> None:
     names["test_verify_is_lossless"]()  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_the_bug_fails_as_a_test_and_the_message_says_it_all(folder: Path) -> None:
     from verifier import verify  # type: ignore[import-not-found]
 

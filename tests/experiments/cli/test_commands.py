@@ -234,7 +234,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     names = [command.name for command in app.registered_commands]
-    assert len(set(names)) == len(names) == 16
+    assert len(set(names)) == len(names) == 18
     for name in names:
         assert main([str(name), "--help"]) == 0
         assert f"Usage: simlab {name}" in capsys.readouterr().out

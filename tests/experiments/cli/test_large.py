@@ -16,6 +16,7 @@ from tests.support.cli import usage_error
 pytestmark = pytest.mark.cli
 
 
+@pytest.mark.slow
 def test_a_table_is_written_where_the_report_looks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["large", "neighbours", "--vocabulary", "256", "--out", str(tmp_path)]) == 0
     path = tmp_path / "large" / "neighbours.parquet"

@@ -33,6 +33,14 @@ NEEDED = {
     "dynamic-grouped": ["size=4"],
     "typical": ["epsilon=0.1", "delta=0.3"],
     "optimal-lossy": ["tv=0.1"],
+    "mixture": ["weight=0.5"],
+    "lenience": ["factor=0.5", "residual=lenient"],
+    "cactus": ["delta=0.05"],
+    "truncation": ["threshold=0.5", "residual=target"],
+    "cascade": ["threshold=0.5"],
+    "fuzzy": ["threshold=0.1"],
+    "mars": ["normaliser=10"],
+    "mars-reference": ["normaliser=10"],
 }
 
 
@@ -99,7 +107,12 @@ def test_all_that_is_committed_is_counted(models: Path) -> None:
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_every_decoder_goes_with_every_rule(decoder: str, rule: str) -> None:
     method = make_method(f"{decoder}+{rule}", CODEBOOK, read_settings(NEEDED.get(rule, [])))
-    assert method.lossless == (rule == "speculative" or decoder in ("autoregressive", "jacobi", "block"))
+    alone = decoder in ("autoregressive", "jacobi", "block", "hierarchical", "traversal")
+    assert method.lossless == (rule == "speculative" or alone)
+
+
+def test_a_decoder_that_is_biased_by_itself_is_not_called_lossless() -> None:
+    assert not make_method("hierarchical", CODEBOOK, {"final": "uncapped"}).lossless
 
 
 def test_windows_hold_as_many_drafts() -> None:

@@ -55,6 +55,7 @@ ALL: dict[str, dict[str, Any]] = {
     "autoregressive": {},
     "speculative": {"gamma": 3},
     "block": {"gamma": 3},
+    "hierarchical": {"gamma": 3},
     "jacobi": {"window": 4},
     "sjd": {"window": 4},
     "sjd-ac": {"window": 4},

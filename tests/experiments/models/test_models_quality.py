@@ -18,7 +18,7 @@ from scipy.linalg import sqrtm
 from scipy.stats import binom, hypergeom
 
 from experiments.models.compare import labels_for
-from experiments.models.distortion import RecordingRule, distortion
+from experiments.models.distortion import distortion
 from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood
 from experiments.models.locality import locality
 from experiments.models.methods import Method, make_method
@@ -33,9 +33,9 @@ from experiments.models.quality import (
     measures,
     stated,
 )
-from experiments.models.session import Models, draw, processes
+from experiments.models.session import Models, draw
+from experiments.models.watched import Windows, watch
 from simlab import mutants
-from simlab.decoders import run
 from simlab.models.process.sampling import Sampling
 from simlab.models.process.uncached import Uncached
 from simlab.randomness import Purpose, Tape
@@ -267,18 +267,15 @@ def test_a_tree_is_not_measured(models: Models) -> None:
 def test_the_contexts_are_those_that_are_visited(name: str, shift: int, same: bool, models: Models) -> None:
     """The rows of a committed token are the target's after the tokens before it; those one place off are not."""
     labels, method = labels_for(0, 6), made(models, name)
-    target, draft = processes(models, method.drafter, labels, PLAIN)
-    recorder = RecordingRule(method.rule)
     met: list[tuple[int, int, torch.Tensor]] = []
 
-    def watch(before: Any, after: Any, info: Any) -> None:
-        assert recorder.rows is not None
-        for image, (start, count) in enumerate(zip(before.length.tolist(), info.committed.tolist(), strict=True)):
-            width = recorder.rows[1].shape[1]
-            met.extend((image, start + k, recorder.rows[0][image, k]) for k in range(min(count, width - 1)))
-        recorder.rows = None
+    def look(seen: Windows) -> None:
+        for b, (image, start) in enumerate(zip(seen.sequences.tolist(), seen.start.tolist(), strict=True)):
+            count = min(int(seen.committed[b]), seen.q.shape[1])
+            met.extend((image, start + k, seen.p[b, k]) for k in range(count))
 
-    tokens = run(method.decoder, target, recorder, Tape(0, 6), draft, watch).tokens
+    watch(models, method, labels, PLAIN, Tape(0, 6), look)
+    tokens = torch.from_numpy(draw(models, method, labels, 0, PLAIN, 6).tokens)
     plain = Uncached(models.target, torch.from_numpy(labels), PLAIN)
     rows = plain.forward(tokens, tokens[:, 0] * 0, N)
     off = [float((row - rows[image, min(place + shift, N - 1)]).abs().max()) for image, place, row in met]

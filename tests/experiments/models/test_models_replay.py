@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.models.record import RecordingProcess, record_run
-from experiments.models.recording import Packed, Recording, halved, whole, write_recording
+from experiments.models import watched
+from experiments.models.record import Recorder
+from experiments.models.recording import PLACES, Packed, Recording, halved, whole, write_recording
 from experiments.models.replay import prefixes, replay, rules_for, summary
+from experiments.models.watched import Heard, Windows, watch_run
 from simlab.decoders import Decoder, make_decoder
 from simlab.models.process.cached import Cached
+from simlab.models.process.cached_compiled import CachedOnHost
 from simlab.models.process.sampling import Sampling
 from simlab.randomness import Purpose, Tape
 from simlab.rules import RULES, Speculative
@@ -37,13 +40,14 @@ DECODERS = {
 SCANS = "sjd", "sjd-repeat-left", "sjd-ac", "speculative"  # keep what a scan to the first rejection keeps
 
 
-def recorded(decoder: Decoder, folder: Path, calls: int = CALLS) -> Recording:
+def recorded(decoder: Decoder, folder: Path, calls: int = CALLS, form: type[Cached] = CachedOnHost) -> Recording:
     """A recording of a run over a tiny model."""
     given, sampling = torch.arange(IMAGES) % CLASSES, Sampling(guidance=1.5)
-    target = Cached(model("target"), given, sampling)
-    draft = Cached(model("draft"), given, sampling, lag=1) if decoder.needs_draft else None
+    target = form(model("target"), given, sampling)
+    draft = form(model("draft"), given, sampling, lag=1) if decoder.needs_draft else None
     packed = Packed()
-    record_run(decoder, target, Speculative(), Tape(SEED, IMAGES), draft, calls, packed)
+    recorder = Recorder(packed, range(IMAGES), calls, target.length)
+    watch_run(decoder, target, Speculative(), Tape(SEED, IMAGES), draft, recorder)
     path = folder / "rows.npz"
     write_recording(path, packed.arrays({"method": "test"}, CODEBOOK))
     return Recording(path)
@@ -79,22 +83,40 @@ def test_the_coins_of_the_tape_keep_of_recorded_rows_what_the_run_kept(name: str
 
 
 def test_rows_recorded_one_place_off_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = RecordingProcess.taken
+    taken = Heard.taken
 
-    def late(self: RecordingProcess) -> object:
+    def late(self: Heard) -> object:
         heard = taken(self)
         return heard._replace(rows=heard.rows.roll(1, dims=1))
 
-    monkeypatch.setattr(RecordingProcess, "taken", late)
+    monkeypatch.setattr(Heard, "taken", late)
     assert disagreements(recorded(DECODERS["sjd"], tmp_path)) > 0
 
 
 def test_q_of_the_next_call_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments.models import record
+    look = Recorder.__call__
 
-    add = record._add
-    monkeypatch.setattr(record, "_add", lambda packed, seen, q, *rest: add(packed, seen, q.roll(-1, dims=1), *rest))
+    def moved(self: Recorder, seen: Windows) -> None:
+        look(self, seen._replace(q=seen.q.roll(-1, dims=1)))
+
+    monkeypatch.setattr(Recorder, "__call__", moved)
     assert disagreements(recorded(DECODERS["sjd"], tmp_path)) > 0
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", DECODERS)
+def test_compiled_decoders_record_what_the_reference_form_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = recorded(DECODERS[name], tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(watched, "has_kernel", lambda decoder, rule: False)
+        patch.setattr(watched, "simulate", None)
+        reference = recorded(DECODERS[name], tmp_path, form=Cached)
+    for place in PLACES:
+        assert np.array_equal(getattr(compiled, place), getattr(reference, place)), place
+    for one, other in zip(rows_of(compiled), rows_of(reference), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-3)  # rounding tips the last bit of half precision
 
 
 @pytest.mark.parametrize("name", DECODERS)

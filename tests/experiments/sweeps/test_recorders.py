@@ -34,9 +34,10 @@ pytestmark = pytest.mark.property
 DEFAULT_EVERY = 4
 
 V = 6
-VERIFYING = [name for name in DECODERS if name not in ("autoregressive", "jacobi", "block")]
-PLAIN = ["autoregressive", "block", "jacobi"]
-SMALL = {"speculative": {"gamma": 3}, "block": {"gamma": 3}, "autoregressive": {}, "jacobi": {"window": 3}}
+PLAIN = ["autoregressive", "block", "hierarchical", "traversal", "jacobi"]
+VERIFYING = [name for name in DECODERS if name not in PLAIN]
+SMALL: dict[str, dict[str, Any]] = {name: {"gamma": 3} for name in ("speculative", "block", "hierarchical")}
+SMALL |= {"autoregressive": {}, "jacobi": {"window": 3}, "traversal": {"branching": [2, 1]}}
 LOSSY = make_rule("lantern", neighbours=nearest(V), delta=0.3)
 everything = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
 

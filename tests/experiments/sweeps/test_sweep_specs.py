@@ -274,12 +274,19 @@ def test_a_cell_is_what_the_decoder_gives() -> None:
 
 def test_every_decoder_goes_with_every_rule() -> None:
     """By name, through the compiled form of each; what has no default is given here."""
-    decoders = {name: {"gamma": 2} if name in ("speculative", "block") else {"window": 3} for name in DECODERS}
+    drafted = ("speculative", "block", "hierarchical")
+    decoders: dict[str, dict[str, Any]] = {
+        name: {"gamma": 2} if name in drafted else {"window": 3} for name in DECODERS
+    }
+    decoders["traversal"] = {"branching": [2]}
     near, groups = {"neighbours": {"count": 3}}, {"labels": {"groups": 3}}
     rules: dict[str, dict[str, Any]] = {name: {} for name in RULES}
     rules |= {name: near for name in RULES if name.startswith("lantern")}
     rules |= {"grouped": groups, "grouped-group-residual": groups, "amplify": {"k": 1.5}, "addition": {"epsilon": 0.1}}
     rules |= {"optimal-lossy": {"tv": 0.1}, "typical": {"epsilon": 0.1}}
+    rules |= {"mixture": {"weight": 0.5}, "lenience": {"factor": 0.5, "residual": "lenient"}, "cactus": {"delta": 0.1}}
+    rules |= {name: {"threshold": 0.3} for name in ("truncation", "cascade", "fuzzy")}
+    rules |= {name: {"normaliser": 10} for name in ("mars", "mars-reference")}
     rules |= {"dynamic-grouped": {"size": 3, "max_distance": 1.0, "distances": "codebook"}}
     decoders["autoregressive"] = {}
     spec = replace(

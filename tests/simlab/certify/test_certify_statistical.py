@@ -44,6 +44,7 @@ def quick(function: Any, **options: Any) -> Certificate:
 # Verdicts ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_pass_states_what_it_is_worth() -> None:
     certificate = quick(SAMPLED, calls=2000, epsilon=0.2)
     assert certificate.verdict == "lossless"
@@ -56,6 +57,7 @@ def test_a_pass_states_what_it_is_worth() -> None:
     assert "TV from the target, of what is counted, is at most" in certificate.summary
 
 
+@pytest.mark.slow
 def test_too_few_calls_are_inconclusive() -> None:
     certificate = quick(SAMPLED, calls=100)
     assert certificate.verdict == "inconclusive"
@@ -96,6 +98,7 @@ def test_the_program_reproduces_what_was_found(tmp_path: Any, capsys: Any) -> No
     assert emitted > 0.42  # 0.46875 is exact; 3,000 calls are within 0.05 but for a chance of 1e-7
 
 
+@pytest.mark.slow
 def test_the_program_of_a_coin_edge_shows_it(capsys: Any) -> None:
     """And what only shows there does not end the rest."""
     certificate = quick(BUGS[NOT_ABOVE].run(), calls=50)

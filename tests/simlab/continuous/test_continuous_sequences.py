@@ -66,6 +66,7 @@ def test_sequences_follow_their_law() -> None:
     assert not multipletests(list(p_values.values()), FALSE_ALARMS, "holm")[0].any()
 
 
+@pytest.mark.slow
 def test_the_test_tells_one_decoder_from_the_other() -> None:
     for rule in RULES[:2]:
         cut = Truncating(2).run(TARGET, DRAFT, rule, Tape(SEED, SEQUENCES)).tokens

@@ -25,6 +25,7 @@ from simlab.decoders.compiled import simulate
 from simlab.decoders.compiled.kernels import KERNELS
 from simlab.decoders.compiled.sjd import SjdKernel
 from simlab.decoders.initial import INITIALS
+from simlab.decoders.renewal import RENEWALS
 from simlab.decoders.sjd_reference import UnrefinedPointMassSjd
 from simlab.processes import Process, make_process
 from simlab.randomness import Purpose, Tape
@@ -39,7 +40,17 @@ pytestmark = pytest.mark.parity
 
 FEWER, CONFIGURATIONS = 20, 300  # of each decoder
 SEQUENCES = 5
-LOGARITHMS = ("typical", "lantern", "lantern-greedy", "lantern-reference")  # decided by them: no ties for these
+# decided by them: no ties for these
+LOGARITHMS = (
+    "typical",
+    "medusa-reference",
+    "fuzzy",
+    "mars",
+    "mars-reference",
+    "lantern",
+    "lantern-greedy",
+    "lantern-reference",
+)
 
 
 class Hashed(Process):
@@ -88,14 +99,26 @@ def options(name: str) -> st.SearchStrategy[dict[str, Any]]:
         return st.just({})
     if name in ("speculative", "block"):
         return st.fixed_dictionaries({"gamma": st.integers(1, 5)})
+    if name == "traversal":
+        branching = st.lists(st.integers(1, 3), min_size=1, max_size=3)
+        return st.fixed_dictionaries({"branching": branching, "replacement": st.booleans()})
+    if name == "hierarchical":
+        choices = {"final": ["capped", "uncapped"], "prefix": ["running-max", "none", "min"]}
+        return st.fixed_dictionaries({"gamma": st.integers(1, 5)} | {k: st.sampled_from(v) for k, v in choices.items()})
     if name == "jacobi":
         return st.fixed_dictionaries({"window": window, "noise": st.sampled_from(["fresh", "fixed"])})
+    renewed = {} if name == "sjd-unrefined" else {"renewal": st.sampled_from(RENEWALS)}
     if name == "sjd-reference":
-        return st.fixed_dictionaries({"window": st.integers(2, 6)})
+        return st.fixed_dictionaries({"window": st.integers(2, 6)} | renewed)
     more = {"sjd-ac": continued, "sjd-pd": trees, "sjd-pac": trees | continued}.get(name, {})
     if name == "sjd-pac":
         more = more | {"kept": st.sampled_from(["first", "dropped"])}
-    return st.fixed_dictionaries(chain | more)
+    return st.fixed_dictionaries(chain | renewed | more).filter(possible)
+
+
+def possible(options: dict[str, Any]) -> bool:
+    """What is relabelled by law is renewed by verification."""
+    return options.get("relabel") != "law" or options["renewal"] == "maximal"
 
 
 def the_same(

@@ -112,12 +112,15 @@ def test_the_same_tokens_on_a_device(name: str) -> None:
     assert CHECKS[name](device="cuda") is None
 
 
+OWN: dict[str, dict[str, Any]] = {name: {"gamma": 2} for name in ("speculative", "block", "hierarchical")}
+OWN |= {"autoregressive": {}, "traversal": {"branching": [2]}}
+
+
 @pytest.mark.parametrize("name", sorted(DECODERS))
 def test_what_has_no_fused_form_is_refused_by_name(name: str) -> None:
-    parameters: dict[str, Any] = {"gamma": 2} if name in ("speculative", "block") else {"window": 2}
-    decoder = make_decoder(name, **({} if name == "autoregressive" else parameters))
+    decoder = make_decoder(name, **OWN.get(name, {"window": 2}))
     reason = unsupported(decoder, make_rule("speculative"))
-    assert (reason is None) == (name not in ("block", "jacobi"))
+    assert (reason is None) == (name not in ("block", "hierarchical", "traversal", "jacobi"))
     assert reason is None or type(decoder).__name__ in reason
 
 

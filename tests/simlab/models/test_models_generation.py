@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -13,8 +14,11 @@ from torch import Tensor
 
 from simlab.decoders import Autoregressive, Decoder, Sjd, SjdAc, SjdPac, SpeculativeDecoder
 from simlab.models import generation
-from simlab.models.adapters.language import check_language
+from simlab.models.adapters.language import Language, check_language
+from simlab.models.engine import Request
+from simlab.models.engine.processes import processes_for
 from simlab.models.generation import simlab_generate
+from simlab.models.process.clock import UNTIMED
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from simlab.statistics import GTest, tally
@@ -46,6 +50,7 @@ CONFIGS = {
     "three": transformers.LlamaConfig(**{**SIZES, "vocab_size": 3}),
     "three-draft": transformers.LlamaConfig(**{**SIZES, "vocab_size": 3, "num_hidden_layers": 1}),
 }
+serving = import_module("simlab.models.engine.serve")  # the package has a function of that name
 PROMPTS = torch.tensor([[0, 0, 5, 6], [7, 8, 9, 10], [0, 11, 12, 13]])
 models = pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
 
@@ -141,15 +146,17 @@ def engine_rows(which: str, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dic
     """The same of the processes that decoders are given, through the cache: a window, and one behind it."""
     found = {}
 
-    def listening(decoder: Decoder, target: Any, rule: Any, tape: Any, draft: Any, watch: Any) -> None:
+    def listening(model: Any, requests: list[Request], batch: int, drafter: Any) -> list[Any]:
+        target, draft = processes_for(model, drafter, requests, False, UNTIMED)
         for name, process in (("target", target), ("draft", draft)):
             start = EVERY[:, 0] * 0
             if process is not None:
                 windows = process.forward(EVERY, start, 2), process.forward(EVERY, start + 2, 1)
                 found[name] = torch.cat(windows, dim=1)
+        return []
 
     with monkeypatch.context() as patch:
-        patch.setattr(generation, "run", listening)
+        patch.setattr(generation, "serve", listening)
         prompts = torch.tensor([[1, 2]] * len(EVERY))
         generated(made("three"), prompts, **settings_of(which), custom_generate=simlab_generate, **more)
     return found
@@ -280,6 +287,69 @@ def test_a_dictionary_is_returned_where_it_is_asked_for() -> None:
     )
     assert type(found) is type(expected)
     assert torch.equal(found.sequences, expected.sequences)
+
+
+class Poisoned(torch.nn.Module):
+    """The embedding of a model that makes no number of one token."""
+
+    def __init__(self, own: torch.nn.Module, token: int) -> None:
+        super().__init__()
+        self.own, self.token, self.weight = own, token, own.weight
+
+    def forward(self, ids: Tensor) -> Tensor:
+        rows: Tensor = self.own(ids)
+        return rows.masked_fill((ids == self.token)[..., None], float("nan"))
+
+
+@pytest.mark.parametrize("form", ["compiled", "reference"])
+def test_a_sequence_without_numbers_leaves_the_others(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if form == "reference":
+        monkeypatch.setattr(serving, "has_kernel", lambda decoder, rule: False)
+    settings = {"max_new_tokens": 8, "do_sample": True, "custom_generate": simlab_generate, "seed": 4}
+    settings["decoder"] = Autoregressive()  # feeds only what is drawn
+    model, whole, lost = made("llama"), generated(made("llama"), **settings), dict[int, str]()
+    check_language(model)
+    embedding = model.get_input_embeddings()
+    bad = next(token for token in whole[1, 5:].tolist() if token not in (*whole[0].tolist(), *whole[2].tolist()))
+    model.set_input_embeddings(Poisoned(embedding, bad))
+    try:
+        found = generated(model, **settings, failed=lost.__setitem__)
+        with pytest.raises(RuntimeError, match="sequence 1: the model's rows hold NaN"):
+            generated(model, **settings)
+    finally:
+        model.set_input_embeddings(embedding)
+    assert list(lost) == [1]
+    assert torch.equal(found[[0, 2]], whole[[0, 2]])
+    first = whole[1].tolist().index(bad, 4)
+    assert found[1].tolist()[:5] == whole[1].tolist()[:5]
+    assert not found[1, first + 1 :].any()
+
+
+def test_a_sequence_that_finds_no_memory_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prompts that bring their own of no condition, too: each goes with its own when fewer go on."""
+    prompts = {"guidance_scale": 2.5, "negative_prompt_ids": torch.tensor([[4, 5], [6, 7], [8, 9]])}
+    settings = {"max_new_tokens": 6, "do_sample": True, "custom_generate": simlab_generate, "seed": 4, **prompts}
+    settings |= {"suppress_tokens": [12], "decoder": Autoregressive()}  # only the last prompt has that token
+    model, whole, lost = made("llama"), generated(made("llama"), **settings), dict[int, str]()
+    features, embedding = Language.features, model.get_input_embeddings()
+
+    def small(self: Language, inputs: Tensor, *rest: Any) -> Tensor:
+        if len(inputs) > 2:
+            raise torch.OutOfMemoryError("no more than one sequence")
+        return features(self, inputs, *rest)
+
+    monkeypatch.setattr(Language, "features", small)
+    assert torch.equal(generated(model, **settings), whole)
+
+    def smaller(self: Language, inputs: Tensor, *rest: Any) -> Tensor:
+        if len(inputs) > 2 or (inputs == embedding.weight[12]).all(-1).any():
+            raise torch.OutOfMemoryError("not for that prompt")
+        return features(self, inputs, *rest)
+
+    monkeypatch.setattr(Language, "features", smaller)
+    found = generated(model, **settings, failed=lost.__setitem__)
+    assert list(lost) == [2]
+    assert torch.equal(found[:2], whole[:2])
 
 
 def test_criteria_of_one_s_own_end_a_sequence() -> None:

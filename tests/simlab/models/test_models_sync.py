@@ -20,6 +20,8 @@ DECODERS = {
     "autoregressive": {},
     "speculative": {"gamma": 3},
     "block": {"gamma": 3},
+    "hierarchical": {"gamma": 3},
+    "traversal": {"branching": [2, 2]},
     "jacobi": {"window": 4},
     "sjd": {"window": 4},
     "sjd-ac": {"window": 4},

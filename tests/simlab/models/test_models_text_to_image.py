@@ -244,6 +244,7 @@ def test_images_on_a_device(folders: dict[str, Path], kind: str) -> None:
         assert all(each.image.shape == (3, *CASES[kind].sides) and each.image.isfinite().all() for each in drawn)
 
 
+@pytest.mark.slow
 def test_half_precision_on_the_cpu(folders: dict[str, Path]) -> None:
     """Prompts, models and images go together in any precision."""
     for kind in ("emu3", "llamagen-t2i"):

@@ -59,6 +59,7 @@ def caught(right: dict[Any, Any], wrong: dict[Any, Any], seen: dict[Any, int]) -
     assert GTest(wrong).p_value(seen) > FALSE_ALARMS
 
 
+@pytest.mark.slow
 def test_a_tape_that_forgets_the_position() -> None:
     """One coin for a scan, and one uniform for all draws of a call."""
     broken = mutants.WithRandomness(mutants.WithRandomness(Sjd(2), mutants.OneCoin), mutants.OneUniform)
@@ -67,6 +68,7 @@ def test_a_tape_that_forgets_the_position() -> None:
     assert GTest(laws(broken, LOSSLESS)["steps"]).p_value(seen["steps"]) > FALSE_ALARMS
 
 
+@pytest.mark.slow
 def test_a_tape_that_forgets_the_iteration() -> None:
     """Fresh Jacobi noise becomes fixed noise: the same law of sequences, but other steps."""
     seen = observed(Jacobi(3), LOSSLESS, IterationForgotten)
@@ -100,6 +102,7 @@ class OneCoinForSiblings(mutants.ChangedRandomness):
         return self.randomness.accept((self.lowest - lowest) / np.where(lowest < 1, 1 - lowest, 1), position, lane)
 
 
+@pytest.mark.slow
 def test_a_tape_that_forgets_the_lane() -> None:
     right = SjdPd(2, initial="sample-left", candidates=2, depth=2)
     broken = mutants.WithRandomness(right, OneCoinForSiblings)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from simlab.rules import RULES, make_rule
 from tests.support import oracles
-from tests.support.cases import line
+from tests.support.cases import line, rule_names
 from tests.support.strategies import pairs, parameters
 from theory.exact import acceptance, step_law
 
@@ -93,7 +93,7 @@ def test_a_group_without_draft_mass_rejects() -> None:
     assert make_rule("dynamic-grouped", size=1, window="printed").accept(P, Q, 0) == 0
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", rule_names(RULES))
 @settings(max_examples=100)
 @given(data=st.data())
 def test_every_rule_is_the_slow_one(name: str, data: st.DataObject) -> None:
@@ -113,7 +113,7 @@ def test_the_comparison_tells_readings_apart() -> None:
     assert len(set(laws.values())) == 3
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", rule_names(RULES))
 @given(data=st.data())
 def test_fractions_in_fractions_out_and_floats_in_floats_out(name: str, data: st.DataObject) -> None:
     p, q = data.draw(pairs())

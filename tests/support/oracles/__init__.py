@@ -17,12 +17,14 @@ from tests.support.oracles.sequences import (
     Laws,
     Tokens,
     block_law,
+    hierarchical_law,
     jacobi_fixed_law,
     jacobi_law,
     possible,
     row,
     speculative_law,
     target,
+    traversal_law,
 )
 from tests.support.oracles.windows import Tree, window_law
 
@@ -39,7 +41,16 @@ RULES: dict[str, Callable[..., SlowRule]] = {
     "lantern-greedy": relaxed.lantern_greedy,
     "lantern-reference": relaxed.lantern_reference,
     "typical": relaxed.typical,
+    "medusa-reference": relaxed.medusa_reference,
     "optimal-lossy": relaxed.optimal_lossy,
+    "mixture": relaxed.mixture,
+    "lenience": relaxed.lenience,
+    "cactus": relaxed.cactus,
+    "truncation": relaxed.truncation,
+    "cascade": relaxed.cascade,
+    "fuzzy": relaxed.fuzzy,
+    "mars": relaxed.mars,
+    "mars-reference": relaxed.mars_reference,
 }
 
 
@@ -52,6 +63,10 @@ def decoder_laws(
         return speculative_law(world, draft, rule, **parameters)
     if name == "block":
         return block_law(world, draft, rule, **parameters)
+    if name == "hierarchical":
+        return hierarchical_law(world, draft, **parameters)
+    if name == "traversal":
+        return traversal_law(world, draft, **parameters)
     if name == "sjd-reference":
         return window_law(world, rule, parameters["window"] - 1, point_mass=True)
     chain = Tree(bonus=own["bonus"])
@@ -78,6 +93,7 @@ __all__ = [
     "block_law",
     "decoder_laws",
     "dynamic_grouped",
+    "hierarchical_law",
     "jacobi_fixed_law",
     "jacobi_law",
     "possible",
@@ -85,5 +101,6 @@ __all__ = [
     "speculative",
     "speculative_law",
     "target",
+    "traversal_law",
     "window_law",
 ]

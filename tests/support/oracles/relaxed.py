@@ -1,4 +1,4 @@
-"""LANTERN's rules from the definition of its neighbourhood, and the two rules that others are compared with.
+"""LANTERN's rules from the definition of its neighbourhood, and the lossy rules that take no table.
 
 A neighbourhood is grown one token at a time; for each, the changed target is written down and its distance to the
 target is summed over the vocabulary. Logarithms are taken in decimals of 60 digits.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from math import isqrt
 
 from tests.support.oracles.rules import NOUGHT, ONE, Row, SlowRule, scaled_excess
 
@@ -172,3 +173,162 @@ def optimal_lossy(tv: Fraction) -> SlowRule:
         return scaled_excess(p if t == 1 else mixed, q)
 
     return SlowRule(lambda p, q, x: (towards(p, q)[0][x], q[x]), after)
+
+
+def mixture(weight: Fraction) -> SlowRule:
+    """DIVERSED's static ensemble: lossless sampling of a mixture."""
+
+    def mixed(p: Row, q: Row) -> Row:
+        return tuple(Fraction(weight) * a + (1 - Fraction(weight)) * b for a, b in zip(p, q, strict=True))
+
+    def after(p: Row, q: Row, x: int) -> Row:
+        return scaled_excess(mixed(p, q) if weight else p, q)
+
+    return SlowRule(lambda p, q, x: (mixed(p, q)[x], q[x]), after)
+
+
+def lenience(factor: Fraction, residual: str = "target") -> SlowRule:
+    """The draft's mass counts ``factor`` of what it is, in the comparison or in the residual too."""
+    own = Fraction(factor) if residual == "lenient" else ONE
+    return SlowRule(lambda p, q, x: (p[x], factor * q[x]), lambda p, q, x: scaled_excess(p, tuple(own * m for m in q)))
+
+
+def root(value: Fraction) -> Fraction:
+    """Exact where it is a fraction; else sqrt(n d)/d, the root on 64 bits behind the point."""
+    n, d = value.numerator, value.denominator
+    if isqrt(n * d) ** 2 == n * d:
+        return Fraction(isqrt(n * d), d)
+    with localcontext() as context:
+        context.prec = 60
+        return Fraction(int(Decimal(n * d).sqrt() * 2**64), d * 2**64)
+
+
+def cactus(delta: Fraction) -> SlowRule:
+    """``solve_constraint``: a target for every drafted token."""
+
+    def target(p: Row, x: int) -> Row:
+        own = min(ONE, p[x] + root(2 * Fraction(str(delta)) * p[x] * (1 - p[x])))
+        rest = 1 - p[x]
+        return tuple(own if y == x else p[y] * (1 - own) / rest if rest else p[y] for y in range(len(p)))
+
+    def after(p: Row, q: Row, x: int) -> Row:
+        found = scaled_excess(target(p, x), q)
+        return found if any(a > b for a, b in zip(target(p, x), q, strict=True)) else p
+
+    return SlowRule(lambda p, q, x: (target(p, x)[x], q[x]), after)
+
+
+def scaled(row: Row, fallback: Row) -> Row:
+    return tuple(mass / sum(row) for mass in row) if any(row) else fallback
+
+
+def truncation(threshold: Fraction, residual: str = "truncated") -> SlowRule:
+    """Kept is what the truncated target can draw."""
+
+    def cut(p: Row) -> Row:
+        return tuple(mass if mass >= threshold * max(p) else NOUGHT for mass in p)
+
+    def after(p: Row, q: Row, x: int) -> Row:
+        return p if residual == "target" else scaled(cut(p), p)
+
+    return SlowRule(lambda p, q, x: (Fraction(p[x] >= threshold * max(p)), ONE), after)
+
+
+def cascade(threshold: Fraction) -> SlowRule:
+    """Lossless sampling of the law of a cascade that asks the target wherever the draft's token is unlikely."""
+
+    def emitted(p: Row, q: Row) -> Row:
+        law = [NOUGHT] * len(p)
+        for x, drafted in enumerate(q):
+            if p[x] >= threshold * max(p):
+                law[x] += drafted
+            else:
+                law = [mass + drafted * other for mass, other in zip(law, p, strict=True)]
+        return tuple(law)
+
+    def after(p: Row, q: Row, x: int) -> Row:
+        over = [max(a - b, NOUGHT) for a, b in zip(emitted(p, q), q, strict=True)]
+        return scaled(tuple(over), p)
+
+    return SlowRule(lambda p, q, x: (emitted(p, q)[x], q[x]), after)
+
+
+def fuzzy(threshold: Fraction, divergence: str = "js", beyond: str = "target") -> SlowRule:
+    """Everything is kept where the two rows are near."""
+
+    def near(p: Row, q: Row) -> bool:
+        with localcontext() as context:
+            context.prec = 60
+            if divergence == "kl":
+                if any(a > 0 and not b for a, b in zip(p, q, strict=True)):
+                    return False
+                terms = (decimal(a) * decimal(a / b).ln() for a, b in zip(p, q, strict=True) if a > 0)
+                return sum(terms, Decimal(0)) - decimal(Fraction(threshold)) <= TIE
+            if divergence == "tv":
+                return total_variation(p, q) <= threshold
+            return jensen_shannon(p, q) - decimal(Fraction(threshold)) <= TIE
+
+    def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
+        return (ONE, ONE) if near(p, q) else (NOUGHT if beyond == "target" else p[x], q[x])
+
+    return SlowRule(masses, lambda p, q, x: p if beyond == "target" else scaled_excess(p, q))
+
+
+def likeliest_two(p: Row) -> list[int]:
+    return sorted(range(len(p)), key=lambda x: (-p[x], x))[:2]
+
+
+def relaxed(p: Row, normaliser: Fraction, threshold: Fraction) -> bool:
+    """Whether the second largest logit over the largest exceeds the threshold."""
+    best = [p[x] for x in likeliest_two(p)] + [NOUGHT]
+    with localcontext() as context:
+        context.prec = 60
+        first, second = (
+            (decimal(mass).ln() if mass > 0 else Decimal("-1e9")) + decimal(Fraction(normaliser)) for mass in best[:2]
+        )
+        return second / first - decimal(Fraction(threshold)) > TIE
+
+
+def mars(normaliser: Fraction, threshold: Fraction = Fraction(9, 10)) -> SlowRule:
+    """The criterion on top of the lossless rule."""
+
+    def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
+        return (ONE, ONE) if relaxed(p, normaliser, threshold) and x in likeliest_two(p) else (p[x], q[x])
+
+    return SlowRule(masses)
+
+
+def mars_reference(normaliser: Fraction, threshold: Fraction = Fraction(9, 10)) -> SlowRule:
+    """``evaluate_posterior`` for one child x of a node."""
+
+    def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
+        return (Fraction(x in likeliest_two(p)), ONE) if relaxed(p, normaliser, threshold) else (p[x], q[x])
+
+    def after(p: Row, q: Row, x: int) -> Row:
+        if relaxed(p, normaliser, threshold):
+            return p
+        return scaled(tuple(max(NOUGHT, p[y] - q[y]) if y == x else p[y] for y in range(len(p))), p)
+
+    return SlowRule(masses, after)
+
+
+def medusa_reference(
+    epsilon: Fraction = Fraction(9, 100), delta: Fraction = Fraction(3, 10), residual: str = "likeliest"
+) -> SlowRule:
+    """``evaluate_posterior`` and what the next step begins with."""
+
+    def beyond(p: Row) -> list[Decimal]:
+        with localcontext() as context:
+            context.prec = 60
+            little = Decimal("1e-5")
+            entropy = -sum((decimal(mass) * (decimal(mass) + little).ln() for mass in p), Decimal(0))
+            threshold = min(decimal(Fraction(epsilon)), decimal(Fraction(delta)) * (-entropy).exp())
+            return [decimal(mass) - threshold for mass in p]
+
+    def after(p: Row, q: Row, x: int) -> Row:
+        if residual == "likeliest":
+            return tuple(Fraction(y == likeliest_two(p)[0]) for y in range(len(p)))
+        over = beyond(p)
+        return scaled(tuple(mass if over[y] >= -TIE else NOUGHT for y, mass in enumerate(p)), p)
+
+    return SlowRule(lambda p, q, x: (Fraction(beyond(p)[x] > TIE), ONE), after)

@@ -125,6 +125,94 @@ def block_law(world: TableProcess, draft: TableProcess, rule: SlowRule, gamma: i
     return split(played_out(step, world.length)(((),)))
 
 
+def hierarchical_law(
+    world: TableProcess, draft: TableProcess, gamma: int, final: str = "capped", prefix: str = "running-max"
+) -> Laws:
+    """Zhou et al., arXiv 2601.05724: steps back from the last draft, by joint probabilities as they are printed."""
+
+    def step(before: Tokens) -> Iterator[tuple[Any, Fraction]]:
+        size = min(gamma, world.length - len(before))
+        for drafts in product(range(world.vocabulary), repeat=size):
+            joint_p, joint_q, best = [ONE], [ONE], [ONE]
+            for i, x in enumerate(drafts):
+                joint_p.append(joint_p[-1] * row(world, before + drafts[:i])[x])
+                joint_q.append(joint_q[-1] * row(draft, before + drafts[:i])[x])
+                best.append(max(best[-1], joint_p[-1] / joint_q[-1]) if joint_q[-1] else ONE)
+            if not joint_q[size]:
+                continue
+            ratio = joint_p[size] / joint_q[size]
+            left = min(ONE, ratio / best[size - 1] if size and final == "capped" else ratio)
+            here = before + drafts
+            for y in [(y,) for y, _ in possible(row(world, here))] if len(here) < world.length else [()]:
+                yield ((*here, *y),), joint_q[size] * left * (row(world, here)[y[0]] if y else ONE)
+            left = joint_q[size] * (1 - left)
+            for k in reversed(range(size)):
+                reached = {"none": joint_p[k], "min": min(joint_p[k], joint_q[k]), "running-max": joint_p[k] / best[k]}
+                here = before + drafts[:k]
+                both = zip(row(world, here), row(draft, here), strict=True)
+                gaps = [reached[prefix] * a - joint_q[k] * b for a, b in both]
+                above, below = sum(max(gap, NOUGHT) for gap in gaps), sum(max(-gap, NOUGHT) for gap in gaps)
+                stop = above / max(above, below) if k and above + below else ONE
+                over = [max(gap, NOUGHT) / above for gap in gaps] if above else row(world, here)
+                for y, mass in possible(tuple(over)):
+                    yield ((*here, y),), left * stop * mass
+                left *= 1 - stop
+
+    return split(played_out(step, world.length)(((),)))
+
+
+def traversal_law(world: TableProcess, draft: TableProcess, branching: Sequence[int], replacement: bool = True) -> Laws:
+    """Weng et al., arXiv 2505.12398: trees verified from their leaves up; none is deeper than the sequence is long."""
+    Family = list[tuple[int, list]]
+
+    def families(prefix: Tokens, depth: int) -> Iterator[tuple[Family, Fraction]]:
+        """The children of a node, each with its own family."""
+        if depth == len(branching) or len(prefix) == world.length:
+            yield [], ONE
+            return
+        yield from siblings(prefix, depth, row(draft, prefix), branching[depth])
+
+    def siblings(prefix: Tokens, depth: int, q: Row, count: int) -> Iterator[tuple[Family, Fraction]]:
+        if count == 0 or not any(q):
+            yield [], ONE
+            return
+        for x, mass in possible(q):
+            for below, one in families((*prefix, x), depth + 1):
+                for others, two in siblings(prefix, depth, after(q, x), count - 1):
+                    yield [(x, below), *others], mass * one * two
+
+    def after(q: Row, x: int) -> Row:
+        if replacement:
+            return q
+        left = [NOUGHT if y == x else mass for y, mass in enumerate(q)]
+        return tuple(mass / sum(left) if sum(left) else NOUGHT for mass in left)
+
+    def visit(prefix: Tokens, weight: Fraction, family: Family) -> tuple[list[tuple[Tokens, Fraction]], Fraction]:
+        """What is committed with which probability, and the probability that nothing is."""
+        outcomes, left = [], ONE
+        p = row(world, prefix) if len(prefix) < world.length else ()
+        q = row(draft, prefix) if family else ()
+        for x, below in family:
+            found, missed = visit((*prefix, x), min(ONE, weight * p[x] / q[x]), below)
+            outcomes += [(tokens, left * mass) for tokens, mass in found]
+            left *= missed
+            excess = [max(weight * a - b, NOUGHT) for a, b in zip(p, q, strict=True)]
+            s = sum(excess)
+            p = tuple(mass / s for mass in excess) if s else p
+            weight, q = s / (s + 1 - weight) if s + 1 - weight else ONE, after(q, x)
+        ends = [((*prefix, y), mass) for y, mass in possible(p)] if p else [(prefix, ONE)]
+        return outcomes + [(tokens, left * weight * mass) for tokens, mass in ends], left * (1 - weight)
+
+    def step(prefix: Tokens) -> Iterator[tuple[Any, Fraction]]:
+        for family, made in families(prefix, 0):
+            outcomes, missed = visit(prefix, ONE, family)
+            assert missed == 0, "the root is always accepted"
+            for tokens, mass in outcomes:
+                yield (tokens,), made * mass
+
+    return split(played_out(step, world.length)(((),)))
+
+
 def jacobi_law(world: TableProcess, window: int) -> Laws:
     """Jacobi iteration, every token drawn with new chance at every iteration."""
     size, length = world.vocabulary, world.length

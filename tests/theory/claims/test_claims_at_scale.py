@@ -129,6 +129,7 @@ def exchanged(monkeypatch: pytest.MonkeyPatch, **other: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.neighbours.empirical")
     assert finding.verdict == "not-refuted"
@@ -137,6 +138,7 @@ def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> Non
     assert decided("lantern.neighbours.empirical").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_random_ones_are_ahead_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.neighbours.settings")
     assert finding.verdict == "refuted"
@@ -161,6 +163,7 @@ def test_a_few_contexts_do_not_decide_between_amplify_and_lantern(monkeypatch: p
         decided("lantern.neighbours.naive")
 
 
+@pytest.mark.slow
 def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = decided("lantern.output-bound.scale")
     assert finding.verdict == "refuted"

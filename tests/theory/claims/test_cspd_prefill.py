@@ -67,6 +67,7 @@ def slow_rates(target: Tokens, draft: Tokens, aligned: bool) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aligned", [True, False])
 def test_rates_are_what_the_noise_says(aligned: bool) -> None:
     target = tokens(0.7, 0.6, 0.3, -1.0)

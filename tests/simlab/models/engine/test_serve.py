@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,29 @@ def test_a_cancelled_request_leaves_the_others_alone() -> None:
     assert np.array_equal(found[2].tokens, alone(requests[2])[0])
     found = served(requests, 2, cancelled=lambda index: True)
     assert [(each.error, each.steps) for each in found] == [("cancelled", 0)] * len(requests)
+
+
+@pytest.mark.parametrize("device", ["cpu", "mps"])
+def test_a_request_ends_where_it_says(device: str) -> None:
+    """In kernels and in the reference form: with the first tokens of a whole one, and the others with all of theirs."""
+    whole = [request(2 * k, "sjd-ac", {"window": 4}) for k in range(4)]
+    told: list[list[int]] = []
+
+    def third(tokens: np.ndarray) -> bool:
+        told.append(tokens.tolist())
+        return len(tokens) >= 3
+
+    requests = [whole[0], replace(whole[1], written=third), whole[2], whole[3]]
+    found = served(requests, 2, device=device)
+    count = int(found[1].committed.sum())
+    tokens, steps = alone(whole[1])
+    assert 3 <= count < len(tokens)
+    assert found[1].error is None
+    assert found[1].steps == len(told) < steps
+    assert told[-1] == tokens[:count].tolist()
+    assert all(len(own) < 3 for own in told[:-1])
+    for k in (0, 2, 3):
+        assert np.array_equal(found[k].tokens, alone(whole[k])[0])
 
 
 def test_cancelled_requests_that_wait_are_told_at_once() -> None:

@@ -1,0 +1,47 @@
+"""How the documentation is built: ``make docs``."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "extensions"))
+
+project = "simlab"
+author = copyright = "The simlab developers"
+release = metadata.version("simlab")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "myst_nb",
+    "mathml",
+    "written",
+]
+exclude_patterns = ["_build", "extensions", "conf.py"]
+suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]  # names of types that several packages have
+
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_heading_anchors = 3
+nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
+nb_execution_mode = "cache"
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # signatures of arrays say less than docstrings
+autodoc_default_options = {"members": True, "show-inheritance": False}
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+default_role = "code"
+
+html_theme = "furo"
+html_title = f"simlab {release}"
+html_static_path = ["static"]
+html_css_files = ["simlab.css"]
+html_show_sphinx = False
+html_copy_source = False

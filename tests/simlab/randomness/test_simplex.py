@@ -1,0 +1,181 @@
+"""Races with the same times for several rows: exact probabilities against closed forms, and the tape against them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.randomness import Tape, explore
+from simlab.randomness.exponentials import exponentials, winner
+from simlab.randomness.exponentials_compiled import winner as compiled_winner
+from simlab.randomness.philox import mantissa
+from simlab.randomness.simplex import Bounds, race, unbounded, volume
+from simlab.randomness.tape_compiled import Uniforms
+from simlab.statistics import GTest, tally
+from theory.example_processes import random_row
+
+F = Fraction
+Row = tuple[Fraction, ...]
+P, Q = (F(1, 2), F(3, 10), F(1, 5)), (F(1, 5), F(3, 10), F(1, 2))
+HERE = np.zeros(1, np.int64)
+
+
+def together(rows: list[Row], step: Callable[..., Any] = race) -> dict[tuple[int, ...], Fraction]:
+    """The joint law of the winners for several rows."""
+    found: dict[tuple[tuple[int, ...], Bounds], Fraction] = {((), unbounded(len(rows[0]))): F(1)}
+    for row in rows:
+        further: dict[tuple[tuple[int, ...], Bounds], Fraction] = {}
+        for (winners, known), mass in found.items():
+            for token, bounds, share in step(row, known):
+                key = (*winners, token), bounds
+                further[key] = further.get(key, F(0)) + mass * share
+        found = further
+    law: dict[tuple[int, ...], Fraction] = {}
+    for (winners, _), mass in found.items():
+        law[winners] = law.get(winners, F(0)) + mass
+    return law
+
+
+def repeated(p: Row, q: Row) -> Fraction:
+    """Whether both rows have one winner, in closed form: sum_x 1 / sum_y max(p(y)/p(x), q(y)/q(x))."""
+    both = [x for x in range(len(p)) if p[x] and q[x]]
+    return sum((1 / sum(max(p[y] / p[x], q[y] / q[x]) for y in range(len(p))) for x in both), F(0))
+
+
+@pytest.mark.exact
+def test_two_rows_have_one_winner_as_often_as_the_closed_form_says() -> None:
+    random = Random(1)
+    pairs = [(random_row(random, size), random_row(random, size)) for size in (2, 3, 4) for _ in range(4)]
+    for p, q in [(P, Q), *pairs]:
+        law = together([q, p])
+        assert sum(law.values()) == 1
+        assert sum((mass for (x, y), mass in law.items() if x == y), F(0)) == repeated(p, q)
+    assert repeated(P, Q) == F(41, 65)
+
+
+@pytest.mark.exact
+def test_three_rows_in_any_order_have_one_joint_law_with_the_rows_as_margins() -> None:
+    rows = [P, Q, (F(0), F(1, 4), F(3, 4))]
+    law = together(rows)
+    for order in ([2, 0, 1], [1, 2, 0]):
+        assert {tuple(winners[order.index(k)] for k in range(3)): mass for winners, mass in
+                together([rows[k] for k in order]).items()} == law  # fmt: skip
+    for k, row in enumerate(rows):
+        margin = [sum((mass for winners, mass in law.items() if winners[k] == x), F(0)) for x in range(3)]
+        assert margin == list(row)
+    assert together([P, Q, P, Q]).keys() == {(x, y, x, y) for x, y in together([P, Q])}  # nothing new is learnt
+
+
+@pytest.mark.exact
+def test_bounds_that_are_forgotten_are_seen() -> None:
+    def forgets(row: Row, known: Bounds) -> Any:
+        return ((token, unbounded(3), share) for token, _, share in race(row, unbounded(3)))
+
+    law = together([Q, P], forgets)
+    assert sum((mass for (x, y), mass in law.items() if x == y), F(0)) == F(29, 100)
+
+
+@pytest.mark.exact
+def test_the_volume_between_bounds_is_what_integration_gives() -> None:
+    """Of two tokens the first has a uniform share; of three, E_0 >= 2 E_1 cuts a third off the simplex."""
+    assert volume((F(1), F(1, 2), F(1), F(1))) == F(1, 6)  # E_0 >= E_1/2, E_1 >= E_0: a share from 1/3 to 1/2
+    bounds = list(unbounded(3))
+    bounds[1] = F(2)
+    assert volume(tuple(bounds)) == F(1, 3)
+    assert volume((F(1), F(2), F(1), F(1))) == 0
+    assert volume((F(2), F(2), F(1), F(1))) == 0
+
+
+@pytest.mark.exact
+def test_the_enumerator_runs_the_race_of_each_row_of_a_batch() -> None:
+    rows = np.array([[P, Q]], dtype=object)
+
+    def ask(batch: np.ndarray, randomness: Any) -> Any:
+        known = randomness.unseen(len(batch), 2, rows[0, 0])
+        first, known = randomness.draw_raced(rows[[0] * len(batch)], HERE, known)
+        again, known = randomness.draw_raced(rows[[0] * len(batch)][:, ::-1], HERE, known)
+        return np.concatenate([first, again], axis=1)
+
+    law: dict[Any, Fraction] = {}
+    for found, paths in explore(ask, [F(1)]):
+        for row, path in zip(found.tolist(), paths, strict=True):
+            law[tuple(row)] = law.get(tuple(row), F(0)) + path.weight
+    one = together([P, Q])
+    assert law == {(a, b, c, d): one[a, c] * one[d, b] for a, c in one for d, b in one}
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [1, 2, 7, 300])
+def test_the_same_token_wins_in_every_library(size: int, dtype: Any) -> None:
+    tape = Tape((1 << 63) + 5, [3, 2**32 - 1], iteration=4)
+    rng = np.random.default_rng(size)
+    rows = (rng.dirichlet(np.full(size, 0.3), (2, 9)) * (rng.random((2, 9, size)) > 0.3)).astype(dtype)
+    rows += (rows.sum(axis=2, keepdims=True) == 0).astype(dtype)
+    start = np.array([0, 5])
+    right, _ = tape.draw_raced(rows, start, tape.unseen(2, 9, rows[0, 0]))
+    found, known = tape.at(0).draw_raced(
+        torch.as_tensor(rows), torch.as_tensor(start), tape.unseen(2, 9, torch.as_tensor(rows[0, 0]))
+    )
+    assert found.tolist() == right.tolist()
+    assert known.shape == (2, 9, 0)
+    assert tape.draw_raced(rows[:, 2:], start + 2, known)[0].tolist() == right[:, 2:].tolist()
+
+
+@pytest.mark.parity
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_and_compiled(dtype: Any) -> None:
+    tape, rng = Tape((1 << 63) + 5, [3, 2**32 - 1], iteration=4), np.random.default_rng(1)
+    races, start = Uniforms.of_tape(tape, np.arange(2), 9).races(), np.array([0, 5])
+    for size in (1, 2, 7, 300):
+        rows = (rng.dirichlet(np.full(size, 0.3), (2, 9)) * (rng.random((2, 9, size)) > 0.3)).astype(dtype)
+        rows += (rows.sum(axis=2, keepdims=True) == 0).astype(dtype)
+        right, _ = tape.draw_raced(rows, start, tape.unseen(2, 9, rows[0, 0]))
+        found = [[compiled_winner(rows[b, j], races, b, start[b] + j) for j in range(9)] for b in range(2)]
+        assert found == right.tolist()
+
+
+@pytest.mark.parity
+def test_times_are_minus_the_logarithms_of_the_uniforms() -> None:
+    words = tuple(np.random.default_rng(2).integers(0, 1 << 32, (4, 1000)))
+    words[0][:2], words[1][:2] = [0, (1 << 32) - 1], [0, (1 << 32) - 1]  # the least uniform and the greatest
+    uniforms = (np.stack([mantissa(*words[:2]), mantissa(*words[2:])], axis=1).ravel() + 1) / 2**53
+    np.testing.assert_allclose(exponentials(words), -np.log(uniforms), rtol=1e-14, atol=0)
+    assert exponentials(words)[0] == pytest.approx(53 * np.log(2))
+    assert exponentials(words)[2] == 0
+
+
+@pytest.mark.parity
+def test_a_token_without_mass_never_wins() -> None:
+    assert winner(np.array([[1e-300, 0.0, 1e-290]]), np.array([[30.0, 0.0, 1e-17]])).tolist() == [2]
+
+
+@pytest.mark.parity
+def test_a_race_of_more_tokens_than_the_tape_has_numbers_for() -> None:
+    with pytest.raises(ValueError, match="a race has 33554433 tokens; expected at most 33554432"):
+        Tape(1, 1).times(np.zeros((1, 1), np.int64), (1 << 25) + 1)
+
+
+@pytest.mark.statistical
+@pytest.mark.slow
+def test_winners_on_the_tape_follow_the_exact_joint_law() -> None:
+    """300,000 races for two rows; a false alarm has probability 1e-6, and a TV of 0.01 is seen with power 0.999."""
+    count, level = 300_000, 1e-6
+    tape = Tape(11, 3000)
+    position, known = np.zeros(3000, np.int64), tape.unseen(3000, 100, np.array(P, float))
+    rows = (np.broadcast_to(np.array(row, float), (3000, 100, 3)) for row in (P, Q))
+    both = np.stack([tape.draw_raced(row, position, known)[0].ravel() for row in rows], axis=1)
+    test = GTest({winners: float(mass) for winners, mass in together([P, Q]).items()})
+    stated = test.stated(count, level)
+    print(stated)
+    assert stated.detectable < 0.01
+    assert test.p_value(tally(both)) > level
+    independent = np.stack([both[:, 0], np.roll(both[:, 1], 1)], axis=1)  # winners of other races
+    assert test.p_value(tally(independent)) < level

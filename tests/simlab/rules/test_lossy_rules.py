@@ -1,0 +1,237 @@
+"""The lossy rules that take no table: their published numbers in rationals, what they share, and what tells them apart.
+
+Pair B is p = (1/2, 3/10, 1/5), q = (1/5, 3/10, 1/2). Every rule is also compared with the slow one on a list of pairs
+with zeros and ties; :mod:`tests.simlab.rules.test_rules_exact` draws more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction as F
+from itertools import product
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simlab.rules import Cactus, Cascade, MedusaReference, Rule, Typical, make_rule
+from tests.support import oracles
+from tests.support.cases import SUCCESSORS, named
+from theory.acceptance import alpha, frontier
+from theory.distances import kl, tv
+from theory.exact import acceptance, step_law
+
+pytestmark = pytest.mark.exact
+
+P, Q = (F(1, 2), F(3, 10), F(1, 5)), (F(1, 5), F(3, 10), F(1, 2))
+HALF = F(1, 2)
+
+NUMBERS = [
+    # rule, parameters, acceptance, law
+    ("mixture", {"weight": HALF}, F(17, 20), (F(7, 20), F(3, 10), F(7, 20))),
+    ("lenience", {"factor": HALF, "residual": "target"}, F(9, 10), (F(3, 10), F(3, 10), F(2, 5))),
+    ("lenience", {"factor": HALF, "residual": "lenient"}, F(9, 10), (F(3, 11), F(18, 55), F(2, 5))),
+    ("truncation", {"threshold": HALF, "residual": "truncated"}, HALF, (F(41, 80), F(39, 80), 0)),
+    ("truncation", {"threshold": HALF, "residual": "target"}, HALF, (F(9, 20), F(9, 20), F(1, 10))),
+    ("cascade", {"threshold": HALF}, F(3, 5), (F(9, 20), F(9, 20), F(1, 10))),
+    ("fuzzy", {"threshold": F(3, 10), "divergence": "tv"}, 1, Q),
+    ("fuzzy", {"threshold": F(29, 100), "divergence": "tv"}, 0, P),
+    ("fuzzy", {"threshold": F(29, 100), "divergence": "tv", "beyond": "speculative"}, F(7, 10), P),
+    ("mars", {"normaliser": 20}, F(7, 10), P),
+    ("mars-reference", {"normaliser": 20}, HALF, (F(9, 20), F(9, 20), F(1, 10))),
+    ("mars-reference", {"normaliser": 2}, F(7, 10), (F(31, 80), F(33, 80), F(1, 5))),
+    ("medusa-reference", {}, 1, Q),
+    ("medusa-reference", {"epsilon": F(1, 4), "delta": 1}, HALF, (F(7, 10), F(3, 10), 0)),
+    ("medusa-reference", {"epsilon": F(1, 4), "delta": 1, "residual": "truncated"}, HALF, (F(41, 80), F(39, 80), 0)),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "accepted", "law"), NUMBERS)
+def test_numbers_on_pair_b(name: str, parameters: dict[str, Any], accepted: F, law: Any) -> None:
+    rule = make_rule(name, **parameters)
+    assert step_law(rule, P, Q).tolist() == list(law)
+    assert acceptance(rule, P, Q) == accepted
+
+
+def test_cactus_on_pair_b() -> None:
+    """The root of 0.016 is no fraction: these are the printed digits."""
+    rule = make_rule("cactus", delta=0.05)
+    assert float(acceptance(rule, P, Q)) == pytest.approx(0.826491, abs=5e-7)
+    law = step_law(rule, P, Q)
+    assert [float(mass) for mass in law] == pytest.approx([0.373509, 0.3, 0.326491], abs=5e-7)
+    assert law[1] == F(3, 10)
+    assert sum(law) == 1
+
+
+def test_cactus_takes_roots_that_are_fractions_exactly() -> None:
+    """p = 4/5, delta = 1/50: the root of 2 (1/50) (4/5) (1/5) is 2/25."""
+    p, q = (F(4, 5), F(1, 5)), (F(9, 10), F(1, 10))
+    assert make_rule("cactus", delta=F(1, 50)).accept(p, q, 0) == F(44, 45)
+    assert make_rule("cactus", delta=F(1, 50)).residual(p, q, 0).tolist() == [0, 1]
+
+
+def test_the_other_target_of_cactus_exceeds_its_budget_above_one_half() -> None:
+    """0.9 raised at 0.05 is 0.9949: KL 0.0845; and the example of the published code's README."""
+    raised = float(Cactus(0.05).raised(np.array([0.9]))[0])
+    assert kl([raised, 1 - raised], [0.9, 0.1]) == pytest.approx(0.0845, abs=5e-5)
+    shown = kl([0.66, 0.34], [0.35, 0.65])
+    assert shown == pytest.approx(0.20, abs=5e-3)  # nats, as printed
+    assert pytest.approx([0.44, 0.82], abs=6e-3) == [0.35 / 0.8, 0.66 / 0.8]
+
+
+def test_what_a_row_cut_to_its_likeliest_draws_is_another_law() -> None:
+    """q cut to A, p cut to A, and what truncation emits."""
+    assert [mass / HALF for mass in Q[:2]] == [F(2, 5), F(3, 5)]
+    assert make_rule("truncation", threshold=HALF).residual(P, Q, 2).tolist() == [F(5, 8), F(3, 8), 0]
+    assert step_law(make_rule("truncation", threshold=HALF), P, Q)[0] == F(41, 80)
+
+
+def test_an_unrelaxed_tree_of_one_child_is_not_lossless_in_the_code_of_mars() -> None:
+    """Child 2 of pair B, as the published code scores it with q: (3/8, 9/40, 2/5), TV 1/5."""
+    rule = make_rule("mars-reference", normaliser=2)
+    kept, after = rule.accept(P, Q, 2), rule.residual(P, Q, 2)
+    law = [(1 - kept) * mass + kept * (x == 2) for x, mass in enumerate(after)]
+    assert law == [F(3, 8), F(9, 40), F(2, 5)]
+    assert tv(law, P) == F(1, 5)
+
+
+def test_the_ratio_of_logits_knows_their_normaliser() -> None:
+    """log(3/10) + c > 0.9 (log(1/2) + c) from c = 5.802 on; and wherever the largest logit is negative."""
+    edge = (0.9 * log(0.5) - log(0.3)) / 0.1
+    constants = (-20, 0.1, 2, edge - 0.01, edge + 0.01, 20)
+    relaxed = [bool(make_rule("mars", normaliser=c).relaxed_rows(np.array(P))[0]) for c in constants]
+    assert relaxed == [True, True, False, False, True, True]
+
+
+PAIRS = list(
+    product(
+        [(1, 0, 0), (F(1, 2), F(1, 2), 0), (F(1, 2), F(1, 4), F(1, 4)), P, (F(1, 64), F(1, 4), F(47, 64))],
+        [(0, 0, 1), (F(1, 4), F(1, 2), F(1, 4)), (F(1, 3), F(1, 3), F(1, 3)), Q, (F(7, 8), F(1, 8), 0)],
+    )
+)
+
+
+@pytest.mark.parametrize(("name", "parameters"), SUCCESSORS, ids=[named(*case) for case in SUCCESSORS])
+def test_every_rule_is_the_slow_one(name: str, parameters: dict[str, Any]) -> None:
+    rule, slow = make_rule(name, **parameters), oracles.RULES[name](**parameters)
+    for one, other in PAIRS:
+        p, q = (tuple(map(F, row)) for row in (one, other))
+        assert tuple(step_law(rule, p, q)) == slow.law(p, q)
+        assert acceptance(rule, p, q) == slow.acceptance(p, q)
+        for x in range(3):
+            assert tuple(rule.residual(p, q, x)) == slow.after(p, q, x)
+
+
+# What they share -------------------------------------------------------------------------------------------------
+
+
+def laws(rule: Rule) -> list[list[F]]:
+    return [step_law(rule, *(tuple(map(F, row)) for row in pair)).tolist() for pair in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (make_rule("mixture", weight=1), make_rule("speculative")),
+        (make_rule("lenience", factor=1, residual="lenient"), make_rule("speculative")),
+        (make_rule("cactus", delta=0), make_rule("speculative")),
+        (make_rule("lenience", factor=F(2, 5)), make_rule("amplify", k=F(5, 2))),
+        (make_rule("truncation", threshold=F(2, 5), residual="target"), make_rule("cascade", threshold=F(2, 5))),
+        (
+            make_rule("fuzzy", threshold=F(1, 3), divergence="tv"),
+            make_rule("fuzzy", threshold=F(1, 3), divergence="tv", beyond="speculative"),
+        ),
+    ],
+)
+def test_two_rules_emit_one_law(one: Rule, other: Rule) -> None:
+    assert laws(one) == laws(other)
+
+
+def test_no_two_of_the_others_emit_one_law() -> None:
+    """The comparison above tells rules apart."""
+    others = [
+        make_rule("mixture", weight=HALF),
+        make_rule("lenience", factor=HALF),
+        make_rule("lenience", factor=HALF, residual="lenient"),
+        make_rule("cactus", delta=F(1, 8)),
+        make_rule("truncation", threshold=HALF),
+        make_rule("cascade", threshold=HALF),
+        make_rule("mars-reference", normaliser=20),
+        MedusaReference(F(1, 4), 1),
+    ]
+    assert len({str(laws(rule)) for rule in others}) == len(others)
+
+
+def test_a_mixture_is_on_the_frontier() -> None:
+    for weight in (F(0), F(1, 3), F(1)):
+        rule = make_rule("mixture", weight=weight)
+        for pair in PAIRS:
+            p, q = (tuple(map(F, row)) for row in pair)
+            law = step_law(rule, p, q)
+            assert law.tolist() == [weight * a + (1 - weight) * b for a, b in zip(p, q, strict=True)]
+            assert acceptance(rule, p, q) == 1 - weight * tv(p, q) == frontier(p, q, tv(law, p))
+            assert alpha(p, q) == 1 - tv(p, q)
+
+
+def test_a_cascade_is_lossless_against_its_own_law() -> None:
+    for pair in PAIRS:
+        p, q = (np.array([F(mass) for mass in row], dtype=object) for row in pair)
+        rule = Cascade(HALF)
+        own = rule.law_of_cascade(p, q)
+        assert sum(own) == 1
+        assert step_law(rule, p, q).tolist() == own.tolist()
+        assert acceptance(rule, p, q) == 1 - tv(own, q)
+
+
+def test_medusa_beside_the_rule_of_its_paper() -> None:
+    """The logarithm of p + 1e-5 lets the code keep what the paper's entropy rejects: p = 3/10 within 1e-5 of it."""
+    flat = (F(1, 4),) * 4
+    exact, code = (rule.accept(flat, flat, 0) for rule in (Typical(1, 1), MedusaReference(1, 1)))
+    assert (exact, code) == (0, 0)
+    assert [
+        Typical(1, F(99999, 100000)).accept(flat, flat, 0),
+        MedusaReference(1, F(99999, 100000)).accept(flat, flat, 0),
+    ] == [1, 0]
+
+
+@pytest.mark.parametrize("make", [np.array, torch.tensor])
+def test_a_draft_without_mass_is_accepted(make: Callable[[Any], Any]) -> None:
+    p, q = make([0.5, 0.5, 0.0]), make([0.5, 0.0, 0.5])
+    for name, parameters in SUCCESSORS:
+        assert float(make_rule(name, **parameters).accept(p, q, 1)) == 1
+
+
+# Bad values ------------------------------------------------------------------------------------------------------
+
+NO_SHARE = (-1, 1.5, float("nan"), "1", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        *(("mixture", {"weight": value}, f"weight is {value!r}; expected a number from 0 to 1") for value in NO_SHARE),
+        *(("lenience", {"factor": value}, f"factor is {value!r}; expected a number from 0 to 1") for value in NO_SHARE),
+        ("lenience", {"factor": 0}, "factor is 0; expected a number above 0"),
+        ("lenience", {"factor": 0.5, "residual": "own"}, "residual is 'own'; expected one of target, lenient"),
+        *(("truncation", {"threshold": value}, f"threshold is {value!r}") for value in NO_SHARE),
+        ("truncation", {"threshold": 1, "residual": "q"}, "residual is 'q'; expected one of truncated, target"),
+        *(("cascade", {"threshold": value}, f"threshold is {value!r}") for value in NO_SHARE),
+        ("cactus", {"delta": -1}, "delta is -1; expected a finite number >= 0"),
+        ("cactus", {}, "needs the parameter 'delta'"),
+        ("fuzzy", {"threshold": -1}, "threshold is -1"),
+        ("fuzzy", {"threshold": 1, "divergence": "l2"}, "divergence is 'l2'; expected one of tv, js, kl"),
+        ("fuzzy", {"threshold": 1, "beyond": "p"}, "beyond is 'p'; expected one of target, speculative"),
+        ("mars", {}, "needs the parameter 'normaliser'"),
+        ("mars", {"normaliser": float("inf")}, "normaliser is inf"),
+        ("mars-reference", {"normaliser": 1, "threshold": -1}, "threshold is -1"),
+        ("medusa-reference", {"epsilon": -1}, "epsilon is -1"),
+        ("medusa-reference", {"delta": None}, "delta is None"),
+        ("medusa-reference", {"residual": "p"}, "residual is 'p'; expected one of likeliest, truncated"),
+    ],
+)
+def test_bad_values_are_named(name: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make_rule(name, **given)

@@ -1,0 +1,392 @@
+"""Claims about hierarchical speculative decoding, and what any verification of one path of drafts can reach."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.decoders import Block, Decoder, Hierarchical, SpeculativeDecoder
+from simlab.decoders.hierarchical import Prefix
+from simlab.processes import TableProcess
+from simlab.rules import Speculative
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    counterexample,
+    enumeration,
+    example,
+    holds_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require_found,
+)
+from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.leviathan.speculative_rule import Row, constant
+from theory.claims.sources import Repository, derived, said
+from theory.distances import aligned, tv
+from theory.exact import Law, block_acceptance, block_law, complete, target_law
+from theory.example_processes import random_process
+
+CLAIMS = Claims("hierarchical")
+CODE = Repository("ZhouYuxuanYX/Hierarchical-Speculative-Decoding", "b8575e2ad42bcf2b32d0c6f3481eb49099453f33")
+README = (
+    "This hierarchical verification enables HSD to accept more tokens in expectation than both token-wise and "
+    "block-wise verification methods, while strictly preserving the target model’s output distribution"
+)
+RULE = Speculative()
+THIRDS = (Fraction(1, 3), Fraction(2, 3)), (Fraction(2, 3), Fraction(1, 3))  # p and q of examples
+
+
+class Case(NamedTuple):
+    """A target and a draft process, long enough for a block of ``gamma`` drafts and the token after it."""
+
+    target: TableProcess
+    draft: TableProcess
+    gamma: int
+
+
+def same_rows(p: Row, q: Row, gamma: int) -> Case:
+    """Rows that depend on nothing."""
+    return Case(constant(p, gamma + 1), constant(q, gamma + 1), gamma)
+
+
+def random_cases(seed: int, gammas: Sequence[int] = (1, 2, 3)) -> list[Case]:
+    """Processes that depend on the whole prefix, with zeros and without."""
+
+    def world(seed: int, vocabulary: int, gamma: int, zeros: float) -> TableProcess:
+        return random_process(seed, vocabulary, gamma + 1, zeros=zeros)
+
+    return [
+        Case(world(seed + k, v, gamma, z), world(seed + k + 500, v, gamma, z), gamma)
+        for k, (v, z) in enumerate(((2, 0.0), (2, 0.3), (3, 0.3)))
+        for gamma in gammas
+        if v ** (2 * gamma) < 700
+    ]
+
+
+def first_tokens(decoder: Decoder, case: Case) -> Law:
+    """The law of the first gamma tokens: of the first block, completed by the target."""
+    target, draft, gamma = case
+    law: defaultdict[tuple[int, ...], Any] = defaultdict(Fraction)
+    for tokens, mass in complete(block_law(decoder, target, RULE, draft), target, gamma).items():
+        law[tokens[:gamma]] += mass
+    return dict(law)
+
+
+def off(decoder: Decoder, case: Case) -> Fraction:
+    """TV between the law of the first gamma tokens and the target's."""
+    return Fraction(tv(*aligned(first_tokens(decoder, case), target_law(case.target, case.gamma))))
+
+
+def accepted(decoder: Decoder, case: Case) -> Fraction:
+    return Fraction(block_acceptance(decoder, case.target, RULE, case.draft))
+
+
+def smallest(biased: Decoder, gamma: int) -> tuple[Case, list[Row]]:
+    """The pair of rows of two tokens with the smallest denominator for which a decoder is biased."""
+    for denominator in range(1, 7):
+        for a, b in product(range(denominator + 1), repeat=2):
+            rows: list[Row] = [(Fraction(k, denominator), Fraction(denominator - k, denominator)) for k in (a, b)]
+            if off(biased, case := same_rows(rows[0], rows[1], gamma)) > 0:
+                return case, rows
+    return require_found(None, f"no pair of rows with a denominator up to 6 shows a bias at gamma = {gamma}")
+
+
+# One algorithm under two names ---------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "hsd.block",
+    derived(
+        "arXiv 2601.05724",
+        "The abstract calls the method lossless; the published code does not cap its last step. Capped it is this.",
+    ),
+    r"For every target, draft and draft length, hierarchical verification whose last step is capped, which accepts "
+    r"all drafts with $\min(1, r_\gamma/M_{\gamma-1})$, accepts each number of drafts and emits each token with the "
+    r"probability of block verification, and so is lossless.",
+)
+def is_block_verification(seed: int) -> Finding:
+    r"""Let $r_k = P(x_1 \dots x_k)/Q(x_1 \dots x_k)$ and $M_k = \max(1, r_0, \dots, r_k)$. Block verification has the
+    weights $w_0 = 1$, $w_k = \min(1, w_{k-1} r_k/r_{k-1})$. They are $w_k = r_k/M_k$: if it holds for $k - 1$, then
+    $w_k = \min(1, r_k/M_{k-1}) = r_k/\max(M_{k-1}, r_k)$, and where $r_k = 0$ both are 0 from then on. Divided by
+    $Q(x_1 \dots x_k)$ the masses of prefix $k$ are $w_k p_k - q_k$. With $S^+$ and $S^-$ the sums of their positive and
+    negative parts, $S^+ - S^- = w_k - 1 \le 0$, so the larger one is $S^- = S^+ + 1 - w_k$, and hierarchical
+    verification stops at prefix $k$ with probability $S^+/(S^+ + 1 - w_k)$: the coin $h_k$ of block verification. The
+    whole block has $\min(1, r_\gamma/M_{\gamma-1}) = w_\gamma$ in both, the token after prefix $k$ follows $[w_k p_k -
+    q_k]^+$ in both, and to step back to the first coin that comes up is to take the longest prefix whose coin does. So
+    both make the same choices with the same probabilities; block verification is lossless
+    (baselines.block-verification.lossless).
+    """
+    tried = random_cases(seed)
+
+    def apart(**choice: Any) -> Fraction:
+        """The largest TV between the laws of what the first step commits."""
+        return max(
+            Fraction(
+                tv(*aligned(*(_committed(d, case) for d in (Hierarchical(case.gamma, **choice), Block(case.gamma)))))
+            )
+            for case in tried
+        )
+
+    wrong: dict[str, dict[str, Any]] = {
+        "the last step not capped": {"final": "uncapped"},
+        "prefixes not scaled": {"prefix": "none"},
+    }
+    return holds_if(
+        apart() == 0,
+        enumeration(
+            f"the joint law of what the first step commits is that of block verification in rationals for {len(tried)} "
+            "pairs of processes (V = 2, 3, gamma = 1, 2, 3, with and without zeros)"
+        ),
+        rejects_mutants(wrong, lambda choice: apart(**choice), "the law of blocks"),
+    )
+
+
+def _committed(decoder: Decoder, case: Case) -> Law:
+    return block_law(decoder, case.target, RULE, case.draft)
+
+
+# What is published ---------------------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "hsd-reference.lossless",
+    CODE.function(
+        "transformers/generation/utils.py",
+        "_speculative_sampling",
+        "With backward=True prefixes are scaled by the running maximum of P/Q, and stopped at with the sum of p'; all "
+        "drafts are accepted with min(1, P/Q) of the whole, which the maximum does not cap.",
+    ),
+    r"For every target, draft and draft length, the tokens that the published hierarchical verification emits, "
+    r"completed by the target, have the law of the target.",
+)
+def published_is_lossless(seed: int) -> Finding:
+    r"""Where a prefix has $r_k > 1$, its running maximum is $M > 1$, and the whole draft is accepted with $\min(1,
+    r_\gamma)$ where block verification accepts it with $\min(1, r_\gamma/M)$ (hsd.block). What is accepted too often is
+    emitted too often: with two drafts of $p = (1/3, 2/3)$ and $q = (2/3, 1/3)$ the draft $(1, 0)$ has $r = (2, 1)$ and
+    is accepted always, not half of the time. One draft alone is verified right.
+    """
+    case, (p, q) = smallest(Hierarchical(2, final="uncapped"), 2)
+    published = Hierarchical(2, final="uncapped")
+    law, bias = first_tokens(published, case), off(published, case)
+    alone = max(off(Hierarchical(1, final="uncapped"), other) for other in random_cases(seed, (1,)))
+    capped = off(Hierarchical(2), case)
+    return refuted_if(
+        bias > 0 and capped == 0,
+        counterexample(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)} at each position, two drafts: 00, 01, 10, 11 are emitted with "
+            f"{fmt_row(law.values())}, TV {fmt(bias)}; {fmt(accepted(published, case))} drafts accepted, "
+            f"{fmt(accepted(Block(2), case))} by block verification. No pair with a smaller denominator shows a bias",
+            numbers(
+                p=p,
+                q=q,
+                gamma=2,
+                law=list(law.values()),
+                tv=bias,
+                accepted=accepted(published, case),
+                by_block=accepted(Block(2), case),
+            ),
+        ),
+        enumeration(f"with a single draft the law is the target's (largest TV {fmt(alone)})"),
+        enumeration(f"with the last step capped the law is the target's in the same case (TV {fmt(capped)})"),
+    )
+
+
+@CLAIMS.claim(
+    "hsd.accepts-more",
+    said(
+        f"README of the published code at {CODE.commit[:12]}",
+        README,
+        "formalised",
+        "The form of it that preserves the target's distribution is the capped one; the others are biased.",
+    ),
+    r"For every target, every draft process that differs from it and every draft length of at least 2, hierarchical "
+    r"verification in the form that preserves the target's law accepts more drafts in the mean than block "
+    r"verification.",
+)
+def accepts_more(seed: int) -> Finding:
+    r"""The form that is lossless accepts each number of drafts with the probability of block verification (hsd.block),
+    for every target and draft. No other lossless form can accept more: block verification accepts the most that any
+    lossless verification of one path of drafts does (block.optimal). What the published last step accepts beyond is
+    paid for by a bias (hsd.frontier).
+    """
+    tried = [same_rows(*THIRDS, 2), *random_cases(seed, (2, 3))]
+
+    def lead(**choice: Any) -> Fraction:
+        """The most drafts by which it is ahead of block verification."""
+        return max(accepted(Hierarchical(c.gamma, **choice), c) - accepted(Block(c.gamma), c) for c in tried)
+
+    p, q = THIRDS
+    found = [accepted(decoder, tried[0]) for decoder in (Hierarchical(2), Block(2), SpeculativeDecoder(2))]
+    return refuted_if(
+        lead() <= 0,
+        counterexample(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)} at each position, two drafts: {fmt(found[0])} accepted, as by block "
+            f"verification, {fmt(found[2])} one by one",
+            numbers(p=p, q=q, gamma=2, accepted=found[0], by_block=found[1], by_token=found[2]),
+        ),
+        enumeration(f"in none of {len(tried)} cases is it ahead (largest lead {fmt(lead())})"),
+        rejects_mutants(
+            {"the published last step": {"final": "uncapped"}}, lambda choice: lead(**choice), "drafts accepted"
+        ),
+    )
+
+
+# What a verification of one path can reach ----------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "hsd.frontier",
+    derived(
+        "after arXiv 2403.10444 and arXiv 2601.05724",
+        "The optimum of block verification, with the price of what goes beyond it.",
+    ),
+    r"For every target and draft, a rule that emits the first $\tau$ of $\gamma$ drafts and one token more has "
+    r"$\mathbb{E} \tau \le \mathbb{E} \tau_{\mathrm{block}} + \sum_{j=1}^{\gamma} (\gamma - j + 1) d_j$, where $d_j$ "
+    r"is the mean, over what it emits before, of the TV between its emitted token $j$ and the target's row: accepting "
+    r"more drafts than block verification is a bias.",
+)
+def frontier(seed: int) -> Finding:
+    r"""Complete the output by $p$, let $e(x^i)$ be the probability that it begins with $x^i = x_1 \dots x_i$, and
+    $m(x^i)$ that the drafts do and $\tau \ge i$; so $m(x^i) \le q(x^i)$. Of the outputs that begin with $x^{i-1}$ those
+    with $\tau < i - 1$, of mass $e(x^{i-1}) - m(x^{i-1})$, draw token $i$ from the target. The others go on with $x_i$
+    with at least the mass $m(x^i)$. Hence $m(x^i) \le m(x^{i-1}) p(x_i | x^{i-1}) + \delta(x^i)$ with $\delta(x^i) =
+    e(x^i) - e(x^{i-1}) p(x_i | x^{i-1})$. Block verification has $b(x^i) = q(x^i) w_i = \min(q(x^i), b(x^{i-1}) p(x_i |
+    x^{i-1}))$. With $u = [m - b]^+$ both bounds give $u(x^i) \le u(x^{i-1}) p(x_i | x^{i-1}) + [\delta(x^i)]^+$. Summed
+    over $x^i$, $U_i \le U_{i-1} + d_i$, since $d_i = \sum [\delta(x^i)]^+ = \sum e(x^{i-1}) \mathrm{TV}(e(\cdot |
+    x^{i-1}), p(\cdot | x^{i-1}))$, and $U_0 = 0$. So $P(\tau \ge i) \le P(\tau_{\mathrm{block}} \ge i) + \sum_{j \le i}
+    d_j$, and the sum over $i$ is the bound. A lossless rule has $d_j = 0$.
+    """
+    cases = [same_rows(*THIRDS, 2), *random_cases(seed, (1, 2))]
+
+    def exceeded(slope: float) -> float:
+        """How far the best rule is from block verification if bias costs ``slope`` times as much."""
+        gap = max(abs(best(case, slope) - float(accepted(Block(case.gamma), case))) for case in cases)
+        return gap if gap > 1e-9 else 0.0
+
+    case, published = cases[0], Hierarchical(2, final="uncapped")
+    paid = spent(published, case)
+    choices: list[tuple[Any, Prefix]] = [("capped", "none"), ("uncapped", "none"), ("uncapped", "running-max")]
+    slack = [
+        accepted(Block(c.gamma), c) + spent(decoder, c) - accepted(decoder, c)
+        for c in cases
+        for decoder in (Hierarchical(c.gamma, *choice) for choice in choices)
+    ]
+    p, q = THIRDS
+    return holds_if(
+        exceeded(1.0) == 0 and min(slack) >= 0,
+        identity(
+            f"in {len(cases)} cases (gamma = 1, 2) the maximum of drafts accepted less the price of bias, over all "
+            "rules by linear programming, is what block verification accepts, to 1e-9; the other forms of "
+            f"hierarchical verification stay below by {fmt(min(slack))} to {fmt(max(slack))}"
+        ),
+        example(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)} at each position, two drafts, the published last step: "
+            f"{fmt(accepted(published, case))} accepted, {fmt(accepted(Block(2), case))} by block verification, and a "
+            f"bias of {fmt(paid)}: on the line",
+            numbers(
+                p=p,
+                q=q,
+                gamma=2,
+                accepted=accepted(published, case),
+                by_block=accepted(Block(2), case),
+                bias=paid,
+            ),
+        ),
+        rejects_mutants({"bias at nine tenths of the price": 0.9}, exceeded, "the frontier"),
+    )
+
+
+def spent(decoder: Decoder, case: Case) -> Fraction:
+    """What the bias of a decoder costs: the sum of (gamma - j + 1) d_j."""
+    laws = marginals(first_tokens(decoder, case), case.gamma)
+    total = Fraction(0)
+    for place, (begun, emitted) in enumerate(pairwise(laws)):
+        for prefix, mass in begun.items():
+            row = case.target.row(prefix)
+            excess = (emitted.get((*prefix, x), Fraction(0)) - mass * row[x] for x in range(len(row)))
+            total += (case.gamma - place) * sum(max(gap, Fraction(0)) for gap in excess)
+    return total
+
+
+def marginals(law: Law, gamma: int) -> list[dict[tuple[int, ...], Any]]:
+    """The laws of the first 0, 1, ..., gamma tokens."""
+    found: list[defaultdict[tuple[int, ...], Any]] = [defaultdict(Fraction) for _ in range(gamma + 1)]
+    for tokens, mass in law.items():
+        for place in range(gamma + 1):
+            found[place][tokens[:place]] += mass
+    return [dict(part) for part in found]
+
+
+def best(case: Case, slope: float) -> float:
+    """The maximum over all rules of drafts accepted in the mean, less ``slope`` times the price of their bias.
+
+    The unknowns of the linear program are the masses of (drafts, how many are accepted, the token after them), and for
+    every prefix how much more of it is emitted than the target goes on to.
+    """
+    from scipy.optimize import linprog
+
+    target, draft, gamma = case
+    tokens = range(target.vocabulary)
+    paths = list(product(tokens, repeat=gamma))
+    rules = [(x, count, y) for x in paths for count in range(gamma + 1) for y in tokens]
+    prefixes = [x for place in range(1, gamma + 1) for x in product(tokens, repeat=place)]
+    emitted = {x: np.array([_begins(target, (*r[:k], y), x) for r, k, y in rules]) for x in [(), *prefixes]}
+    beyond = np.array([emitted[x] - float(target.row(x[:-1])[x[-1]]) * emitted[x[:-1]] for x in prefixes])
+    drafted = np.array([[r == x for r, _, _ in rules] for x in paths], float)
+    price = [slope * (gamma - len(x) + 1) for x in prefixes]
+    found = linprog(
+        [*(-count for _, count, _ in rules), *price],
+        A_ub=np.concatenate([beyond, -np.eye(len(prefixes))], axis=1),
+        b_ub=np.zeros(len(prefixes)),
+        A_eq=np.concatenate([drafted, np.zeros((len(paths), len(prefixes)))], axis=1),
+        b_eq=[_begins(draft, (), x) for x in paths],
+    )
+    return -float(require_found(found.fun, f"the linear program is not solved: {found.message}"))
+
+
+def _begins(process: TableProcess, emitted: tuple[int, ...], prefix: tuple[int, ...]) -> float:
+    """The probability that ``emitted``, completed by the process, begins with ``prefix``."""
+    if emitted[: len(prefix)] != prefix[: len(emitted)]:
+        return 0.0
+    rest = range(len(emitted), len(prefix))
+    return float(np.prod([float(process.row(prefix[:place])[prefix[place]]) for place in rest]))
+
+
+# Other prefixes ------------------------------------------------------------------------------------------------
+
+
+@CLAIMS.claim(
+    "hsd.min-prefix",
+    CODE.function(
+        "transformers/generation/utils.py",
+        "_speculative_sampling",
+        "A line that is commented out takes the smaller of the probabilities of target and draft for a prefix, where "
+        "the code has the target's over the running maximum.",
+    ),
+    r"For every target, draft and draft length, hierarchical verification with a capped last step that takes "
+    r"$\min(P, Q)$ of a prefix in place of $P/M$ is lossless.",
+)
+def smaller_prefix(seed: int) -> Finding:
+    r"""Up to two drafts the only prefixes that count have at most one token, and $\min(1, r_1) = r_1/\max(1, r_1)$.
+    With three drafts prefix 2 has $\min(1, r_2)$, which is above $r_2/\max(1, r_1)$ where $r_1 > 1$ and $r_2 < r_1$:
+    the prefix is stopped at too often, and then continued by too much. The bias is enumerated.
+    """
+    cases = random_cases(seed, (1, 2))
+    short = max(off(Hierarchical(case.gamma, prefix="min"), case) for case in cases)
+    case, (p, q) = smallest(Hierarchical(3, prefix="min"), 3)
+    biased = Hierarchical(3, prefix="min")
+    law, bias = first_tokens(biased, case), off(biased, case)
+    return refuted_if(
+        bias > 0 and short == 0,
+        counterexample(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)} at each position, three drafts: TV {fmt(bias)}",
+            numbers(p=p, q=q, gamma=3, law=list(law.values()), tv=bias),
+        ),
+        enumeration(f"with one draft and with two the law is the target's in {len(cases)} cases (TV {fmt(short)})"),
+    )

@@ -1,0 +1,199 @@
+"""Claims about Cactus: the budget of the row made for a drafted token, and the law that is emitted.
+
+The paper (Hao and Mou, arXiv 2604.04987) calls the target q; here it is p. Of the paper the abstract was read, of the
+published code all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from simlab.rules import Amplify, Cactus, Rule, Speculative
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    described,
+    example,
+    holds_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+)
+from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.leviathan.speculative_rule import random_pairs
+from theory.claims.sources import Repository, derived, said
+from theory.distances import kl
+from theory.exact import step_law
+from theory.search import Pmf
+
+CLAIMS = Claims("lossy")
+CODE = Repository("MANGA-UOFA/Cactus", "3b01b816d18bf1e02ce93d0c5d43b42d8814427b")
+ROUNDING = 1e-12  # of a divergence
+NINE_TENTHS: Pmf = (Fraction(9, 10), Fraction(1, 10))
+BUDGET = Fraction(1, 18)  # at which 9/10 is raised to 1
+
+
+def raised_row(p: Pmf, x: int, delta: Fraction) -> Pmf:
+    """h, the row made for a draft x."""
+    own = Cactus(delta).raised(np.array([p[x]], dtype=object))[0]
+    return tuple(own if y == x else mass * (1 - own) / (1 - p[x]) for y, mass in enumerate(p))
+
+
+def over_budget(p: Pmf, x: int, delta: Fraction) -> float:
+    """KL(h, p) - delta where it is above 0."""
+    excess = float(kl(raised_row(p, x, delta), p)) - float(delta)
+    return excess if excess > ROUNDING else 0.0
+
+
+@CLAIMS.claim(
+    "cactus.budget",
+    said(
+        "README of the published code, commit 3b01b816d18b",
+        "Cactus increases the verifier's acceptance threshold for the drafted token while proportionally downweighting "
+        "the rest, subject to a KL-divergence budget controlled by `delta`.",
+        "formalised",
+        "The budget is read as delta nats, which KL(h, p) of the code's function solve_constraint is not to exceed.",
+    ),
+    r"For every $p$, token $x$ with $p(x) < 1$ and $\delta \ge 0$, the row $h$ with $h(x) = \min(1, p(x) + \sqrt{2 "
+    r"\delta p(x) (1 - p(x))})$ and $h(y) = p(y) (1 - h(x))/(1 - p(x))$ elsewhere has $\mathrm{KL}(h, p) \le \delta$.",
+)
+def budget(seed: int) -> Finding:
+    r"""Away from $x$ the two rows are in proportion, so $\mathrm{KL}(h, p)$ is that of two coins, $h(x)$ against
+    $p(x)$. The root solves its second-order expansion around $p(x)$, whose next term has the sign of $2 p(x) - 1$:
+    above 1/2 the divergence is larger than the budget. At $p(x) = 9/10$ and $\delta = 1/18$, $h(x) = 1$ and
+    $\mathrm{KL}(h, p) = \log(10/9)$.
+    """
+    small = [(Fraction(k, 20), Fraction(1, d)) for k in range(1, 9) for d in (50, 200)]
+    require(
+        all(over_budget((own, 1 - own), 0, delta) == 0 for own, delta in small),
+        "a small raise of a small mass is said to exceed its budget",
+    )
+    row = raised_row(NINE_TENTHS, 0, BUDGET)
+    return refuted_if(
+        over_budget(NINE_TENTHS, 0, BUDGET) > 0,
+        counterexample(
+            f"p(x) = 9/10, delta = 1/18: h(x) = {fmt(row[0])}, and KL(h, p) = {fmt(kl(row, NINE_TENTHS))} nats, of "
+            f"{fmt(float(BUDGET))} allowed",
+            numbers("cactus", {"delta": BUDGET}, p=NINE_TENTHS, h=row, kl=float(kl(row, NINE_TENTHS))),
+        ),
+        control(
+            f"the same check finds no excess for p(x) from 1/20 to 2/5 and delta 1/50 and 1/200 ({len(small)} rows)"
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "cactus.budget.mended",
+    derived("after the published code of Cactus, solve_constraint"),
+    r"For every $p$, token $x$ with $p(x) < 1$ and $\delta \ge 0$, the row $h$ with $h(x) = \min(1, p(x) + \sqrt{2 "
+    r"\delta p(x) (1 - p(x))})$ and $h(y) = p(y) (1 - h(x))/(1 - p(x))$ elsewhere has $\mathrm{KL}(h, p) \le (1 + "
+    r"p(x)) \delta$, and $\mathrm{KL}(h, p) \le \delta$ if $h(x) \le 1 - p(x)$.",
+)
+def budget_mended(seed: int) -> Finding:
+    r"""Let $a = p(x)$, $t = h(x) - a \le 1 - a$, so $t^2 \le 2 \delta a (1 - a)$. The divergence is that of two coins,
+    and its second derivative in $h(x)$ is $1/(h(x) (1 - h(x)))$: $\mathrm{KL}(h, p) = \int_0^t (t - s) (1/(a + s) +
+    1/(1 - a - s)) ds$. The first part is at most $t^2/(2 a)$. In the second $(t - s)/(1 - a - s)$ falls in $s$, as $t
+    \le 1 - a$, so it is at most $t^2/(1 - a)$. Together $\mathrm{KL}(h, p) \le t^2 (1 + a)/(2 a (1 - a)) \le (1 + a)
+    \delta$.
+
+    If $a + t \le 1 - a$, then $(a + s) (1 - a - s) \ge a (1 - a)$ for all $s \le t$, so $\mathrm{KL}(h, p) \le t^2/(2 a
+    (1 - a)) \le \delta$.
+    """
+    masses = [Fraction(k, 20) for k in range(1, 20)]
+    budgets = [Fraction(1, d) for d in (1, 2, 5, 18, 50, 200)]
+
+    def excess(raised: Callable[[Pmf, int, Fraction], Pmf]) -> float:
+        worst = 0.0
+        for own in masses:
+            for delta in budgets:
+                p, row = (own, 1 - own), raised((own, 1 - own), 0, delta)
+                least = 1 if row[0] <= 1 - own else 1 + own
+                worst = max(worst, float(kl(row, p)) - float(least * delta))
+        return worst if worst > ROUNDING else 0.0
+
+    return holds_if(
+        excess(raised_row) == 0,
+        identity(
+            f"both bounds on {len(masses)} masses from 1/20 to 19/20 and {len(budgets)} budgets from 1/200 to 1 nat"
+        ),
+        rejects_mutants(
+            {"delta doubled": lambda p, x, delta: raised_row(p, x, 2 * delta)}, excess, "the bound of the divergence"
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "cactus.emitted",
+    said(
+        "abstract",
+        "we propose Cactus (constrained acceptance speculative sampling), a method that guarantees controlled "
+        "divergence from the verifier distribution and increasing acceptance rates.",
+        "formalised",
+        "What is controlled is read as the divergence of the law that one step emits, by a multiple of delta that "
+        "depends neither on the vocabulary nor on the rows; 20 stands for it.",
+    ),
+    r"For every $p$, $q$ and $\delta > 0$, the law $r$ that one step of Cactus emits has $\mathrm{KL}(r, p) \le 20 "
+    r"\delta$.",
+)
+def emitted(seed: int) -> Finding:
+    r"""The budget is that of one drafted token's row. Every token that can be drafted is raised, each at the cost of
+    all others, and the raises add up in what is emitted. Over $2 n$ tokens let $p$ be uniform and $q$ uniform on the
+    first $n$. At $\delta = 1/(4 n - 2)$ each of these is raised from $1/(2 n)$ to $1/n$, so every draft is accepted and
+    $q$ is emitted: $\mathrm{KL}(q, p) = \log 2$ for every $n$, while $\delta$ goes to 0. At $n = 16$ it is 43 times
+    $\delta$.
+    """
+    half = 16
+    p = (Fraction(1, 2 * half),) * (2 * half)
+    q = (Fraction(1, half),) * half + (Fraction(0),) * half
+    delta = Fraction(1, 4 * half - 2)
+
+    def ratio(rule: Rule) -> float:
+        return float(kl(step_law(rule, p, q), p)) / float(delta)
+
+    require(ratio(Speculative()) <= 20, "the law of the lossless rule is said to be off the target")
+    return refuted_if(
+        ratio(Cactus(delta)) > 20,
+        counterexample(
+            f"{2 * half} tokens, p uniform, q uniform on half of them, delta = {fmt(delta)}: all are accepted, q is "
+            f"emitted, and its divergence is log 2, {ratio(Cactus(delta)):.1f} delta",
+            described("cactus", {"delta": delta}, p, q, kl=float(kl(step_law(Cactus(delta), p, q), p))),
+        ),
+        control("the same check finds the law of the lossless rule on the target"),
+    )
+
+
+@CLAIMS.claim(
+    "cactus.law",
+    derived("after the published code of Cactus"),
+    r"For every $p$, $q$ and $\delta \ge 0$, one step of Cactus emits a token $x$ with $q(x) > p(x)$ with probability "
+    r"$\min(q(x), h(x))$, where $h(x) = \min(1, p(x) + \sqrt{2 \delta p(x) (1 - p(x))})$.",
+)
+def law(seed: int) -> Finding:
+    r"""The draft $x$ is accepted with probability $\min(q(x), h(x))$ in all. Another draft $y$ that is rejected is
+    replaced from $[h_y - q]^+$, where $h_y(x) = p(x) (1 - h(y))/(1 - p(y)) \le p(x) < q(x)$, and $x$ itself from $h(x)
+    - q(x) < 0$: so $x$ is never drawn in place of a rejected token.
+    """
+    tried, budgets = random_pairs(seed, 30), (Fraction(0), Fraction(1, 50), Fraction(1, 3))
+
+    def gap(make: Callable[[Fraction], Rule]) -> Fraction:
+        worst = Fraction(0)
+        for p, q in tried:
+            for delta in budgets:
+                most, found = Cactus(delta).raised(np.array(p, dtype=object)), step_law(make(delta), p, q)
+                worst = max([worst, *(abs(found[x] - min(q[x], most[x])) for x in range(len(p)) if q[x] > p[x])])
+        return worst
+
+    p, q = (Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 10), Fraction(9, 10))
+    return holds_if(
+        gap(Cactus) == 0,
+        identity(f"equal in rationals on {len(tried)} pairs over 2 to 6 tokens and {len(budgets)} budgets"),
+        example(
+            f"p = {fmt_row(p)}, q = {fmt_row(q)}, delta = 1/50: emits {fmt_row(step_law(Cactus(budgets[1]), p, q))}"
+        ),
+        rejects_mutants({"amplify by 1 + delta": lambda delta: Amplify(1 + delta)}, gap, "the law emitted"),
+    )

@@ -1,0 +1,164 @@
+"""Claims about rules that accept what the target finds likely: truncation, cascades, fuzzy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from simlab.rules import Cascade, Fuzzy, Rule, Speculative, Truncation
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import example, holds_if, identity, rejects_mutants
+from theory.claims.format import fmt_row
+from theory.claims.leviathan.speculative_rule import random_pairs
+from theory.claims.sources import derived, said
+from theory.distances import tv
+from theory.exact import acceptance, step_law
+from theory.search import Pmf
+
+CLAIMS = Claims("lossy")
+THRESHOLDS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(1))
+PAIR: tuple[Pmf, Pmf] = (
+    (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)),
+    (Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)),
+)
+
+
+def cut(p: Pmf, threshold: Fraction) -> Pmf:
+    """p cut to its likely tokens, scaled up: what a truncated sampler of the target draws."""
+    left = [mass if mass >= threshold * max(p) else Fraction(0) for mass in p]
+    return tuple(mass / sum(left) for mass in left)
+
+
+def drafted(p: Pmf, q: Pmf, threshold: Fraction, after: Pmf) -> list[Fraction]:
+    """q on the likely tokens, and in place of the rest ``after``."""
+    own = [mass if other >= threshold * max(p) else Fraction(0) for mass, other in zip(q, p, strict=True)]
+    return [mass + (1 - sum(own)) * other for mass, other in zip(own, after, strict=True)]
+
+
+@CLAIMS.claim(
+    "truncation.law",
+    derived("after acceptance by a threshold on p, as min-p sampling has it"),
+    r"For every $p$, $q$ and $0 \le t \le 1$, with $A$ the tokens with $p(x) \ge t \max p$ and $p_A$ the row $p$ cut "
+    r"to $A$, accepting $x$ if and only if $x \in A$ and replacing from $p_A$ emits $q(x) 1[x \in A] + (1 - q(A)) "
+    r"p_A(x)$, whose TV to $p_A$ is $q(A)$ times that between $q$ cut to $A$ and $p_A$.",
+)
+def truncation_law(seed: int) -> Finding:
+    r"""A draft in $A$ is emitted, so $q$ is emitted on $A$; a draft off $A$, of probability $1 - q(A)$, is replaced
+    from $p_A$. With $q_A$ the row $q$ cut to $A$, this is $q(A) q_A + (1 - q(A)) p_A$, whose difference to $p_A$ is
+    $q(A) (q_A - p_A)$. So it is what a truncated sampler of the target draws only if $q$ is in proportion to $p$ on $A$
+    or puts nothing there.
+    """
+    tried = random_pairs(seed, 30)
+
+    def gap(make: Callable[[Fraction], Rule]) -> Fraction:
+        worst = Fraction(0)
+        for p, q in tried:
+            for t in THRESHOLDS:
+                law, after = step_law(make(t), p, q), cut(p, t)
+                inside = sum(b for a, b in zip(p, q, strict=True) if a >= t * max(p))
+                left = [b if a >= t * max(p) else 0 * b for a, b in zip(p, q, strict=True)]
+                apart = sum(abs(b - inside * c) for b, c in zip(left, after, strict=True)) / 2  # q(A) times the TV
+                worst = max(worst, tv(law, drafted(p, q, t, after)), abs(tv(law, after) - apart))
+        return worst
+
+    law = step_law(Truncation(Fraction(1, 2)), *PAIR)
+    return holds_if(
+        gap(Truncation) == 0,
+        identity(f"in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros and {len(THRESHOLDS)} thresholds"),
+        example(
+            f"p = {fmt_row(PAIR[0])}, q = {fmt_row(PAIR[1])}, t = 1/2: emits {fmt_row(law)}, where p cut to A is "
+            f"{fmt_row(cut(PAIR[0], Fraction(1, 2)))}"
+        ),
+        rejects_mutants(
+            {"replaced from p": lambda t: Truncation(t, "target"), "the lossless rule": lambda t: Speculative()},
+            gap,
+            "the law emitted",
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "cascade.law",
+    said(
+        "Narasimhan et al., ICLR 2025, abstract",
+        "In this paper, we leverage the best of both these approaches by designing new speculative cascading "
+        "techniques that implement their deferral rule through speculative execution.",
+        "formalised",
+        "The abstract does not give a rule. This is one that decides token by token: defer where the target gives the "
+        "drafted token less than t times what its likeliest has.",
+    ),
+    r"For every $p$, $q$ and $0 \le t \le 1$, with $A$ the tokens with $p(x) \ge t \max p$, lossless verification "
+    r"against $c(x) = q(x) 1[x \in A] + p(x) (1 - q(A))$ emits $c$, which accepting $x$ if and only if $x \in A$ and "
+    r"replacing from $p$ emits too, and accepts $1 - \mathrm{TV}(c, q) \ge q(A)$.",
+)
+def cascade_law(seed: int) -> Finding:
+    r"""$c$ is a pmf, since $q(A) + (1 - q(A)) = 1$, and lossless verification against it emits $c$ and accepts $1 -
+    \mathrm{TV}(c, q)$ (leviathan.acceptance). A cascade that defers drafts off $A$ emits $q$ on $A$ and $p$ in place of
+    the rest, which is $c$ as well, and accepts $q(A)$. On $A$ $c \ge q$, so $1 - \mathrm{TV}(c, q) = \sum_x \min(c(x),
+    q(x)) \ge q(A)$.
+    """
+    tried = random_pairs(seed, 30)
+
+    def gap(make: Callable[[Fraction], Rule]) -> Fraction:
+        worst = Fraction(0)
+        for p, q in tried:
+            for t in THRESHOLDS:
+                c, deferring = drafted(p, q, t, p), Truncation(t, "target")
+                law, accepted = step_law(make(t), p, q), acceptance(make(t), p, q)
+                less = acceptance(deferring, p, q) - accepted
+                worst = max(worst, tv(law, c), tv(step_law(deferring, p, q), c), abs(accepted - 1 + tv(c, q)), less)
+        return worst
+
+    return holds_if(
+        gap(Cascade) == 0,
+        identity(f"in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros and {len(THRESHOLDS)} thresholds"),
+        rejects_mutants(
+            {"deferring": lambda t: Truncation(t, "target"), "replaced from p cut to A": Truncation},
+            gap,
+            "the law emitted",
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "fuzzy.law",
+    said(
+        "Holsman et al., arXiv 2502.20704, abstract",
+        "we introduce Fuzzy Speculative Decoding (FSD) - a decoding algorithm that generalizes SD by accepting "
+        "candidate tokens based on the divergences between the target and draft model distributions.",
+        "formalised",
+        "The divergence is TV, and beyond the threshold the draft is rejected and p drawn from, or the lossless rule "
+        "goes on: of two readings both are stated.",
+    ),
+    r"For every $p$, $q$ and $T \ge 0$, accepting every draft where $\mathrm{TV}(p, q) \le T$ and elsewhere rejecting "
+    r"every draft and drawing from $p$, or verifying without loss, emits $q$ where $\mathrm{TV}(p, q) \le T$ and $p$ "
+    r"elsewhere, so a law within $T$ of $p$; the lossless verification accepts $1 - \mathrm{TV}(p, q)$ where the "
+    r"rejection accepts nothing.",
+)
+def fuzzy_law(seed: int) -> Finding:
+    """Where every draft is accepted, q is emitted. Where every draft is rejected and p drawn from, p is emitted, and so
+    it is by the lossless rule. The draft is looked at by neither condition, so no token decides for itself.
+    """
+    tried, limits = random_pairs(seed, 30), (Fraction(0), Fraction(1, 3), Fraction(3, 4))
+
+    def gap(make: Callable[[Fraction, str], Rule]) -> Fraction:
+        worst = Fraction(0)
+        for p, q in tried:
+            for limit in limits:
+                near = tv(p, q) <= limit
+                for beyond, rest in (("target", Fraction(0)), ("speculative", 1 - tv(p, q))):
+                    rule = make(limit, beyond)
+                    law, accepted = step_law(rule, p, q), acceptance(rule, p, q)
+                    # where q(x) = 0 nothing is drafted, so what is accepted is drafted mass
+                    worst = max(worst, tv(law, q if near else p), abs(accepted - (1 if near else rest)))
+        return worst
+
+    return holds_if(
+        gap(lambda limit, beyond: Fuzzy(limit, "tv", beyond)) == 0,
+        identity(
+            f"in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros and three thresholds, both readings"
+        ),
+        rejects_mutants(
+            {"the threshold halved": lambda limit, beyond: Fuzzy(limit / 2, "tv", beyond)}, gap, "law and acceptance"
+        ),
+    )
