@@ -20,6 +20,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -153,7 +154,7 @@ def seconds(call: Callable[[], object]) -> float:
     return process_time() - begun
 
 
-def speed(setting: Setting, acceptance: float, taken: float, alone: tuple[float, float]) -> dict[str, float]:
+def speed(setting: Setting, acceptance: float, taken: float, alone: list[float]) -> dict[str, float]:
     """The speedup over the target alone, and eq. 51's; ``alone`` are the seconds of target and draft."""
     target, draft = alone
     block = sum(acceptance**k for k in range(setting.gamma + 1))
@@ -171,7 +172,7 @@ def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[s
     order = orders("random", numbers, models.pair.length, seed)
     target, draft = models.pair.pair(numbers % 10, order, setting.sampler)
     seen = Seen(setting.made())
-    alone = tuple(seconds(lambda model=model: autoregressive(model, Tape(seed, images))) for model in (target, draft))
+    alone = [seconds(partial(autoregressive, model, Tape(seed, images))) for model in (target, draft)]
     begun = process_time()
     made = setting.decoder().run(target, draft, seen.rule, Tape(seed, images), seen)
     taken = process_time() - begun

@@ -59,9 +59,9 @@ class Reflection(LastStep):
 
     def check(self, target: Kernels, draft: Kernels) -> None:
         super().check(target, draft)
-        roots = [chain.last_root() for chain in (target, draft)]
-        if roots[0] is not None and roots[1] is not None:
-            _check_one(*(chain.layout.squared(root) for chain, root in zip((target, draft), roots, strict=True)))
+        own, other = target.last_root(), draft.last_root()
+        if own is not None and other is not None:
+            _check_one(target.layout.squared(own), draft.layout.squared(other))
 
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         _check_one(*(model.chain.layout.squared(model.kernel(1).root) for model in pair))
