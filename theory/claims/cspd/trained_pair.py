@@ -136,7 +136,8 @@ def sigma(seed: int) -> Finding:
             f"{table['images']} images, {found['drafts']} drafts, errors of means of images, false alarms "
             f"{FALSE_ALARMS:g}: Sigma adds {adds['mean']:.3f} +- {adds['error']:.3f} to an acceptance of "
             f"{found['acceptance']['mean']:.3f}; log Sigma is {spread['0.5']:.2f} in the median, from "
-            f"{spread['0.05']:.2f} to {spread['0.95']:.2f} in nine of ten drafts; {stated({'mean': 0.0, 'error': 0.0}, adds)}"
+            f"{spread['0.05']:.2f} to {spread['0.95']:.2f} in nine of ten drafts; "
+            f"{stated({'mean': 0.0, 'error': 0.0}, adds)}"
         ),
         rejects_mutants({"lower by 1": 1.0}, lowered, "acceptance"),
     )
