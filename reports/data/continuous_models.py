@@ -11,7 +11,6 @@ import numpy as np
 from reports.data.files import Unreadable, read_json
 
 SOURCE, ARRAYS = Path("compare-continuous.json"), Path("compare-continuous.npz")
-SHIPPED = Path(__file__).parents[1] / "measured" / "continuous"  # 1000 images of three methods, which come along
 COMMAND = "simlab compare --model fashion-continuous"
 KEYS = {"model", "shape", "dimension", "settings", "gamma", "prefill", "n", "seed", "device", "testing", "methods"}
 NAMES = {"method", "labels", "accepted", "images"}

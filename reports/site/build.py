@@ -72,8 +72,6 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     found = (studies, claims, bench, large, continuous_tables, lengths, compared, pair, certified, site.problems)
     if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
-    if claims and not pair:
-        pair = continuous_models_data.read(continuous_models_data.SHIPPED)
     verdicts = claims.verdicts["claims"] if claims else []
     entries = [("Index", index.FILE)]
     entries += [("Claims", report.FILE)] if claims else []
