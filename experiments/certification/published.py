@@ -21,6 +21,7 @@ from experiments.results import versions, write_json
 from simlab import __version__
 from simlab.certify import certify
 from simlab.certify.adapters.checkouts import PUBLISHED, Published, commit_of
+from simlab.certify.certificate import VERDICTS
 from simlab.statistics import GTest
 
 LEVEL = 1e-6  # false alarms of the test on a pair of rows
@@ -54,7 +55,10 @@ def certificate_of(published: Published, checkout: Path, budget: float, seed: in
     about = {"name": published.name, "about": published.about, "repository": published.repository, "commit": commit}
     ran = {"file": published.file, "budget": budget, "seed": seed, "simlab": __version__, "versions": versions()}
     if published.contract == "verify":
-        document["pair"] = pair_document(published.callable(checkout), PAIR_CALLS, seed)
+        pair = document["pair"] = pair_document(published.callable(checkout), PAIR_CALLS, seed)
+        if document["verdict"] in ("lossless", "inconclusive") and not pair["follows_the_target"]:
+            found_there = f"two drafts of one pair of rows do not follow the target (p-value {pair['p_value']:.2g})"
+            document |= {"verdict": "lossy", "meaning": VERDICTS["lossy"], "summary": found_there}
     return about | ran | document
 
 
@@ -121,9 +125,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     path = asked.out / f"{asked.name}.json"
     write_json(path, document)
     print(f"{document['verdict']}: {document['summary']}")
-    if pair := document.get("pair"):
-        follows = "follow the target" if pair["follows_the_target"] else "do not follow the target"
-        print(f"two drafts of one pair of rows {follows} (p-value {pair['p_value']:.2g} of {pair['calls']} calls)")
     print(path)
     return 0
 
