@@ -40,6 +40,7 @@ PAPERS = {
     "cspd": "Continuous speculative decoding (CSpD)",
     "hierarchical": "Hierarchical speculative decoding (HSD)",
     "traversal": "Traversal verification of trees",
+    "candidates": "Several candidates for one position, and dynamic trees",
     "published": "Published numbers against each other",
 }
 KINDS = {
