@@ -135,6 +135,11 @@ def _measured(out: Path, draw: Draw) -> dict[str, Any]:
         "frontier": draw(
             "digits-map", acceptance_maps.digits_map(points, bound), "acceptance against distortion on digits"
         ),
+        "rules": draw(
+            "rules-map",
+            acceptance_maps.rules_map({"rows over a codebook": codebook, "digits": points}),
+            "acceptance of all rules against TV, KL and Wasserstein-1",
+        ),
         "codebook": _codebook(codebook, table("codebook-frontier"), draw),
         "candidates": draw(
             "candidates",

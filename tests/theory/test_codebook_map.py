@@ -38,6 +38,7 @@ def test_every_family_is_there_and_only_the_lossless_rule_spends_nothing(measure
         "lantern, random",
         "lantern-multiplicative",
         "lantern-reference",
+        *codebook.WITHOUT_TABLES,
     }
     assert set(table["neighbours"].dropna()) == set(codebook.NEIGHBOURS)
     assert not table.duplicated(["rule", "neighbours", "parameter"]).any()
