@@ -91,8 +91,8 @@ def generate_command(
     takes sjd-ac.
 
     Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
-    sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
-    sjd-pac+grouped.
+    sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, sjd-maximal, sjd-gumbel, sjd-pac-gumbel, gsd, lantern, another decoder,
+    or one of these and a rule, as in sjd-pac+grouped.
 
     The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
     algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise and

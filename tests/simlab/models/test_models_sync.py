@@ -57,6 +57,11 @@ def test_a_step_reads_once_at_most(name: str) -> None:
     assert reads(make_decoder(name, **DECODERS[name]), make_rule("speculative")) == LIMIT
 
 
+@pytest.mark.parametrize("renewal", ["maximal", "gumbel"])
+def test_no_renewal_reads(renewal: str) -> None:
+    assert reads(make_decoder("sjd-pac", **DECODERS["sjd-pac"], renewal=renewal), make_rule("speculative")) == LIMIT
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_no_rule_reads(name: str) -> None:
     assert reads(make_decoder("sjd-pac", **DECODERS["sjd-pac"]), make_rule(name, **RULES[name])) == LIMIT
