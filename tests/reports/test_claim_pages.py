@@ -153,6 +153,25 @@ def test_every_link_leads_somewhere(out: Path, tmp_path: Path) -> None:
     assert dead(lost) == ["nowhere.html", "#there"]
 
 
+def test_a_filter_finds_what_it_asks_for_on_every_row(out: Path) -> None:
+    text = (out / "report.html").read_text(encoding="utf-8")
+    for claim in claims(out):
+        anchor = claim["id"].replace(".", "-")
+        given = f'data-paper="{claim["paper"]}" data-verdict="{claim["verdict"]}" data-kind="{claim["kind"]}"'
+        assert f'id="{anchor}" {given}' in text
+        assert f'<option value="{claim["paper"]}">' in text
+        assert f'<option value="{claim["kind"]}">' in text
+    assert "<option>refuted</option>" in text
+
+
+def test_a_page_leads_to_its_neighbours_and_has_a_badge(out: Path) -> None:
+    ids = [claim["id"] for claim in claims(out)]
+    for before, id in zip(ids, ids[1:], strict=False):
+        assert f"{before}.html" in Page(out / "claims" / f"{id}.html").links
+        assert f"{id}.html" in Page(out / "claims" / f"{before}.html").links
+        assert f'aria-label="{id}: refuted"' in (out / "claims" / f"{id}.svg").read_text(encoding="utf-8")
+
+
 def test_pages_of_claims_that_are_gone_go_too(out: Path) -> None:
     stale, own = out / "claims" / "gsd.gone.html", out / "claims" / "mine.html"
     stale.write_text(f"<html>{GENERATOR}</html>", encoding="utf-8")
