@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from experiments.bench.benchmark import Results, Time
+from experiments.bench.choosing import auto
 from experiments.bench.continuous import continuous_tokens
 from experiments.bench.decoding import cost, decoders, threads
 from experiments.bench.machine import facts
@@ -22,6 +23,7 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Results]] = {
     "continuous": continuous_tokens,
     "sampling": sampling,
     "steps": steps,
+    "auto": auto,
 }
 BUSY = 0.9  # of a core: a single thread that gets less has company
 
@@ -47,7 +49,6 @@ def bench(names: Sequence[str], quick: bool, watch: Callable[[str], None]) -> di
 def _company(times: Sequence[Time]) -> list[str]:
     """What is to be said where other work was running: threads then show less than they can."""
     alone = [row.cores for row in times if row.seconds and row.contender != "2 threads"]
-    mean = sum(alone) / len(alone)
-    if mean >= BUSY:
+    if not alone or (mean := sum(alone) / len(alone)) >= BUSY:
         return []
     return [f"the machine was busy: single threads got {mean:.0%} of a core, so ratios of threads say little"]

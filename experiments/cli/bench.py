@@ -32,7 +32,8 @@ def bench_command(
     """Measure how fast this machine is, as ratios.
 
     Verification, decoders, threads, how cost grows, continuous tokens, sampling and steps over ready rows, each against
-    what else could be used, in turns within this run. A few minutes, on a machine that does nothing else.
+    what else could be used, and what simlab generate --method auto takes against the fastest method, in turns within
+    this run. Some minutes, on a machine that does nothing else.
     """
     from experiments.bench import BENCHMARKS, bench
     from experiments.results import write_json

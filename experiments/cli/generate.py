@@ -91,8 +91,8 @@ def generate_command(
     takes sjd-ac.
 
     Other METHODs are ar, jacobi, speculative, eagle, sjd, sjd-repeat-left, sjd-repeat-above, sjd-sample-left,
-    sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, gsd, lantern, another decoder, or one of these and a rule, as in
-    sjd-pac+grouped.
+    sjd-sample-above, sjd-pd, sjd-ac, sjd-pac, sjd-maximal, sjd-gumbel, sjd-pac-gumbel, gsd, lantern, another decoder,
+    or one of these and a rule, as in sjd-pac+grouped.
 
     The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
     algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise and
@@ -123,10 +123,10 @@ def generate_command(
     if prompt or model in PAINTERS:
         sampling = {"guidance": guidance, "temperature": temperature, "top_k": top_k, "top_p": top_p}
         texts = Texts(prompt or [], count, size, sampling)
-        method = UNMEASURED if method == AUTO else method
+        method = _unmeasured(model) if method == AUTO else method
         return draw_texts(texts, model, models, method, settings, seed, device, batch, out, tokens)
     if is_own(model):
-        method = UNMEASURED if method == AUTO else method
+        method = _unmeasured(model) if method == AUTO else method
     elif model != SHIPPED:
         named = ", ".join((*KINDS, *PAINTERS))
         raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
@@ -144,7 +144,8 @@ def generate_command(
             if method == AUTO:
                 _check_free(settings)
                 chosen = choice.choice(loaded, rows, min(batch, count), curve)
-                print_text(output(), f"{chosen.reason}\ncosts   {curve or choice.curve_file(loaded, rows)}")
+                costs = curve or choice.curve_file(loaded, rows)
+                print_text(output(), f"{chosen.reason}\ncosts   {costs if costs.exists() else 'not kept'}")
                 made = make_method(chosen.candidate.method, loaded.codebook, chosen.candidate.settings)
             elif curve is not None:
                 raise ValueError(f"--curve {curve}: is for --method auto; expected it alone")
@@ -190,6 +191,16 @@ def generate_command(
     if lost:
         print_text(error_output(), f"simlab: {len(lost)} of {count} images could not be drawn; the others are written")
     return 1 if lost else 0
+
+
+def _unmeasured(model: str) -> str:
+    """What auto takes for a model of others or of one's own; says so, and why."""
+    print_text(
+        output(),
+        f"{UNMEASURED}: what a step of each method commits has not been measured for {model}, and this one drafts by "
+        "itself; another may be faster: --method METHOD",
+    )
+    return UNMEASURED
 
 
 def _check_free(settings: list[str] | None) -> None:

@@ -106,7 +106,9 @@ def choice(
     steps = known_steps(models, sampling, notify)
     most = max(step.tokens for step in steps)
     costs = _read(cost) if cost else _known_costs(models, sampling, batch, most, notify)
-    return choose(steps, curve.curve_of(costs), batch)
+    found = choose(steps, curve.curve_of(costs), batch)
+    busy = "; what calls cost was timed on a busy machine" if curve.disturbed(costs) else ""
+    return found._replace(reason=found.reason + busy)
 
 
 def folder() -> Path:
@@ -137,7 +139,7 @@ def _known_steps(models: Models, sampling: Sampling, notify: Notify) -> dict[str
     path = _file("compression", {**own, **sampling_record(sampling)})
     kept = _kept(path, lambda document: compression.of_sampling(document, sampling))
     if kept is None:
-        there = {None, *curve.drafters(models)}
+        there = {None, *models.drafters}
         asked = [each for each in compression.few_candidates() if METHODS[each.method].drafter in there]
         kept = compression.measure(models, [sampling], asked, compression.FEW, notify=notify)
         _keep(path, kept)
@@ -150,7 +152,10 @@ def _known_costs(models: Models, sampling: Sampling, batch: int, most: float, no
     kept = _kept(path, curve.curve_of)
     if kept is None or batch not in {entry["batch"] for entry in kept["target"]}:
         now = curve.measure(models, sampling, [batch], most, notify)
-        kept = now if kept is None else _joined(kept, now)
+        joined = now if kept is None else _joined(kept, now)
+        if curve.disturbed(now):
+            return joined  # not kept: the next time may be quieter
+        kept = joined
         _keep(path, kept)
     return kept
 
@@ -158,7 +163,8 @@ def _known_costs(models: Models, sampling: Sampling, batch: int, most: float, no
 def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Both measurements of one machine."""
     drafting = {name: one["drafting"][name] + other["drafting"][name] for name in one["drafting"]}
-    return one | {"target": one["target"] + other["target"], "drafting": drafting}
+    whole = {"target": one["target"] + other["target"], "drafting": drafting}
+    return one | whole | {"core": min(each.get("core", 1.0) for each in (one, other))}
 
 
 def _file(kind: str, identity: dict[str, Any]) -> Path:

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.models.curve import Entry, drafters
+from experiments.models.curve import Entry
 from experiments.models.methods import Drafter, make_method, nodes
 from experiments.models.session import Models, draw, sampling_record
-from experiments.results import sha256, versions
+from experiments.results import versions
 from simlab.models.process.sampling import Sampling
 from simlab.statistics import estimate
 
@@ -91,8 +91,8 @@ def measure(
 
 
 def identity(models: Models) -> dict[str, str]:
-    """The models that step compression depends on, by what is in their files."""
-    return {kind: sha256(models.folder / f"{kind}.safetensors") for kind in ("target", *drafters(models))}
+    """The models that step compression depends on, by what is in them."""
+    return {kind: models.fingerprint(kind) for kind in ("target", *models.drafters)}
 
 
 def _row(models: Models, candidate: Candidate, labels: np.ndarray, seed: int, sampling: Sampling) -> Entry:

@@ -13,20 +13,22 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from statistics import median
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
 
 from experiments.models.methods import Drafter
 from experiments.models.session import Models, processes
-from experiments.results import device_name, sha256
+from experiments.results import device_name
 from simlab.models.process.sampling import Sampling
 
 ROWS = (1, 2, 3, 5, 9, 17, 33, 65)  # a sequence: those of a token, and of windows of 1, 2, 4, ..., 64 drafts
 DRAFTS = (1, 4)  # after one call of the target
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
 COMMAND = "simlab device --curve"
+WALL = "wall clock"
+UNDISTURBED = 0.8  # of a core, the share that the thread that calls the model has to have had of one
 REPEATS = 9  # calls that are timed, at most
 SECONDS = 0.15  # that they take together, at most, but for the first two
 
@@ -110,9 +112,10 @@ def measure(
     it costs for one row: where no step commits as many tokens, a wider window cannot pay.
     """
     clock, name = clock_of(models.device)
-    asked: list[Drafter | None] = [*drafters(models)] or [None]
+    asked: list[Drafter | None] = [*models.drafters] or [None]
     target: list[Entry] = []
-    drafting: dict[Drafter, list[Entry]] = {drafter: [] for drafter in drafters(models)}
+    drafting: dict[Drafter, list[Entry]] = {drafter: [] for drafter in models.drafters}
+    begun, own = time.perf_counter(), time.thread_time()
     for batch in batches:
         for drafter in asked:
             notify(f"batch {batch}, {drafter or 'target'}")
@@ -120,18 +123,20 @@ def measure(
             target += half.calls(most) if drafter == asked[0] else []
             if drafter is not None:
                 drafting[drafter] += half.drafts()
-    return {"kind": "curve", **identity(models, sampling), "clock": name, "target": target, "drafting": drafting}
+    share = (time.thread_time() - own) / (time.perf_counter() - begun)
+    document = {"kind": "curve", **identity(models, sampling), "clock": name, "core": share}
+    return document | {"target": target, "drafting": drafting}
 
 
-def drafters(models: Models) -> list[Drafter]:
-    """The models that draft there is a file of."""
-    return [name for name in get_args(Drafter) if (models.folder / f"{name}.safetensors").exists()]
+def disturbed(document: Mapping[str, Any]) -> bool:
+    """Whether other work lengthened the times of a document: this thread waited for a core, by a clock that went on."""
+    return document.get("clock") == WALL and document.get("core", 1.0) < UNDISTURBED
 
 
 def identity(models: Models, sampling: Sampling) -> dict[str, Any]:
     """What has to be the same for a curve to be of use: model, device, threads, versions, how rows are made."""
     return {
-        "model": sha256(models.folder / "target.safetensors"),
+        "model": models.fingerprint("target"),
         "device": device_name(models.device),
         "threads": torch.get_num_threads(),
         "versions": {"simlab": version("simlab"), "torch": torch.__version__},
@@ -155,7 +160,7 @@ def clock_of(device: torch.device) -> tuple[Clock, str]:
             return time.perf_counter()
 
         return synchronised, "wall clock, synchronised"
-    return (time.thread_time, "CPU seconds") if torch.get_num_threads() == 1 else (time.perf_counter, "wall clock")
+    return (time.thread_time, "CPU seconds") if torch.get_num_threads() == 1 else (time.perf_counter, WALL)
 
 
 class Half:

@@ -9,6 +9,8 @@ method                              decoder x rule                         of th
 ``eagle``                           speculative x speculative              EAGLE: drafts of the head
 ``sjd``, ``sjd-repeat-left``, ...   sjd x speculative                      SJD, started at random or from neighbours
 ``sjd-pd``, ``sjd-ac``, ``sjd-pac`` the same x speculative                 SJD-PAC and its two parts
+``sjd-maximal``, ``sjd-gumbel``     sjd x speculative                      SCD, drafts coupled from call to call
+``sjd-pac-gumbel``                  sjd-pac x speculative                  SJD-PAC's tree, drafts coupled as in SCD
 ``gsd``                             sjd x dynamic-grouped                  GSD: lossy
 ``lantern``                         speculative x lantern                  LANTERN, with drafts of the head: lossy
 ==================================  =====================================  =============================================
@@ -68,6 +70,9 @@ METHODS: dict[str, Preset] = {
     "sjd-pd": Preset("sjd-pd", TREE),
     "sjd-ac": Preset("sjd-ac"),
     "sjd-pac": Preset("sjd-pac", TREE),
+    "sjd-maximal": Preset("sjd", {"renewal": "maximal"}),
+    "sjd-gumbel": Preset("sjd", {"renewal": "gumbel"}),
+    "sjd-pac-gumbel": Preset("sjd-pac", TREE | {"renewal": "gumbel"}),
     "gsd": Preset("sjd", rule="dynamic-grouped", of_rule={"size": 10, "max_gap": 0.15}),
     "lantern": Preset("speculative", rule="lantern", of_rule={"delta": 0.2}, drafter="head"),
 }
@@ -138,6 +143,8 @@ def nodes(decoder: Decoder) -> int:
         return count_nodes(sizes["tree"], sizes["window"], sizes["candidates"], sizes["depth"])
     if "branching" in sizes:
         return count_branches(sizes["branching"])
+    if "total" in sizes:
+        return int(sizes["total"]) * (int(sizes["depth"]) + 1)  # a path for every node
     return int(sizes.get("window", sizes.get("gamma", 0)))
 
 

@@ -14,6 +14,7 @@ One's own is named as ``module:factory`` or ``path/to/file.py:factory``; the fac
 from __future__ import annotations
 
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from experiments.models.methods import Drafter
 from experiments.models.session import Models
 from simlab.models.architectures.backbone import check_parts
 
@@ -69,6 +71,18 @@ class Own(Models):
     @property
     def head(self) -> Any:
         raise ValueError(f"{self.spec}: heads are made for the models that come along; expected another method")
+
+    @property
+    def drafters(self) -> tuple[Drafter, ...]:
+        return () if getattr(self.target, "draft", None) is None else ("draft",)
+
+    def fingerprint(self, kind: str) -> str:
+        """Of its name and its weights, where it has any."""
+        model, digest = getattr(self, kind), sha256(self.spec.encode())
+        for name, values in (model.state_dict() if isinstance(model, nn.Module) else {}).items():
+            digest.update(f"{name} {tuple(values.shape)} {values.dtype}".encode())
+            digest.update(values.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+        return digest.hexdigest()
 
     @property
     def codebook(self) -> Any:

@@ -7,13 +7,13 @@ alone. At every batch the methods of ``SHOWN`` are run, those predicted to be fa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.models import compression, curve
-from experiments.models.choice import Predicted, choose, known_steps, predict
+from experiments.models.choice import Choice, Predicted, choose, known_steps, predict
 from experiments.models.compare import labels_for
-from experiments.models.compression import Candidate
-from experiments.models.curve import Clock, Entry
+from experiments.models.compression import Candidate, Compression
+from experiments.models.curve import Clock, Curve, Entry
 from experiments.models.methods import make_method
 from experiments.models.session import Models, draw, sampling_record
 from experiments.results import versions
@@ -46,22 +46,15 @@ def measure(
     timed at, what was measured at ``batches``, and what ``auto`` takes there."""
     steps = known_steps(models, sampling, notify)
     costs = curve.measure(models, sampling, sorted({*curve.BATCHES, *batches}), notify=notify)
-    cost, (clock, name) = curve.curve_of(costs), curve.clock_of(models.device)
+    cost, name = curve.curve_of(costs), curve.clock_of(models.device)[1]
     measured: list[Entry] = []
     chosen: list[Entry] = []
     for batch in batches:
-        predicted = [predict(step, cost, batch) for step in steps]
-        best = choose(steps, cost, batch)
-        asked = _asked(predicted, best.candidate)
-        seconds = dict.fromkeys(range(len(asked)), float("inf"))
-        for _ in range(ROUNDS):  # in turn, so that what slows the machine for a while slows all of them
-            for k, each in enumerate(asked):
-                notify(f"batch {batch}, {compression.named(each.step.candidate)}")
-                seconds[k] = min(seconds[k], _seconds(models, each.step.candidate, batch, seed, sampling, clock))
-        plain = next(seconds[k] for k, each in enumerate(asked) if each.step.candidate.method == "ar")
-        measured += [_entry(each, batch) | {"measured": plain / seconds[k]} for k, each in enumerate(asked)]
-        own = next(seconds[k] for k, each in enumerate(asked) if each.step.candidate == best.candidate)
-        chosen.append(_entry(best.best, batch) | {"reason": best.reason, "of_best": own / min(seconds.values())})
+        raced = race(models, sampling, steps, cost, batch, SHOWN, seed, notify, images=LEAST)
+        plain = next(own for each, own in raced.seconds if each.step.candidate.method == "ar")
+        measured += [_entry(each, batch) | {"measured": plain / own} for each, own in raced.seconds]
+        best = raced.choice
+        chosen.append(_entry(best.best, batch) | {"reason": best.reason, "of_best": raced.of_best})
     return {
         "kind": "map",
         **curve.identity(models, sampling),
@@ -75,19 +68,63 @@ def measure(
     }
 
 
-def _asked(predicted: Sequence[Predicted], chosen: Candidate) -> list[Predicted]:
-    """What is run at a batch: plain decoding, what is shown, what is promising, and what auto takes."""
-    fastest = sorted(predicted, key=lambda each: -each.speedup)[:FASTEST]
+class Raced(NamedTuple):
+    """What was measured at one batch."""
+
+    choice: Choice
+    seconds: list[tuple[Predicted, float]]  # an image
+
+    @property
+    def fastest(self) -> Predicted:
+        return min(self.seconds, key=lambda pair: pair[1])[0]
+
+    @property
+    def of_best(self) -> float:
+        """Seconds of what ``auto`` takes, in those of the fastest."""
+        own = next(seconds for each, seconds in self.seconds if each.step.candidate == self.choice.candidate)
+        return own / min(seconds for _, seconds in self.seconds)
+
+
+def race(
+    models: Models,
+    sampling: Sampling,
+    steps: Sequence[Compression],
+    cost: Curve,
+    batch: int,
+    shown: Sequence[Candidate] = (),
+    seed: int = 0,
+    notify: Notify = lambda what: None,
+    fastest: int = FASTEST,
+    images: int = LEAST,
+) -> Raced:
+    """Draw a batch, or so many ``images`` at least: by plain decoding, what is ``shown``, as many as are predicted
+    to be the ``fastest``, and what ``auto`` takes."""
+    chosen, clock = choose(steps, cost, batch), curve.clock_of(models.device)[0]
+    asked = _asked([predict(step, cost, batch) for step in steps], (*shown, chosen.candidate), fastest)
+    seconds = [float("inf")] * len(asked)
+    count = batch * max(1, -(-images // batch))
+    for _ in range(ROUNDS):  # in turn, so that what slows the machine for a while slows all of them
+        for k, each in enumerate(asked):
+            notify(f"batch {batch}, {compression.named(each.step.candidate)}")
+            own = _seconds(models, each.step.candidate, batch, count, seed, sampling, clock)
+            seconds[k] = min(seconds[k], own)
+    return Raced(chosen, list(zip(asked, seconds, strict=True)))
+
+
+def _asked(predicted: Sequence[Predicted], shown: Sequence[Candidate], count: int) -> list[Predicted]:
+    """What is run at a batch: plain decoding, what is shown, and the ``count`` predicted to be fastest."""
+    fastest = sorted(predicted, key=lambda each: -each.speedup)[:count]
     return [
         each
         for each in predicted
-        if each.step.candidate.method == "ar" or each.step.candidate in (*SHOWN, chosen) or each in fastest
+        if each.step.candidate.method == "ar" or each.step.candidate in shown or each in fastest
     ]
 
 
-def _seconds(models: Models, candidate: Candidate, batch: int, seed: int, sampling: Sampling, clock: Clock) -> float:
-    """An image, of as many as are drawn at once, or a few more, after one that is not timed: it loads kernels."""
-    images = batch * max(1, -(-LEAST // batch))
+def _seconds(
+    models: Models, candidate: Candidate, batch: int, images: int, seed: int, sampling: Sampling, clock: Clock
+) -> float:
+    """An image, of so many ``batch`` at a time, after one that is not timed: it loads kernels."""
     method = make_method(candidate.method, models.codebook, candidate.settings)
     labels = labels_for(seed, images)
     draw(models, method, labels[:1], seed, sampling, 1)

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from experiments.models.methods import Drafter, Method
+from experiments.results import sha256
 from simlab.models.adapters.fashion import (
     CLASSES,
     SHIPPED,
@@ -85,6 +86,15 @@ class Models:
         return self.tokenizer.codebook.detach().cpu().double().numpy()
 
     @property
+    def drafters(self) -> tuple[Drafter, ...]:
+        """The models that draft there are."""
+        return tuple(name for name in get_args(Drafter) if (self.folder / f"{name}.safetensors").exists())
+
+    def fingerprint(self, kind: str) -> str:
+        """What tells a model, the "target" or one that drafts, from all others."""
+        return sha256(self.folder / f"{kind}.safetensors")
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Names of the conditions, by their numbers."""
         return CLASSES
@@ -120,9 +130,14 @@ class Samples(NamedTuple):
 
 
 def processes(
-    models: Models, drafter: Drafter | None, labels: np.ndarray, sampling: Sampling, form: type[Cached] = Cached
+    models: Models, drafter: Drafter | None, labels: np.ndarray, sampling: Sampling
 ) -> tuple[Cached, Process | None]:
-    """The target for one image of each of ``labels[B]``, and what drafts for it, in a ``form`` of the cache."""
+    """The target for one image of each of ``labels[B]``, and what drafts for it, as :func:`draw` has them."""
+    form = Cached
+    if models.device.type == "cpu":
+        from simlab.models.process.cached_compiled import CachedOnHost  # loads Numba
+
+        form = CachedOnHost
     given = torch.from_numpy(labels).to(models.device)
     target = form(models.target, given, sampling)
     if drafter == "head":

@@ -22,7 +22,6 @@ from experiments.models.session import Models, processes
 from simlab.arrays import grid
 from simlab.decoders import Info, Sjd, SpeculativeDecoder, run
 from simlab.decoders.compiled import has_kernel, simulate
-from simlab.models.process.cached import Cached
 from simlab.models.process.sampling import Sampling
 from simlab.processes import Process
 from simlab.randomness import Tape
@@ -48,18 +47,8 @@ def watch(models: Models, method: Method, labels: np.ndarray, sampling: Sampling
 
     Raises ``ValueError`` for a method that verifies no drafts.
     """
-    form = cache_form(method, models.device)
-    target, draft = processes(models, method.drafter, labels, sampling, form)
+    target, draft = processes(models, method.drafter, labels, sampling)
     watch_run(method.decoder, target, method.rule, tape, draft, look)
-
-
-def cache_form(method: Method, device: torch.device) -> type[Cached]:
-    """The cache that goes with the form of a method's decoder that :func:`watch_run` takes."""
-    if device.type != "cpu" or not has_kernel(method.decoder, method.rule):
-        return Cached
-    from simlab.models.process.cached_compiled import CachedOnHost  # loads Numba
-
-    return CachedOnHost
 
 
 def watch_run(decoder: Any, target: Process, rule: Any, tape: Tape, draft: Process | None, look: Look) -> None:

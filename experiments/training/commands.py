@@ -44,7 +44,7 @@ CONTINUOUS = {
         "dim": 96, "heads": 4, "encoder_layers": 2, "decoder_layers": 3, "head_width": 160, "head_layers": 3
     },
     "continuous-draft": {
-        "dim": 48, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "head_width": 64, "head_layers": 2
+        "dim": 48, "heads": 2, "encoder_layers": 0, "decoder_layers": 1, "head_width": 96, "head_layers": 1
     },
 }  # fmt: skip
 BUFFER = 4  # copies of the class

@@ -35,6 +35,7 @@ PAPERS = {
     "sjd": "Speculative Jacobi decoding (SJD)",
     "lantern": "LANTERN",
     "sjd-pac": "SJD-PAC",
+    "scd": "Speculative coupled decoding (SCD)",
     "baselines": "Samplers and baselines",
     "lossy": "Lossy rules of later methods",
     "cspd": "Continuous speculative decoding (CSpD)",

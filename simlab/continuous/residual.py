@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.continuous.rules.base import Rule, TrajectoryPair, proposal_acceptance
+from simlab.continuous.rules.base import Rule, TrajectoryPair
 from simlab.continuous.tape import coins
 from simlab.randomness import Purpose, Tape
 
@@ -68,9 +68,7 @@ def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray,
             break
         here, own = pair.only(waiting), tape.subset(waiting)
         candidate = rule.propose(here, own, position[waiting], trial)
-        taken = coins(own, position[waiting], Purpose.TRIAL, trial) < proposal_acceptance(
-            rule.log_ratio(here, candidate)
-        )
+        taken = coins(own, position[waiting], Purpose.TRIAL, trial) < rule.taking(here, candidate)
         trials[waiting] = trial
         tokens[waiting[taken]] = rule.token(here, candidate)[taken]
         waiting = waiting[~taken]

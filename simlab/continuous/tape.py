@@ -7,6 +7,7 @@ dimensions). Trial 0 is the trajectory itself, or the coin of the draft; proposa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,26 @@ from simlab.randomness.philox import MASK, mantissa, philox4x32
 STEPS, PAIRS, TRIALS, POSITIONS = 1 << 16, 1 << 8, 1 << 16, 1 << 16  # what a counter has room for
 
 
-def normals(tape: Tape, position: np.ndarray, purpose: Purpose, step: int, trial: int, size: int) -> np.ndarray:
-    """``float64[B, size]``: the normals of one step of the trajectories at ``position[B]``."""
+def normals(tape: Tape, position: np.ndarray, purpose: Purpose, step: Any, trial: int, size: int) -> np.ndarray:
+    """``float64[B, size]``: the normals of one step of the trajectories at ``position[B]``.
+
+    Those of many steps in one go, ``step[S]``, are ``float64[S, B, size]``.
+    """
     pair = np.arange((size + 1) // 2)
     place = (position | (trial << 16))[:, None] + 0 * pair
-    kind = ((int(purpose) << 24) | (step << 8) | pair) + 0 * place
+    kind = ((int(purpose) << 24) | (np.asarray(step)[..., None, None] << 8) | pair) + 0 * place
     replicate = tape.replicates[:, None] + 0 * place
     w0, w1, w2, w3 = philox4x32(replicate, 0 * place + tape.iteration, place, kind, tape.seed & MASK, tape.seed >> 32)
-    first, second = box_muller(mantissa(w0, w1), mantissa(w2, w3))
-    return np.stack([first, second], axis=2).reshape(len(place), -1)[:, :size]
+    drawn = np.stack(box_muller(mantissa(w0, w1), mantissa(w2, w3)), axis=-1)
+    return drawn.reshape(*kind.shape[:-1], -1)[..., :size]
+
+
+def all_normals(
+    tape: Tape, position: np.ndarray, purpose: Purpose, steps: int, trial: int, size: int
+) -> Callable[[int], np.ndarray]:
+    """From a step of ``steps``, 0 for the start, to its normals ``float64[B, size]``, all of them drawn at once."""
+    drawn = normals(tape, position, purpose, np.arange(steps + 1), trial, size)
+    return drawn.__getitem__
 
 
 def coins(tape: Tape, position: np.ndarray, purpose: Purpose, trial: int = 0) -> np.ndarray:

@@ -8,6 +8,8 @@ from typing import Any
 from simlab.decoders.autoregressive import Autoregressive
 from simlab.decoders.base import Decoder, Info
 from simlab.decoders.block import Block
+from simlab.decoders.candidate_tree import CandidateTree
+from simlab.decoders.dynamic_tree import DynamicTree
 from simlab.decoders.hierarchical import Hierarchical
 from simlab.decoders.jacobi import Jacobi
 from simlab.decoders.run import Run, run
@@ -27,6 +29,8 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "block": Block,
     "hierarchical": Hierarchical,
     "traversal": Traversal,
+    "candidate-tree": CandidateTree,
+    "dynamic-tree": DynamicTree,
     "jacobi": Jacobi,
     "sjd": Sjd,
     "sjd-ac": SjdAc,
@@ -57,14 +61,17 @@ def make_decoder(name: str, **parameters: Any) -> Decoder:
 
 def verifies(decoder: Decoder) -> bool:
     """Whether a decoder verifies drafts one by one by a rule."""
-    return not isinstance(decoder, Autoregressive | Block | Hierarchical | Jacobi | Traversal)
+    by_themselves = Autoregressive | Block | CandidateTree | DynamicTree | Hierarchical | Jacobi | Traversal
+    return not isinstance(decoder, by_themselves)
 
 
 __all__ = [
     "DECODERS",
     "Autoregressive",
     "Block",
+    "CandidateTree",
     "Decoder",
+    "DynamicTree",
     "Hierarchical",
     "Info",
     "Jacobi",

@@ -180,13 +180,19 @@ class DraftTree(Decoder[SpeculativeState]):
                 made = made[:, levels.rows(level).start :]
             rows.append(made)
             position = length[:, None] + level + 0 * indices(made.shape[1], length)
-            family, left = [], made
+            family = position[..., None][..., :0]
             for k in range(count):
                 lanes = tuple(range(levels.starts[level] + k, levels.starts[level + 1], count))
-                family.append(drawn(left, position, randomness, lanes))
-                left = self.remaining(left, family[-1])
-            nodes = xp.concat([nodes, xp.reshape(xp.stack(family, axis=2), (len(tokens), -1))], axis=1)
+                left = self.sibling_row(made, family, last=k == count - 1)
+                family = xp.concat([family, drawn(left, position, randomness, lanes)[..., None]], axis=2)
+            nodes = xp.concat([nodes, xp.reshape(family, (len(tokens), -1))], axis=1)
         return nodes, xp.concat(rows, axis=1)
+
+    def sibling_row(self, q: Array, before: Array, last: bool) -> Array:
+        """The pmf ``[..., V]`` that a node is drawn from after its elder siblings ``before[..., j]``."""
+        for k in range(before.shape[-1]):
+            q = self.remaining(q, before[..., k])
+        return q
 
     def remaining(self, q: Array, x: Array) -> Array:
         """The pmf ``[..., V]`` that the sibling after x is drawn from."""

@@ -126,6 +126,10 @@ class Sjd(Decoder[SjdState]):
         check_flag("bonus", self.bonus)
         check_choice("renewal", self.renewal, RENEWALS)
 
+    @property
+    def lossless(self) -> bool:
+        return self.renewal != "maximal-reference"
+
     def init(self, process: Process, randomness: Randomness, batch: int) -> SjdState:
         tokens = process.buffer(batch, process.length + self.window + 1)
         length = tokens[:, 0]

@@ -194,6 +194,13 @@ PAC = [
     )
 ]
 TREES = [*AC, *PD, *PAC]
+RENEWED = [  # how drafts behind a rejection are renewed
+    ("sjd", {"window": 3, "renewal": "maximal"}),
+    ("sjd", {"window": 3, "renewal": "gumbel", "initial": "sample-above"}),
+    ("sjd-reference", {"window": 4, "renewal": "gumbel"}),
+    ("sjd-reference", {"window": 4, "renewal": "maximal-reference"}),
+    ("sjd-pac", tree(3, 2, 2, "full", renewal="gumbel")),
+]
 LONG = [  # windows longer than any sequence of the tests
     ("speculative", {"gamma": 8}),
     ("sjd", {"window": 8, "initial": "repeat-above", "bonus": True}),

@@ -21,7 +21,14 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("results.csv")
 COLUMNS = ("paper", "table", "dataset", "target", "draft", "method", "params", "metric", "value", "std")
-PAPERS = {"cspd": "CSpD", "gsd": "GSD", "lantern": "LANTERN", "sjd": "SJD", "sjd-pac": "SJD-PAC"}
+PAPERS = {
+    "cspd": "CSpD",
+    "gsd": "GSD",
+    "lantern": "LANTERN",
+    "sjd": "SJD",
+    "sjd-pac": "SJD-PAC",
+    "hsd": "HSD",  # README of ZhouYuxuanYX/Hierarchical-Speculative-Decoding at b8575e2
+}
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]+)?")
 
 # Columns whose entries are printed with different numbers of digits: there each entry counts as it stands in the

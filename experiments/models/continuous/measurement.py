@@ -8,23 +8,31 @@ spread than the share of accepted drafts. Drafts of one image hang together: err
 
 MAR's own steps end with so little noise that last-step accepts nothing. Where nothing else is said, the sampler leaves
 out the least noisy of the thousand steps, and ends with noise.
+
+Speedups are ratios of processor time to the target alone, all images in one batch; beside them stands what CSpD's eq.
+51 predicts from the acceptance and from the cost of the draft, drawing alone, by that of the target. What one call
+costs, transformer and head apart, is measured for a batch of 16.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
+from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.models.continuous.session import Models
 from experiments.results import write_json
-from simlab.continuous.decoders import InPlace, Truncating
+from simlab.continuous.decoders import InPlace, Truncating, autoregressive
 from simlab.continuous.decoders.base import Verified
+from simlab.continuous.networks.adapter import NetworkTokens
 from simlab.continuous.networks.fashion import orders
 from simlab.continuous.networks.sampler import Sampler
 from simlab.continuous.rules import Rule, make_rule
@@ -37,6 +45,7 @@ LIMIT = 200  # proposals
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BLOCKS = (2, 4, 8, 16)
 PREFILLS = (0, 2, 7, 12)  # none, 5 %, 15 % and 25 % of 49 tokens, as in Table 5
+BATCH, CALLS = 16, 9  # of calls that are timed
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,18 @@ def settings() -> Iterator[tuple[str, Setting]]:
     yield "unaligned, last-step", Setting(aligned=False)
     yield "variance-product", Setting("variance-product")
     yield "two-path, independent noise", Setting("two-path", aligned=False)
-    yield "temperature 0.9", Setting(sampler=replace(USUAL, temperature=0.9))
-    yield "guidance 2", Setting(sampler=replace(USUAL, guidance=2.0))
+    fixed = replace(USUAL, variances="posterior")
+    yield "fixed variances", Setting(sampler=fixed)
+    yield "fixed variances, reflection", Setting("reflection", sampler=fixed)
+    changed = {
+        "temperature 0.9": Setting(sampler=replace(USUAL, temperature=0.9)),
+        "guidance 2": Setting(sampler=replace(USUAL, guidance=2.0)),
+    }
+    yield from changed.items()
     yield "MAR's steps", Setting(sampler=Sampler(25, noisy_end=True), gamma=2)
+    others = {"gamma 2": Setting(gamma=2), "gamma 8": Setting(gamma=8), "prefill 12": Setting(prefill=12)}
+    for name, setting in (others | changed).items():
+        yield f"unaligned, {name}", replace(setting, aligned=False)
     yield "no noise at the end, last-noise", Setting("last-noise", sampler=replace(USUAL, noisy_end=False))
 
 
@@ -77,15 +95,15 @@ class Seen:
     """What was verified: image, position, place in the block, and the probability of accepting each draft."""
 
     def __init__(self, rule: Rule) -> None:
-        self.rule, self.rows, self.sigmas, self.gaps = rule, [], [], []  # type: ignore[var-annotated]
+        self.rule, self.rows, self.gaps = rule, [], []  # type: ignore[var-annotated]
 
     def __call__(self, verified: Verified) -> None:
         pair, images = verified.pair, verified.tape.replicates
         if not len(images):
             return
-        chance = np.exp(log_acceptance(self.rule.log_draft_ratio(pair)))
-        self.rows.append(np.stack([images, verified.position, verified.place, chance]))
-        self.sigmas.append(pair.log_sigma())
+        ratio, sigma = self.rule.log_draft_ratio(pair), pair.log_sigma()
+        chance, with_sigma = (np.exp(log_acceptance(log_ratio)) for log_ratio in (ratio, ratio + sigma))
+        self.rows.append(np.stack([images, verified.position, verified.place, chance, sigma, with_sigma]))
         kernels = [model.kernel(1) for model in pair]
         self.gaps.append(np.linalg.norm((kernels[0].mean - kernels[1].mean) / kernels[0].root, axis=1))
 
@@ -101,22 +119,73 @@ def clustered(images: np.ndarray, values: np.ndarray) -> dict[str, float | None]
     return {"mean": float(mean), "error": float(spread)}
 
 
+def cost(models: Models) -> dict[str, dict[str, float]]:
+    """What the tokens of ``BATCH`` images in the middle of their orders cost both models.
+
+    Milliseconds of the processor, the median of ``CALLS``, and millions of multiply-adds.
+    """
+    numbers = np.arange(BATCH)
+    tokens = np.zeros((BATCH, models.pair.length, models.pair.target.config.token_dim))
+    noise = np.random.default_rng(0).normal(size=(USUAL.steps + 1, *tokens[:, 0].shape))
+    at = numbers * 0 + models.pair.length // 2
+
+    def parts(model: NetworkTokens) -> dict[str, float]:
+        conditions = model.conditions(tokens, numbers, at)
+        calls: dict[str, Callable[[], object]] = {
+            "transformer": lambda: model.conditions(tokens, numbers, at),
+            "head": lambda: model.chain.walk(conditions, noise.__getitem__),
+        }
+        found = {}
+        for name, call in calls.items():
+            with FlopCounterMode(display=False) as counter:
+                call()
+            found[f"{name}_ms"] = 1e3 * float(np.median([seconds(call) for _ in range(CALLS)]))
+            found[f"{name}_million_multiply_adds"] = counter.get_total_flops() / 2e6
+        return found
+
+    pair = models.pair.pair(numbers % 10, None, USUAL)
+    return {"target": parts(pair.target), "draft": parts(pair.draft)}
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Of the processor, all threads together."""
+    begun = process_time()
+    call()
+    return process_time() - begun
+
+
+def speed(setting: Setting, acceptance: float, taken: float, alone: list[float]) -> dict[str, float]:
+    """The speedup over the target alone, and eq. 51's; ``alone`` are the seconds of target and draft."""
+    target, draft = alone
+    block = sum(acceptance**k for k in range(setting.gamma + 1))
+    return {
+        "seconds": taken,
+        "speedup": target / taken,
+        "cost": draft / target,
+        "predicted": block / (setting.gamma * draft / target + 1),
+    }
+
+
 def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[str, Any]:
     """What one setting does, over random orders and all classes in turn."""
     numbers = np.arange(images)
     order = orders("random", numbers, models.pair.length, seed)
     target, draft = models.pair.pair(numbers % 10, order, setting.sampler)
     seen = Seen(setting.made())
+    alone = [seconds(partial(autoregressive, model, Tape(seed, images))) for model in (target, draft)]
+    begun = process_time()
     made = setting.decoder().run(target, draft, seen.rule, Tape(seed, images), seen)
-    image, position, place, chance = np.concatenate(seen.rows, axis=1)
-    inside = position < models.pair.length  # a block may reach over the end
-    image, position, place, chance = (column[inside] for column in (image, position, place, chance))
+    taken = process_time() - begun
+    image, position, place, chance, sigma, with_sigma = np.concatenate(seen.rows, axis=1)
+    acceptance = clustered(image, chance)
     sites = order[image.astype(int), position.astype(int)]
     centre = (abs(sites // 7 - 3) <= 1) & (abs(sites % 7 - 3) <= 1)
     rejected = made.trials > 0
     return {
         "drafts": len(chance),
-        "acceptance": clustered(image, chance),
+        "acceptance": acceptance,
+        # by how much the product of variances raises acceptance at the same trajectories
+        **({"sigma_adds": clustered(image, with_sigma - chance)} if setting.rule == "last-step" else {}),
         "by_place": [clustered(image[place == j], chance[place == j]) for j in np.unique(place)],
         "by_third": [
             clustered(image[part], chance[part])
@@ -128,9 +197,15 @@ def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[s
         "calls": clustered(numbers, made.calls),
         "proposals_a_rejection": float(made.trials[rejected].mean()) if rejected.any() else None,
         "unfinished": float(np.isnan(made.tokens[:, :, 0]).mean()),
-        "log_sigma": dict(zip(map(str, QUANTILES), np.quantile(np.concatenate(seen.sigmas), QUANTILES), strict=True)),
-        "gap": dict(zip(map(str, QUANTILES), np.quantile(np.concatenate(seen.gaps), QUANTILES), strict=True)),
+        "log_sigma": quantiles(sigma),
+        "gap": quantiles(np.concatenate(seen.gaps)),
+        **speed(setting, float(acceptance["mean"] or 0), taken, alone),
     }
+
+
+def quantiles(values: np.ndarray) -> dict[str, float]:
+    """By share."""
+    return dict(zip(map(str, QUANTILES), np.quantile(values, QUANTILES).tolist(), strict=True))
 
 
 def begun(path: Path, images: int, seed: int) -> dict[str, Any]:
@@ -148,12 +223,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULT, help="where to write (default: %(default)s)")
     given = parser.parse_args()
     models, found = Models(), begun(given.out, given.images, given.seed)
+    costs = cost(models)
     for name, setting in settings():
         if name in found:
             continue
         found[name] = measured(models, setting, given.images, given.seed)
         print(f"{name}: {found[name]['acceptance']}", flush=True)
-        write_json(given.out, {"images": given.images, "seed": given.seed, "settings": found})
+        write_json(given.out, {"images": given.images, "seed": given.seed, "cost": costs, "settings": found})
 
 
 if __name__ == "__main__":

@@ -22,10 +22,12 @@ class CompiledRule(NamedTuple):
     sharpness: float  # what squared distances are multiplied with when a draft is judged
     fill_value: float  # what a token is filled with when proposals have run out
     ends: bool  # whether the target's means end what is accepted
+    reflects: bool  # whether a rejected draft's noise, reflected, makes the token in its place
 
 
 _KINDS = {
     rules.LastStep: (LAST_STEP, FIRST),
+    rules.Reflection: (LAST_STEP, FIRST),
     rules.LastNoise: (LAST_STEP, FIRST),  # of chains whose steps from the last noise on are one
     rules.TargetEnd: (LAST_STEP, FIRST),  # of chains without the steps behind the last noise
     rules.VarianceProduct: (VARIANCE_PRODUCT, FIRST),
@@ -43,8 +45,10 @@ def compiled(rule: rules.Rule) -> CompiledRule:
         raise ValueError(f"rule is a {type(rule).__name__}, which has no compiled form; expected one of {known}")
     kind, compared = _KINDS[type(rule)]
     sharpness = rule.sharpness if isinstance(rule, rules.ReferenceCode) else 1.0
-    ends = isinstance(rule, rules.TargetEnd)
-    return CompiledRule(kind, bool(rule.aligned), int(compared), float(sharpness), float(rule.fill_value), ends)
+    ends, reflects = isinstance(rule, rules.TargetEnd), isinstance(rule, rules.Reflection)
+    return CompiledRule(
+        kind, bool(rule.aligned), int(compared), float(sharpness), float(rule.fill_value), ends, reflects
+    )
 
 
 def judged(rule: rules.Rule) -> Callable[[Chain], Chain]:

@@ -12,6 +12,7 @@ from simlab.continuous.compiled.batched_ops import add_density, advance
 from simlab.continuous.compiled.constants import ACCEPT, DRAFT, END, LAST_NOISE, MARGINAL, OWN, PROPOSAL, TARGET, TRIAL
 from simlab.continuous.compiled.draws import TapePlaces, fill_coins, fill_normals
 from simlab.continuous.compiled.models import CompiledModel
+from simlab.continuous.compiled.reflection import reflect
 from simlab.continuous.compiled.rules import INVERSE_PRODUCT, LAST_STEP, ONE_PATH, TWO_PATH, CompiledRule
 from simlab.continuous.compiled.trajectories import Scratch, copy, trajectory, trajectory_under_both
 from simlab.continuous.decoders.base import Outcome
@@ -100,7 +101,23 @@ def verify(
         else:
             verdicts.waiting[left] = w
             left += 1
-    if left > 0:
+    if left > 0 and rule.reflects:
+        reflect(
+            target,
+            j,
+            draft,
+            left,
+            count,
+            verdicts.waiting,
+            batch.x,
+            (batch.x_target, batch.x_draft),
+            (batch.c_target, batch.c_draft),
+            scratch,
+            verdicts.token,
+        )
+        for k in range(left):
+            verdicts.outcome[verdicts.waiting[k]], verdicts.trials[verdicts.waiting[k]] = REPLACED, 1
+    elif left > 0:
         _resample(rule, target, j, draft, limit, left, batch, verdicts, proposals, scratch)
     copy(batch.x, count, batch.drafted)
     if rule.ends:

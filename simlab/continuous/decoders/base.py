@@ -15,7 +15,7 @@ from simlab.continuous.models.protocol import Kernels, SequenceModel
 from simlab.continuous.models.sequences import check_pair
 from simlab.continuous.residual import LIMIT, resample
 from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, log_acceptance
-from simlab.continuous.tape import check_tape, coins, normals
+from simlab.continuous.tape import all_normals, check_tape, coins
 from simlab.randomness import Purpose, Tape
 
 
@@ -161,8 +161,8 @@ class Decoder(ABC):
 
 def sample_trajectory(chain: Kernels, condition: Any, tape: Tape, position: np.ndarray, purpose: Purpose) -> Trajectory:
     """A trajectory for each token at ``position[B]``, on the noise for ``purpose``."""
-    size = chain.dimension
-    return Trajectory(chain, condition, *chain.walk(condition, lambda t: normals(tape, position, purpose, t, 0, size)))
+    noise = all_normals(tape, position, purpose, chain.steps, 0, chain.dimension)
+    return Trajectory(chain, condition, *chain.walk(condition, noise))
 
 
 def target_noise(rule: Rule) -> Purpose:

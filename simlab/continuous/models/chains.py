@@ -156,6 +156,10 @@ class Chain(Kernels):
     def kernel(self, t: int, x: np.ndarray, c: np.ndarray) -> Kernel:
         return Kernel(self.mean(t, x, c), self.root(t, x))
 
+    def last_root(self) -> np.ndarray:
+        self.check_fixed()
+        return self.factor[0]
+
     def undo(self, t: int, to: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The states ``[B, d]`` whose mean under kernel t is ``to[B, d]``, and ``[B]``: ``log |det A_t|``."""
         rest = self.layout.times(self.condition_gain[t - 1], c) + self.offset[t - 1]

@@ -89,6 +89,13 @@ class Kernels(ABC):
         """k, the last step that adds noise: 1 to T, or T + 1 where all of it is in x_T."""
         return next(filter(self.adds_noise, range(1, self.steps + 1)), self.steps + 1)
 
+    def last_root(self) -> np.ndarray | None:
+        """The root of kernel 1, the same at all states; None where that is seen at states only.
+
+        Raises ``ValueError`` where it follows the state.
+        """
+        return None
+
     @abstractmethod
     def undo(self, t: int, to: np.ndarray, c: Any) -> tuple[np.ndarray, np.ndarray]:
         """Walk back the mean of a step that adds no noise.

@@ -10,6 +10,7 @@ from simlab.continuous.rules.last_step import LastStep
 from simlab.continuous.rules.marginal import Marginal
 from simlab.continuous.rules.path import Path
 from simlab.continuous.rules.reference_code import ReferenceCode
+from simlab.continuous.rules.reflection import Reflection
 from simlab.continuous.rules.target_end import TargetEnd
 from simlab.continuous.rules.two_path import TwoPath
 from simlab.continuous.rules.variance_product import VarianceProduct
@@ -17,7 +18,7 @@ from simlab.registry import make
 
 RULES: dict[str, type[Rule]] = {
     kind.name: kind
-    for kind in (Marginal, Path, TwoPath, VarianceProduct, ReferenceCode, LastStep, LastNoise, TargetEnd)
+    for kind in (Marginal, Path, TwoPath, VarianceProduct, ReferenceCode, LastStep, Reflection, LastNoise, TargetEnd)
 }
 
 
@@ -28,7 +29,7 @@ def make_rule(name: str, **parameters: Any) -> Rule:
     ----------
     name
         A key of ``RULES``: ``marginal``, ``path``, ``two-path``, ``variance-product``, ``cspd-reference``,
-        ``last-step``, ``last-noise`` or ``target-end``.
+        ``last-step``, ``reflection``, ``last-noise`` or ``target-end``.
     **parameters
         Those of its class, such as ``aligned``.
 
@@ -52,6 +53,7 @@ __all__ = [
     "Marginal",
     "Path",
     "ReferenceCode",
+    "Reflection",
     "Rule",
     "TargetEnd",
     "TwoPath",

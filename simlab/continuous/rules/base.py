@@ -208,6 +208,10 @@ class Rule(ABC):
         """``[B, d]``: the token that an accepted draft, or a proposal that was taken, makes; here its x_0."""
         return candidate[0]
 
+    def taking(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
+        """``[B]``: the probability of taking a proposal, a candidate ``float64[S, B, d]``; here max(0, 1 - 1 / rho)."""
+        return proposal_acceptance(self.log_ratio(pair, candidate))
+
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         """A candidate from the target; here its last step once more, from the same x_1.
 

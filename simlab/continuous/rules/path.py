@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.continuous.models.protocol import Kernels
 from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair
-from simlab.continuous.tape import normals
+from simlab.continuous.tape import all_normals
 from simlab.randomness import Purpose, Tape
 
 
@@ -46,10 +46,8 @@ class Path(Rule):
 
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
         chain = pair.target.chain
-        size = chain.dimension
-        return chain.walk(
-            pair.target.condition, lambda t: normals(tape, position, Purpose.PROPOSAL, t, trial, size)
-        ).states
+        noise = all_normals(tape, position, Purpose.PROPOSAL, chain.steps, trial, chain.dimension)
+        return chain.walk(pair.target.condition, noise).states
 
 
 def _log_density(model: Trajectory) -> np.ndarray:

@@ -188,10 +188,10 @@ class Attention(nn.Module):
         self.wo = nn.Linear(config.dim, config.dim, bias=False)
 
     def forward(self, inputs: Tensor, turn: Tensor, memory: Memory) -> Tensor:
-        query, key, value = (
-            part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.wqkv(inputs).chunk(3, dim=-1)
-        )
-        seen = memory.attend(self.index, rotated(query, turn), rotated(key, turn), value)
+        both = 2 * self.heads  # queries and keys, which are turned together
+        heads = self.wqkv(inputs).unflatten(-1, (3 * self.heads, -1)).transpose(1, 2)
+        query, key = rotated(heads[:, :both], turn).chunk(2, dim=1)
+        seen = memory.attend(self.index, query, key, heads[:, both:])
         mixed: Tensor = self.wo(seen.transpose(1, 2).flatten(2))
         return mixed
 
@@ -264,9 +264,13 @@ class Projection(nn.Module):
         return projected
 
 
+WIDE = torch.float32, torch.float64
+
+
 def at_least_single(values: Tensor) -> Tensor:
     """``values`` in float32, or in float64 if they are."""
-    return values.to(torch.promote_types(values.dtype, torch.float32))
+    dtype = values.dtype
+    return values if dtype in WIDE else values.to(torch.promote_types(dtype, torch.float32))
 
 
 def rotations(config: Config) -> Tensor:

@@ -48,16 +48,19 @@ class Window:
     """
 
     def __init__(self, cache: Cache, where: Tensor, mask: Tensor, first: int = 0) -> None:
-        self.cache, self.where, self.mask = cache, where, mask[:, None]
+        self.cache, self.mask = cache, mask[:, None]
         self._own = slice(first, first + len(where))
-        self._rows = torch.arange(self._own.start, self._own.stop, device=where.device)[:, None]
+        # of all heads' slots in a row, those that are written
+        heads = cache.keys[0].shape[1]
+        rows = torch.arange(first * heads, (first + len(where)) * heads, device=where.device)
+        self._flat = (rows.view(len(where), heads, 1) * cache.slots + where[:, None]).flatten()
 
     def write(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Keep ``[B, heads, L, head_dim]``; returns what the layer holds of them in S slots."""
+        seen, size = self.mask.shape[-1], key.shape[-1]
         keys, values = self.cache.keys[layer], self.cache.values[layer]
-        keys[self._rows, :, self.where] = key.transpose(1, 2).to(keys.dtype)
-        values[self._rows, :, self.where] = value.transpose(1, 2).to(values.dtype)
-        seen = self.mask.shape[-1]
+        keys.view(-1, size).index_copy_(0, self._flat, key.reshape(-1, size).to(keys.dtype))
+        values.view(-1, size).index_copy_(0, self._flat, value.reshape(-1, size).to(values.dtype))
         return keys[self._own, :, :seen], values[self._own, :, :seen]
 
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor) -> Tensor:

@@ -407,7 +407,7 @@ class Cached(Process):
         return rows.view(shape)
 
     def _made(self, sampling: Sampling, features: Tensor, position: Tensor) -> Tensor:
-        """``float[1, n, V]`` from features ``[copies, n, dim]``."""
+        """``float[B, L, V]`` from features ``[copies * B, L, dim]``, those of one copy before the next."""
         with self.clock.during("model"):
             logits = self.model.logits(features)
         with self.clock.during("sampling"):

@@ -16,7 +16,7 @@ from torch import Tensor
 from simlab.arrays import grid
 from simlab.models.process import cached
 from simlab.models.process.branches import Branches
-from simlab.models.process.cached import LOST, NO_NUMBER, Cached, Call
+from simlab.models.process.cached import ENTRIES, LOST, NO_NUMBER, Cached, Call
 
 NO_NODES = np.empty((0, 0), np.int64)
 NO_SHAPE = np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0), bool)
@@ -32,6 +32,7 @@ class CachedOnHost(Cached):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._hidden_bits = self._hidden.view(WORDS[self._hidden.itemsize]).reshape(1).numpy()
+        self._status_bits = self._status.numpy()
         self._of_sequences: Any = ()  # arrays over what is kept of each
 
     def forward(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
@@ -39,11 +40,23 @@ class CachedOnHost(Cached):
         return self._ended(rows, grid(start, count)) if self._reaches_end else rows
 
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
-        stopped = self._status.numpy()[: len(length)] != 0
-        return torch.from_numpy((length.numpy() >= self.length) | stopped)
+        return torch.from_numpy(self.stopped(length.numpy()))
+
+    def stopped(self, length: np.ndarray) -> np.ndarray:
+        """Whether each sequence is over, as :meth:`over` says, for who has arrays."""
+        return (length >= self.length) | (self._status_bits[: len(length)] != 0)
+
+    def rows_of(self, features: Tensor, position: Tensor) -> Tensor:
+        """As there: where all rows are of one kind and made at once, as they lie."""
+        few = position.shape[0] * position.shape[1] * self.vocabulary <= ENTRIES["cpu"]
+        if self._copies > 1 or len(self._kinds) > 1 or not few:
+            return super().rows_of(features, position)
+        rows = self._made(self._kinds[0][0], features, position)
+        self._mark(rows)
+        return rows
 
     def faults(self) -> dict[int, str]:
-        return super().faults() if self._status.numpy()[: self.batch].any() else {}
+        return super().faults() if self._status_bits[: self.batch].any() else {}
 
     def _feed_chain(self, tokens: Tensor, start: Tensor, count: int) -> Call:
         return self._fed_to(tokens, start, self.lag + count, count - 1, count, NO_NODES, NO_SHAPE)

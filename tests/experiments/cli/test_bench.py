@@ -75,6 +75,7 @@ def test_the_document_has_what_a_reader_needs(document: dict[str, Any]) -> None:
         "continuous",
         "sampling",
         "steps",
+        "auto",
     }
     for row in document["times"]:
         assert row["work"]

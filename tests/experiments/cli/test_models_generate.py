@@ -107,7 +107,15 @@ def test_all_that_is_committed_is_counted(models: Path) -> None:
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_every_decoder_goes_with_every_rule(decoder: str, rule: str) -> None:
     method = make_method(f"{decoder}+{rule}", CODEBOOK, read_settings(NEEDED.get(rule, [])))
-    alone = decoder in ("autoregressive", "jacobi", "block", "hierarchical", "traversal")
+    alone = decoder in (
+        "autoregressive",
+        "jacobi",
+        "block",
+        "hierarchical",
+        "traversal",
+        "candidate-tree",
+        "dynamic-tree",
+    )
     assert method.lossless == (rule == "speculative" or alone)
 
 

@@ -17,6 +17,7 @@ from experiments.models.choice import Choice, choose, predict
 from experiments.models.compression import Candidate, Compression, named
 from experiments.models.curve import Curve
 from experiments.models.methods import make_method, nodes
+from experiments.models.own import Own
 from experiments.models.session import Models
 from experiments.results import write_json
 from simlab.models.process.sampling import Sampling
@@ -155,6 +156,7 @@ class Counted:
 
     def __init__(self) -> None:
         self.asked: list[int] = []
+        self.core = 1.0  # the share of one that the calls had
 
     def __call__(self, models: Models, sampling: Sampling, batches: list[int], *_: Any) -> dict[str, Any]:
         self.asked += batches
@@ -163,7 +165,7 @@ class Counted:
             name: [{"batch": b, "drafts": count, "seconds": float(count)} for b in batches for count in (1, 4)]
             for name in ("draft", "head")
         }
-        return {"kind": "curve", "target": target, "drafting": drafting}
+        return {"kind": "curve", "target": target, "drafting": drafting, "clock": curve.WALL, "core": self.core}
 
 
 @pytest.fixture
@@ -186,6 +188,44 @@ def test_a_machine_is_measured_once(counted: Counted) -> None:
     assert {entry["batch"] for entry in kept["target"]} == {1, 16}
     choice.choice(models, Sampling(2.0), 16)  # guidance doubles the rows of a call
     assert counted.asked == [16, 1, 16]
+
+
+def test_times_of_a_busy_machine_are_told_and_not_kept(counted: Counted) -> None:
+    models, counted.core = Models(), 0.5
+    choice.choice(models, Sampling(), 16)
+    assert choice.choice(models, Sampling(), 16).reason.endswith("what calls cost was timed on a busy machine")
+    assert not choice.curve_file(models, Sampling()).exists()
+    counted.core = 0.9
+    assert "busy" not in choice.choice(models, Sampling(), 16).reason
+    choice.choice(models, Sampling(), 16)
+    assert counted.asked == [16] * 3
+    counted.core = 0.5
+    choice.choice(models, Sampling(), 1)
+    assert {each["batch"] for each in json.loads(choice.curve_file(models, Sampling()).read_text())["target"]} == {16}
+
+
+@pytest.mark.parametrize(("clock", "core", "disturbed"), [("wall clock", 0.5, True), ("CPU seconds", 0.5, False)])
+def test_a_thread_s_own_time_is_lengthened_by_nobody(clock: str, core: float, disturbed: bool) -> None:
+    assert curve.disturbed({"clock": clock, "core": core}) is disturbed
+    assert not curve.disturbed({"clock": clock, "core": 0.99})
+    assert not curve.disturbed({})  # of an earlier version
+
+
+@pytest.mark.slow
+def test_a_model_of_ones_own_is_known_by_its_own_weights(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from tests.support.networks import model\n"
+        "def one():\n    return model('target')\n"
+        "def other():\n    return model('draft')\n"
+    )
+    one, again, other = (Own(f"{path}:{name}", "cpu") for name in ("one", "one", "other"))
+    known = [curve.identity(each, Sampling())["model"] for each in (one, again, other, Models())]
+    assert known[0] == known[1]
+    assert len(set(known)) == 3
+    assert one.drafters == ()
+    assert compression.identity(one) == {"target": known[0]}
+    assert curve.measure(one, Sampling(), [1], most=0.0)["drafting"] == {}
 
 
 def test_what_cannot_be_read_is_measured_again(counted: Counted) -> None:

@@ -35,7 +35,8 @@ DEFAULT_EVERY = 4
 
 V = 6
 PLAIN = ["autoregressive", "block", "hierarchical", "traversal", "jacobi"]
-VERIFYING = [name for name in DECODERS if name not in PLAIN]
+WITHOUT_KERNEL = ["candidate-tree", "dynamic-tree"]
+VERIFYING = [name for name in DECODERS if name not in PLAIN + WITHOUT_KERNEL]
 SMALL: dict[str, dict[str, Any]] = {name: {"gamma": 3} for name in ("speculative", "block", "hierarchical")}
 SMALL |= {"autoregressive": {}, "jacobi": {"window": 3}, "traversal": {"branching": [2, 1]}}
 LOSSY = make_rule("lantern", neighbours=nearest(V), delta=0.3)

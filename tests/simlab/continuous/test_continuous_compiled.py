@@ -144,14 +144,32 @@ def test_every_rule_meets_every_kind_that_it_can() -> None:
         for name in RULES
         if isinstance(outcome(simulate, Truncating(1, 0, 1), *pair(kind), make_rule(name), Tape(SEED, 1)), str)
     }
-    noiseless = {"last-step", "variance-product", "two-path", "path"}
+    noiseless = {"last-step", "reflection", "variance-product", "two-path", "path"}
     assert left_out == {
         *(("noiseless end", name) for name in noiseless),
         *(("ddim, no noise", name) for name in (*noiseless, "cspd-reference")),
         *((kind, name) for kind in ("ddim", "dense ddim") for name in (*noiseless, "cspd-reference")),
         ("learned", "marginal"),
+        *((kind, "reflection") for kind in ("exact", "learned", "dense", "dense line")),  # covariances that differ
     }
     assert not [name for _, name in left_out if name in ("last-noise", "target-end")], "any sampler has a last noise"
+
+
+@pytest.mark.parametrize("aligned", [True, False], ids=["aligned", "not aligned"])
+@pytest.mark.parametrize("kind", ["upper", "dense"])
+def test_reflections_are_compiled_alike(kind: str, aligned: bool) -> None:
+    """Also with one dense covariance; a reflection the other way round is seen."""
+    target, _ = pair(kind)
+    draft = replace(target, ar_coefficient=np.array(0.4), level=np.array(0.3))
+    tape = Tape(SEED, REPLICATES)
+    rule = make_rule("reflection", aligned=aligned)
+    for decoder in (Truncating(2, 1, 30), Truncating(1, 0, 30)):
+        found, wanted = (form(target, draft, rule, tape) for form in (partial(simulate, decoder), decoder.run))
+        assert same(found, wanted, exactly=kind not in ROUNDED)
+        assert found.trials.max() == 1
+        assert (found.outcome == Outcome.REPLACED).any()
+        other = decoder.run(target, draft, make_rule("last-step", aligned=aligned), tape)
+        assert not same(found, other, exactly=False)
 
 
 @pytest.mark.parametrize("decoder", DECODERS)

@@ -21,7 +21,7 @@ from simlab.decoders.run import Faulty
 from simlab.models.process.cached import Cached
 from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
-from tests.support.cases import DECODERS, by_decoder, tree
+from tests.support.cases import DECODERS, RENEWED, by_decoder, tree
 from tests.support.dense import DenseProcess
 from tests.support.networks import SAMPLINGS, as_on_a_device, classes, model
 from theory.example_processes import random_process
@@ -34,7 +34,7 @@ SEED, REPLICATES = 7, 6
 WORLDS = {seed: random_process(seed, 3, 6, (2, 3), zeros=0.2) for seed in (1, 2)}
 SOME = [
     ("sjd", {"window": 3}),
-    ("sjd-ac", {"window": 3}),
+    RENEWED[1],
     ("sjd-pac", tree(3, 2, 2)),
     ("sjd-pac", tree(3, 2, 2, "full", shared=True)),
 ]

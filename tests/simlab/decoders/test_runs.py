@@ -23,6 +23,7 @@ from tests.support.cases import (
     DECODERS,
     JACOBI,
     REFERENCE,
+    RENEWED,
     SPECULATIVE,
     UNREFINED,
     by_decoder,
@@ -56,6 +57,7 @@ some = [
     ("sjd-ac", {"window": 3, "relabel": "law"}),
     ("sjd-pd", tree(3, 2, 2, "full", shared=True)),
     ("sjd-pac", tree(3, 2, 2, "full", initial="sample-above")),
+    RENEWED[1],
 ]
 by_some_decoder = by_decoder(some)
 
@@ -75,7 +77,7 @@ def same(one: Run, other: Run) -> bool:
     return np.array_equal(one.tokens, other.tokens) and np.array_equal(one.steps, other.steps)
 
 
-@by_decoder(DECODERS)
+@by_decoder([*DECODERS, *RENEWED])
 def test_forms_of_a_process_give_identical_sequences(name: str, parameters: dict[str, Any]) -> None:
     decoder = make_decoder(name, **parameters)
     table, *others = (decoded(decoder, Speculative(), form) for form in FORMS)

@@ -113,14 +113,17 @@ def test_the_same_tokens_on_a_device(name: str) -> None:
 
 
 OWN: dict[str, dict[str, Any]] = {name: {"gamma": 2} for name in ("speculative", "block", "hierarchical")}
-OWN |= {"autoregressive": {}, "traversal": {"branching": [2]}}
+OWN |= {"autoregressive": {}, "dynamic-tree": {}} | {
+    name: {"branching": [2]} for name in ("traversal", "candidate-tree")
+}
+UNFUSED = ("block", "candidate-tree", "dynamic-tree", "hierarchical", "traversal", "jacobi")
 
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
 def test_what_has_no_fused_form_is_refused_by_name(name: str) -> None:
     decoder = make_decoder(name, **OWN.get(name, {"window": 2}))
     reason = unsupported(decoder, make_rule("speculative"))
-    assert (reason is None) == (name not in ("block", "hierarchical", "traversal", "jacobi"))
+    assert (reason is None) == (name not in UNFUSED)
     assert reason is None or type(decoder).__name__ in reason
 
 

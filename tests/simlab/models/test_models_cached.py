@@ -26,7 +26,7 @@ from simlab.models.process.uncached import Uncached
 from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
-from tests.support.cases import DECODERS, by_decoder, rule_parameters, sized, tree
+from tests.support.cases import DECODERS, RENEWED, by_decoder, rule_parameters, sized, tree
 from tests.support.networks import CLASSES, SAMPLINGS, V, classes, config, decoded, head, model, same
 
 pytestmark = pytest.mark.parity
@@ -50,6 +50,12 @@ def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> 
     # and one of them alone
     alone = decoded(decoder, rule, SAMPLINGS[sampling], True, Tape(SEED, [4]))
     assert same(alone, Run(without.tokens[[4]], without.steps[[4]]))
+
+
+@pytest.mark.slow
+@by_decoder(RENEWED)
+def test_every_renewal(name: str, parameters: dict[str, Any]) -> None:
+    test_every_decoder(name, parameters, "plain")
 
 
 # these reject every draft, also where p and q are equal but for rounding, and then the residual is what rounding leaves

@@ -22,6 +22,8 @@ DECODERS = {
     "block": {"gamma": 3},
     "hierarchical": {"gamma": 3},
     "traversal": {"branching": [2, 2]},
+    "candidate-tree": {"branching": [2, 2]},
+    "dynamic-tree": {"top_k": 2, "depth": 1, "total": 4},
     "jacobi": {"window": 4},
     "sjd": {"window": 4},
     "sjd-ac": {"window": 4},
@@ -53,6 +55,11 @@ def reads(decoder: Decoder, rule: Rule, eagle: bool = False) -> float:
 @pytest.mark.parametrize("name", DECODERS)
 def test_a_step_reads_once_at_most(name: str) -> None:
     assert reads(make_decoder(name, **DECODERS[name]), make_rule("speculative")) == LIMIT
+
+
+@pytest.mark.parametrize("renewal", ["maximal", "gumbel"])
+def test_no_renewal_reads(renewal: str) -> None:
+    assert reads(make_decoder("sjd-pac", **DECODERS["sjd-pac"], renewal=renewal), make_rule("speculative")) == LIMIT
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -44,6 +44,7 @@ VERDICTS = {
     "cspd.noiseless.merging": "holds",
     "cspd.noiseless.cut": "holds-under-assumptions",
     "cspd.noiseless.uncut": "refuted",
+    "cspd.reflection": "holds-under-assumptions",
     "cspd.residual": "holds",
     "cspd.path-rule": "holds-under-assumptions",
     "cspd.temperature": "holds-under-assumptions",

@@ -21,7 +21,10 @@ def test_a_verdict_follows_the_numbers(id: str, monkeypatch: pytest.MonkeyPatch)
     assert decide is not None
     assert decide(0).verdict == "not-refuted"
     other = copy.deepcopy(trained_pair.measured())
-    other["settings"][HIGHER[id]]["acceptance"]["mean"] += 1.0
+    if id == "cspd.pair.sigma":
+        other["settings"]["gamma 4"]["sigma_adds"]["mean"] -= 1.0
+    else:
+        other["settings"][HIGHER[id]]["acceptance"]["mean"] += 1.0
     monkeypatch.setattr(trained_pair, "measured", lambda: other)
     assert decide(0).verdict == "refuted"
 

@@ -3,6 +3,7 @@
 MODULES = (
     "output",
     "noiseless",
+    "reflection",
     "many_dimensions",
     "path_rule",
     "residual",

@@ -1,0 +1,215 @@
+"""Verifiers that are published as code and not as a package, taken from a checkout that the user has.
+
+Such code often needs a library at one old version, or does not compile where tabs and spaces are mixed. So only the
+definitions that verify are taken from the file, tabs written as four spaces, and what they need is given to them. They
+are changed in nothing else; coins come from the generator of the contract.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.adapters.torch_random import drawing
+
+TAB = 4  # columns
+SHIFT = 10.0  # the largest logit, for code that looks at ratios of logits
+
+
+@dataclass(frozen=True)
+class Published:
+    """A verifier in a repository: ``make`` gets a function of the checkout's folder that looks its definitions up."""
+
+    name: str
+    contract: str
+    about: str
+    repository: str
+    file: str
+    make: Callable[[Path], Any]
+
+    def callable(self, checkout: Path) -> Any:
+        """The callable of the contract; raises ``ValueError`` where the checkout has no such file."""
+        path = checkout / self.file
+        if not path.is_file():
+            raise ValueError(f"{checkout} has no file {self.file}; expected a checkout of {self.repository}")
+        return self.make(path)
+
+
+def commit_of(checkout: Path) -> str:
+    """The commit of a checkout; raises ``ValueError`` where git knows none."""
+    found = subprocess.run(
+        ["git", "-C", str(checkout), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
+    if found.returncode:
+        raise ValueError(f"{checkout} is no checkout of git; expected one, whose commit can be named")
+    return found.stdout.strip()
+
+
+def definitions(path: Path, names: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The functions and classes called ``names`` of a file, which see ``given``; raises ``ValueError`` if one is not
+    there."""
+    tree = ast.parse(path.read_text(encoding="utf-8").expandtabs(TAB))
+    kept = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names]
+    if missing := set(names) - {node.name for node in kept}:
+        raise ValueError(f"{path} has no {', '.join(sorted(missing))}; expected {', '.join(names)}")
+    namespace: dict[str, Any] = dict(given)
+    future = ast.parse("from __future__ import annotations").body  # their annotations are not looked up
+    exec(compile(ast.Module([*future, *kept], []), str(path), "exec"), namespace)
+    return namespace
+
+
+def _logits(rows: Array) -> Any:
+    import torch
+
+    return torch.from_numpy(rows).log().float()
+
+
+def hierarchical(path: Path, **mode: Any) -> Any:
+    """``_speculative_sampling`` of the fork of transformers, on one path of drafts."""
+    import torch
+
+    found = definitions(path, ("_speculative_sampling",), {"torch": torch, "F": torch.nn.functional})
+    run, done = found["_speculative_sampling"], torch.zeros(1, dtype=torch.bool)
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        with drawing(rng):
+            tokens, *_ = run(
+                torch.from_numpy(drafts)[None],
+                _logits(q)[None],
+                len(drafts),
+                _logits(p)[None],
+                done,
+                stop=lambda tokens, scores: False,
+                **mode,
+            )
+        return [int(token) for token in tokens[0].tolist()]
+
+    return verify
+
+
+def tree_posterior(path: Path, drafts_have_rows: bool = False, **options: Any) -> Any:
+    """``evaluate_posterior`` on a root with K children, and the token that its caller draws if none is accepted.
+
+    ``drafts_have_rows``: whether it is given the probability that the draft has for each child.
+    """
+    import torch
+
+    given = {"torch": torch, "get_logits_collector": _NoCollector, "collector": _NoCollector()}
+    found = definitions(path, ("evaluate_posterior",), given)
+
+    def verify(p: Array, q: Array, candidates: Array, rng: np.random.Generator) -> int:
+        found["random"] = rng  # its coins: random.random()
+        children = torch.from_numpy(candidates)
+        paths = torch.stack([torch.zeros_like(children), children], dim=1)
+        logits = _logits(p)
+        logits = (logits - logits.max() + SHIFT).expand(len(candidates), 2, -1)
+        more = dict(options)
+        if drafts_have_rows:
+            own = torch.from_numpy(q[candidates])
+            more["retrieve_probs"] = torch.stack([torch.ones_like(own), own], dim=1)
+        with drawing(rng):
+            best, accepted, row = found["evaluate_posterior"](logits, paths, lambda tokens, scores: scores, **more)
+            if int(accepted):
+                return int(candidates[int(best)])
+            return int(torch.multinomial(row, 1))
+
+    return verify
+
+
+class _NoCollector:
+    """In place of what the code keeps for plots."""
+
+    def record(self, **values: Any) -> None: ...
+
+    def record_accepted(self) -> None: ...
+
+    def clear_pending(self) -> None: ...
+
+
+def cactus(path: Path, delta: float = 0.05) -> Any:
+    """The acceptance and the residual of ``CactusRejectionSampler``; the loop around them, which is vLLM's, is written
+    out."""
+    import torch
+
+    given = {"torch": torch, "Optional": None, "Dict": None, "WrappedRejectionSampler": object}
+    sampler = definitions(path, ("solve_constraint", "CactusRejectionSampler"), given)["CactusRejectionSampler"]
+    me = SimpleNamespace(delta=delta, _create_uniform_samples=lambda seeded, batch, k, device: torch.rand(batch, k + 1))
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        target, draft = (torch.from_numpy(rows).float()[None] for rows in (p, q))
+        tokens = torch.from_numpy(drafts)[None]
+        with drawing(rng):
+            kept = sampler._get_accepted(me, target[:, :-1], draft, tokens, None)[0].tolist()
+            count = kept.index(False) if False in kept else len(kept)
+            row = target[0, -1]
+            if count < len(kept):
+                row = sampler._get_recovered_probs(me, target[:, :-1], draft, tokens)[0, count]
+            return [*drafts[:count].tolist(), int(torch.multinomial(row, 1))]
+
+    return verify
+
+
+HSD = "ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
+FORK = "transformers/generation/utils.py"
+
+PUBLISHED: dict[str, Published] = {
+    each.name: each
+    for each in (
+        Published(
+            "hierarchical",
+            "verify",
+            "Hierarchical verification: `_speculative_sampling` with `backward` and `clever`.",
+            HSD,
+            FORK,
+            lambda path: hierarchical(path, backward=True, clever=True),
+        ),
+        Published(
+            "hierarchical-blockwise",
+            "verify",
+            "Block verification as the same function has it for comparison, with `blockwise`.",
+            HSD,
+            FORK,
+            lambda path: hierarchical(path, blockwise=True),
+        ),
+        Published(
+            "eagle",
+            "verify_candidates",
+            "`evaluate_posterior` of its trees, on one family of children.",
+            "SafeAILab/EAGLE",
+            "eagle/model/utils.py",
+            tree_posterior,
+        ),
+        Published(
+            "mars",
+            "verify_candidates",
+            "`evaluate_posterior` with its relaxation, the largest logit being 10.",
+            "5SSjw/MARS",
+            "mars/model/utils.py",
+            lambda path: tree_posterior(path, drafts_have_rows=True),
+        ),
+        Published(
+            "mars-strict",
+            "verify_candidates",
+            "The same with a threshold that no ratio of logits reaches: its relaxation is off.",
+            "5SSjw/MARS",
+            "mars/model/utils.py",
+            lambda path: tree_posterior(path, drafts_have_rows=True, relaxation_threshold=float("inf")),
+        ),
+        Published(
+            "cactus",
+            "verify",
+            "Acceptance and residual of `CactusRejectionSampler` with delta = 0.05, which is meant to be lossy.",
+            "MANGA-UOFA/Cactus",
+            "cactus/cactus.py",
+            cactus,
+        ),
+    )
+}

@@ -1,0 +1,93 @@
+"""Verifiers of published code, taken from a checkout: what is taken, how it is called, and what is written of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.certification.published import main
+from simlab.certify.adapters.checkouts import PUBLISHED, commit_of, definitions
+
+pytestmark = pytest.mark.exact
+
+# as published code has it: a line that is indented with tabs, and an import that nothing here has
+TREE = """
+import package_that_is_not_there
+
+
+class Other:
+    pass
+
+
+def evaluate_posterior(logits: Missing, candidates, logits_processor, retrieve_probs=None, relaxation_threshold=0.9):
+    row = torch.softmax(logits_processor(None, logits[0, 0]), dim=0)
+    for j in range(len(candidates)):
+\tx = candidates[j, 1].item()
+\tif random.random() <= row[x]:
+            return torch.tensor(j), 1, None
+        row[x] = 0
+        row = row / row.sum()
+    return torch.tensor(0), 0, row
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    file = tmp_path / PUBLISHED["eagle"].file
+    file.parent.mkdir(parents=True)
+    file.write_text(TREE.replace("\t", "    \t"), encoding="utf-8")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "code"]):
+        subprocess.run([*git, *words], check=True)
+    return tmp_path
+
+
+def test_only_what_is_named_is_taken(checkout: Path) -> None:
+    path = checkout / PUBLISHED["eagle"].file
+    with pytest.raises(SyntaxError):
+        compile(path.read_text(encoding="utf-8"), "file", "exec")
+    found = definitions(path, ("evaluate_posterior",), {"given": 1})
+    assert "Other" not in found
+    assert callable(found["evaluate_posterior"])
+    with pytest.raises(ValueError, match=r"has no gone; expected gone"):
+        definitions(path, ("gone",), {})
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_a_family_is_called_with_its_children(checkout: Path) -> None:
+    """The law of its token is p: of 4,000 calls a token is off by 0.06 with probability 4e-12 at most (Hoeffding)."""
+    pytest.importorskip("torch")
+    verify = PUBLISHED["eagle"].callable(checkout)
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    rng = np.random.default_rng(0)
+    found = np.bincount([verify(p, q, np.array([2, 1]), rng) for _ in range(4000)], minlength=3) / 4000
+    assert np.abs(found - p).max() < 0.06
+    assert np.abs(found - q).max() > 0.06
+
+
+@pytest.mark.slow
+def test_a_certificate_names_repository_and_commit(checkout: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    assert main(["eagle", str(checkout), "--budget", "0.2", "--out", str(tmp_path / "out")]) == 0
+    document = json.loads((tmp_path / "out" / "eagle.json").read_text(encoding="utf-8"))
+    assert document["commit"] == commit_of(checkout)
+    assert document["repository"] == "SafeAILab/EAGLE"
+    assert document["verdict"] in ("lossless", "inconclusive")
+
+
+def test_a_folder_without_the_code_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eagle", str(tmp_path)]) == 2
+    assert "is no checkout of git; expected one, whose commit can be named" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"has no file eagle/model/utils.py; expected a checkout of SafeAILab/EAGLE"):
+        PUBLISHED["eagle"].callable(tmp_path)
+
+
+def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in PUBLISHED)

@@ -1,0 +1,151 @@
+"""Trees of candidates verified from the root down, static and dynamic: lossless by enumeration, what they accept."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab.candidates import Deterministic
+from simlab.decoders import Decoder, run
+from simlab.decoders.candidate_tree import CandidateTree
+from simlab.decoders.dynamic_tree import DynamicTree
+from simlab.processes import TableProcess
+from simlab.randomness import Tape
+from simlab.rules import make_rule
+from theory.candidates import verifier_acceptance
+from theory.exact import block_acceptance, deviation, sequence_law
+from theory.example_processes import random_process
+from theory.trees import top_down_acceptance
+
+pytestmark = pytest.mark.exact
+
+RULE = make_rule("speculative")
+P, Q = (F(1, 2), F(3, 10), F(1, 5)), (F(1, 5), F(3, 10), F(1, 2))
+WAYS = [
+    ("without-replacement", "recursive"),
+    ("independent", "recursive"),
+    ("greedy", "greedy"),
+    ("independent", "list"),
+    ("without-replacement", "optimal"),
+    ("deterministic", "sample-and-match"),
+]
+DYNAMIC = [(1, 0, 1), (2, 1, 3), (2, 2, 4), (2, 2, 14), (3, 1, 5)]
+
+
+def pair(seed: int, vocabulary: int, length: int) -> tuple[TableProcess, TableProcess]:
+    target, draft = (random_process(seed + shift, vocabulary, length, zeros=0.3) for shift in (0, 500))
+    return target, draft
+
+
+def constant(row: Any, length: int) -> TableProcess:
+    return TableProcess(len(row), length, lambda _: list(row))
+
+
+def floats(process: TableProcess) -> TableProcess:
+    return TableProcess(process.vocabulary, process.length, lambda prefix: [float(x) for x in process.row(prefix)])
+
+
+@pytest.mark.parametrize(("candidates", "verifier"), WAYS)
+def test_a_static_tree_is_lossless(candidates: str, verifier: str) -> None:
+    for vocabulary, length, branching in ((2, 3, (2, 1)), (2, 3, (1, 2)), (3, 2, (2,)), (2, 2, (2, 2))):
+        target, draft = pair(1, vocabulary, length)
+        decoder = CandidateTree(branching, candidates=candidates, verifier=verifier)
+        assert decoder.lossless
+        assert deviation(decoder, target, RULE, draft) == 0
+
+
+@pytest.mark.parametrize(("top_k", "depth", "total"), DYNAMIC)
+def test_a_dynamic_tree_is_lossless(top_k: int, depth: int, total: int) -> None:
+    for seed, (vocabulary, length) in product(range(2), ((2, 3), (3, 3))):
+        target, draft = pair(seed, vocabulary, length)
+        assert deviation(DynamicTree(top_k, depth, total), target, RULE, draft) == 0
+
+
+class AsIfDrawn(CandidateTree):
+    """Says that its certain candidates were drawn without replacement."""
+
+    def sibling_row(self, q: Any, before: Any, last: bool) -> Any:
+        return Deterministic().row(q, before, last)
+
+
+class MarginalMatched(DynamicTree):
+    """A token is matched with a path of any node, not with the children of this one."""
+
+    def grow(self, *given: Any) -> Any:
+        tree = super().grow(*given)
+        return tree._replace(parents=np.roll(tree.parents, 1, axis=1))
+
+
+@pytest.mark.parametrize("decoder", [AsIfDrawn((2, 1)), MarginalMatched(2, 1, 6)])
+def test_what_is_wrong_is_seen(decoder: Decoder) -> None:
+    assert any(deviation(decoder, target, RULE, draft) > 0 for target, draft in (pair(s, 3, 3) for s in range(4)))
+
+
+def test_one_level_accepts_what_the_verifier_does() -> None:
+    """And what a verifier draws, without accepting it, may be a candidate all the same: no fewer."""
+    target, draft = constant(P, 2), constant(Q, 2)
+    for candidates, verifier in WAYS:
+        tree = CandidateTree((2,), candidates=candidates, verifier=verifier)
+        accepted = block_acceptance(tree, target, RULE, draft)
+        if candidates != "deterministic":
+            assert accepted >= verifier_acceptance(verifier, P, Q, 2, replacement=candidates == "independent")
+        if verifier in ("recursive", "greedy", "list"):
+            assert accepted == verifier_acceptance(verifier, P, Q, 2, replacement=candidates == "independent")
+    assert block_acceptance(DynamicTree(2, 0, 2), target, RULE, draft) == P[1] + P[2]
+
+
+@pytest.mark.parametrize("branching", [(1, 1), (2, 1), (1, 2)])
+def test_recursive_rejection_accepts_what_the_recursion_over_trees_says(branching: tuple[int, ...]) -> None:
+    for seed, replacement in product(range(2), (True, False)):
+        target, draft = pair(seed, 2, 3)
+        kind = "independent" if replacement else "without-replacement"
+        tree = CandidateTree(branching, candidates=kind)
+        assert block_acceptance(tree, target, RULE, draft) == top_down_acceptance(target, draft, branching, replacement)
+
+
+def test_a_dynamic_tree_keeps_the_best_paths() -> None:
+    """Scores of the draft (4/5, 1/5): 4/5, 16/25, 1/5, 4/25 by both ways; three are 0, 00 and 1."""
+    draft = constant((F(4, 5), F(1, 5)), 4)
+    tree = DynamicTree(2, 1, 3).grow(draft, draft.buffer(1, 4), np.zeros(1, np.int64))
+    assert tree.paths.tolist() == [[[0, -1], [1, -1], [0, 0]]]
+    assert tree.parents.tolist() == [[-1, -1, 0]]
+    assert tree.scores.tolist() == [[F(4, 5), F(1, 5), F(16, 25)]]
+
+
+def test_where_scores_are_equal_parents_stay() -> None:
+    draft = constant((F(1), F(0)), 5)
+    tree = DynamicTree(2, 2, 5).grow(draft, draft.buffer(1, 5), np.zeros(1, np.int64))
+    parents = tree.parents[0].tolist()
+    assert all(parent < k for k, parent in enumerate(parents))
+    assert all(
+        tree.depths[0, k] == (1 if parent < 0 else tree.depths[0, parent] + 1) for k, parent in enumerate(parents)
+    )
+
+
+def test_steps_are_counted_and_every_sequence_is_finished() -> None:
+    target, draft = pair(3, 3, 5)
+    for decoder in (CandidateTree((2, 1)), DynamicTree(2, 1, 4)):
+        done = run(decoder, floats(target), RULE, Tape(0, range(50)), floats(draft))
+        law, steps = sequence_law(decoder, target, RULE, draft)
+        assert set(done.steps.tolist()) <= steps.keys()
+        assert {tuple(row) for row in done.tokens.tolist()} <= law.keys()
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: CandidateTree((2,), verifier="greedy"), "expected Greedy"),
+        (lambda: CandidateTree((2,), candidates="all"), "candidates is 'all'"),
+        (lambda: CandidateTree(()), "branching is"),
+        (lambda: DynamicTree(0), "top_k is 0"),
+        (lambda: DynamicTree(depth=-1), "depth is -1"),
+        (lambda: DynamicTree(total=0), "total is 0"),
+    ],
+)
+def test_bad_input(call: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        call()

@@ -1,0 +1,266 @@
+"""Claims about coupled drafts: losslessness, how often a token is drawn again, and trees of candidates with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+from simlab.arrays import namespace
+from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac
+from simlab.decoders.renewal import Drafts, Pmfs
+from simlab.processes import TableProcess
+from simlab.randomness import Randomness
+from simlab.randomness.simplex import race, unbounded
+from simlab.rules import Rule, Speculative
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import enumeration, example, first, holds_if, identity, rejects_mutants
+from theory.claims.format import fmt, numbers
+from theory.claims.sjd.losslessness import deviation
+from theory.claims.sources import derived, said
+from theory.distances import tv
+from theory.exact import acceptance, sequence_law
+from theory.example_processes import random_process, random_row
+
+CLAIMS = Claims("scd")
+Row = Sequence[Fraction]
+COUPLINGS = "maximal", "gumbel"
+
+
+class Stale(Sjd):
+    """Declares for every draft the row of the call before."""
+
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
+        return super().renew(drafts, rule, randomness)[0], drafts.q
+
+
+class Relabelled(Sjd):
+    """Leaves drafts unverified and declares the row of this call for them."""
+
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
+        xp = namespace(drafts.p)
+        drawn = xp.where(drafts.behind[..., None], drafts.x[..., None] == xp.arange(drafts.p.shape[-1]), drafts.p)
+        return drawn + 0 * drafts.p, drafts.p
+
+
+def worlds(seed: int) -> list[TableProcess]:
+    """Small tables, one with zeros."""
+    return [random_process(seed, 2, 4, zeros=0), random_process(seed + 1, 3, 3, zeros=0.35)]
+
+
+@CLAIMS.claim(
+    "scd.lossless",
+    said(
+        "abstract, version 1",
+        "To overcome this, we introduce MC-SJD, an information-theoretic approach based on coupling, which "
+        "substantially accelerates standard SJD by maximizing the probability of sampling identical draft tokens "
+        "across consecutive iterations, all while preserving its lossless property.",
+        "formalised",
+        "Only the abstract could be read. Lossless: the law of finished sequences. The declared row is the newest one, "
+        "and the second coupling, by Gumbel noise, is that of the second version's code.",
+    ),
+    "Speculative Jacobi decoding whose drafts behind a rejection are renewed by the maximal coupling with the row of "
+    "the last call, or drawn from that row with Gumbel noise that each position has for itself, emits the target's "
+    "autoregressive law exactly when that row is declared for the draft.",
+)
+def lossless(seed: int) -> Finding:
+    r"""Let all that stands to the left of position $j$ be known: tokens, coins, noise and rows of all calls. A row at
+    $j$ is computed from tokens to its left alone, and how far each call commits before it reaches $j$ depends on what
+    is there too. *Maximal.* By induction the old draft follows its old row $q$ given that; its coin and its residual
+    draw are independent of the rest, and turn $q$ into $p$, so that the new draft follows $p$. *Gumbel.* The noise at
+    $j$ is independent of all that is known, since tokens at $j$ have no part in what stands to the left; so the winner
+    for $p$ follows $p$, whatever earlier winners were. Either way a draft follows its declared row given its prefix
+    when it is verified, with a coin and a residual draw of the position and call alone, and the token committed follows
+    $p$ (leviathan.lossless). What is committed leaves the window, so that no noise is used again after it was looked
+    at.
+    """
+    tried: list[tuple[Decoder, TableProcess]] = [
+        (Sjd(window, renewal=renewal, bonus=bonus), process)  # type: ignore[arg-type]
+        for process in worlds(seed)
+        for renewal in COUPLINGS
+        for window, bonus in ((2, True), (3, process.vocabulary == 3))
+        if (process.vocabulary, window) != (3, 3)
+    ]
+    worst = max(deviation(*case) for case in tried)
+    wrong = {
+        "maximal, q of the call before": Stale(3, renewal="maximal"),
+        "Gumbel, q of the call before": Stale(3, renewal="gumbel"),
+        "old token, q relabelled": Relabelled(3),
+        "q of the call before for accepted drafts": Sjd(3, renewal="maximal-reference"),
+    }
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of process "
+            f"and decoder (V = 2, 3; window 2, 3; with and without zeros); largest TV {fmt(worst)}"
+        ),
+        rejects_mutants(wrong, lambda d: first(deviation(d, process) for process in worlds(seed)), "the sequence law"),
+    )
+
+
+@CLAIMS.claim(
+    "scd.visit",
+    derived("one verification", "whatever is coupled, it is the rows that decide"),
+    r"A draft that follows its declared row $q$ is accepted with probability $1 - \mathrm{TV}(p, q)$ by one "
+    r"verification against $p$, whichever coupling it was drawn with.",
+)
+def visit(seed: int) -> Finding:
+    r"""The coin is independent of how the draft was drawn, and the draft follows $q$ given its prefix
+    (scd.lossless): $\sum_x q(x) \min(1, p(x)/q(x)) = \sum_x \min(p(x), q(x)) = 1 - \mathrm{TV}(p, q)$. What a coupling
+    changes is how far rows move between calls, since the tokens to their left change less often.
+    """
+    random = Random(seed)
+    tried = [(random_row(random, size), random_row(random, size)) for size in (2, 3, 4) for _ in range(10)]
+
+    def gap(expected: Any) -> Fraction:
+        return max(abs(acceptance(Speculative(), p, q) - expected(p, q)) for p, q in tried)
+
+    worst = gap(lambda p, q: 1 - tv(p, q))
+    return holds_if(
+        worst == 0,
+        identity(f"equal in rationals on {len(tried)} pairs of rows (largest difference {fmt(worst)})"),
+        rejects_mutants(
+            {"a new draw": lambda p, q: sum(x * y for x, y in zip(p, q, strict=True))}, gap, "the acceptance"
+        ),
+    )
+
+
+SHOWN = (
+    (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)),
+    (Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)),
+)
+
+
+@CLAIMS.claim(
+    "scd.gumbel-repeats",
+    derived("Gumbel coupling against maximal coupling"),
+    r"Gumbel noise that is shared by two rows $p$ and $q$ draws one token from both with probability "
+    r"$\sum_x 1 / \sum_y \max(p(y)/p(x), q(y)/q(x))$ over the tokens $x$ that both may draw, which is at least "
+    r"$(1 - \mathrm{TV})/(1 + \mathrm{TV})$, at most the maximal coupling's $1 - \mathrm{TV}$, and equal to that for "
+    r"$V = 2$.",
+)
+def gumbel_repeats(seed: int) -> Finding:
+    r"""Gumbel's trick is a race: with independent exponential times $E_y$ the token with least $E_y / p(y)$ wins. $x$
+    wins for both rows where $E_y \ge c_y E_x$ for all $y$ with $c_y = \max(p(y)/p(x), q(y)/q(x))$, and $c_x = 1$; given
+    $E_x = t$ that has probability $e^{-t \sum_{y \ne x} c_y}$, and $\int e^{-t \sum_y c_y} dt = 1/\sum_y c_y$. Let $m
+    = \min(p(x), q(x))$. As $c_y \le \max(p(y), q(y))/m$ and $\sum_y \max(p(y), q(y)) = 1 + \mathrm{TV}$, the term of
+    $x$ is at least $m/(1 + \mathrm{TV})$, and $\sum_x m = 1 - \mathrm{TV}$. No coupling has one token more often than
+    $1 - \mathrm{TV}$, since $P(x, x) \le \min(p(x), q(x))$. For two tokens $c_y$ belongs to the row that has less
+    of $x$, so that the term is $1/(1 + (1 - m)/m) = m$.
+    """
+    random = Random(seed)
+    sizes = (2, 2, 2, 2, 3, 3, 3, 3, 4, 4)
+    tried = [SHOWN, *((random_row(random, size), random_row(random, size)) for size in sizes)]
+
+    def fails(found: Any) -> int:
+        """On how many pairs it is another number than the closed form, or beyond the bounds."""
+        off = 0
+        for p, q in tried:
+            value, far = found(p, q), tv(p, q)
+            two = len(p) > 2 or value == 1 - far
+            off += not (value == repeated(p, q) and (1 - far) / (1 + far) <= value <= 1 - far and two)
+        return off
+
+    wrong = fails(raced)
+    return holds_if(
+        wrong == 0,
+        enumeration(
+            f"on {len(tried)} pairs of rows, V = 2 to 4 and with zeros, the volumes of the simplex where both races "
+            f"have one winner add up to the closed form, and the bounds hold; not so on {wrong}"
+        ),
+        example(
+            "p = (1/2, 3/10, 1/5), q = (1/5, 3/10, 1/2): Gumbel 41/65, maximal 7/10, a new draw 29/100",
+            numbers(p=SHOWN[0], q=SHOWN[1], gumbel=raced(*SHOWN), maximal=1 - tv(*SHOWN), fresh=_again(*SHOWN)),
+        ),
+        rejects_mutants(
+            {"a new draw": _again, "maximal coupling": lambda p, q: 1 - tv(p, q)}, fails, "the closed form"
+        ),
+    )
+
+
+def repeated(p: Row, q: Row) -> Fraction:
+    """How often two races with the same times have one winner, in closed form."""
+    return sum(
+        (
+            1 / sum((max(p[y] / p[x], q[y] / q[x]) for y in range(len(p))), Fraction(0))
+            for x in range(len(p))
+            if p[x] and q[x]
+        ),
+        Fraction(0),
+    )
+
+
+def raced(p: Row, q: Row) -> Fraction:
+    """The same from the volumes of the parts of the simplex."""
+    return sum(
+        (one * two for x, known, one in race(p, unbounded(len(p))) for y, _, two in race(q, known) if x == y),
+        Fraction(0),
+    )
+
+
+def _again(p: Row, q: Row) -> Fraction:
+    """How often two independent draws agree."""
+    return sum((x * y for x, y in zip(p, q, strict=True)), Fraction(0))
+
+
+@CLAIMS.claim(
+    "scd.continuation",
+    derived("SJD-PAC, Algorithm 1, and SCD"),
+    "Speculative Jacobi decoding with maximal coupling and with the adaptive continuation of SJD-PAC are one decoder: "
+    "the laws of sequences and of calls are equal on every process.",
+)
+def continuation(seed: int) -> Finding:
+    r"""Adaptive continuation tosses a coin with $\min(1, p(x)/q(x))$ for every draft behind the first rejection, and
+    replaces a rejected one from $[p - q]_+$. That is the construction of the maximal coupling of $q$ and $p$, given
+    that $x$ follows $q$. Both declare $p$. So all that a step does agrees, and by induction all states.
+    """
+    tried = worlds(seed)
+
+    def differs(decoder: Decoder) -> int:
+        return sum(
+            sequence_law(decoder, process, Speculative()) != sequence_law(SjdAc(3), process, Speculative())
+            for process in tried
+        )
+
+    different = differs(Sjd(3, renewal="maximal"))
+    return holds_if(
+        different == 0,
+        enumeration(f"equal in rationals on {len(tried)} processes but for {different}"),
+        rejects_mutants({"SJD itself": Sjd(3), "a window of 2": Sjd(2, renewal="maximal")}, differs, "both laws"),
+    )
+
+
+@CLAIMS.claim(
+    "scd.with-trees",
+    derived("SCD with SJD-PAC"),
+    "Proactive drafting with several candidates a node, drawn without replacement beside a window's own draft, emits "
+    "the target's autoregressive law exactly where that draft is renewed by maximal or by Gumbel coupling.",
+)
+def with_trees(seed: int) -> Finding:
+    r"""Given all that stands to the left of a position, its own draft follows the row $q$ that is declared for it
+    (scd.lossless: the argument asks nothing of positions to the right, and how far the tree above it is accepted is
+    known from the left). Its siblings are drawn from $q$ without it, with independent randomness, when the call begins;
+    so all of them are $K$ draws without replacement from $q$, and what is emitted follows $p$ (pac.theorem-2). Children
+    of other nodes are drawn from the same rows with independent randomness. A sibling that is accepted tells nothing of
+    the noise of positions to its right, and its own position is committed.
+    """
+    shapes: list[dict[str, Any]] = [{"tree": "comb", "depth": 1}, {"tree": "full", "depth": 1, "kept": "dropped"}]
+    tried: list[tuple[Decoder, TableProcess]] = [
+        (SjdPac(2, candidates=2, renewal=renewal, **shape), process)  # type: ignore[arg-type]
+        for process in [random_process(seed, 2, 3, zeros=0), random_process(seed + 1, 3, 3, zeros=0.35)]
+        for renewal in COUPLINGS
+        for shape in shapes
+    ]
+    worst = max(deviation(*case) for case in tried)
+    wrong = {"q of the call before for accepted drafts": SjdPac(3, candidates=2, depth=1, renewal="maximal-reference")}
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"the joint law of finished sequences equals the target's in rationals for {len(tried)} pairs of process "
+            f"and decoder; largest TV {fmt(worst)}"
+        ),
+        rejects_mutants(
+            wrong, lambda d: deviation(d, random_process(seed + 5, 2, 4, zeros=0)), "the sequence law of a tree"
+        ),
+    )
