@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -166,7 +167,7 @@ def test_a_filter_finds_what_it_asks_for_on_every_row(out: Path) -> None:
 
 def test_a_page_leads_to_its_neighbours_and_has_a_badge(out: Path) -> None:
     ids = [claim["id"] for claim in claims(out)]
-    for before, id in zip(ids, ids[1:], strict=False):
+    for before, id in pairwise(ids):
         assert f"{before}.html" in Page(out / "claims" / f"{id}.html").links
         assert f"{id}.html" in Page(out / "claims" / f"{before}.html").links
         assert f'aria-label="{id}: refuted"' in (out / "claims" / f"{id}.svg").read_text(encoding="utf-8")
