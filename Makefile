@@ -3,6 +3,7 @@
 # make slow     run the tests that take longer, as CI does
 # make models   set up what `simlab generate` and the other commands for real models need: torch
 # make measured NAME=h100 DEVICE=cuda    measure a device, and put the results where the pages have them from
+# make engines  set up engines of others in .engines, and certify what has no certificate of these versions
 # make lab      open the notebooks in JupyterLab
 # make docs     build the documentation into docs/_build/html, with the report of make verify
 # make check    ruff and mypy
@@ -10,7 +11,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: verify test slow models measured lab docs check clean
+.PHONY: verify test slow models measured engines lab docs check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
@@ -60,6 +61,15 @@ measured: .venv/.models
 	cp out/measured-$(NAME)/compare.json reports/measured/$(NAME)-compare.json
 	cp out/measured-$(NAME)/device.json reports/measured/$(NAME)-device.json
 
+engines: .engines/.engines
+	.engines/bin/python -m experiments.engines.record
+
+.engines/.engines: pyproject.toml constraints.txt experiments/engines/requirements.txt
+	$(PYTHON) -m venv .engines
+	.engines/bin/pip install --quiet --constraint constraints.txt --editable '.[cuda,engines,verifiers]'
+	.engines/bin/pip install --quiet --no-deps --requirement experiments/engines/requirements.txt
+	touch $@
+
 .venv/.docs: pyproject.toml constraints.txt | .venv/bin/pip
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@ .venv/.verify .venv/.models
@@ -69,4 +79,4 @@ measured: .venv/.models
 	touch $@ .venv/.verify .venv/.models .venv/.docs
 
 clean:
-	rm -rf .venv out docs/_build docs/written
+	rm -rf .venv .engines out docs/_build docs/written

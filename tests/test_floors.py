@@ -112,6 +112,8 @@ TORCH = (
     "simlab.decoders.compiled.tensors",
     "simlab.decoders.graph",
     "simlab.decoders.triton",
+    "experiments.engines.vllm",
+    "experiments.engines.vllm_ascend",
     "experiments.models",
     "experiments.training",
 )

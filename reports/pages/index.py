@@ -13,6 +13,7 @@ from reports.pages import (
     continuous,
     continuous_models,
     draft_length,
+    engines,
     judge,
     large_vocabulary,
     models,
@@ -32,6 +33,7 @@ OWN = (
     draft_length.FILE,
     models.FILE,
     continuous_models.FILE,
+    engines.FILE,
     benchmarks.FILE,
 )  # pages beside the report
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 from reports.data import continuous_models as continuous_models_data
 from reports.data import models as saved_models
 from reports.data.documents import read_benchmarks, read_certificate, read_self_test
+from reports.data.engines import read_engines
 from reports.data.files import Unreadable
 from reports.data.measured import Measured, read_measured
 from reports.data.sweeps import Run, command, find, read, shipped
@@ -26,6 +27,7 @@ from reports.pages import (
     continuous,
     continuous_models,
     draft_length,
+    engines,
     index,
     large_vocabulary,
     models,
@@ -72,6 +74,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     found = (studies, claims, bench, large, continuous_tables, lengths, compared, pair, certified, site.problems)
     if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
+    others = _tried(lambda _: read_engines(), out, site)
     verdicts = claims.verdicts["claims"] if claims else []
     entries = [("Index", index.FILE)]
     entries += [("Claims", report.FILE)] if claims else []
@@ -83,6 +86,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     entries += [(draft_length.TITLE, draft_length.FILE)] if lengths else []
     entries += [("Real models", models.FILE)] if compared else []
     entries += [(continuous_models.TITLE, continuous_models.FILE)] if pair else []
+    entries += [(engines.TITLE, engines.FILE)] if others else []
     entries += [("Benchmarks", benchmarks.FILE)] if bench else []
     files = certified | {each.path: study_page(each, entries, gallery.on("../")) for each in studies}
     if large:
@@ -100,6 +104,8 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
         files[models.FILE] = models.page(compared, replay, device, payoff, measured, entries, gallery.on())
     if pair:
         files[continuous_models.FILE] = continuous_models.page(pair, entries, gallery.on())
+    if others:
+        files[engines.FILE] = engines.page(others, entries)
     if bench:
         files[benchmarks.FILE] = benchmarks.page(bench, entries, gallery.on())
     files[index.FILE] = index.page(

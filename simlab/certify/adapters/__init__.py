@@ -104,6 +104,20 @@ ADAPTERS: dict[str, Adapter] = {
             (("temperature", 2.0),),
         ),
         Adapter(
+            "transformers-prompt-lookup",
+            "decode",
+            "`generate` whose drafts are what followed the last token earlier in the sequence.",
+            "transformers",
+            "transformers:prompt_lookup",
+        ),
+        Adapter(
+            "transformers-early-exit",
+            "decode",
+            "`generate` whose drafts come from an early layer of the model itself.",
+            "transformers",
+            "transformers:early_exit",
+        ),
+        Adapter(
             "transformers-universal",
             "decode",
             "`generate` with an assistant of another tokenizer, whose vocabulary is listed in another order.",
@@ -137,6 +151,43 @@ ADAPTERS: dict[str, Adapter] = {
             "The loop `speculative_decoding`.",
             "speculative-decoding",
             "small_packages:speculative_decoding",
+        ),
+        *(
+            Adapter(name, contract, about, "rotalabs-accel", f"rotalabs:{factory}", extra=None)
+            for name, contract, about, factory in (
+                ("rotalabs-accel", "verify", "`verify_tokens` at temperature 1, top-p 1.", "verify_tokens"),
+                (
+                    "rotalabs-accel-rejection",
+                    "verify",
+                    "`rejection_sample` for one draft after another.",
+                    "rejection_sample",
+                ),
+                ("rotalabs-accel-decode", "decode", "The loop `speculative_decode`.", "decode"),
+            )
+        ),
+        *(
+            Adapter(
+                f"sequential-speculative-decoding{suffix}",
+                "decode",
+                about,
+                "sequential-speculative-decoding",
+                "steps:sequential",
+                (("method", method),),
+                extra=None,
+            )
+            for suffix, about, method in (
+                ("", "Steps of its `standard_speculative_step`.", "standard_sd"),
+                ("-naive-hsd", "Steps of its `naive_hsd_step`, hierarchical verification.", "naive_hsd"),
+                ("-capped-hsd", "Steps of its `capped_hsd_step`, hierarchical and capped.", "capped_hsd"),
+            )
+        ),
+        Adapter(
+            "mini-infer",
+            "decode",
+            "Steps of its `speculative_step`.",
+            "mini-infer",
+            "steps:mini_infer",
+            extra=None,
         ),
         Adapter(
             "vllm",

@@ -1,7 +1,8 @@
-"""transformers: its verification routine, and ``generate`` with an assistant model."""
+"""transformers: its verification routine, and ``generate`` with each of its ways to draft."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -33,10 +34,6 @@ def verify(**options: Any) -> Any:
 
 def generate(temperature: float = 1.0) -> Any:
     """``generate`` with an assistant. The models are sharpened as much as ``temperature`` flattens them."""
-    import torch
-
-    prompt = torch.zeros(1, 1, dtype=torch.long)
-    mask = torch.ones_like(prompt)
 
     @cache
     def models(vocabulary: int) -> tuple[Any, Any]:
@@ -45,21 +42,91 @@ def generate(temperature: float = 1.0) -> Any:
         assistant.generation_config = drafting()
         return target, assistant
 
-    def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+    def run(model: Model, length: int, eos: int | None) -> list[int]:
         target, assistant = models(len(model(())))
         target.pmf, assistant.pmf = model, drafted(model)
+        return generated(target, length, eos, assistant_model=assistant, **sampled(temperature))
+
+    return drawn(run)
+
+
+def prompt_lookup() -> Any:
+    """``generate`` whose drafts are what followed the last token where it stood before: no q, and no second model."""
+
+    @cache
+    def made(vocabulary: int) -> Any:
+        target = model_class()(vocabulary)
+        target.generation_config = settings()
+        return target
+
+    def run(model: Model, length: int, eos: int | None) -> list[int]:
+        target = made(len(model(())))
+        target.pmf = model
+        options = {"prompt_lookup_num_tokens": GAMMA, "max_matching_ngram_size": 1}
+        return generated(target, length, eos, **options, **sampled())
+
+    return drawn(run)
+
+
+def early_exit() -> Any:
+    """``generate`` whose drafts come from the first layer of the model itself."""
+
+    @cache
+    def made(vocabulary: int) -> Any:
+        target = _two_layers()(vocabulary)
+        target.generation_config = drafting()
+        return target
+
+    def run(model: Model, length: int, eos: int | None) -> list[int]:
+        target = made(len(model(())))
+        target.pmf, target.early = model, drafted(model)
+        return generated(target, length, eos, assistant_early_exit=1, **sampled())
+
+    return drawn(run)
+
+
+@cache
+def _two_layers() -> Any:
+    """A model whose rows are those of the draft where it ends after its first layer."""
+
+    class TwoLayers(model_class()):  # type: ignore[misc]
+        base_model_prefix = "trunk"
+
+        def __init__(self, vocabulary: int) -> None:
+            super().__init__(vocabulary)
+            self.early: Model | None = None
+            self.config.num_hidden_layers = 2
+
+        @property
+        def trunk(self) -> Any:
+            return self
+
+        def row(self, prefix: list[int]) -> Array:
+            found = self.pmf if self.config.num_hidden_layers == 2 else self.early
+            assert found is not None, "a pmf is set before it is used"
+            return found(tuple(prefix))
+
+    return TwoLayers
+
+
+def drawn(run: Callable[[Model, int, int | None], list[int]]) -> Any:
+    """``run`` as a loop of the contract ``decode``: PyTorch draws as the generator says."""
+
+    def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
         with drawing(rng):
-            tokens = target.generate(
-                prompt,
-                attention_mask=mask,
-                assistant_model=assistant,
-                max_new_tokens=length,
-                eos_token_id=eos,
-                **sampled(temperature),
-            )
-        return [int(token) for token in tokens[0, 1:].tolist()]
+            return run(model, length, eos)
 
     return decode
+
+
+def generated(target: Any, length: int, eos: int | None, **options: Any) -> list[int]:
+    """What ``generate`` of a model emits after token 0, which stands before every sequence."""
+    import torch
+
+    prompt = torch.zeros(1, 1, dtype=torch.long)
+    mask = torch.ones_like(prompt)
+    tokens = target.generate(prompt, attention_mask=mask, max_new_tokens=length, eos_token_id=eos, **options)
+    return [int(token) for token in tokens[0, 1:].tolist()]
 
 
 def sampled(temperature: float = 1.0) -> dict[str, Any]:

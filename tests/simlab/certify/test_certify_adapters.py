@@ -139,6 +139,19 @@ def test_generate_of_transformers_follows_the_target() -> None:
     np.testing.assert_allclose(first_decoded(made("transformers-generate"), 2, 0.46, 5 / 9, None), ROW)
 
 
+def test_an_early_exit_of_transformers_follows_the_target() -> None:
+    """Its drafts are those of the early layer: kept where the coin is below 5 / 9, as those of an assistant."""
+    np.testing.assert_allclose(first_decoded(made("transformers-early-exit"), 2, 0.46, 5 / 9, None), ROW)
+
+
+def test_prompt_lookup_of_transformers_keeps_what_the_target_draws_again() -> None:
+    """Token 0 stands before the sequence, so that after another one a third is looked up; each is drawn from p."""
+    decode = made("transformers-prompt-lookup")
+    assert decode(constant, 3, Scripted((0.1, 0.1, 0.1, 0.1))) == [0, 0, 0]
+    law = first_token(lambda rng: decode(constant, 2, rng)[1:], None, 0.7, None)
+    np.testing.assert_allclose(law, ROW)
+
+
 def test_generate_of_transformers_applies_a_temperature_twice_to_its_assistant() -> None:
     """Drafts are drawn from the root of q, scaled, and scored with it: that is lossless, though not what is asked."""
     root = np.sqrt([0.46, 0.54]) / np.sqrt([0.46, 0.54]).sum()

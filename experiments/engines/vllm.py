@@ -1,0 +1,82 @@
+"""vLLM: the kernels of its rejection sampler, run by Triton's interpreter on a CPU.
+
+``simlab certify experiments/engines/vllm.py:scored --contract flat_exponential --arrays torch`` certifies both kernels
+together, as ``rejection_sample`` launches them; ``:unscored`` with ``flat_tokens`` the same for drafts without q, as
+n-gram drafts are. The file is that of the installed package, which may be installed without its dependencies, or of the
+sources in ``$VLLM_SOURCE``.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["TRITON_INTERPRET"] = "1"  # before Triton is imported
+
+import torch
+import triton
+import triton.language as tl
+
+from experiments.engines.source import find, load
+
+BLOCK = 8192  # tokens of a tile, as the package launches it
+SOURCE = "vllm/v1/sample/rejection_sampler.py"
+
+Tensor = torch.Tensor
+
+_sampler = load(
+    find("vllm", SOURCE, "VLLM_SOURCE"),
+    "rejection_sampler",
+    ["vllm"],
+    {"vllm.triton_utils": {"tl": tl, "triton": triton}},
+)
+
+
+def scored(
+    drafts: Tensor, ends: Tensor, q: Tensor, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor
+) -> Tensor:
+    """The contract ``flat_exponential``."""
+    return _emitted(drafts, ends, q, p, bonus, uniforms, exponential)
+
+
+def unscored(drafts: Tensor, ends: Tensor, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor) -> Tensor:
+    """The contract ``flat_tokens``."""
+    return _emitted(drafts, ends, None, p, bonus, uniforms, exponential)
+
+
+def _emitted(
+    drafts: Tensor, ends: Tensor, q: Tensor | None, p: Tensor, bonus: Tensor, uniforms: Tensor, exponential: Tensor
+) -> Tensor:
+    batch, vocabulary = exponential.shape
+    most = int(torch.diff(ends, prepend=torch.zeros(1, dtype=ends.dtype)).max())
+    emitted = torch.full((batch, most + 1), -1, dtype=torch.int32)
+    recovered = torch.empty_like(drafts)
+    if most:
+        _sampler.sample_recovered_tokens_kernel[(batch, most)](
+            recovered,
+            ends,
+            drafts,
+            q,
+            p,
+            exponential.reciprocal(),
+            vocabulary,
+            BLOCK_SIZE=BLOCK,
+            NO_DRAFT_PROBS=q is None,
+            USE_FP64_GUMBEL=exponential.dtype == torch.float64,
+        )
+    _sampler.rejection_random_sample_kernel[(batch,)](
+        emitted,
+        ends,
+        drafts,
+        q,
+        p,
+        bonus,
+        recovered,
+        uniforms,
+        torch.zeros(batch, dtype=torch.bool),  # none is greedy
+        most,
+        vocabulary,
+        None,
+        NO_DRAFT_PROBS=q is None,
+        SYNTHETIC_MODE=False,
+    )
+    return emitted

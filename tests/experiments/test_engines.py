@@ -1,0 +1,77 @@
+"""Certifying engines of others: which are there, what is kept of them, and how one file of a package is loaded."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from experiments.engines.record import Engine, engines, main, recorded
+from experiments.engines.source import find, load, source_version
+from simlab.certify import CONTRACTS
+
+pytestmark = pytest.mark.cli
+
+SOURCE = """
+from absent_engine.deep.inside import Config, helper
+from absent_engine.given import NUMBER
+
+used = helper(Config())
+
+
+def twice(x):
+    return NUMBER * x
+"""
+
+
+def test_engines_are_named_once_and_can_be_asked_for() -> None:
+    found = engines()
+    assert len({engine.name for engine in found}) == len(found)
+    assert all(engine.contract in CONTRACTS for engine in found)
+    assert all(engine.request.command.startswith(f"simlab certify {engine.spec}") for engine in found)
+
+
+def test_an_engine_that_is_not_installed_has_no_versions() -> None:
+    with pytest.raises(PackageNotFoundError):
+        Engine("absent", "absent", "verify", "absent-engine").versions()
+
+
+def test_a_certificate_of_other_versions_is_made_again(tmp_path: Path) -> None:
+    engine = Engine("one", "one", "verify", "numpy")
+    versions = engine.versions()
+    assert not recorded(engine, versions, tmp_path)
+    (tmp_path / "one.json").write_text(json.dumps({"engine": versions}), encoding="utf-8")
+    assert recorded(engine, versions, tmp_path)
+    assert not recorded(engine, versions | {"numpy": "0"}, tmp_path)
+
+
+def test_an_unknown_engine_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["no-such-engine"]) == 2
+    assert "'no-such-engine' is no engine; expected some of transformers" in capsys.readouterr().err
+
+
+def test_a_file_is_loaded_without_the_rest_of_its_package(tmp_path: Path) -> None:
+    (tmp_path / "sampler.py").write_text(SOURCE, encoding="utf-8")
+    module = load(tmp_path / "sampler.py", "loaded_sampler", ["absent_engine"], {"absent_engine.given": {"NUMBER": 2}})
+    assert module.twice(3) == 6
+    assert not any(name.startswith("absent_engine") for name in sys.modules)
+    with pytest.raises(ModuleNotFoundError):  # nothing else finds a stand-in afterwards
+        __import__("absent_engine")
+
+
+def test_sources_are_found_in_the_folder_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="absent-engine is not installed; install it, or set ABSENT to its sources"):
+        find("absent-engine", "one.py", "ABSENT")
+    with pytest.raises(PackageNotFoundError):
+        source_version("absent-engine", "ABSENT")
+    monkeypatch.setenv("ABSENT", str(tmp_path))
+    with pytest.raises(ValueError, match="expected the sources of absent-engine"):
+        find("absent-engine", "one.py", "ABSENT")
+    (tmp_path / "one.py").touch()
+    assert find("absent-engine", "one.py", "ABSENT") == tmp_path / "one.py"
+    assert source_version("absent-engine", "ABSENT") == "of unknown version"
+    (tmp_path / "PKG-INFO").write_text("Name: absent-engine\nVersion: 1.2\n", encoding="utf-8")
+    assert source_version("absent-engine", "ABSENT") == "1.2"
