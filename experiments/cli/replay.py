@@ -74,8 +74,8 @@ def _print(document: dict[str, Any], out: Path) -> None:
     console = output()
     title = f"{document['recording']['method']}, {document['windows']} windows; laws of {document['rows']} rows, exact"
     print_text(console, title, "bold")
-    names = ("rule", "acceptance", "gained", "TV", "wasted", "W1", "accepted", "parameters")
-    keys = ("acceptance", "gained", "tv", "wasted", "wasserstein", "kept")
+    names = ("rule", "acceptance", "gained", "TV", "wasted", "KL", "W1", "accepted", "parameters")
+    keys = ("acceptance", "gained", "tv", "wasted", "kl", "wasserstein", "kept")
     rows = [
         (line["rule"], *("" if line[key] is None else f"{line[key]:z.4f}" for key in keys), line["parameters"])
         for line in document["rules"]

@@ -2,8 +2,8 @@
 
 The contexts are :func:`theory.example_processes.codebook_pairs`: target and draft rows over the tokens of one codebook,
 in which tokens whose vectors are near are likely together. In each context a rule has an exact acceptance, and its
-output law an exact distance to p: TV, and Wasserstein-1 under the distances of the codebook. What is saved are means
-over the contexts, for each rule over its parameter.
+output law an exact distance to p: TV, KL, and Wasserstein-1 under the distances of the codebook. What is saved are
+means over the contexts, for each rule over its parameter.
 
 Both frontiers are of such means. In TV it is "gained = spent" (:func:`theory.acceptance.frontier`). In Wasserstein-1 a
 rule does best that pays one price for acceptance in all contexts (:mod:`theory.pareto_frontier`). The same gain in
@@ -21,7 +21,7 @@ from sklearn.cluster import KMeans
 
 from simlab.rules import Rule, codebook_distances, codebook_neighbours, make_rule
 from theory.acceptance import alpha
-from theory.distances import tv
+from theory.distances import kl, tv
 from theory.exact import acceptance, step_law
 from theory.example_processes import CodebookPairs, codebook_pairs
 from theory.pareto_frontier import nearest_envelope
@@ -32,6 +32,17 @@ NEIGHBOURS = (4, 16)  # of the 63 other tokens
 NEAR = 1.2  # how far a token of a dynamic group may be: about 8 of the 64 are as near
 DELTAS = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 FACTORS = (1.2, 1.5, 2, 3, 5, 10)
+WITHOUT_TABLES: dict[str, tuple[str, tuple[float, ...], dict[str, Any]]] = {  # rules that take no table: what is swept
+    "mixture": ("weight", (0.9, 0.75, 0.5, 0.25), {}),
+    "lenience": ("factor", (0.8, 0.5, 0.3, 0.1), {"residual": "lenient"}),
+    "cactus": ("delta", (0.01, 0.05, 0.2, 1), {}),
+    "cascade": ("threshold", (0.02, 0.05, 0.1, 0.2, 0.5), {}),
+    "truncation": ("threshold", (0.02, 0.05, 0.1, 0.2, 0.5), {}),
+    "fuzzy": ("threshold", (0.1, 0.2, 0.3, 0.5), {"beyond": "speculative"}),
+    "mars": ("normaliser", (5, 10, 20, 40), {}),
+    "mars-reference": ("normaliser", (5, 10, 20, 40), {}),
+    "medusa-reference": ("epsilon", (0.01, 0.03, 0.09, 0.3), {"delta": 0.3}),
+}
 
 
 class Point(NamedTuple):
@@ -46,7 +57,7 @@ class Point(NamedTuple):
 class Measured(NamedTuple):
     """What :func:`measure` returns."""
 
-    map: pd.DataFrame  # rule, neighbours, parameter: acceptance, lossless, tv, wasserstein, least for this gain
+    map: pd.DataFrame  # rule, neighbours, parameter: acceptance, lossless, tv, kl, wasserstein, least for this gain
     frontier: pd.DataFrame  # gained, wasserstein: the least there is
 
 
@@ -82,6 +93,9 @@ def points(codebook: np.ndarray) -> Iterator[Point]:
     for epsilon in (0.001, 0.003, 0.01, 0.03, 0.09, 0.3):
         # Medusa couples the two thresholds so
         yield Point("typical", np.nan, epsilon, make_rule("typical", epsilon=epsilon, delta=epsilon**0.5))
+    for name, (key, values, more) in WITHOUT_TABLES.items():
+        for value in values:
+            yield Point(name, np.nan, value, make_rule(name, **{key: value}, **more))
     for count in NEIGHBOURS:
         yield from _lantern(codebook, count)
 
@@ -105,6 +119,7 @@ def _measured(point: Point, pairs: CodebookPairs) -> dict[str, Any]:
         "acceptance": acceptance(point.made, p, q),
         "lossless": alpha(p, q),
         "tv": tv(law, p),
+        "kl": kl(law, p),
         "wasserstein": np.array(
             [wasserstein1_exact(own, row, pairs.codebook) for own, row in zip(law, p, strict=True)]
         ),

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from experiments.measurements.codebook import WITHOUT_TABLES
 from simlab.arrays import Array, at
 from simlab.decoders import Decoder, make_decoder
 from simlab.decoders.compiled import Simulation, simulate
@@ -81,6 +82,10 @@ SWEEPS: dict[str, list[tuple[float, Rule]]] = {
     # Medusa couples its two thresholds like this; its own value is 0.09
     "typical": [(e, make_rule("typical", epsilon=e, delta=e**0.5)) for e in (0.003, 0.01, 0.03, 0.09, 0.3)],
     "optimal-lossy": [(t, make_rule("optimal-lossy", tv=t)) for t in (0.02, 0.05, 0.1, 0.2, 0.3)],
+    **{
+        name: [(value, make_rule(name, **{key: value}, **more)) for value in values]
+        for name, (key, values, more) in WITHOUT_TABLES.items()
+    },
 }
 
 

@@ -7,6 +7,8 @@ All is computed from the rows, nothing is drawn. For a row p, its draft row q an
 ``tv``
     between the law of the token emitted and p. No rule gains more than it spends (``leviathan.frontier``), so
     ``wasted`` = tv - gained is at least 0, and 0 for ``optimal-lossy``.
+``kl``
+    of that law from p, in nats; none where it is infinite: a token that p excludes can come out.
 ``wasserstein``
     Wasserstein-1 between them over the codebook; exact up to ``EXACT`` tokens, beyond for the tokens that hold 99 % of
     what moves (:func:`theory.wasserstein.wasserstein1_nearly`).
@@ -35,12 +37,13 @@ from simlab.arrays import total_variation
 from simlab.checks import check_at_least
 from simlab.rules import RULES, Rule, codebook_neighbours, make_rule
 from simlab.rules.compiled import compiled_step
+from theory.distances import kl
 from theory.wasserstein import wasserstein1_exact, wasserstein1_nearly
 
 EXACT = 4096  # tokens
 GROUPS, NEIGHBOURS = 1024, 100  # at most; a quarter and a sixteenth of a smaller vocabulary
 LOSSLESS = "speculative"
-MEASURES = "acceptance", "tv", "wasserstein"
+MEASURES = "acceptance", "tv", "kl", "wasserstein"
 
 Notify = Callable[[int, int], None]
 
@@ -142,7 +145,7 @@ def _measures(rule: Rule, p: np.ndarray, q: np.ndarray, codebook: np.ndarray | N
     step = compiled_step(rule, p, q)
     distance = wasserstein1_exact if len(p) <= EXACT else wasserstein1_nearly
     moved = np.nan if codebook is None else distance(step.law, p, codebook)
-    return float(step.acceptance), float(total_variation(step.law, p)), moved
+    return float(step.acceptance), float(total_variation(step.law, p)), float(kl(step.law, p)), moved
 
 
 def prefixes(accepted: np.ndarray, windows: np.ndarray, place: np.ndarray) -> np.ndarray:
@@ -175,7 +178,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         means = {m: float(np.average(measured[m], weights=measured["rows"])) for m in MEASURES}
         accepted = float(np.average(own["kept"], weights=own["windows"]))
         found.append({"rule": name, "parameters": parameters, **means, "kept": accepted})
-    lines = pd.DataFrame(found)
+    lines = pd.DataFrame(found).replace(np.inf, np.nan)
     lossless = lines.loc[lines["rule"] == LOSSLESS, "acceptance"].iloc[0]
     lines.insert(3, "gained", lines["acceptance"] - lossless)
     lines.insert(5, "wasted", lines["tv"] - lines["gained"])

@@ -105,9 +105,13 @@ def _outcomes(client: Client, cells: Sequence[Cell]) -> Outcomes:
 
     futures = client.map(_attempt_there, cells, pure=False)
     try:
-        for future in as_completed(futures):
+        over = as_completed(futures)
+        for future in over:
             if future.status == "error":
                 raise Lost(f"the Dask cluster gave up a cell: {_first_line(future.exception())}")
+            if future.status in ("lost", "pending") and client.status == "running":
+                over.add(future)  # the worker that had the result is gone: another computes it again
+                continue
             if future.status != "finished":
                 raise Lost("the Dask scheduler is gone")
             yield future.result()

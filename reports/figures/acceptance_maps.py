@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,6 +13,17 @@ from reports.figures.plot_style import LOSSLESS, rule_style
 
 # These rules have no value of their parameter at which they are lossless, so their lines begin nowhere.
 UNANCHORED = ("typical", "medusa-reference", "lantern-reference", "cascade", "truncation", "mars-reference")
+LATER = (  # rules of later methods: on the map of all rules
+    "mixture",
+    "lenience",
+    "cactus",
+    "cascade",
+    "truncation",
+    "fuzzy",
+    "mars",
+    "mars-reference",
+    "medusa-reference",
+)
 LANTERNS = ("lantern, l2", "lantern, cosine", "lantern, random")
 LEAST_GAIN = 0.025  # below it the price of a gain is a ratio of two small numbers
 SHOWN_LOSS = 0.06  # how much less than the lossless rule a rule may accept and still be on the map
@@ -24,7 +35,7 @@ def digits_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     ``points`` has ``rule, parameter, acceptance, lossless, tv, wasserstein`` of one decoder's contexts: a line a family
     of rules, over its parameter. ``bound`` has ``gained, wasserstein``, the least there is on the same contexts.
     """
-    swept = _swept(points)
+    swept = _swept(points[~points["rule"].isin(LATER)])
     figure = Figure(figsize=(10, 5), layout="constrained")
     gain, near = figure.subplots(1, 2)
     _families(gain, swept, "tv")
@@ -48,7 +59,7 @@ def codebook_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     swept = _swept(points)
     most = swept["neighbours"].max()
     main = swept[swept["neighbours"].isna() | (swept["neighbours"] == most)]
-    main = main[~main["rule"].isin(LANTERNS[1:]) & (main["gained"] > -SHOWN_LOSS)]
+    main = main[~main["rule"].isin([*LANTERNS[1:], *LATER]) & (main["gained"] > -SHOWN_LOSS)]
     figure = Figure(figsize=(10.5, 5.2), layout="constrained")
     gain, near, price = figure.subplots(1, 3)
     _families(gain, main, "tv")
@@ -60,6 +71,32 @@ def codebook_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     near.set(xlabel="Wasserstein-1 spent", title="Gained against distance spent")
     price.set(xlabel="acceptance gained", ylabel="Wasserstein-1 spent / gained", title="The price of a gain")
     _legend(figure, [*main["rule"].unique(), *LANTERNS[1:]])
+    return figure
+
+
+DISTORTIONS = {"tv": "TV spent", "kl": "KL spent, nats", "wasserstein": "Wasserstein-1 spent"}
+
+
+def rules_map(maps: Mapping[str, pd.DataFrame]) -> Figure:
+    """All rules on one map for each set of contexts: acceptance gained against TV, KL and Wasserstein-1 spent.
+
+    Each of ``maps`` has ``rule, parameter, acceptance, lossless, tv, kl, wasserstein``, and ``neighbours`` where
+    LANTERN has several numbers of them: shown are the most, by L2 distance.
+    """
+    figure = Figure(figsize=(10.5, 4.4 * len(maps) + 1.2), layout="constrained")
+    axes, rules = figure.subplots(len(maps), len(DISTORTIONS), squeeze=False), []
+    for (title, points), line in zip(maps.items(), axes, strict=True):
+        swept = _swept(points)
+        if "neighbours" in swept:
+            swept = swept[swept["neighbours"].isna() | (swept["neighbours"] == swept["neighbours"].max())]
+        swept = swept[~swept["rule"].isin(LANTERNS[1:]) & (swept["gained"] > -SHOWN_LOSS)]
+        rules += [rule for rule in swept["rule"].unique() if rule not in rules]
+        for ax, (measure, label) in zip(line, DISTORTIONS.items(), strict=True):
+            _families(ax, swept, measure)
+            ax.set(xlabel=label)
+        _diagonal(line[0], swept["tv"].max())
+        line[0].set(ylabel="acceptance gained", title=title)
+    _legend(figure, rules)
     return figure
 
 

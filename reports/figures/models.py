@@ -15,13 +15,14 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from reports.figures.plot_style import ERRORS, PRINTED, finish, panels
+from reports.figures.plot_style import ALL_RULE_STYLES, ERRORS, PRINTED, finish, panels
 
 Row = Mapping[str, Any]  # of a method, in the document
 
 LOSSLESS, LOSSY = "#0B5C8A", "#D55E00"
 ACROSS = 5  # small panels side by side
 RARE = 1e-4  # of calls: less often is not drawn
+SPENT = {"tv": "TV spent", "kl": "KL spent, nats", "wasserstein": "Wasserstein-1 spent, over the codebook"}
 CURVE = "#0B3C5D"
 PROMISED = "#D5DEE6"
 PREDICTED: dict[str, Any] = {"marker": "|", "ls": "", "ms": 13, "mew": 2.2, "color": "black", "zorder": 5}
@@ -226,18 +227,25 @@ def _tell_lossless(ax: Axes, methods: Sequence[Row]) -> None:
 
 
 def replayed(rules: Sequence[Row]) -> Figure:
-    """What every rule gains in acceptance over what it spends in TV, in one run's contexts; none is above the line."""
-    figure, (ax,) = panels(1, width=8, height=4.8)
+    """What every rule gains in acceptance over what it spends, in one run's contexts; in TV none is above the line.
+
+    Beside TV the other distances of ``SPENT`` that the recording has; a rule without a number is not in that panel.
+    """
+    shown = {key: label for key, label in SPENT.items() if any(row.get(key) is not None for row in rules)}
+    figure = Figure(figsize=(1.5 + 3.2 * len(shown), 5.6), layout="constrained")
+    axes = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
     most = max(0.02, *(row["tv"] for row in rules))
-    ax.plot([0, most], [0, most], color="black", ls=":", lw=1.2, label="the most that any rule gains")
-    colours = matplotlib.colormaps["tab20"]
-    for number, name in enumerate(dict.fromkeys(row["rule"] for row in rules)):
-        own = [row for row in rules if row["rule"] == name]
-        marker = "osD^vPX*"[number % 8]
-        xs, ys = [row["tv"] for row in own], [row["gained"] for row in own]
-        ax.plot(xs, ys, marker, color=colours(number % 20), ms=6, label=name, alpha=0.9)
-    ax.set(xlabel="TV of the emitted token's law from the target's row", ylabel="acceptance gained")
-    return finish(figure, ax, ncols=3)
+    axes[0].plot([0, most], [0, most], color="black", ls=":", lw=1.2, label="the most that any rule gains")
+    for ax, (key, label) in zip(axes, shown.items(), strict=True):
+        for name in dict.fromkeys(row["rule"] for row in rules):
+            own = [row for row in rules if row["rule"] == name and row.get(key) is not None]
+            colour, marker = ALL_RULE_STYLES[name]
+            xs, ys = [row[key] for row in own], [row["gained"] for row in own]
+            ax.plot(xs, ys, marker, color=colour, ms=6, label=name, alpha=0.9)
+        ax.set(xlabel=label)
+    axes[0].set(ylabel="acceptance gained")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
+    return figure
 
 
 # Small panels -----------------------------------------------------------------------------------------------------

@@ -150,9 +150,12 @@ def quality(found: Compared) -> Table:
 
 def replayed(document: dict[str, Any]) -> Table:
     """What every rule does in the contexts of a recorded run."""
-    measured = "acceptance", "gained", "tv", "wasted", "wasserstein", "kept"
-    rows = [[row["rule"], row["parameters"], *(number(row[name], 4) for name in measured)] for row in document["rules"]]
-    columns = ["rule", "parameters", "acceptance", "gained", "TV", "wasted", "Wasserstein-1", "accepted of a window"]
+    measured = "acceptance", "gained", "tv", "wasted", "kl", "wasserstein", "kept"
+    rows = [
+        [row["rule"], row["parameters"], *(number(row.get(name), 4) for name in measured)] for row in document["rules"]
+    ]
+    measures = "acceptance", "gained", "TV", "wasted", "KL", "Wasserstein-1", "accepted of a window"
+    columns = ["rule", "parameters", *measures]
     note = "Gained: acceptance beyond the lossless rule's. Wasted: TV beyond what is gained."
     return Table("Rules", columns, rows, note, words=2)
 

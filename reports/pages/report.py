@@ -41,6 +41,7 @@ PAPERS = {
     "cspd": "Continuous speculative decoding (CSpD)",
     "hierarchical": "Hierarchical speculative decoding (HSD)",
     "traversal": "Traversal verification of trees",
+    "candidates": "Several candidates for one position, and dynamic trees",
     "published": "Published numbers against each other",
 }
 KINDS = {
@@ -92,6 +93,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         manifest=manifest,
         counts=counts(found["claims"]),
         meaning=VERDICT_NAMES,
+        kinds=KINDS,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
         home=INDEX if indexed or (out / INDEX).exists() else "",
@@ -135,6 +137,11 @@ def _measured(out: Path, draw: Draw) -> dict[str, Any]:
         "lossless": points["lossless"].iloc[0],
         "frontier": draw(
             "digits-map", acceptance_maps.digits_map(points, bound), "acceptance against distortion on digits"
+        ),
+        "rules": draw(
+            "rules-map",
+            acceptance_maps.rules_map({"rows over a codebook": codebook, "digits": points}),
+            "acceptance of all rules against TV, KL and Wasserstein-1",
         ),
         "codebook": _codebook(codebook, table("codebook-frontier"), draw),
         "candidates": draw(

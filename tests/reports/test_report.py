@@ -160,8 +160,8 @@ def test_on_the_site_every_figure_of_the_report_is_a_pdf_too(results: Path) -> N
         if not path.stem.startswith(("continuous-", "draft-length-"))
     }
     assert names == {
-        "codebook-map", "candidates", "digits-map", "steps", "pac-steps-1", "compounding", "digits-compounding",
-        "digits-samples", "digits-lengths",
+        "codebook-map", "rules-map", "candidates", "digits-map", "steps", "pac-steps-1", "compounding",
+        "digits-compounding", "digits-samples", "digits-lengths",
     }  # fmt: skip
     assert all(f'href="figures/{name}.pdf"' in page for name in names)
     assert "figures/" not in alone

@@ -38,13 +38,16 @@ def test_every_family_is_there_and_only_the_lossless_rule_spends_nothing(measure
         "lantern, random",
         "lantern-multiplicative",
         "lantern-reference",
+        *codebook.WITHOUT_TABLES,
     }
     assert set(table["neighbours"].dropna()) == set(codebook.NEIGHBOURS)
     assert not table.duplicated(["rule", "neighbours", "parameter"]).any()
     lossless = table["rule"] == "speculative"
     np.testing.assert_allclose(table.loc[lossless, ["tv", "wasserstein"]], 0, atol=1e-12)
     np.testing.assert_allclose(table.loc[lossless, "acceptance"], table.loc[lossless, "lossless"], rtol=1e-12)
-    assert (table.loc[~lossless, ["tv", "wasserstein"]] > 1e-4).all(axis=None)
+    whole = table["rule"].isin(["fuzzy", "mars"])  # they decide on whole rows, of six perhaps on none
+    assert (table.loc[~lossless & ~whole, ["tv", "kl", "wasserstein"]] > 1e-4).all(axis=None)
+    assert (table[whole].groupby("rule")[["tv", "kl", "wasserstein"]].max() > 1e-4).all(axis=None)
 
 
 @pytest.mark.parametrize("place", [3, 15, 22, 33, 40, 50, 65, 90, 100])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from hypothesis import strategies as st
 
 from experiments.sweeps import Busy, Cell, Failed, Listener, cells, local, parse_spec, run_sweep, summary
 from experiments.sweeps.cells import in_working_order
+from experiments.sweeps.cluster import _outcomes
 from experiments.sweeps.frames import table
-from experiments.sweeps.pools import Outcome, attempt
+from experiments.sweeps.pools import Lost, Outcome, attempt
 from experiments.sweeps.recorders import RECORDERS, Sample
 from experiments.sweeps.store import Store, locked
 from tests.experiments.sweeps.test_sweep_specs import CODEBOOK, GOOD, LOCAL, changed
@@ -364,3 +366,58 @@ def test_leftovers_of_a_kill_are_removed(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"half")
     Store(tmp_path)
     assert [path.name for path in tmp_path.rglob("*")] == ["cells"]
+
+
+class Future:
+    """Of a cluster: what becomes of it, one status after the other."""
+
+    def __init__(self, *statuses: str) -> None:
+        self.statuses = list(statuses)
+
+    @property
+    def status(self) -> str:
+        return self.statuses[0]
+
+    def result(self) -> str:
+        return "cell"
+
+    def release(self) -> None:
+        pass
+
+
+class Completed:
+    """In the place of Dask's: futures in turn, those that are added last."""
+
+    def __init__(self, futures: list[Future]) -> None:
+        self.waiting = list(futures)
+
+    def add(self, future: Future) -> None:
+        del future.statuses[0]
+        self.waiting.append(future)
+
+    def __iter__(self) -> Iterator[Future]:
+        while self.waiting:
+            yield self.waiting.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "client", "gone"),
+    [
+        (("lost", "finished"), "running", False),
+        (("pending", "lost", "finished"), "running", False),
+        (("lost", "finished"), "connecting", True),
+        (("cancelled",), "running", True),
+    ],
+)
+def test_a_result_that_went_with_its_worker_is_waited_for_again(
+    statuses: tuple[str, ...], client: str, gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(distributed, "as_completed", Completed)
+    futures = [Future("finished"), Future(*statuses), Future("finished")]
+    there: Any = SimpleNamespace(map=lambda *_, **__: futures, cancel=lambda _: None, status=client)
+    if gone:
+        with pytest.raises(Lost, match="the Dask scheduler is gone"):
+            list(_outcomes(there, []))
+    else:
+        assert list(_outcomes(there, [])) == ["cell"] * 3

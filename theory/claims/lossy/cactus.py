@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from simlab.rules import Amplify, Cactus, Rule, Speculative
+from simlab.rules import Amplify, Cactus, Lenience, Rule, Speculative
+from theory.acceptance import frontier
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
     control,
@@ -27,8 +28,8 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.leviathan.speculative_rule import random_pairs
 from theory.claims.sources import Repository, derived, said
-from theory.distances import kl
-from theory.exact import step_law
+from theory.distances import kl, tv
+from theory.exact import acceptance, step_law
 from theory.search import Pmf
 
 CLAIMS = Claims("lossy")
@@ -196,4 +197,39 @@ def law(seed: int) -> Finding:
             f"p = {fmt_row(p)}, q = {fmt_row(q)}, delta = 1/50: emits {fmt_row(step_law(Cactus(budgets[1]), p, q))}"
         ),
         rejects_mutants({"amplify by 1 + delta": lambda delta: Amplify(1 + delta)}, gap, "the law emitted"),
+    )
+
+
+@CLAIMS.claim(
+    "cactus.frontier",
+    derived("after the published code of Cactus"),
+    r"For every $p$, $q$ and $\delta \ge 0$, one step of Cactus accepts $\alpha + \mathrm{TV}(r, p)$, with $\alpha = "
+    r"1 - \mathrm{TV}(p, q)$ and $r$ the law that it emits: the most that a rule with one draft from $q$ accepts at "
+    r"that TV.",
+)
+def on_the_frontier(seed: int) -> Finding:
+    r"""A token with $q(x) > p(x)$ is emitted with $\min(q(x), h(x)) \ge p(x)$ (cactus.law), where the lossless rule
+    emits $p(x)$: what is gained in acceptance is the sum of these excesses. It is the TV if no other token is emitted
+    with more than its target mass. Let $R = \sum_x [q(x) - h(x)]^+$ be what is rejected. A rejected $x$ is replaced
+    from $[h_x - q]^+$, whose sum is $\sum_y [q(y) - h_x(y)]^+ \ge R$, since $h_x(x) = h(x)$ and $h_x(y) \le p(y) \le
+    h(y)$ elsewhere. So a token $y$ with $q(y) \le p(y)$, where $h_x(y) \le p(y)$, is emitted with at most $q(y) +
+    \sum_x [q(x) - h(x)]^+ (p(y) - q(y))/R = p(y)$. The bound is that of leviathan.frontier.
+    """
+    tried, budgets = random_pairs(seed, 30), (Fraction(1, 50), Fraction(1, 3))
+
+    def gap(make: Callable[[Fraction], Rule]) -> Fraction:
+        worst = Fraction(0)
+        for p, q in tried:
+            for delta in budgets:
+                rule = make(delta)
+                most = frontier(p, q, tv(step_law(rule, p, q), p))
+                worst = max(worst, abs(acceptance(rule, p, q) - most))
+        return worst
+
+    return holds_if(
+        gap(Cactus) == 0,
+        identity(f"equal in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros and {len(budgets)} budgets"),
+        rejects_mutants(
+            {"lenience with [p - l q]+": lambda delta: Lenience(1 - delta, "lenient")}, gap, "acceptance against TV"
+        ),
     )

@@ -26,7 +26,7 @@ HEADLINES = (
         "Bound: verifying against a mixture of target and draft is the best trade of acceptance for TV.",
         "holds",
         "It emits the mixture and gains the TV that it spends, which no rule with one draft exceeds.",
-        "So do amplify, addition and optimal-lossy; in other distances it is not the best.",
+        "So do amplify, addition, optimal-lossy and Cactus (cactus.frontier); in other distances it is not the best.",
     ),
     Headline(
         "cascade.law",

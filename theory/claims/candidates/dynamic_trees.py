@@ -1,0 +1,125 @@
+"""Claims about dynamic trees of drafts, as EAGLE-2 builds and its published code verifies them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.candidates import Candidates, Deterministic, Recursive, Verified, Verifier
+from simlab.decoders import Decoder, DynamicTree
+from simlab.decoders.dynamic_tree import Grown
+from simlab.rules import Speculative
+from theory.claims.base import Claims, Finding
+from theory.claims.candidates.verifiers import P, Q, of, small_pairs
+from theory.claims.evidence import enumeration, example, holds_if, identity, rejects_mutants
+from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.sources import Repository, said
+from theory.distances import tv
+from theory.exact import deviation
+from theory.example_processes import random_process
+
+CLAIMS = Claims("candidates")
+RULE = Speculative()
+CODE = Repository("SafeAILab/EAGLE", "cb7e0841fe0c206c6ed74a197ad5e2a1f13f5a2b")
+SHAPES = ((1, 0, 1), (2, 1, 3), (2, 2, 4), (2, 2, 14), (3, 1, 5))
+
+
+class OtherParents(DynamicTree):
+    """Takes a node for the child of another node than the one it follows."""
+
+    def grow(self, draft: Any, tokens: Array, length: Array) -> Grown:
+        tree = super().grow(draft, tokens, length)
+        return tree._replace(parents=np.roll(tree.parents, 1, axis=1))
+
+
+@CLAIMS.claim(
+    "candidates.eagle-2",
+    said(
+        "arXiv 2406.16858, abstract",
+        "EAGLE-2 also ensures that the distribution of the generated text remains unchanged, making it a lossless "
+        "acceleration algorithm.",
+        "formalised",
+        "The tree is built as in the published code, at temperatures above 0, and verified with q = 1.",
+    ),
+    r"For every target, draft and size of the tree, decoding with a dynamic tree of drafts, built from the draft's "
+    r"probabilities and verified with $q = 1$ on its nodes, emits sequences of the target's law.",
+)
+def eagle_2(seed: int) -> Finding:
+    r"""No chance is in the tree, given the prefix: which nodes there are depends on the draft's rows alone. At each
+    node a token of law $p$ is emitted (candidates.eagle-2.posterior), and whether it has a node decides only whether
+    the row after it is known already. So every token follows the target's row after all tokens before it.
+    """
+    tried = [
+        (random_process(seed + k, v, n, zeros=z), random_process(seed + k + 500, v, n, zeros=z))
+        for k, (v, n) in enumerate(((2, 3), (3, 3)))
+        for z in (0.0, 0.3)
+    ]
+
+    def apart(make: Callable[[int, int, int], Decoder]) -> Fraction:
+        return max(Fraction(deviation(make(*shape), t, RULE, d)) for shape, (t, d) in product(SHAPES, tried))
+
+    found = apart(DynamicTree)
+    return holds_if(
+        found == 0,
+        enumeration(
+            f"law of sequences of three tokens in rationals, {len(SHAPES)} trees over {len(tried)} pairs of processes "
+            f"(V = 2, 3, with and without zeros); largest TV {fmt(found)}"
+        ),
+        rejects_mutants({"nodes under other parents": OtherParents}, apart, "the law of sequences"),
+    )
+
+
+class OfWhatIsLeft(Recursive):
+    """Accepts with what p had on the candidate at first, though others are gone from it."""
+
+    def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
+        found = super().verify(p, q, x, candidates)
+        return Verified(found.accepted * p, found.drawn + found.accepted * (1 - p))
+
+
+@CLAIMS.claim(
+    "candidates.eagle-2.posterior",
+    CODE.function(
+        "eagle/model/utils.py",
+        "evaluate_posterior",
+        "For each level the different candidates in order: accepted with the current p(x), the draft's probability "
+        "being written as 1; a rejected one is set to zero in p, which is normalised. Sampling, not at temperature 0.",
+    ),
+    r"For every $p$ and every set $C$ of deterministic candidates, accepting each in turn with the current $p(x)$ and "
+    r"removing it from $p$ if it is rejected emits the law $p$ and accepts with probability $p(C)$.",
+)
+def posterior(seed: int) -> Finding:
+    r"""A candidate $x$ has the point mass on $x$ as its $q$: it is accepted with $\min(1, p(x)/1)$, and $[p - q]^+$ is
+    $p$ without $x$. So this is recursive rejection, which emits $p$. The candidates before $x$ are rejected with
+    $1 - p$ of them together, and $x$ is then accepted with $p(x)$ over that: with $p(x)$ in all.
+    """
+    tried = [(p, q, k) for (p, q), k in product(small_pairs(seed, 12), (1, 2, 3))]
+
+    def likeliest(q: Any, count: int) -> list[int]:
+        ranked = sorted(range(len(q)), key=lambda x: (-q[x], x))
+        return [x for x in ranked[:count] if q[x] > 0]
+
+    def gap(verifier: Verifier) -> Fraction:
+        """How far the law or the acceptance is off."""
+        worst = Fraction(0)
+        for p, q, k in tried:
+            law, accepted = of(verifier, Deterministic(), p, q, k)
+            right = sum((p[x] for x in likeliest(q, k)), start=Fraction(0))
+            worst = max(worst, Fraction(tv(tuple(law), p)), abs(accepted - right))
+        return worst
+
+    accepted = of(Recursive(), Deterministic(), P, Q, 2)[1]
+    return holds_if(
+        gap(Recursive()) == 0,
+        identity(f"law and acceptance in rationals in {len(tried)} cases (V = 2, 3, up to three candidates)"),
+        example(
+            f"p = {fmt_row(P)}, the two likeliest of q = {fmt_row(Q)}: {fmt(accepted)} accepted",
+            numbers(p=P, q=Q, candidates=2, accepted=accepted),
+        ),
+        rejects_mutants({"accepted with p(x) twice": OfWhatIsLeft()}, gap, "law and acceptance"),
+    )

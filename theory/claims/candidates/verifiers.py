@@ -1,0 +1,379 @@
+"""Claims about the verifiers of several candidates for one position: what they emit, and how often they accept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.candidates import (
+    Candidates,
+    Deterministic,
+    Greedy,
+    GreedyVerifier,
+    Independent,
+    KSeq,
+    ListSampling,
+    Optimal,
+    Recursive,
+    SampleAndMatch,
+    Verified,
+    Verifier,
+    WithoutReplacement,
+    verified_law,
+)
+from simlab.optimum import candidate_sets, optimal_acceptance
+from theory.claims.base import Claims, Finding
+from theory.claims.evidence import (
+    enumeration,
+    example,
+    holds_if,
+    identity,
+    not_refuted_if,
+    rejects_mutants,
+    search,
+)
+from theory.claims.format import fmt, fmt_row, numbers
+from theory.claims.leviathan.speculative_rule import random_pairs
+from theory.claims.sources import derived, said
+from theory.distances import tv
+
+CLAIMS = Claims("candidates")
+Row = tuple[Fraction, ...]
+
+P = Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)
+Q = Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)
+WAYS: list[tuple[Verifier, Candidates]] = [
+    (Recursive(), Independent()),
+    (Recursive(), WithoutReplacement()),
+    (GreedyVerifier(), Greedy()),
+    (Optimal(), Independent()),
+    (ListSampling(), Independent()),
+    (SampleAndMatch(), Independent()),
+    (SampleAndMatch(), Deterministic()),
+]
+
+
+def small_pairs(seed: int, count: int) -> list[tuple[Row, Row]]:
+    """Rational pairs over at most three tokens, with zeros in some, and one that is worked out by hand."""
+    found = [(p, q) for p, q in random_pairs(seed, 6 * count) if len(p) <= 3][:count]
+    return [(P, Q), *found]
+
+
+def of(verifier: Verifier, candidates: Candidates, p: Any, q: Any, count: int) -> tuple[Array, Any]:
+    """The law emitted, and how often a candidate is accepted."""
+    p, q = (np.array(row, dtype=object) for row in (p, q))
+    found = verified_law(verifier, candidates, p, q, count)
+    return found.accepted + found.drawn, found.accepted.sum()
+
+
+class FromTarget(Recursive):
+    """Draws from p where no candidate is accepted, not from what is left of it."""
+
+    def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
+        accepted = super().verify(p, q, x, candidates).accepted
+        return Verified(accepted, (1 - accepted.sum(axis=-1))[..., None] * p)
+
+
+class AlwaysAccepts(Optimal):
+    """Accepts one of the candidates in any case, in proportion to the flow or else the first."""
+
+    def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
+        found = super().verify(p, q, x, candidates)
+        first = x[..., :1] == np.arange(p.shape[-1])
+        rest = found.drawn.sum(axis=-1)[..., None]
+        return Verified(found.accepted + np.where(first, rest, rest * 0), found.drawn * 0)
+
+
+@CLAIMS.claim(
+    "candidates.lossless",
+    derived("after SpecInfer, SpecTr and arXiv 2502.18779"),
+    r"For every $p$, $q$ and $K$, recursive rejection (with and without replacement), the verifier of greedy "
+    r"candidates, optimal transport, list sampling by shared exponentials, and sample and match emit the law $p$.",
+)
+def lossless(seed: int) -> Finding:
+    r"""Recursive rejection: a step of speculative sampling from $q_j$ has law $p_j$ if a rejected candidate is followed
+    by a token of law $[p_j - q_j]^+$, which by induction from the last candidate is what the others emit; $q_j$ is what
+    the $j$-th is drawn from, given those before it. Greedy: given the fixed tokens the last candidate follows $q'$, and
+    the rule is speculative sampling with $q'$. Optimal transport: the masses sent to a token are at most $p$, and what
+    is missing is drawn in proportion to it. List sampling: $\min_k E_{k,v}$ is exponential of rate $K$, so the winner
+    of the race $\min_k E_{k,v}/p(v)$ follows $p$, whatever won the others. Sample and match: the token is from $p$.
+    """
+    tried = small_pairs(seed, 8)
+
+    def deviation(verifier: Verifier, candidates: Candidates) -> Fraction:
+        """The largest TV between what is emitted and p."""
+        counts = (1, 2) if isinstance(verifier, ListSampling) else (1, 2, 3)
+        return max(Fraction(tv(tuple(of(verifier, candidates, p, q, k)[0]), p)) for (p, q), k in product(tried, counts))
+
+    worst = max(deviation(*way) for way in WAYS)
+    wrong = {
+        "a draw from p after the last rejection": (FromTarget(), Independent()),
+        "always a candidate": (AlwaysAccepts(), Independent()),
+        "K-SEQ with rho = 1": (KSeq(rho=1), Independent()),
+    }
+    return holds_if(
+        worst == 0,
+        enumeration(
+            f"{len(WAYS)} pairs of verifier and candidates on {len(tried)} pairs of rows (V = 2, 3, with and without "
+            f"zeros, K up to 3) in rationals; largest TV {fmt(worst)}"
+        ),
+        rejects_mutants(wrong, lambda way: deviation(*way), "the law emitted"),
+    )
+
+
+SPECTR = said(
+    "arXiv 2310.15141, abstract",
+    "We then propose a valid draft selection algorithm whose acceptance probability is (1-1/e)-optimal "
+    "multiplicatively.",
+    "formalised",
+    "The algorithm is K-SEQ at the smallest valid rho, for independent candidates; optimal is what any lossless method "
+    "can accept of them.",
+)
+
+
+def share(make: Callable[[int], KSeq], p: Row, q: Row, count: int) -> float:
+    """What it accepts of what could be; nan where its law is not p."""
+    emitted, accepted = of(make(count), Independent(), p, q, count)
+    if max(abs(float(a) - float(b)) for a, b in zip(emitted, p, strict=True)) > 1e-12:
+        return float("nan")
+    most = float(optimal_acceptance(p, candidate_sets(q, count, replacement=True)))
+    return float(accepted) / most if most > 0 else 1.0
+
+
+@CLAIMS.claim(
+    "candidates.k-seq",
+    SPECTR,
+    r"For every $p$, $q$ and $K$, K-SEQ at the smallest valid $\rho$ emits the law $p$, and accepts one of $K$ "
+    r"independent candidates with at least $1 - 1/e$ times the largest probability of any lossless method.",
+)
+def k_seq(seed: int) -> Finding:
+    r"""Each candidate is accepted with $\beta = \sum \min(q, p/\rho)$, one of $K$ with $A = 1 - (1 - \beta)^K$, as a
+    token of law $\min(q, p/\rho)/\beta$. What is drawn else makes up $p$ if $A \min(q, p/\rho)/\beta \le p$, for which
+    $A \le \rho \beta$ suffices; $\rho = K$ always does, as $A \le K \beta$. Let $\beta_K$ be $\beta$ there. A lossless
+    method accepts a token $x$ with at most $\min(p(x), K q(x))$, the second being no less than the probability that
+    $x$ is a candidate, so it accepts with at most $\min(1, K \beta_K)$. Now $1 - (1 - \beta)^K$ is concave in $\beta$,
+    rises from 0, and is $1 - (1 - 1/K)^K \ge 1 - 1/e$ at $1/K$, so it is at least $(1 - 1/e) \min(1, K \beta)$. A
+    smaller valid $\rho$ has a larger $\beta$, and accepts no less.
+    """
+    tried = [(p, q, k) for (p, q), k in product(small_pairs(seed, 30), (1, 2, 3))]
+    least = 1 - float(np.exp(-1))
+
+    def shortfall(make: Callable[[int], KSeq]) -> float:
+        """How far it is below the constant of the statement; 1 where it is not lossless."""
+        shares = [share(make, *case) for case in tried]
+        return 1.0 if any(s != s for s in shares) else least - min(shares)
+
+    worst = shortfall(lambda count: KSeq())
+    return holds_if(
+        worst <= 0,
+        identity(
+            f"{len(tried)} cases (V = 2, 3, K up to 3), in floating point: the law emitted is p to 1e-12, the smallest "
+            f"share of the optimum {least - worst:.4f}, above 1 - 1/e = {least:.4f}"
+        ),
+        example(
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}: accepted {of(KSeq(), Independent(), P, Q, 2)[1]:.6f} of two",
+            numbers(p=P, q=Q, candidates=2, accepted=float(of(KSeq(), Independent(), P, Q, 2)[1])),
+        ),
+        rejects_mutants(
+            {"rho = 1": lambda count: KSeq(rho=1), "rho = 4 K": lambda count: KSeq(rho=4 * count)},
+            lambda make: max(shortfall(make), 0),
+            "the share of the optimum",
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "candidates.greedy",
+    derived("after arXiv 2502.18779"),
+    r"For every $p$, $q$ and $K$, with the $K - 1$ likeliest tokens $T$ of $q$ and one candidate drawn from $q'$, what "
+    r"is left of $q$ off $T$, the verifier of greedy candidates accepts with $p(T) + \sum_{x \notin T} \min(p(x), "
+    r"q'(x))$, as often as any lossless method can.",
+)
+def greedy(seed: int) -> Finding:
+    r"""The drawn candidate is accepted with $\sum \min(p, q')$; the residual $[p - q']^+$ has all of $p(T)$, since $q'$
+    is 0 there, so a token of $T$ comes out with $p(T)$. No method accepts more: it accepts in $T$ at most $p(T)$ and
+    at each $x$ off $T$ at most $\min(p(x), q'(x))$, for only the drawn candidate can be $x$.
+    """
+    tried = [(p, q, k) for (p, q), k in product(small_pairs(seed, 12), (1, 2, 3))]
+
+    def gap(verifier: Verifier) -> Fraction:
+        return max(
+            abs(Fraction(of(Optimal(), Greedy(), p, q, k)[1] - of(verifier, Greedy(), p, q, k)[1])) for p, q, k in tried
+        )
+
+    found, accepted = gap(GreedyVerifier()), of(GreedyVerifier(), Greedy(), P, Q, 2)[1]
+    return holds_if(
+        found == 0,
+        identity(f"equal to a largest flow in rationals in {len(tried)} cases (V = 2, 3, K up to 3)"),
+        example(
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: {fmt(accepted)}",
+            numbers(p=P, q=Q, candidates=2, accepted=accepted),
+        ),
+        rejects_mutants({"the candidates in turn": Recursive()}, gap, "the optimum of greedy candidates"),
+    )
+
+
+HU = "arXiv 2502.18779, abstract"
+BETTER = (
+    "Our results show that the draft sampling method strongly influences the optimal acceptance rate, with sampling "
+    "without replacement outperforming sampling with replacement."
+)
+
+
+def gain(p: Row, q: Row, count: int) -> Fraction:
+    """By how much more can be accepted without replacement."""
+    without, with_ = (optimal_acceptance(p, candidate_sets(q, count, replacement)) for replacement in (False, True))
+    return Fraction(without - with_)
+
+
+@CLAIMS.claim(
+    "candidates.replacement",
+    said(HU, BETTER, "formalised", "For the optimal acceptance of one position, and every p and q instead of a mean."),
+    r"For every $p$, $q$ and $K$, the most that a lossless method can accept of $K$ candidates drawn without "
+    r"replacement is at least what it can accept of $K$ candidates drawn with replacement.",
+)
+def replacement(seed: int) -> Finding:
+    r"""Draw with replacement, and go on until $K$ different tokens have come up, or all that $q$ has: these are drawn
+    without replacement, and hold the set of the first $K$ draws. So both can be drawn together with one set within the
+    other, and for every $H$ the probability that all candidates are in $H$ is smaller without replacement. The optimum
+    is the minimum over $H$ of $p(H) + 1 - \Pr(\text{all in } H)$, each term of which is larger.
+    """
+    tried = [(p, q, k) for (p, q), k in product(small_pairs(seed, 20), (1, 2, 3))]
+
+    def loss(count_more: int) -> Fraction:
+        """How far it is behind at most, with so many candidates less."""
+        return max(-gain_of(p, q, k, count_more) for p, q, k in tried)
+
+    def gain_of(p: Row, q: Row, k: int, fewer: int) -> Fraction:
+        if k - fewer < 1:
+            return Fraction(0)
+        without = optimal_acceptance(p, candidate_sets(q, k - fewer))
+        return Fraction(without - optimal_acceptance(p, candidate_sets(q, k, replacement=True)))
+
+    ahead = sum(gain(*case) > 0 for case in tried)
+    return holds_if(
+        loss(0) <= 0,
+        identity(f"{len(tried)} cases (V = 2, 3, K up to 3) in rationals: never behind, ahead in {ahead}"),
+        example(
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: 69/70 without, 43/50 with replacement",
+            numbers(
+                p=P,
+                q=Q,
+                candidates=2,
+                without=optimal_acceptance(P, candidate_sets(Q, 2)),
+                replaced=optimal_acceptance(P, candidate_sets(Q, 2, replacement=True)),
+            ),
+        ),
+        rejects_mutants({"one candidate less": 1}, lambda fewer: max(loss(fewer), Fraction(0)), "the optimum"),
+    )
+
+
+@CLAIMS.claim(
+    "candidates.replacement.recursive",
+    derived("after arXiv 2502.18779"),
+    r"For every $p$, $q$ and $K$, recursive rejection accepts of $K$ candidates drawn without replacement at least as "
+    r"often as of $K$ candidates drawn with replacement.",
+)
+def replacement_recursive(seed: int) -> Finding:
+    r"""What is left of $q$ has no mass on the rejected candidate, where nothing is left of $p$ either, and so more on
+    every other token: after one rejection of $x$, $\sum \min(r, q/(1 - q(x)))$ off $x$ is at least $\sum \min(r, q)$,
+    since $r(x) = 0$. That is two candidates. For more the residuals that follow differ, and there is no proof here.
+    """
+    tried = [(p, q, k) for (p, q), k in product(small_pairs(seed, 40), (2, 3))]
+
+    def behind(candidates: Candidates) -> Fraction:
+        return max(
+            Fraction(of(Recursive(), Independent(), p, q, k)[1] - of(Recursive(), candidates, p, q, k)[1])
+            for p, q, k in tried
+        )
+
+    return not_refuted_if(
+        behind(WithoutReplacement()) <= 0,
+        search(f"{len(tried)} cases (V = 2, 3, K = 2, 3) in rationals: never behind"),
+        example(
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: 41/50 without, 19/25 with replacement",
+            numbers(
+                p=P,
+                q=Q,
+                candidates=2,
+                without=of(Recursive(), WithoutReplacement(), P, Q, 2)[1],
+                replaced=of(Recursive(), Independent(), P, Q, 2)[1],
+            ),
+        ),
+        rejects_mutants(
+            {"deterministic candidates": Deterministic()}, lambda way: max(behind(way), Fraction(0)), "acceptance"
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "candidates.optimum-unreached",
+    said(
+        HU,
+        "Additionally, existing verification algorithms do not reach the theoretical upper bound for both without "
+        "replacement and with replacement sampling.",
+        "formalised",
+        "The algorithms are recursive rejection, for both, and K-SEQ, with replacement; not to reach is for some p "
+        "and q.",
+    ),
+    r"There are $p$, $q$ and $K$ for which recursive rejection, with and without replacement, and K-SEQ at the "
+    r"smallest valid $\rho$ accept less often than a lossless method can.",
+)
+def optimum_unreached(seed: int) -> Finding:
+    r"""At $p = (1/2, 3/10, 1/5)$, $q = (1/5, 3/10, 1/2)$ and $K = 2$ recursive rejection accepts 19/25 with and 41/50
+    without replacement and K-SEQ 0.791, where 43/50 and 69/70 are possible.
+    """
+
+    def short(verifier: Verifier, candidates: Candidates) -> float:
+        """How much less it accepts than it could."""
+        return float(of(Optimal(), candidates, P, Q, 2)[1]) - float(of(verifier, candidates, P, Q, 2)[1])
+
+    ways = [(Recursive(), Independent()), (Recursive(), WithoutReplacement()), (KSeq(), Independent())]
+    return holds_if(
+        min(short(*way) for way in ways) > 0 and short(GreedyVerifier(), Greedy()) == 0,
+        example(
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}, K = 2: short of the optimum by {fmt_row(short(*w) for w in ways)}",
+            numbers(p=P, q=Q, candidates=2, short=[short(*way) for way in ways]),
+        ),
+    )
+
+
+@CLAIMS.claim(
+    "candidates.sample-and-match",
+    derived("after the published code of llama.cpp and mlx-lm"),
+    r"For every $p$, $q$ and $K$, sample and match accepts one of $K$ independent candidates with "
+    r"$\sum_x p(x) (1 - (1 - q(x))^K)$, and never more often than recursive rejection does.",
+)
+def sample_and_match(seed: int) -> Finding:
+    r"""The token is drawn from $p$ by itself, and is among $K$ independent draws from $q$ unless all of them miss it:
+    $m_K(p) = \sum p (1 - (1 - q)^K)$. Recursive rejection accepts $a_K(p) = S + (1 - S) a_{K-1}(r)$ with
+    $S = \sum \min(p, q)$ and the residual $r$, $(1 - S) r = [p - q]^+$. By induction $a_{K-1}(r) \ge m_{K-1}(r)$, so
+    $a_K - m_K \ge \sum \min(p, q) (1 - q)^K - \sum [p - q]^+ q (1 - q)^{K-1}$. Where $p > q$ the first term is
+    $q (1 - q) (1 - q)^{K-1}$, no less than the second, for $p \le 1$; elsewhere the second is 0.
+    """
+    tried = [(p, q, k) for (p, q), k in product(small_pairs(seed, 12), (1, 2, 3))]
+
+    def formula(p: Row, q: Row, k: int, power: int = 0) -> Fraction:
+        return sum((a * (1 - (1 - b) ** (k + power)) for a, b in zip(p, q, strict=True)), start=Fraction(0))
+
+    def gap(power: int) -> Fraction:
+        return max(abs(of(SampleAndMatch(), Independent(), p, q, k)[1] - formula(p, q, k, power)) for p, q, k in tried)
+
+    ahead = max(
+        of(SampleAndMatch(), Independent(), *case)[1] - of(Recursive(), Independent(), *case)[1] for case in tried
+    )
+    return holds_if(
+        gap(0) == 0 and ahead <= 0,
+        identity(f"{len(tried)} cases (V = 2, 3, K up to 3) in rationals"),
+        example(
+            f"p = {fmt_row(P)}, q = {fmt_row(Q)}: {fmt(formula(P, Q, 1))} of one candidate, {fmt(formula(P, Q, 2))} "
+            "of two",
+            numbers(p=P, q=Q, one=formula(P, Q, 1), two=formula(P, Q, 2)),
+        ),
+        rejects_mutants({"K + 1 candidates": 1}, gap, "the formula"),
+    )
