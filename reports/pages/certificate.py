@@ -27,7 +27,8 @@ def page(certificate: dict[str, Any]) -> str:
     """The page as HTML."""
     use_style()
     failure = certificate["failure"]
-    lines = [line | {"outcome": outcome(line, certificate["epsilon"])} for line in certificate["lines"]]
+    known = {"principal": True, "tv_exact": None}  # an earlier simlab did not tell
+    lines = [known | line | {"outcome": outcome(line, certificate["epsilon"])} for line in certificate["lines"]]
     called = [line for line in lines if line["calls"]]
     rows = failure["outcomes"] if failure else []
     drawn = most_off(rows, BARS)
@@ -45,6 +46,7 @@ def page(certificate: dict[str, Any]) -> str:
         arguments=[(name, format_value(value)) for name, value in failure["arguments"].items()] if failure else [],
         outcomes_figure=svg(outcomes(drawn), "what comes out against the target") if drawn else None,
         lines_figure=svg(precision(called, certificate["epsilon"]), "precision of every case") if called else None,
+        first=max((line["tv_at_most"] for line in lines if line["principal"]), default=None),
         worst=max((line["tv_at_most"] for line in lines), default=1.0),
         detects=max((detectable(line) for line in lines), default=1.0),
     )

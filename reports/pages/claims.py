@@ -18,28 +18,45 @@ NOTEBOOKS = {
     "cspd": "cspd.py",
     "baselines": "sjd_pac.py",  # block verification, several candidates; the lossy optimum is in lantern.py
 }
+COLOURS = {  # of badges; white letters are readable on each
+    "holds": "#18794e",
+    "holds-under-assumptions": "#0b6e8a",
+    "refuted": "#b3261e",
+    "not-refuted": "#8a6100",
+    "not-decided": "#5a6673",
+}
 
 
 def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
-    """Write ``claims/<id>.html`` for every claim; pages of earlier runs whose claims are not among these go away."""
-    folder, draw = out / "claims", template("claim.html").render
+    """Write ``claims/<id>.html`` and a badge ``claims/<id>.svg`` for every claim.
+
+    Those of earlier runs whose claims are not among these go away.
+    """
+    folder, draw, badge = out / "claims", template("claim.html").render, template("badge.svg").render
     entries = {claim["id"]: claim for claim in verdicts["claims"]}
-    for id, claim in entries.items():
+    ids = list(entries)
+    for id, before, after in zip(ids, [None, *ids], [*ids[1:], None], strict=False):
+        claim = entries[id]
         page = draw(
             claim=claim,
             seed=verdicts["seed"],
             simlab=verdicts["simlab"],
             failed=verdicts["failed"].get(id),
             paper=papers[claim["paper"]],
+            before=before,
+            after=after,
             parents=[other for other in entries.values() if id in other["parts"]],
             parts=[entries[part] for part in claim["parts"] if part in entries],
             notebook=notebook(claim["paper"], folder),
             program=_program(folder / f"{id}.py"),
         )
         save(folder / f"{id}.html", page)
+        save(folder / f"{id}.svg", badge(id=id, verdict=claim["verdict"], colour=COLOURS[claim["verdict"]]))
     for path in folder.glob("*.html"):
         if path.stem not in entries:
             remove(path)
+            if not path.exists():
+                path.with_suffix(".svg").unlink(missing_ok=True)
 
 
 def _program(path: Path) -> str:

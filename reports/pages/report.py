@@ -93,6 +93,7 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         manifest=manifest,
         counts=counts(found["claims"]),
         meaning=VERDICT_NAMES,
+        kinds=KINDS,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
         home=INDEX if indexed or (out / INDEX).exists() else "",

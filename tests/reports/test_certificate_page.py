@@ -166,3 +166,16 @@ def test_infinite_numbers_are_null_in_json_and_a_dash_on_the_page(
     document = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
     assert document["lines"][0]["detectable"] is None
     assert '<td class="n">–</td>' in text
+
+
+def test_a_page_tells_principal_cases_exact_laws_and_what_would_be_enough(tmp_path: Path) -> None:
+    found = certify(right, calls=256, epsilon=0.001, processes=1, subject=HERE)
+    first, *rest = found.lines
+    lines = (replace(first, principal=True, tv_at_most=0.0625), *(replace(line, principal=False) for line in rest))
+    told = replace(found, lines=(replace(lines[0], tv_exact=0.0123), *lines[1:]), more="calls=9000 may do", startup=7.5)
+    text = page(tmp_path, told)
+    assert text.count("(principal)") == 1
+    assert "0.0123" in text
+    assert "What would be enough: calls=9000 may do." in text
+    assert "it took 7.5 s" in text
+    assert "<b>0.0625</b><strong>TV at most in principal cases" in text

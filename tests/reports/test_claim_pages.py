@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -147,10 +148,29 @@ def test_every_link_leads_somewhere(out: Path, tmp_path: Path) -> None:
         assert dead(page) == []
     report = Page(out / "report.html")
     for claim in claims(out):
-        assert report.links.count(f"claims/{claim['id']}.html") >= 2  # in the table, and where it is told in detail
+        assert f"claims/{claim['id']}.html" in report.links
     lost = tmp_path / "lost.html"
     lost.write_text('<a href="nowhere.html">x</a><a id="here" href="#here">y</a><a href="#there">z</a>')
     assert dead(lost) == ["nowhere.html", "#there"]
+
+
+def test_a_filter_finds_what_it_asks_for_on_every_row(out: Path) -> None:
+    text = (out / "report.html").read_text(encoding="utf-8")
+    for claim in claims(out):
+        anchor = claim["id"].replace(".", "-")
+        given = f'data-paper="{claim["paper"]}" data-verdict="{claim["verdict"]}" data-kind="{claim["kind"]}"'
+        assert f'id="{anchor}" {given}' in text
+        assert f'<option value="{claim["paper"]}">' in text
+        assert f'<option value="{claim["kind"]}">' in text
+    assert "<option>refuted</option>" in text
+
+
+def test_a_page_leads_to_its_neighbours_and_has_a_badge(out: Path) -> None:
+    ids = [claim["id"] for claim in claims(out)]
+    for before, id in pairwise(ids):
+        assert f"{before}.html" in Page(out / "claims" / f"{id}.html").links
+        assert f"{id}.html" in Page(out / "claims" / f"{before}.html").links
+        assert f'aria-label="{id}: refuted"' in (out / "claims" / f"{id}.svg").read_text(encoding="utf-8")
 
 
 def test_pages_of_claims_that_are_gone_go_too(out: Path) -> None:

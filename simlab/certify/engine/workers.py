@@ -80,6 +80,8 @@ class WorkerPool:
 
     def __init__(self, function: Function, cases: Sequence[Case], seed: int, processes: int, limit: float) -> None:
         self.cases, self.seed, self.limit = cases, seed, limit
+        # what is a process of its own shares no threads with this one
+        self.hint = "" if getattr(function, "apart", False) else BEFORE_THE_FORK
         self.here = Counter(function, _Here(), _Here())
         self.workers = [_Worker(function, cases, seed) for _ in range(processes)]
 
@@ -129,7 +131,7 @@ class WorkerPool:
             return worker.dead()
         waited = self.limit * (1.0 if worker.started else FIRST)
         if worker.silent() > waited:
-            return worker.lost("hangs", f"does not return within {waited:g} s{BEFORE_THE_FORK}")
+            return worker.lost("hangs", f"does not return within {waited:g} s{self.hint}")
         return None
 
     def __enter__(self) -> WorkerPool:

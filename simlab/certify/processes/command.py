@@ -52,6 +52,8 @@ class Command:
         Where there is no such command, or the contract cannot be sent.
     """
 
+    apart = True  # no thread or device of the caller is in it
+
     def __init__(self, words: Sequence[str], contract: str, folder: Path, seed: int = 0) -> None:
         if contract == "decode":
             raise ValueError("--contract decode: a model that is called cannot be sent to a command; every other can")

@@ -90,6 +90,7 @@ def test_a_process_that_does_not_answer_is_a_finding(tmp_path: Path) -> None:
     found = certify(function, calls=1, processes=1, limit=0.1)
     assert found.verdict == "breaks"
     assert "does not return within" in found.summary
+    assert "processes=0" not in found.summary  # advice for what is forked, which this is not
 
 
 def test_a_call_that_is_not_answered_is_the_one_that_is_shown(tmp_path: Path) -> None:
