@@ -12,7 +12,8 @@ that is left of p, which is then taken off p. That is a token from p, accepted i
 
 Trees of a batch differ from one sequence to the next. The target sees them as one comb of paths for every node, so a
 call asks for ``total`` times ``depth`` + 1 rows where tree attention would ask for ``total``. Runs in its reference
-form alone: there is no compiled and no fused one.
+form alone: there is no compiled and no fused one. A draft model that keeps a cache of its last call alone refuses paths
+that leave the beam: such trees are for processes without a cache.
 """
 
 from __future__ import annotations
