@@ -54,6 +54,7 @@ CONTENT = {  # what the cells of each spec are, so the names of their files
     "ablation": "560be903454e",
     "accumulation": "b3f2644684ef",
     "calibration": "79831e7b9ea2",
+    "coupling": "c3df7b141f9d",
     "groups": "093093b0c620",
     "lantern": "e099ac943c4c",
     "lengths": "ebd32b117b3a",
