@@ -123,11 +123,15 @@ def generate_command(
     if prompt or model in PAINTERS:
         sampling = {"guidance": guidance, "temperature": temperature, "top_k": top_k, "top_p": top_p}
         texts = Texts(prompt or [], count, size, sampling)
-        method = _unmeasured(model) if method == AUTO else method
-        return draw_texts(texts, model, models, method, settings, seed, device, batch, out, tokens)
-    if is_own(model):
-        method = _unmeasured(model) if method == AUTO else method
-    elif model != SHIPPED:
+        taken = UNMEASURED if method == AUTO else method
+        status = draw_texts(texts, model, models, taken, settings, seed, device, batch, out, tokens)
+        if method == AUTO:
+            print_text(output(), unmeasured(model))
+        return status
+    why = ""
+    if is_own(model) and method == AUTO:
+        method, why = UNMEASURED, f"{unmeasured(model)}\n"
+    elif not is_own(model) and model != SHIPPED:
         named = ", ".join((*KINDS, *PAINTERS))
         raise UsageError(f"--model {model}: is no model; expected {named}, module:factory or file.py:factory")
     guidance, temperature = (1.0 if value is None else value for value in (guidance, temperature))
@@ -175,7 +179,7 @@ def generate_command(
     except session.OutOfMemory as error:
         raise UsageError(f"--batch {batch}: {error}; lower --batch") from None
     console = output()
-    print_text(console, f"{summary(made, samples, seconds)}\n{first_step(times, compiled.seconds)}")
+    print_text(console, f"{why}{summary(made, samples, seconds)}\n{first_step(times, compiled.seconds)}")
     if images is not None:
         write_grid(out, images.movedim(1, -1).squeeze(-1).numpy())
         print_text(console, f"images  {out}")
@@ -193,14 +197,12 @@ def generate_command(
     return 1 if lost else 0
 
 
-def _unmeasured(model: str) -> str:
-    """What auto takes for a model of others or of one's own; says so, and why."""
-    print_text(
-        output(),
+def unmeasured(model: str) -> str:
+    """What auto takes for a model of others or of one's own, and why."""
+    return (
         f"{UNMEASURED}: what a step of each method commits has not been measured for {model}, and this one drafts by "
-        "itself; another may be faster: --method METHOD",
+        "itself; another may be faster: --method METHOD"
     )
-    return UNMEASURED
 
 
 def _check_free(settings: list[str] | None) -> None:

@@ -91,7 +91,7 @@ class _Drafting(Process):
 class EagleDraft(_Drafting):
     """The rows of a ``head`` beside a cached ``target``, for decoders that need a draft process.
 
-    Raises ``ValueError`` for a head that was made for another target, or a call for more than one row.
+    Raises ``ValueError`` for a head that was made for another target, a call for more than one row, or a tree.
     """
 
     target: Cached
@@ -107,6 +107,9 @@ class EagleDraft(_Drafting):
         self._cache = Cache(1, *shape, inputs.dtype, inputs.device)
         self._made = torch.zeros(len(inputs), self._places, sizes.dim, dtype=inputs.dtype, device=inputs.device)
         self._ready = 0  # sequences whose condition has been seen
+
+    def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
+        raise ValueError("a head on the target's features drafts chains; expected a draft model for trees")
 
     @torch.no_grad()
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.exact
 
 WINDOW, VOCABULARY = 64, 16384
 LIMITS: list[tuple[str, dict[str, Any], int]] = [
-    ("sjd", {"window": WINDOW}, 400),
+    ("sjd", {"window": WINDOW}, 405),
     ("sjd-ac", {"window": WINDOW}, 450),
     ("sjd-pac", tree(WINDOW, 4, 3), 1400),
     ("sjd-pac", tree(WINDOW, 4, 3, "full"), 1500),
