@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -48,7 +50,12 @@ def coupling(table: pd.DataFrame, ledger: Ledger) -> Figure:
     for shift, (shape, size) in zip((-0.21, -0.07, 0.07, 0.21), ((s, n) for n in SIZES for s in SHAPES), strict=True):
         own = found[(found["shape"] == shape) & (found["size"] == size)]
         colour, marker = SHAPES[shape]
-        look = {"color": colour, "marker": marker, "mfc": colour if size == SIZES[-1] else "white", "capsize": 2.5}
+        look: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "mfc": colour if size == SIZES[-1] else "white",
+            "capsize": 2.5,
+        }
         x = own["renewal"].map(places) + shift
         left.errorbar(x, own["mean"], yerr=ERRORS * own["error"], ls="", label=f"{shape}, {size} drafts a call", **look)
         if shape == "tree":

@@ -136,6 +136,7 @@ def test_at_any_moment(moment: int, tmp_path: Path) -> None:
         assert list(out.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.0, pytest.param(0.4, marks=pytest.mark.slow)])
 def test_while_the_report_is_drawn(seconds: float, tmp_path: Path) -> None:
     out = tmp_path / "out"

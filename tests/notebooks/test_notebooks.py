@@ -12,7 +12,6 @@ from nbclient import NotebookClient
 pytestmark = pytest.mark.cli
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
-QUICK = "base_rule"  # in the default run; the others are slow
 TIMEOUT = 300  # seconds a cell; far above what any needs, so that a loaded machine does not fail the test
 
 
@@ -31,10 +30,8 @@ def test_there_are_notebooks() -> None:
     assert {path.stem for path in NOTEBOOKS} >= {"at_scale", "base_rule", "cspd", "gsd", "lantern", "sjd", "sjd_pac"}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, marks=() if path.stem == QUICK else pytest.mark.slow, id=path.stem) for path in NOTEBOOKS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_notebook_runs(path: Path, this_interpreter: None) -> None:
     notebook = jupytext.read(path)
     assert notebook.metadata["kernelspec"]["name"] == "python3"

@@ -148,6 +148,7 @@ def test_the_command_that_is_printed_asks_for_the_same(options: str, monkeypatch
     ]
 
 
+@pytest.mark.slow
 def test_it_is_drawn_from_the_file_alone(certificates: dict[str, Certificate], tmp_path: Path) -> None:
     text = page(tmp_path, certificates["lossy"])
     (tmp_path / "certificate.html").unlink()

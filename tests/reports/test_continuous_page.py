@@ -101,6 +101,7 @@ def test_a_table_that_is_missing_is_told_of(tmp_path: Path) -> None:
     assert text.count("Not drawn") == 1
 
 
+@pytest.mark.slow
 def test_a_table_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = continuous_path(saved(tmp_path), "laws")
     write_table(path, continuous()["laws"].drop(columns="tv"))

@@ -56,6 +56,7 @@ def test_the_page_is_whole(tmp_path: Path) -> None:
     assert "α/(1 + α/γ)" in page.text
 
 
+@pytest.mark.slow
 def test_a_table_that_is_missing_or_damaged_is_told_of(tmp_path: Path) -> None:
     path = draft_length_path(saved(tmp_path), "rates")
     path.unlink()

@@ -317,6 +317,7 @@ def test_a_lossy_rule_returns_0_and_its_page_shows_the_counterexample(folder: Pa
     assert page.count('<tr class="own"') == 2  # in the short table and in the whole one
 
 
+@pytest.mark.slow
 def test_verdicts_and_a_judged_rule_are_drawn_side_by_side(folder: Path) -> None:
     assert cli.main(["verify", "--claim", "gsd.speed", "--out", "both"]) == 0
     assert cli.main(["judge", "mine:nan", "--out", "both"]) == 1

@@ -272,6 +272,7 @@ def test_a_cell_is_what_the_decoder_gives() -> None:
     assert frame["loglik_mean"].tolist() == logs
 
 
+@pytest.mark.slow
 def test_every_decoder_goes_with_every_rule() -> None:
     """By name, through the compiled form of each; what has no default is given here."""
     drafted = ("speculative", "block", "hierarchical")

@@ -184,6 +184,7 @@ def test_where_nothing_is_forked_nothing_is_forked_for_a_smaller_case() -> None:
     assert "five" in failure.told
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_certificate() -> None:
     def told(processes: int, seed: int) -> str:
         certificate = quick(SAMPLED, seed=seed, calls=100, processes=processes)
