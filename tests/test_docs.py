@@ -25,7 +25,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("CHANGELOG.md", "CITATION.cff"):
         shutil.copyfile(ROOT / name, copy / name)
     assert main(["verify", "--paper", "leviathan", "--out", str(copy / "out")]) == 0
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", "-D", "nb_execution_mode=off", "docs", "site"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "sphinx",
+        "-W",
+        "-q",
+        "-b",
+        "html",
+        "-D",
+        "nb_execution_mode=off",
+        "docs",
+        "site",
+    ]
     done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return copy / "site"

@@ -18,6 +18,7 @@ from experiments.cli.terminal import (
     progress_bar,
 )
 
+WIDE = 220  # columns of a file: a ratio of two methods with their settings on one line
 METHOD = (
     "Ratios within this run. Contenders take turns; the fastest turn of each counts, because what else a machine does "
     "makes turns longer, never shorter."
@@ -66,6 +67,8 @@ def _print(document: dict[str, Any]) -> None:
         (row["what"], f"{row['contender']} : {row['against']}", _format(row["value"], row["kind"]), _verdict(row))
         for row in document["ratios"]
     ]
+    if not console.is_terminal:
+        console.width = WIDE
     console.print(plain_table(console, ("what", "compared", "", "wanted"), rows))
     for note in document["notes"]:
         print_text(console, note, "yellow")

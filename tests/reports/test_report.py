@@ -130,6 +130,7 @@ def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
         "acceptance against distortion over a codebook",
         "acceptance of several candidates",
         "acceptance against distortion on digits",
+        "acceptance of all rules against TV, KL and Wasserstein-1",
         "exact step distributions",
         "steps of tokens / three",
         "TV of sequences against length",

@@ -34,11 +34,14 @@ def drawn(toy: Toy, n: int, rng: np.random.Generator, served: int = 8) -> Round:
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", WRONG)
 def test_bugs_of_servers_are_found(name: str) -> None:
-    """Without HTTP, at most 4,000 completions of each prompt; a run of the weakest has its alarm after some 2,000."""
+    """Without HTTP, 4,000 completions of each prompt; a run of the weakest has its alarm after some 2,000.
+
+    Where rows come from is told once there is enough to tell, which is later than the alarm.
+    """
     rng, found = np.random.default_rng(), Comparison(PROMPTS, Request(tokens=2))
     for _ in range(40):
         found.add(drawn(WRONG[name], 100, rng))
-        if found.deviates:
+        if found.deviates and name != MIXING:
             break
     assert found.deviates, found.highest
     certificate = found.certificate("engine", "reference", 0.1, 0.999, 0, 1.0, "")

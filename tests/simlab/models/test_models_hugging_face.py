@@ -9,6 +9,7 @@ need not be the same in every bit is compared at 1e-4, what is one computation a
 from __future__ import annotations
 
 import sys
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -276,7 +277,9 @@ class MaskDropped(Changed):
 
     def features(self, inputs: Tensor, position: Tensor, memory: Memory) -> Tensor:
         if isinstance(memory, Window):
-            memory = Window(memory.cache, memory.where, torch.ones_like(memory.mask[:, 0]))
+            seen = copy(memory)
+            seen.mask = torch.ones_like(memory.mask)
+            memory = seen
         return self.model.features(inputs, position, memory)
 
 
