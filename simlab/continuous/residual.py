@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.continuous.rules.base import Rule, TrajectoryPair
+from simlab.continuous.models.trajectories import TrajectoryPair
+from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import coins
 from simlab.randomness import Purpose, Tape
 

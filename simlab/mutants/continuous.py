@@ -6,8 +6,8 @@ import numpy as np
 
 from simlab.continuous.decoders import Truncating
 from simlab.continuous.models.protocol import Kernels
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import LastNoise, LastStep, TargetEnd
-from simlab.continuous.rules.base import TrajectoryPair
 from simlab.continuous.rules.last_noise import walked_back
 from simlab.randomness import Tape
 

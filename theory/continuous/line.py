@@ -20,8 +20,9 @@ import numpy as np
 
 from simlab.checks import check_number
 from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, TwoPath
-from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
+from simlab.continuous.rules.base import Rule, log_acceptance, proposal_acceptance
 from theory.continuous.joint_gaussian import Joint, last_means, last_sd
 from theory.continuous.quadrature import normal_pdf, panels
 from theory.continuous.rejection_cost import LEAST, bounded

@@ -18,7 +18,7 @@ import scipy
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import HALF_LOG_TURN
 from simlab.continuous.models.protocol import Kernels
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 
 _SINGULAR = 1e-9  # eigenvalues of I - M of well-scaled chains come out to 1e-12
 

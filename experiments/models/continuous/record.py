@@ -13,7 +13,7 @@ import torch
 from experiments.models.continuous.methods import Method
 from experiments.models.continuous.session import Models, Notify, Settings, draw
 from simlab.continuous.decoders import Verified
-from simlab.continuous.rules.base import Trajectory
+from simlab.continuous.models.trajectories import Trajectory
 from simlab.continuous.tape import coins
 from simlab.randomness import Purpose
 

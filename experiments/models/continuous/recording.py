@@ -27,7 +27,7 @@ import numpy as np
 from experiments.results import write_arrays
 from simlab.continuous.models.gaussians import DIAGONAL, Layout
 from simlab.continuous.models.protocol import Kernel, Kernels
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 
 VERSION = 1
 FLAT = "replicate", "position", "place", "coin", "accepted"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.continuous.decoders.base import Decoded, Outcome, sample_trajectory
-from simlab.continuous.models.protocol import SequenceModel
+from simlab.continuous.decoders.base import Decoded, Outcome, noise_at
+from simlab.continuous.models.sequence_model import SequenceModel
+from simlab.continuous.models.trajectories import sampled
 from simlab.continuous.tape import check_room, check_tape
 from simlab.randomness import Purpose, Tape
 
@@ -37,6 +38,7 @@ def autoregressive(model: SequenceModel, tape: Tape) -> Decoded:
     for place in range(end):
         own, at = tape.at(place + 1), np.full(count, place)
         condition = model.conditions(tokens, rows, at)
-        tokens[:, place] = sample_trajectory(model.chain, condition, own, at, Purpose.TARGET).states[0]
+        noise = noise_at(model.chain, own, at, Purpose.TARGET)
+        tokens[:, place] = sampled(model.chain, condition, noise).states[0]
     whole = np.full((count, end), Outcome.TARGET, np.int8)
     return Decoded(tokens, whole, np.zeros((count, end), np.int64), np.full(count, end))

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.checks import check_at_least
-from simlab.continuous.models.protocol import Kernels, SequenceModel
+from simlab.continuous.models.protocol import Kernels, Noise
+from simlab.continuous.models.sequence_model import SequenceModel
 from simlab.continuous.models.sequences import check_pair
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.residual import LIMIT, resample
-from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair, log_acceptance
+from simlab.continuous.rules.base import Rule, log_acceptance
 from simlab.continuous.tape import all_normals, check_tape, coins
 from simlab.randomness import Purpose, Tape
 
@@ -159,10 +161,9 @@ class Decoder(ABC):
         """
 
 
-def sample_trajectory(chain: Kernels, condition: Any, tape: Tape, position: np.ndarray, purpose: Purpose) -> Trajectory:
-    """A trajectory for each token at ``position[B]``, on the noise for ``purpose``."""
-    noise = all_normals(tape, position, purpose, chain.steps, 0, chain.dimension)
-    return Trajectory(chain, condition, *chain.walk(condition, noise))
+def noise_at(chain: Kernels, tape: Tape, position: np.ndarray, purpose: Purpose) -> Noise:
+    """The noise of a trajectory for each token at ``position[B]``."""
+    return all_normals(tape, position, purpose, chain.steps, 0, chain.dimension)
 
 
 def target_noise(rule: Rule) -> Purpose:

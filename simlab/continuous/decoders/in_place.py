@@ -22,13 +22,14 @@ from simlab.continuous.decoders.base import (
     Watch,
     accepts,
     check_given,
+    noise_at,
     replace_rejected,
-    sample_trajectory,
     target_noise,
     unwatched,
 )
-from simlab.continuous.models.protocol import SequenceModel
-from simlab.continuous.rules.base import Rule, TrajectoryPair
+from simlab.continuous.models.sequence_model import SequenceModel
+from simlab.continuous.models.trajectories import TrajectoryPair, sampled
+from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
 
@@ -70,19 +71,15 @@ class InPlace(Decoder):
             own, at = tape.subset(rows).at(iteration), np.full(len(rows), start)
             calls[rows] += 1
             if start < self.prefill:
-                model = sample_trajectory(target.chain, target.conditions(tokens, rows, at), own, at, Purpose.TARGET)
-                tokens[rows, start] = model.states[0]
+                noise = noise_at(target.chain, own, at, Purpose.TARGET)
+                tokens[rows, start] = sampled(target.chain, target.conditions(tokens, rows, at), noise).states[0]
                 start += 1
                 continue
             width = min(self.gamma, end - start)
-            conditions = target.conditions_ahead(tokens, rows, at, width)
-            drafts = []
-            for j in range(width):
-                condition = draft.conditions(tokens, rows, at + j)
-                drafts.append(sample_trajectory(draft.chain, condition, own, at + j, Purpose.DRAFT))
-                tokens[rows, start + j] = drafts[j].states[0]
-            for j, (chain, condition) in enumerate(zip(chains[:width], conditions, strict=True)):
-                pair = TrajectoryPair(sample_trajectory(chain, condition, own, at + j, target_noise(rule)), drafts[j])
+            drafted = [noise_at(draft.chain, own, at + j, Purpose.DRAFT) for j in range(width)]
+            verifying = [noise_at(target.chain, own, at + j, target_noise(rule)) for j in range(width)]
+            block = target.block_ahead(draft, tokens, rows, at, drafted, verifying)
+            for j, pair in enumerate(map(TrajectoryPair, block.targets, block.drafts)):
                 accepted = accepts(rule, pair, own, at + j)
                 watch(Verified(own, at + j, 0 * at + j, pair, accepted))
                 outcome[rows[accepted], start + j] = Outcome.ACCEPTED

@@ -21,13 +21,14 @@ from simlab.continuous.decoders.base import (
     Watch,
     accepts,
     check_given,
+    noise_at,
     replace_rejected,
-    sample_trajectory,
     target_noise,
     unwatched,
 )
-from simlab.continuous.models.protocol import SequenceModel
-from simlab.continuous.rules.base import Rule, TrajectoryPair
+from simlab.continuous.models.sequence_model import SequenceModel
+from simlab.continuous.models.trajectories import TrajectoryPair, sampled
+from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
 
@@ -68,28 +69,20 @@ class Truncating(Decoder):
             calls[rows] += 1
             if iteration <= self.prefill:
                 condition = target.conditions(tokens, rows, at)
-                tokens[rows, at] = sample_trajectory(target.chain, condition, own, at, Purpose.TARGET).states[0]
+                noise = noise_at(target.chain, own, at, Purpose.TARGET)
+                tokens[rows, at] = sampled(target.chain, condition, noise).states[0]
                 length[rows] += 1
                 continue
 
-            # draft gamma tokens, each given those before it
-            drafts = []
-            for j in range(gamma):
-                condition = draft.conditions(tokens, rows, at + j)
-                drafts.append(sample_trajectory(draft.chain, condition, own, at + j, Purpose.DRAFT))
-                tokens[rows, at + j] = drafts[j].states[0]
-
-            # one call of the target, given all of them: every prefix is a row
-            each = np.arange(gamma + 1).repeat(len(rows)), np.tile(np.arange(len(rows)), gamma + 1)
-            places = at[each[1]] + each[0]
-            condition = target.conditions(tokens, rows[each[1]], places)
-            block = sample_trajectory(target.chain, condition, own.subset(each[1]), places, target_noise(rule))
-            targets = [block.only(np.flatnonzero(each[0] == j)) for j in range(gamma + 1)]
+            # draft gamma tokens, each given those before it; one call of the target, given all of them
+            drafted = [noise_at(draft.chain, own, at + j, Purpose.DRAFT) for j in range(gamma)]
+            verifying = [noise_at(target.chain, own, at + j, target_noise(rule)) for j in range(gamma + 1)]
+            block = target.block(draft, tokens, rows, at, drafted, verifying)
 
             # accept drafts up to the first token that is another
             among = np.ones(len(rows), bool)
             for j in range(gamma):
-                pair = TrajectoryPair(targets[j], drafts[j])
+                pair = TrajectoryPair(block.targets[j], block.drafts[j])
                 inside = at + j < end  # behind the end nothing is verified
                 accepted = accepts(rule, pair, own, at + j) | ~inside
                 emitted = rule.token(pair, pair.draft.states)
@@ -105,7 +98,7 @@ class Truncating(Decoder):
                 same = self.goes_on(accepted, emitted, pair.draft.states[0])
                 length[rows[among & ~same]] += j + 1
                 among &= same
-            tokens[rows[among], at[among] + gamma] = targets[gamma].states[0][among]
+            tokens[rows[among], at[among] + gamma] = block.targets[gamma].states[0][among]
             outcome[rows[among], at[among] + gamma] = Outcome.TARGET
             length[rows[among]] += gamma + 1
 

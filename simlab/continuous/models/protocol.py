@@ -1,4 +1,4 @@
-"""What decoders and rules ask of a model: the kernels of a token, and the conditions that tokens are made under.
+"""What rules ask of a model: the kernels of a token.
 
 An affine chain answers in closed form and a network by a pass through it; rules see means and standard deviations and
 nothing else.
@@ -7,7 +7,7 @@ nothing else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,51 +205,3 @@ class Kernels(ABC):
             states.append(x)
             kernels.append(kernel)
         return Walk(np.stack(states[::-1]), tuple(kernels[::-1]))
-
-
-class SequenceModel(ABC):
-    """A model of sequences of N tokens of d numbers, each made by kernels under a condition.
-
-    Attributes
-    ----------
-    length
-        N.
-    """
-
-    length: int
-
-    @property
-    @abstractmethod
-    def chain(self) -> Kernels:
-        """The kernels of a token given those before it."""
-
-    @property
-    def dimension(self) -> int:
-        """d."""
-        return self.chain.dimension
-
-    @abstractmethod
-    def conditions(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray) -> Any:
-        """The conditions of tokens given all before them.
-
-        Parameters
-        ----------
-        tokens
-            ``float64[B, M, d]``, of B sequences, with M at least N.
-        rows, position
-            ``int[R]``: which tokens, by sequence and place in it. A sequence may be asked of at several places at
-            once; a place behind the end has a condition too, whatever it is.
-
-        Returns
-        -------
-        Any
-            ``[R]``, what ``chain`` takes.
-        """
-
-    @abstractmethod
-    def chains_ahead(self, count: int) -> Sequence[Kernels]:
-        """The kernels of the next ``count`` tokens given those before them all. Raises ``ValueError`` without any."""
-
-    @abstractmethod
-    def conditions_ahead(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray, count: int) -> Sequence[Any]:
-        """The conditions of ``count`` tokens from ``position[R]`` on, each given the tokens before that place alone."""

@@ -18,7 +18,7 @@ from simlab.checks import check_at_least
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import DENSE, DIAGONAL, as_numbers, as_vector, root_of
 from simlab.continuous.models.marginal_check import check_end
-from simlab.continuous.models.protocol import SequenceModel
+from simlab.continuous.models.sequence_model import SequenceModel
 from simlab.continuous.tape import check_room
 
 

@@ -1,21 +1,24 @@
 """A network under the decoders and rules of continuous tokens: what they ask of any model, asked of a network.
 
-Decoders and rules are NumPy in float64; a network is torch, of any precision and on any device. A trajectory goes to
-the device as noise and comes back once, as states and the means and deviations of the kernels it went through. Prefixes
-are rows of a batch: those of a block take one pass.
+Decoders and rules are NumPy in float64; a network is torch, of any precision and on any device. A block goes to the
+device as noise and comes back once, as the states of its trajectories and the means and deviations of the kernels they
+went through: drafts are made from drafts, and the target is asked of them, where the networks are. Prefixes are rows of
+a batch: those of a block take one pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from simlab.continuous.models.gaussians import DIAGONAL, Layout
-from simlab.continuous.models.protocol import Kernel, Kernels, Noise, SequenceModel, Walk
+from simlab.continuous.models.protocol import Kernel, Kernels, Noise, Walk
+from simlab.continuous.models.sequence_model import Block, SequenceModel
+from simlab.continuous.models.trajectories import Trajectory
 
 NEWTON = 12  # iterations at most
 NEAR = 1e-5  # of what a mean goes to, in the precision of a network
@@ -76,27 +79,42 @@ class NetworkKernels(Kernels):
 
     @torch.no_grad()
     def kernel(self, t: int, x: np.ndarray, c: Tensor) -> Kernel:
-        return Kernel(*(part.cpu().numpy() for part in self.network.kernel(t, self._there(x), c)))
+        return Kernel(*(part.cpu().numpy() for part in self.network.kernel(t, self.there(x), c)))
 
     @torch.no_grad()
     def walk(self, c: Tensor, noise: Noise) -> Walk:
-        drawn = self._there(np.stack([noise(t) for t in range(self.steps + 1)]))
-        states, means, deviations = [drawn[0]], [], []
+        return self.on_host([self.walked(c, self.there(self.stacked(noise)))])[0]
+
+    def stacked(self, noise: Noise) -> np.ndarray:
+        """``float64[T + 1, B, d]``: the noise of all steps, that of the start first."""
+        return np.stack([noise(t) for t in range(self.steps + 1)])
+
+    def walked(self, c: Tensor, noise: Tensor) -> Tensor:
+        """``float64[3 T + 1, B, d]``: trajectories from x_T on, and means and deviations of kernels."""
+        states, means, deviations = [noise[0]], [], []
         for t in range(self.steps, 0, -1):
             mean, deviation = self.network.kernel(t, states[-1], c)
-            states.append(mean + deviation * drawn[t] if t > 1 or self.noisy_end else mean)
+            states.append(mean + deviation * noise[t] if t > 1 or self.noisy_end else mean)
             means.append(mean)
             deviations.append(deviation)
-        back = torch.stack([*states, *means, *deviations]).cpu().numpy()
-        walked, *kernels = np.split(back, [self.steps + 1, 2 * self.steps + 1])
-        return Walk(walked[::-1], tuple(map(Kernel, *(part[::-1] for part in kernels))))
+        return torch.stack([*states, *means, *deviations])
+
+    def on_host(self, walked: Sequence[Tensor]) -> list[Walk]:
+        """What :meth:`walked` made, brought here at once."""
+        together = torch.cat(list(walked), dim=1).numpy(force=True)
+        ends = np.cumsum([part.shape[1] for part in walked])[:-1]
+        return [self._walk(part) for part in np.split(together, ends, axis=1)]
+
+    def _walk(self, part: np.ndarray) -> Walk:
+        states, *kernels = np.split(part, [self.steps + 1, 2 * self.steps + 1])
+        return Walk(states[::-1], tuple(map(Kernel, *(numbers[::-1] for numbers in kernels))))
 
     def adds_noise(self, t: int) -> bool:
         return self.network.adds_noise(t)
 
     def undo(self, t: int, to: np.ndarray, c: Tensor) -> tuple[np.ndarray, np.ndarray]:
         """As for any model, by Newton's method from where the mean went; NaN where that does not end."""
-        goal = self._there(to)
+        goal = self.there(to)
         x = goal.clone()
         for _ in range(NEWTON):
             mean, slope = self._linear(t, x, c)
@@ -124,8 +142,33 @@ class NetworkKernels(Kernels):
     def check_start(self) -> None:
         """Nothing: N(0, I) has a density."""
 
-    def _there(self, values: np.ndarray) -> Tensor:
+    def there(self, values: np.ndarray) -> Tensor:
+        """The numbers where the network is."""
         return torch.from_numpy(np.ascontiguousarray(values)).to(self.network.device)
+
+
+class Prefixes(NamedTuple):
+    """Sequences where a network is, with room for the drafts of a block.
+
+    Attributes
+    ----------
+    tokens
+        ``float64[R, W, d]``; what stands from ``start`` on is not looked at before it is written.
+    rows, start
+        ``int[R]``: the numbers of the sequences, and where their blocks start.
+    longest
+        The largest start.
+    """
+
+    tokens: Tensor
+    rows: Tensor
+    start: Tensor
+    longest: int
+
+    def write(self, j: int, drafts: Tensor) -> None:
+        """Put drafts ``[R, d]`` at the j-th place of the blocks."""
+        places = (self.start + j)[:, None, None].expand(-1, 1, drafts.shape[1])
+        self.tokens.scatter_(1, places, drafts[:, None])
 
 
 class NetworkTokens(SequenceModel):
@@ -151,7 +194,7 @@ class NetworkTokens(SequenceModel):
         return self._chain
 
     def conditions(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray) -> Tensor:
-        return self._conditions(tokens, rows, position, position)
+        return self._asked(self._prefixes(tokens, rows, position), [0], [0])[0]
 
     def chains_ahead(self, count: int) -> Sequence[NetworkKernels]:
         return [self._chain] * count
@@ -159,14 +202,80 @@ class NetworkTokens(SequenceModel):
     def conditions_ahead(
         self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray, count: int
     ) -> Sequence[Tensor]:
-        found = self._conditions(
-            tokens, np.tile(rows, count), np.tile(position, count), np.concatenate([position + j for j in range(count)])
-        )
-        return found.split(len(rows))
+        return self._asked(self._prefixes(tokens, rows, position), [0] * count, range(count))
+
+    def block(
+        self,
+        draft: SequenceModel,
+        tokens: np.ndarray,
+        rows: np.ndarray,
+        position: np.ndarray,
+        drafted: Sequence[Noise],
+        verifying: Sequence[Noise],
+    ) -> Block:
+        if not self._beside(draft):
+            return super().block(draft, tokens, rows, position, drafted, verifying)
+        return self._block(draft, tokens, rows, position, drafted, verifying, range(len(verifying)))
+
+    def block_ahead(
+        self,
+        draft: SequenceModel,
+        tokens: np.ndarray,
+        rows: np.ndarray,
+        position: np.ndarray,
+        drafted: Sequence[Noise],
+        verifying: Sequence[Noise],
+    ) -> Block:
+        if not self._beside(draft):
+            return super().block_ahead(draft, tokens, rows, position, drafted, verifying)
+        return self._block(draft, tokens, rows, position, drafted, verifying, [0] * len(verifying))
+
+    def _beside(self, draft: SequenceModel) -> TypeGuard[NetworkTokens]:
+        """Whether both are networks of one device, so that drafts need not come here to be verified."""
+        return isinstance(draft, NetworkTokens) and draft.network.device == self.network.device
 
     @torch.no_grad()
-    def _conditions(self, tokens: np.ndarray, rows: np.ndarray, known: np.ndarray, position: np.ndarray) -> Tensor:
-        last = self.length - 1  # behind the end there is nothing to ask: whatever the last is like
-        known, position = np.minimum(known, last), np.minimum(position, last)
-        before = np.nan_to_num(tokens[rows, : int(known.max(initial=0))])
-        return self.network.conditions(*(self._chain._there(part) for part in (before, rows, known, position)))
+    def _block(
+        self,
+        draft: NetworkTokens,
+        tokens: np.ndarray,
+        rows: np.ndarray,
+        position: np.ndarray,
+        drafted: Sequence[Noise],
+        verifying: Sequence[Noise],
+        seen: Sequence[int],
+    ) -> Block:
+        """A block of which the target sees as many drafts at each place as ``seen`` says, brought here at once."""
+        chain, count = self._chain, len(verifying)
+        noise = chain.there(np.stack([chain.stacked(each) for each in (*drafted, *verifying)]))
+        prefixes = self._prefixes(tokens, rows, position, room=len(drafted))
+        asked, walked = [], []
+        for j in range(len(drafted)):
+            asked += draft._asked(prefixes, [j], [j])
+            walked.append(draft._chain.walked(asked[j], noise[j]))
+            prefixes.write(j, walked[j][chain.steps])
+        conditions = self._asked(prefixes, seen, range(count))
+        together = torch.cat(list(noise[len(drafted) :]), dim=1)
+        walked += chain.walked(torch.cat(conditions), together).chunk(count, dim=1)
+        walks = chain.on_host(walked)
+        drafts = [Trajectory(draft._chain, c, *walk) for c, walk in zip(asked, walks, strict=False)]
+        targets = [Trajectory(chain, c, *walk) for c, walk in zip(conditions, walks[len(drafts) :], strict=True)]
+        for j, made in enumerate(drafts):
+            tokens[rows, position + j] = made.states[0]
+        return Block(drafts, targets)
+
+    def _prefixes(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray, room: int = 0) -> Prefixes:
+        longest = int(position.max(initial=0))
+        given = np.nan_to_num(tokens[rows, : longest + room])
+        there = self._chain.there
+        return Prefixes(there(given), there(rows), there(position), longest)
+
+    @torch.no_grad()
+    def _asked(self, prefixes: Prefixes, seen: Sequence[int], ahead: Sequence[int]) -> list[Tensor]:
+        """Conditions ``[R, D]`` of the places ``ahead`` of the prefixes' ends, given so many tokens of a block, in one
+        pass. Behind the end of a sequence there is nothing to ask: whatever its last place is like."""
+        last, count = self.length - 1, len(seen)
+        known, position = (torch.cat([prefixes.start + j for j in some]).clamp(max=last) for some in (seen, ahead))
+        before = prefixes.tokens[:, : min(prefixes.longest + max(seen), last)]
+        found = self.network.conditions(before.repeat(count, 1, 1), prefixes.rows.repeat(count), known, position)
+        return list(found.chunk(count))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.models.protocol import Kernels
-from simlab.continuous.rules.base import Rule, Trajectory, TrajectoryPair
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
+from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import all_normals
 from simlab.randomness import Purpose, Tape
 

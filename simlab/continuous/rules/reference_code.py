@@ -17,7 +17,7 @@ import numpy as np
 
 from simlab.checks import check_number
 from simlab.continuous.models.protocol import Kernels
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules.variance_product import VarianceProduct
 
 PROPOSALS = 100  # at most, for a rejected token: the ``limit`` of a decoder

@@ -32,7 +32,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.models.protocol import Kernels
-from simlab.continuous.rules.base import Rule, TrajectoryPair
+from simlab.continuous.models.trajectories import TrajectoryPair
+from simlab.continuous.rules.base import Rule
 from simlab.continuous.rules.last_noise import noise_again
 from simlab.randomness import Tape
 

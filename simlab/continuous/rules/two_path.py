@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.continuous.models.protocol import Kernels
-from simlab.continuous.rules.base import TrajectoryPair
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules.last_step import LastStep
 
 

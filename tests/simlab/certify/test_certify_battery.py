@@ -241,7 +241,7 @@ RIGHT: list[tuple[Sequence[Case], Function]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(RIGHT)))
+@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.slow), *range(1, len(RIGHT))])
 def test_the_same_code_without_the_bug_passes(number: int) -> None:
     """Each of the cases above, with the same calls; a false alarm has probability 1e-6 at most."""
     cases, function = RIGHT[number]

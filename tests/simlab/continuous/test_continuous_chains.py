@@ -10,7 +10,7 @@ import pytest
 
 from simlab.continuous import Chain, InPlace, Pair, Tokens, affine_chain, ddpm
 from simlab.continuous.compiled import simulate
-from simlab.continuous.decoders.base import sample_trajectory
+from simlab.continuous.decoders.base import noise_at
 from simlab.continuous.models import marginal_check as ends
 from simlab.continuous.models.chains import LearnedRange
 from simlab.continuous.models.diffusion import (
@@ -24,6 +24,7 @@ from simlab.continuous.models.diffusion import (
     tempered,
 )
 from simlab.continuous.models.gaussians import Normal, root_of
+from simlab.continuous.models.trajectories import sampled
 from simlab.continuous.rules import LastStep
 from simlab.randomness import Purpose, Tape
 from theory.continuous.joint_gaussian import joint_states, last_means
@@ -87,7 +88,9 @@ def test_a_dense_chain_of_diagonal_matrices_is_the_diagonal_one() -> None:
     flat, dense = ddpm_chain(np.array([0.3, 1.0]), abar), ddpm_chain(np.diag([0.3, 1.0]), abar)
     tape, position = Tape(1, 50), np.zeros(50, np.int64)
     condition = np.tile([1.0, -1.0], (50, 1))
-    one, other = (sample_trajectory(chain, condition, tape, position, Purpose.DRAFT).states for chain in (flat, dense))
+    one, other = (
+        sampled(chain, condition, noise_at(chain, tape, position, Purpose.DRAFT)).states for chain in (flat, dense)
+    )
     np.testing.assert_allclose(one, other, atol=1e-12)
     to = one[2] + 0.1
     for t in (1, 5, 12):
@@ -151,7 +154,7 @@ def test_temperature_and_guidance_scale_what_they_say() -> None:
 def test_the_noiseless_end_is_the_mean() -> None:
     chain = noiseless_end(affine_chain(3, 0.5, 0.4))
     tape, position = Tape(0, 5), np.zeros(5, np.int64)
-    states = sample_trajectory(chain, np.zeros((5, 1)), tape, position, Purpose.DRAFT).states
+    states = sampled(chain, np.zeros((5, 1)), noise_at(chain, tape, position, Purpose.DRAFT)).states
     np.testing.assert_array_equal(states[0], 0.5 * states[1])
     assert chain.marginal(np.zeros((1, 1))).covariance[0, 0] == pytest.approx(
         affine_chain(3, 0.5, [0.0, 0.4, 0.4]).marginal(np.zeros((1, 1))).covariance[0, 0]
@@ -282,7 +285,7 @@ def test_the_joint_law_is_that_of_walks(aligned: bool) -> None:
     tape, position = Tape(7, count), np.zeros(count, np.int64)
     noise = Purpose.DRAFT if aligned else Purpose.TARGET
     states = [
-        sample_trajectory(chain, np.tile(c, (count, 1)), tape, position, purpose).states
+        sampled(chain, np.tile(c, (count, 1)), noise_at(chain, tape, position, purpose)).states
         for chain, c, purpose in ((target, given[0], noise), (draft, given[1], Purpose.DRAFT))
     ]
     for t, law in enumerate(joint_states(target, draft, given, aligned)):

@@ -11,8 +11,8 @@ import scipy
 
 from simlab.continuous import Outcome, Truncating, affine, make_rule
 from simlab.continuous.models.protocol import Kernels
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import Reflection
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 from simlab.randomness import Tape
 from simlab.statistics import GTest
 

@@ -14,8 +14,8 @@ from scipy.stats import norm
 
 from simlab.continuous import InPlace, Outcome, Pair, Truncating, affine, affine_chain, ddpm, schedule
 from simlab.continuous.models.diffusion import noiseless_end
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import LastStep, Marginal, Path, VarianceProduct
-from simlab.continuous.rules.base import TrajectoryPair
 from simlab.randomness import Tape
 from theory.claims import CLAIMS, CheckFailed, Finding
 from theory.claims.cspd import alignment as cspd_alignment

@@ -17,8 +17,8 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
 from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Path, TwoPath, VarianceProduct
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 from tests.theory.claims.test_cspd_paths import changed, hermite
 from theory.claims import CLAIMS, CheckFailed, Finding
 from theory.claims.cspd import bias as cspd_bias
@@ -301,8 +301,8 @@ def slow_logs(walks: Coupling) -> Logs:
     seen = walks.trajectories(np.array(list(product((-1.0, 1.0), repeat=walks.size))))
     rows = range(seen.draft.states.shape[1])
 
-    def mean(chain: Chain, k: int, sample_trajectory: Trajectory, ends: np.ndarray) -> float:
-        values = [slow_log_path(chain, walks.given[k], sample_trajectory.states[:, row], ends[row]) for row in rows]
+    def mean(chain: Chain, k: int, trajectory: Trajectory, ends: np.ndarray) -> float:
+        values = [slow_log_path(chain, walks.given[k], trajectory.states[:, row], ends[row]) for row in rows]
         return float(np.mean(values))
 
     target, draft = seen.target, seen.draft

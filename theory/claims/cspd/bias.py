@@ -10,8 +10,8 @@ import numpy as np
 import scipy
 
 from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Path
-from simlab.continuous.rules.base import TrajectoryPair
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.ratios import FULL, mean_ratio
 from theory.claims.evidence import (

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import Path, TwoPath
-from simlab.continuous.rules.base import TrajectoryPair
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.ratios import COMMON_START, FULL, mean_ratio
 from theory.claims.evidence import (

@@ -20,8 +20,8 @@ from simlab.continuous.models.chains import Chain, LearnedRange
 from simlab.continuous.models.diffusion import ddim_chain, ddpm_chain, noiseless_end, schedule
 from simlab.continuous.models.merged import EndMap, end_map, merged, without_end
 from simlab.continuous.models.sequences import Tokens
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastNoise, LastStep, Rule, TargetEnd
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 from simlab.mutants.continuous import DraftEnd, DraftState, Uncut, UnusedVariance, WalkedByTheDraft, WithoutVolume
 from simlab.randomness import Tape
 from simlab.statistics import GTest

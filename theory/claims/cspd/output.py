@@ -12,8 +12,8 @@ import numpy as np
 from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import noiseless_end
+from simlab.continuous.models.trajectories import TrajectoryPair
 from simlab.continuous.rules import LastStep, Marginal, ReferenceCode, Rule, VarianceProduct
-from simlab.continuous.rules.base import TrajectoryPair
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, KNOWN_DENSITIES, LAST_NOISE, ONE_VOLUME, UNBOUNDED
 from theory.claims.evidence import (

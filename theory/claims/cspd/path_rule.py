@@ -11,8 +11,9 @@ import numpy as np
 
 from simlab.continuous import affine_chain
 from simlab.continuous.models.chains import Chain
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Path, Rule
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
+from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
 from theory.claims.evidence import (

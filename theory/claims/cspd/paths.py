@@ -12,7 +12,7 @@ import numpy as np
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, schedule
 from simlab.continuous.models.gaussians import root_of
-from simlab.continuous.rules.base import TrajectoryPair
+from simlab.continuous.models.trajectories import TrajectoryPair
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
     counterexample,

@@ -13,8 +13,8 @@ import numpy as np
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain, learned_range, schedule, tempered
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import LastStep, Path, ReferenceCode, Rule, TwoPath, VarianceProduct
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
     counterexample,

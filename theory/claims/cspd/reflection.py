@@ -10,8 +10,9 @@ import numpy as np
 
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.gaussians import root_of
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import Reflection
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair, log_acceptance
+from simlab.continuous.rules.base import log_acceptance
 from simlab.randomness import Tape
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import INDEPENDENT_LAST_NOISE, LAST_NOISE

@@ -11,8 +11,9 @@ import numpy as np
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddim_chain, schedule
 from simlab.continuous.models.gaussians import DENSE, HALF_LOG_TURN
+from simlab.continuous.models.trajectories import Trajectory, TrajectoryPair
 from simlab.continuous.rules import Marginal, Path
-from simlab.continuous.rules.base import Trajectory, TrajectoryPair, log_acceptance, proposal_acceptance
+from simlab.continuous.rules.base import log_acceptance, proposal_acceptance
 from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
 from theory.claims.evidence import (

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from experiments.models.operations import Operations
 from simlab.continuous import InPlace, Pair, Tokens, Truncating, ddpm, make_rule, schedule
 from simlab.continuous.decoders import Decoded
 from simlab.continuous.models.diffusion import learned_range, noiseless_end, tempered
@@ -160,3 +161,17 @@ def test_a_pass_for_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(passes) == found.calls.max()
     assert (found.trials > 1).any()
     assert kernels == list(range(6, 0, -1)) * len(passes)
+
+
+@pytest.mark.parametrize("decoder", [Truncating(3), InPlace(3)], ids=["truncating", "in-place"])
+def test_a_block_comes_back_from_the_device_at_once(decoder) -> None:
+    """Drafts are made from drafts, and the target is asked of them, where the networks are."""
+    pair, tape = affine_pair(0.0), Tape(15, 5)
+    networks = as_networks(pair)
+    with Operations() as operations:
+        decoded = decoder.run(*networks, RULES[0], tape)
+    blocks = operations.host_reads
+    assert blocks == decoded.calls.max() > 1
+    with Operations() as operations:  # drafts of another kind have to come here to be verified
+        same(decoder.run(networks.target, pair.draft, RULES[0], tape), decoded)
+    assert operations.host_reads == blocks if isinstance(decoder, Truncating) else operations.host_reads > blocks
