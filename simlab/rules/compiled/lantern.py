@@ -92,7 +92,7 @@ def reference_residual(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int)
                 gone[y] = True
     row = p.astype(np.float64)
     for y in range(len(p)):
-        if gone[y] and rule.first != STATIC_TREE or y == x and rule.first == DYNAMIC_TREE:
+        if (gone[y] and rule.first != STATIC_TREE) or (y == x and rule.first == DYNAMIC_TREE):
             row[y] = 0.0
         elif rule.first != DYNAMIC_TREE:
             row[y] = max(row[y] - (0.0 if gone[y] else np.float64(q[y])), 0.0)
