@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from reports.data.files import Unreadable, read_json, read_table
+from reports.data.measured import read_measured
+from reports.data.models import replayed_points
 from reports.figures import acceptance_maps, digits, small_processes
 from reports.figures.plot_style import use_style
 from reports.pages import claims as claim_pages
@@ -140,7 +142,7 @@ def _measured(out: Path, draw: Draw) -> dict[str, Any]:
         ),
         "rules": draw(
             "rules-map",
-            acceptance_maps.rules_map({"rows over a codebook": codebook, "digits": points}),
+            acceptance_maps.rules_map({"rows over a codebook": codebook, "digits": points} | _recorded()),
             "acceptance of all rules against TV, KL and Wasserstein-1",
         ),
         "codebook": _codebook(codebook, table("codebook-frontier"), draw),
@@ -162,6 +164,12 @@ def _measured(out: Path, draw: Draw) -> dict[str, Any]:
         ),
         "grid": draw("digits-samples", digits.grid(methods), "samples of each method"),
     }
+
+
+def _recorded() -> dict[str, pd.DataFrame]:
+    """The contexts of a recorded run that comes along, by what they are."""
+    replays = list(read_measured().replays.values())[:1]
+    return {f"image models, {each['recording']['method']}": replayed_points(each) for each in replays}
 
 
 def _codebook(points: pd.DataFrame, frontier: pd.DataFrame, draw: Draw) -> dict[str, Any]:
