@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 def process_rows(seed: int, quick: bool, sampled: set[tuple[str, str]]) -> list[dict[str, Any]]:
     """What the certifier says of each, started as a command.
 
-    A process of ``verify`` draws for itself: what of its bugs cannot be ``sampled``, only forced, is left out. ``quick``
-    takes every tenth.
+    A process of ``verify`` draws for itself: what of its bugs cannot be ``sampled``, only forced, is left out.
+    ``quick`` takes every tenth.
     """
     wrong = [bug for bug in known(True) if bug.contract != "verify" or (bug.contract, bug.name) in sampled]
     step = 10 if quick else 1
