@@ -175,6 +175,10 @@ class Cached(Process):
             self._waiting = Waiting(start.clone(), nodes, shape)  # compiled decoders change theirs in place
             return self._ended(self._answer(call), call.after)
 
+    def hold(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> None:
+        """One call, whose rows nobody asks for."""
+        self.forward_tree(tokens, start, nodes, paths)
+
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
         """Whether each sequence is complete, or cannot go on."""
         return super().over(tokens, length) | (self._status[: len(length)] != 0)

@@ -53,6 +53,34 @@ def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> 
     assert same(alone, Run(without.tokens[[4]], without.steps[[4]]))
 
 
+WHERE_PATHS_LEAVE = {"top_k": 3, "depth": 2, "total": 9}  # the beam, and are in the tree all the same
+
+
+@sampled
+@by_decoder(
+    [
+        ("dynamic-tree", WHERE_PATHS_LEAVE),
+        ("candidate-tree", {"branching": (2, 2)}),
+        ("candidate-tree", {"branching": (3, 1), "candidates": "deterministic", "verifier": "sample-and-match"}),
+    ]
+)
+def test_trees_without_a_kernel(name: str, parameters: dict[str, Any], sampling: str) -> None:
+    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
+    without = decoded(decoder, rule, SAMPLINGS[sampling], False, tape)
+    for engine in (Cached, CachedOnHost):
+        assert same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=engine), without)
+
+
+def test_a_draft_model_that_is_not_told_of_the_tree_loses_its_path() -> None:
+    class Untold(Cached):
+        def hold(self, *tree: Any) -> None:
+            pass
+
+    decoder = make_decoder("dynamic-tree", **WHERE_PATHS_LEAVE)
+    with pytest.raises(RuntimeError, match=NOT_HELD):
+        decoded(decoder, Speculative(), Sampling(), True, Tape(SEED, REPLICATES), engine=Untold)
+
+
 @pytest.mark.slow
 @by_decoder(RENEWED)
 def test_every_renewal(name: str, parameters: dict[str, Any]) -> None:
