@@ -12,8 +12,8 @@ that is left of p, which is then taken off p. That is a token from p, accepted i
 
 Trees of a batch differ from one sequence to the next. The target sees them as one comb of paths for every node, so a
 call asks for ``total`` times ``depth`` + 1 rows where tree attention would ask for ``total``. A draft model with a
-cache, which remembers the paths of its last call alone, sees the tree once more when it is cut: paths that are in it may
-have left the last beam. Runs in its reference form alone: there is no compiled and no fused one.
+cache, which remembers the paths of its last call alone, sees the tree once more when it is cut: paths that are in it
+may have left the last beam. Runs in its reference form alone: there is no compiled and no fused one.
 """
 
 from __future__ import annotations
