@@ -26,6 +26,7 @@ from experiments.cli.options import (
     Temperature,
     TopK,
     TopP,
+    Variances,
     out_option,
     refuse_given,
 )
@@ -73,6 +74,7 @@ def compare_command(
     order: Order = None,
     spacing: Spacing = None,
     least: Least = None,
+    variances: Variances = None,
 ) -> int:
     """Compare all methods on one model.
 
@@ -86,12 +88,12 @@ def compare_command(
     """
     if model == CONTINUOUS:
         refuse_given(model, {"--top-k": top_k, "--top-p": top_p})
-        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, temperature, guidance)
+        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, variances, temperature, guidance)
         return continuous.compare(
             methods, count, (timing or TIMED[-1:])[0], data, out, models, drawing, seed, device, batch
         )
     own = {"--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order}
-    refuse_given(model, own | {"--spacing": spacing, "--least": least})
+    refuse_given(model, own | {"--spacing": spacing, "--least": least, "--variances": variances})
 
     from experiments.models import session
     from experiments.models.compare import Request, compare, table

@@ -34,6 +34,7 @@ class Drawing(NamedTuple):
     order: str | None
     spacing: str | None
     least: int | None
+    variances: str | None
     temperature: float | None
     guidance: float | None
 
@@ -42,7 +43,7 @@ class Drawing(NamedTuple):
         from experiments.models.continuous.session import Settings
         from simlab.continuous.networks.sampler import Sampler
 
-        names = "steps", "spacing", "least", "temperature", "guidance"
+        names = "steps", "spacing", "least", "variances", "temperature", "guidance"
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return Settings(Sampler(**given), self.order or "raster", seed)
 
@@ -142,7 +143,7 @@ def compare(
 ) -> int:
     """``simlab compare``: every method at equal seeds; the same command goes on where one was stopped."""
     from experiments.models.continuous.compare import CHUNK, Request, compare, table
-    from experiments.models.continuous.methods import GAMMA, NAMES
+    from experiments.models.continuous.methods import GAMMA, names_with
     from experiments.models.continuous.session import Models
     from experiments.models.grid import write_grid
     from experiments.models.session import OutOfMemory, check_device, memory
@@ -151,8 +152,8 @@ def compare(
     check_writable("--out", out)
     parts = out / PARTS
     try:
-        names = NAMES if methods is None else tuple(dict.fromkeys(methods.split(",")))
         settings = drawing.settings(seed)
+        names = names_with(settings.sampler) if methods is None else tuple(dict.fromkeys(methods.split(",")))
         request = Request(names, count, batch, timing, drawing.gamma or GAMMA, drawing.prefill or 0, settings, data)
         loaded = Models(models, check_device(device))
         with progress_bar() as progress, memory():

@@ -28,6 +28,7 @@ from experiments.cli.options import (
     Steps,
     TopK,
     TopP,
+    Variances,
     count_option,
     file_option,
     refuse_given,
@@ -72,6 +73,7 @@ def generate_command(
     order: Order = None,
     spacing: Spacing = None,
     least: Least = None,
+    variances: Variances = None,
 ) -> int:
     """Generate images with a model by any method.
 
@@ -95,17 +97,17 @@ def generate_command(
     or one of these and a rule, as in sjd-pac+grouped.
 
     The tokens of fashion-continuous are vectors, each made by denoising steps. Its METHODs are autoregressive,
-    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise and
-    target-end, and auto takes last-step.
+    algorithm-1, algorithm-1-unaligned, two-path, path, published-code, last-step, last-step-unaligned, last-noise,
+    target-end and, with --variances posterior or upper, reflection; auto takes last-step.
     """
     of_continuous = {
         "--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order, "--spacing": spacing,
-        "--least": least,
+        "--least": least, "--variances": variances,
     }  # fmt: skip
     if model == CONTINUOUS:
         others = {"--prompt": prompt, "--size": size, "--top-k": top_k, "--top-p": top_p, "--set": settings}
         refuse_given(model, others | {"--curve": curve})
-        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, temperature, guidance)
+        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, variances, temperature, guidance)
         return continuous.generate(
             None if method == AUTO else method, label, count or 16, out, tokens, models, drawing, seed, device, batch
         )

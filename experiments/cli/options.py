@@ -77,6 +77,10 @@ Least = Annotated[
     int | None,
     typer.Option("--least", metavar="N", min=0, help="continuous: of the least noisy, left out [default: 0]"),
 ]
+Variances = Annotated[
+    Literal["learned", "posterior", "upper", "ddim"] | None,
+    typer.Option("--variances", help="continuous: of the steps' noise [default: learned]"),
+]
 
 
 def refuse_given(model: str, options: dict[str, Any]) -> None:

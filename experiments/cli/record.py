@@ -27,6 +27,7 @@ from experiments.cli.options import (
     Temperature,
     TopK,
     TopP,
+    Variances,
     count_option,
     file_option,
     refuse_given,
@@ -61,6 +62,7 @@ def record_command(
     order: Order = None,
     spacing: Spacing = None,
     least: Least = None,
+    variances: Variances = None,
 ) -> int:
     """Save the rows of a run of a model.
 
@@ -75,10 +77,10 @@ def record_command(
     check_copy("--out", out)
     if model == CONTINUOUS:
         refuse_given(model, {"--top-k": top_k, "--top-p": top_p, "--set": settings, "--calls": calls})
-        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, temperature, guidance)
+        drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, variances, temperature, guidance)
         return continuous.record(method, label, count, out, models, drawing, seed, device, batch)
     own = {"--gamma": gamma, "--prefill": prefill, "--steps": steps, "--order": order}
-    refuse_given(model, own | {"--spacing": spacing, "--least": least})
+    refuse_given(model, own | {"--spacing": spacing, "--least": least, "--variances": variances})
     method, calls = method or "sjd", calls or 8
 
     from experiments.models import session

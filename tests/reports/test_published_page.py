@@ -16,7 +16,7 @@ from tests.reports.test_claim_pages import Page
 from theory.claims import CLAIMS
 from theory.published.ledger import published
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.slow]
 
 IDS = [id for id, claim in CLAIMS.items() if claim.paper == "published"]
 

@@ -58,6 +58,7 @@ class Setting:
     gamma: int = 4
     prefill: int = 0
     sampler: Sampler = USUAL
+    most: int | None = None  # images, where they take long
 
     def decoder(self) -> Truncating | InPlace:
         return (InPlace if self.in_place else Truncating)(self.gamma, self.prefill, LIMIT)
@@ -81,14 +82,21 @@ def settings() -> Iterator[tuple[str, Setting]]:
     yield "fixed variances, reflection", Setting("reflection", sampler=fixed)
     changed = {
         "temperature 0.9": Setting(sampler=replace(USUAL, temperature=0.9)),
+        "temperature 0.95": Setting(sampler=replace(USUAL, temperature=0.95)),
         "guidance 2": Setting(sampler=replace(USUAL, guidance=2.0)),
+        "guidance 3": Setting(sampler=replace(USUAL, guidance=3.0)),
     }
     yield from changed.items()
     yield "MAR's steps", Setting(sampler=Sampler(25, noisy_end=True), gamma=2)
-    others = {"gamma 2": Setting(gamma=2), "gamma 8": Setting(gamma=8), "prefill 12": Setting(prefill=12)}
+    others = {f"gamma {gamma}": Setting(gamma=gamma) for gamma in (2, 8)}
+    others |= {f"prefill {prefill}": Setting(prefill=prefill) for prefill in PREFILLS[1:]}
     for name, setting in (others | changed).items():
         yield f"unaligned, {name}", replace(setting, aligned=False)
-    yield "no noise at the end, last-noise", Setting("last-noise", sampler=replace(USUAL, noisy_end=False))
+    silent = replace(USUAL, noisy_end=False)
+    yield "no noise at the end, last-noise", Setting("last-noise", sampler=silent, most=20)
+    yield "no noise at the end, target-end", Setting("target-end", sampler=silent)
+    # the only noise is that of x_T: the density of the whole flow, a Jacobian a step
+    yield "DDIM, last-noise", Setting("last-noise", gamma=2, sampler=replace(silent, variances="ddim"), most=10)
 
 
 class Seen:
@@ -168,6 +176,7 @@ def speed(setting: Setting, acceptance: float, taken: float, alone: list[float])
 
 def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[str, Any]:
     """What one setting does, over random orders and all classes in turn."""
+    images = min(images, setting.most or images)
     numbers = np.arange(images)
     order = orders("random", numbers, models.pair.length, seed)
     target, draft = models.pair.pair(numbers % 10, order, setting.sampler)
@@ -182,6 +191,7 @@ def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[s
     centre = (abs(sites // 7 - 3) <= 1) & (abs(sites % 7 - 3) <= 1)
     rejected = made.trials > 0
     return {
+        "images": images,
         "drafts": len(chance),
         "acceptance": acceptance,
         # by how much the product of variances raises acceptance at the same trajectories

@@ -13,6 +13,7 @@ method                      decoder x rule                              of CSpD
 ``last-step-unaligned``     truncating x last-step                      the same with independent noise: lossless
 ``last-noise``              truncating x last-noise                     for a last step without noise: lossless
 ``target-end``              truncating x target-end                     the same, ended by the target's means: lossless
+``reflection``              truncating x reflection                     fixed variances alone; not of CSpD: lossless
 ==========================  ==========================================  ============================================
 
 Rules that compare densities of tokens need a last step that adds noise; MAR's own sampler adds none, and CSpD's code
@@ -28,6 +29,7 @@ from typing import Any
 from simlab.continuous.decoders.base import Decoder
 from simlab.continuous.decoders.in_place import InPlace
 from simlab.continuous.decoders.truncating import Truncating
+from simlab.continuous.networks.sampler import Sampler
 from simlab.continuous.residual import LIMIT
 from simlab.continuous.rules import make_rule
 from simlab.continuous.rules.base import Rule
@@ -77,8 +79,14 @@ METHODS: dict[str, Preset] = {
     "last-step-unaligned": Preset("last-step", UNALIGNED, lossless=True),
     "last-noise": Preset("last-noise", lossless=True, noisy_end=False, of_last_step=False),
     "target-end": Preset("target-end", lossless=True, noisy_end=False, of_last_step=False),
+    "reflection": Preset("reflection", lossless=True),
 }
 NAMES = (AR, *METHODS)
+
+
+def names_with(sampler: Sampler) -> tuple[str, ...]:
+    """All methods that a sampler has densities for: ``reflection`` needs kernels of one covariance."""
+    return tuple(name for name in NAMES if name != "reflection" or sampler.variances in ("posterior", "upper"))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ def given(models: Path, out: Path, method: str, *more: str) -> list[str]:
 )
 def test_every_method_draws(method: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drafts = [] if method == "autoregressive" else ["--gamma", "5", "--prefill", "2"]
+    drafts += ["--variances", "posterior"] if method == "reflection" else []
     assert main(given(models, tmp_path, method, "--order", "random", *drafts)) == 0
     said = capsys.readouterr().out
     lossless = method not in METHODS or METHODS[method].lossless
@@ -44,6 +45,16 @@ def test_every_method_draws(method: str, models: Path, tmp_path: Path, capsys: p
         assert (np.sort(saved["places"]) == np.arange(9)).all()
         assert (saved["outcome"][:, :2] == 0).all()
         assert (saved["calls"] <= 9).all()
+
+
+@pytest.mark.parametrize(
+    ("method", "variances", "why"), [("reflection", "learned", "covariance"), ("last-step", "ddim", "adds no noise")]
+)
+def test_a_method_says_what_variances_it_needs(
+    method: str, variances: str, why: str, models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert why in usage_error(given(models, tmp_path, method, "--variances", variances), capsys)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

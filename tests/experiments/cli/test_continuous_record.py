@@ -13,7 +13,7 @@ from experiments.models.continuous.recording import Recording
 from tests.support.cli import usage_error
 from tests.support.continuous_pair import DIM, write_pair
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.slow]
 STEPS = 3
 
 

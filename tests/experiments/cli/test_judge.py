@@ -145,6 +145,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     return folder, done
 
 
+@pytest.mark.slow
 def test_a_lossless_rule_is_judged_so(run: tuple[Path, Any]) -> None:
     folder, done = run
     assert done.returncode == 0, done.stderr
@@ -164,6 +165,7 @@ def test_a_lossless_rule_is_judged_so(run: tuple[Path, Any]) -> None:
         assert row["tv"] == 0
 
 
+@pytest.mark.slow
 def test_it_prints_the_verdict_and_where_things_are(run: tuple[Path, Any]) -> None:
     _, done = run
     assert done.stderr == ""
@@ -172,6 +174,7 @@ def test_it_prints_the_verdict_and_where_things_are(run: tuple[Path, Any]) -> No
         assert text in done.stdout
 
 
+@pytest.mark.slow
 def test_it_saves_whole_files_and_nothing_else(run: tuple[Path, Any]) -> None:
     folder, _ = run
     names = {"judge.json", "judge-manifest.json", "judge-map.parquet", "judge-frontier.parquet", "judge.html"}
@@ -180,6 +183,7 @@ def test_it_saves_whole_files_and_nothing_else(run: tuple[Path, Any]) -> None:
     assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {"plain.py", "reports", "results", "copy.json"}
 
 
+@pytest.mark.slow
 def test_every_built_in_rule_is_on_the_map(run: tuple[Path, Any]) -> None:
     table = pd.read_parquet(run[0] / "results" / "judge-map.parquet")
     assert set(table["family"]) == {*RULES, "this rule"}
@@ -190,6 +194,7 @@ def test_every_built_in_rule_is_on_the_map(run: tuple[Path, Any]) -> None:
     assert table["nearest"].sum() == table["family"].nunique()
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone_and_is_drawn_from_the_files(run: tuple[Path, Any]) -> None:
     folder, _ = run
     page = (folder / "results" / "judge.html").read_text(encoding="utf-8")
@@ -204,6 +209,7 @@ def test_the_page_stands_alone_and_is_drawn_from_the_files(run: tuple[Path, Any]
 # Verdicts ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mutants.RULES)
 def test_every_wrong_variant_is_caught(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = mutants.RULES[name]

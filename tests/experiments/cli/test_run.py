@@ -218,7 +218,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.mark.parametrize(
     ("workers", "kills"),
-    [(2, 1), pytest.param(1, 3, marks=pytest.mark.slow), pytest.param(2, 3, marks=pytest.mark.slow)],
+    [
+        pytest.param(2, 1, marks=pytest.mark.slow),
+        pytest.param(1, 3, marks=pytest.mark.slow),
+        pytest.param(2, 3, marks=pytest.mark.slow),
+    ],
 )
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(
     workers: int, kills: int, many: bytes, tmp_path: Path

@@ -102,7 +102,14 @@ def test_right_ones_pass(verify):
     assert found.notes == ()
 
 
-@pytest.mark.parametrize("name", [OF_BATCHES[0], "rows share the uniforms of their coins", "residual drawn from p"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(OF_BATCHES[0], marks=pytest.mark.slow),
+        pytest.param("rows share the uniforms of their coins", marks=pytest.mark.slow),
+        "residual drawn from p",
+    ],
+)
 def test_wrong_ones_are_found_exactly_and_recognised(name):
     found = certify(
         lambda p, q, d, rng: MUTANTS[name].run(p, q, d, SampledCoins(rng)), "verify_batch", calls=64, processes=0

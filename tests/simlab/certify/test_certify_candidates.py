@@ -91,7 +91,7 @@ def test_a_right_one_passes():
     "name",
     [
         pytest.param("siblings share one coin", marks=pytest.mark.slow),
-        "residual not carried to the next sibling",
+        pytest.param("residual not carried to the next sibling", marks=pytest.mark.slow),
     ],
 )
 def test_wrong_ones_are_found_exactly_and_recognised(name):

@@ -93,7 +93,9 @@ def test_a_right_one_passes():
     assert found.forced.endswith("cases")
 
 
-@pytest.mark.parametrize("name", ["one uniform for all positions", "rows of q one position too late"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("one uniform for all positions", marks=pytest.mark.slow), "rows of q one position too late"]
+)
 def test_wrong_ones_are_found_exactly_and_recognised(name):
     found = certify(lambda q, rng: MUTANTS[name].run(q, SampledCoins(rng)), "draft", calls=64, processes=0)
     assert found.verdict == "lossy"

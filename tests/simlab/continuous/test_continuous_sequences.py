@@ -54,6 +54,7 @@ def p_value(law: SequenceLaw, tokens: np.ndarray) -> float:
     return float(GTest(np.full(4**size, 4.0**-size)).p_value(counts))
 
 
+@pytest.mark.slow
 def test_sequences_follow_their_law() -> None:
     p_values = {}
     for decoder, rule in CASES:

@@ -86,6 +86,7 @@ def drawn(name: str, parameters: dict[str, Any], rule: Rule, engine: type[Cached
     return dict(tally(found.tokens.numpy()))
 
 
+@pytest.mark.slow
 def test_the_model_is_worth_it() -> None:
     masses = np.array(list(law().values()))
     assert len(masses) == V**N

@@ -171,7 +171,10 @@ def decide(seed):
 PRINTED = [id for id, claim in CLAIMS.items() if claim.paper == "published" and claim.decide]
 
 
-@pytest.mark.parametrize("id", PRINTED)
+LONG = "published.steps"  # has the most numbers
+
+
+@pytest.mark.parametrize("id", [pytest.param(id, marks=[pytest.mark.slow] if id == LONG else []) for id in PRINTED])
 def test_a_finding_on_printed_numbers_follows_them(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With other numbers in one comparison, in one place of it or in all, the finding is another."""
     before = decided(id)

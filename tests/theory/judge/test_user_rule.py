@@ -216,6 +216,7 @@ def test_rationals_are_used_where_they_are_answered_with_rationals() -> None:
 # Searches and matching -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_searches_find_what_is_there_and_nothing_else() -> None:
     def found(rule: Rule) -> dict[str, bool]:
         return {one.question.id: one.example is not None for one in Judged(user_rule(rule), True).search(0, 30)}
