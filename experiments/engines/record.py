@@ -18,14 +18,18 @@ from typing import Any
 
 from experiments.certification.certified import certified
 from experiments.certification.request import Request
+from experiments.certification.servers import ServerRequest, certified_server
+from experiments.engines import llama_cpp
 from experiments.engines.source import source_version
 from experiments.results import write_json
 from simlab.certify.adapters import ADAPTERS
+from simlab.certify.servers.client import LLAMA
 
 FOLDER = Path(__file__).parent / "certificates"
 BESIDE = ("torch", "triton", "numpy")  # packages whose versions matter to all of them
 SLOW = {"decode": (120.0, 0.1)}  # seconds and TV for loops, which take some milliseconds a call
 USUAL = (60.0, 0.03)
+SERVED = (600.0, 0.1)  # for servers
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Engine:
     arrays: str | None = None
     source: str = ""  # the environment variable that may name a folder of its sources
     about: str = ""
+    beside: tuple[str, ...] = BESIDE
 
     @property
     def request(self) -> Request:
@@ -47,11 +52,46 @@ class Engine:
         contract = None if self.spec in ADAPTERS else self.contract
         return Request(self.spec, contract, budget, epsilon, 0.999, 0, None, 2, 10.0, self.arrays)
 
+    def certificate(self, scratch: Path) -> dict[str, Any]:
+        """The content of certificate.json."""
+        return certified(self.request, scratch, lambda: None, lambda what, share: None)
+
     def versions(self) -> dict[str, str]:
         """Of its package and of those beside it; raises ``PackageNotFoundError`` where it is not there."""
         own = source_version(self.package, self.source) if self.source else version(self.package)
-        return {self.package: own} | dict(_installed(BESIDE))
+        return {self.package: own} | dict(_installed(self.beside))
 
+
+@dataclass(frozen=True)
+class ServedEngine:
+    """A server with drafts against the same without, and how it drafts."""
+
+    name: str
+    how: str
+    about: str
+    package: str = "xllamacpp"
+
+    def certificate(self, scratch: Path) -> dict[str, Any]:
+        """The content of certificate.json; its command has the usual ports in place of those that were free."""
+        with llama_cpp.served(self.how) as (url, reference):
+            request = ServerRequest(url, *SERVED, 0.999, 0, 10.0, reference)
+            document = certified_server(request, scratch, lambda share: None)
+        told = json.dumps(document)
+        for address, usual in ((url, 8080), (reference, 8081)):
+            told = told.replace(address, f"http://127.0.0.1:{usual}{LLAMA}")
+        return dict(json.loads(told))
+
+    def versions(self) -> dict[str, str]:
+        """As :meth:`Engine.versions`."""
+        return {self.package: version(self.package)} | dict(_installed(("numpy",)))
+
+
+SERVERS = [
+    ServedEngine(
+        "llama-cpp-greedy-drafts", "greedy", "Its server with a draft model whose likeliest tokens are drafts."
+    ),
+    ServedEngine("llama-cpp-drawn-drafts", "drawn", "Its server with a draft model from which drafts are drawn."),
+]
 
 SAMPLERS = [
     Engine(f"{package}{suffix}", f"{module}:{function}", contract, package, "torch", source, about)
@@ -68,12 +108,24 @@ SAMPLERS = [
 ]
 
 
-def engines() -> list[Engine]:
+LOOPS = [
+    Engine(
+        "mlx-lm",
+        "experiments.engines.mlx_lm:decode",
+        "decode",
+        "mlx-lm",
+        about="Its loop `speculative_generate_step` with a draft model, on a CPU.",
+        beside=("mlx", "numpy"),
+    )
+]
+
+
+def engines() -> list[Engine | ServedEngine]:
     """All that can be certified without a device."""
     adapters = (
         Engine(one.name, one.name, one.contract, one.package) for one in ADAPTERS.values() if not one.needs_cuda
     )
-    return [*adapters, *SAMPLERS]
+    return [*adapters, *SAMPLERS, *LOOPS, *SERVERS]
 
 
 def _installed(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -84,16 +136,16 @@ def _installed(packages: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             continue
 
 
-def recorded(engine: Engine, versions: dict[str, str], folder: Path = FOLDER) -> bool:
+def recorded(engine: Engine | ServedEngine, versions: dict[str, str], folder: Path = FOLDER) -> bool:
     """Whether there is a certificate of these versions."""
     path = folder / f"{engine.name}.json"
     return path.exists() and json.loads(path.read_text(encoding="utf-8")).get("engine") == versions
 
 
-def record(engine: Engine, versions: dict[str, str], folder: Path = FOLDER) -> dict[str, Any]:
+def record(engine: Engine | ServedEngine, versions: dict[str, str], folder: Path = FOLDER) -> dict[str, Any]:
     """Certify it, and write the certificate."""
     with tempfile.TemporaryDirectory() as scratch:
-        document = certified(engine.request, Path(scratch), lambda: None, lambda what, share: None)
+        document = engine.certificate(Path(scratch))
     document |= {"name": engine.name, "engine": versions, "about": engine.about or document["about"]}
     write_json(folder / f"{engine.name}.json", document)
     return document

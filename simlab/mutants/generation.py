@@ -288,6 +288,11 @@ def _mutants() -> dict[str, Mutant[Loop]]:
         ("33", "tree: second candidate does not exclude the first, scored as if it did", tree(_scored_as_distinct)),
         ("34", "tree: on down the first chain after the second was kept", tree(chain=_first)),
         ("35", "tree: one coin for both candidates", tree(coin=_the_same)),
+        (
+            "43",
+            "hierarchical verification whose last step is not capped",
+            speculative(verifiers.hierarchical(verifiers.uncapped)),
+        ),
     ]
     return {name: Mutant(name, number, _loop(step)) for number, name, step in table}
 

@@ -17,7 +17,7 @@ from simlab.arrays import Array
 from simlab.decoders import Block
 from simlab.mutants import rules
 from simlab.mutants.base import LOSSLESS, Mutant, single_draw
-from simlab.mutants.verifiers import Verify, lossless, own_draw, verifier
+from simlab.mutants.verifiers import Verify, hierarchical, lossless, own_draw, verifier
 from simlab.randomness import Purpose, Randomness
 from simlab.randomness.coins import SampledCoins
 from simlab.rules import Speculative
@@ -199,6 +199,7 @@ CORRECT: dict[str, Plain] = {
     "padded vocabulary": padded,
     "top-k applied again to a filtered residual": plain(verifier(rules.ResidualFiltered())),
     "block verification": block_verification,
+    "hierarchical verification, capped": plain(hierarchical(lambda r, highest: min(1.0, r / highest))),
     "compiled with Numba": compiled,
     "single precision": in_single_precision,
     "sampler match in single precision": match_in_single_precision,

@@ -165,6 +165,39 @@ def unlikely_replaced(share: float) -> Verify:
     return verify
 
 
+def hierarchical(whole: Callable[[float, float], float]) -> Verify:
+    """Hierarchical verification, arXiv 2601.05724; ``whole(r_gamma, M_{gamma-1})`` is the coin for all drafts.
+
+    r_k is the probability of k drafts under p over that under q, M_k the largest of 1, r_0, ..., r_k.
+    """
+
+    def verify(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+        ratios = [1.0]
+        for i, x in enumerate(drafts.tolist()):
+            ratios.append(ratios[-1] * float(p[i][x]) / float(q[i][x]))
+        highest = np.maximum.accumulate(ratios)
+        if len(drafts) == 0 or coins.coin(whole(ratios[-1], float(highest[-2]))):
+            return (*drafts.tolist(), coins.draw(p[-1]))
+        for k in range(len(drafts) - 1, 0, -1):
+            more, less = _parts(ratios[k] / highest[k], p[k], q[k])
+            if coins.coin(more.sum() / max(more.sum(), less.sum()) if more.any() or less.any() else 1.0):
+                return (*drafts[:k].tolist(), coins.draw(more if more.any() else p[k]))
+        more, _ = _parts(1.0, p[0], q[0])
+        return (coins.draw(more if more.any() else p[0]),)
+
+    return verify
+
+
+def uncapped(ratio: float, highest: float) -> float:
+    """The coin for all drafts in the published code of arXiv 2601.05724, which is biased."""
+    return min(1.0, ratio)
+
+
+def _parts(share: float, p: Array, q: Array) -> tuple[Array, Array]:
+    """The positive and the negative part of ``share`` p - q."""
+    return np.maximum(share * p - q, 0), np.maximum(q - share * p, 0)
+
+
 # The bonus token -----------------------------------------------------------------------------------------------
 
 
@@ -253,6 +286,7 @@ _OTHERS: tuple[tuple[str, str, Verify], ...] = (
     ("25", "drafts that q holds unlikely replaced by a draw from p", unlikely_replaced(0.25)),
     ("26", "residual reuses the uniform of the coin", residual_of_the_coin),
     ("28", "one uniform for the coins of all positions", one_uniform),
+    ("43", "hierarchical verification whose last step is not capped", hierarchical(uncapped)),
 )
 
 

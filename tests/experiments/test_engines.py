@@ -30,8 +30,9 @@ def twice(x):
 def test_engines_are_named_once_and_can_be_asked_for() -> None:
     found = engines()
     assert len({engine.name for engine in found}) == len(found)
-    assert all(engine.contract in CONTRACTS for engine in found)
-    assert all(engine.request.command.startswith(f"simlab certify {engine.spec}") for engine in found)
+    called = [engine for engine in found if isinstance(engine, Engine)]
+    assert all(engine.contract in CONTRACTS for engine in called)
+    assert all(engine.request.command.startswith(f"simlab certify {engine.spec}") for engine in called)
 
 
 def test_an_engine_that_is_not_installed_has_no_versions() -> None:

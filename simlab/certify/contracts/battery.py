@@ -45,6 +45,7 @@ def small_blocks() -> tuple[Named, ...]:
             ("certain drafts, accepted half the time", Block((half,) * 4, (certain,) * 3, 0)),
             ("certain drafts of three tokens", _rows([[0.4, 0.3, 0.3], [0.1, 0.6, 0.3]], [[1.0, 0.0, 0.0]])),
             ("one token as likely in both", _rows([[0.3, 0.4, 0.3], [0.6, 0.1, 0.3]], [[0.6, 0.4, 0.0]])),
+            ("p and q exchanged, two drafts", _rows([[1 / 3, 2 / 3]] * 3, [[2 / 3, 1 / 3]] * 2)),
             ("rows differ, three tokens", _random(3, 2, 1)),
             ("rows differ, two tokens, three drafts", _random(2, 3, 2)),
             ("rows differ, five tokens", _random(5, 1, 3)),

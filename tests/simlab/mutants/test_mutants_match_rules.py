@@ -17,7 +17,7 @@ import pytest
 from simlab import mutants
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
-from simlab.decoders import Decoder, SpeculativeDecoder
+from simlab.decoders import Decoder, Hierarchical, SpeculativeDecoder
 from simlab.mutants import batches, candidates, drafters, generation, generator_verifiers, loops, verifiers
 from simlab.mutants.base import LOSSLESS, RowRule
 from simlab.mutants.rules import ArgmaxVerified, InvertedQuotient, ResidualTempered, ResidualWithoutDraft
@@ -87,6 +87,7 @@ BLOCKS = {  # compared as sequence decoders below
     "bonus token written twice",
     "bonus drawn from the residual",
     "one uniform for the coins of all positions",
+    "hierarchical verification whose last step is not capped",
 }
 ALONE = {
     "residual drawn from p without the rejected token": "no rule of theory has the residual of a point mass for any q",
@@ -233,6 +234,11 @@ DECODERS: dict[str, tuple[Decoder, Rule, TableProcess]] = {
     "bonus drawn from the residual": (mutants.BonusFromResidual(2), SPECULATIVE, DRAFT),
     "bonus token written twice": (mutants.BonusTwice(2), SPECULATIVE, DRAFT),
     "one uniform for the coins of a block": (_with(mutants.OneCoin), SPECULATIVE, DRAFT),
+    "hierarchical verification whose last step is not capped": (
+        Hierarchical(loops.GAMMA, final="uncapped"),
+        SPECULATIVE,
+        DRAFT,
+    ),
 }
 LOOPS_ALONE = {
     "the two likeliest candidates scored with a soft q": "two candidates and a chain: theory's trees have other shapes",
