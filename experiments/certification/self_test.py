@@ -20,7 +20,16 @@ from rich.text import Text
 
 from experiments.certification.self_test_processes import process_rows
 from experiments.certification.self_test_servers import server_rows
-from experiments.cli.terminal import check_copy, check_writable, drawn, output, plain_table, progress_bar
+from experiments.cli.terminal import (
+    check_copy,
+    check_writable,
+    drawn,
+    output,
+    plain_table,
+    print_text,
+    progress_bar,
+    where,
+)
 from experiments.results import versions, write_json
 from simlab.certify import Certificate, certify
 from simlab.certify.contracts.base import Case, Function
@@ -298,8 +307,7 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
     complete = drawn(out, "selftest")
     if not complete:
         console.print("the page could not be drawn; the table is saved", style="bold red")
-    for what, name in (("table", "selftest.json"), ("page ", "selftest.html")):
-        console.print(f"{what}  {out / name}", highlight=False, soft_wrap=True, markup=False)
+    print_text(console, where(table=out / "selftest.json", page=out / "selftest.html"))
     return 1 if missed or rejected or not complete else 0
 
 
