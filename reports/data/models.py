@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
-import pandas as pd
 
 from reports.data.files import Unreadable, are_rows, read_json
 
@@ -19,9 +18,6 @@ REPLAY_COMMAND = "simlab replay out/rows.npz --out out/replay"
 DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
 MAP_COMMAND = "simlab device --map --out out/map.json"
 REPLAY_KEYS = {"recording", "rows", "windows", "rules"}
-LOSSLESS = "speculative"
-MAPPED = {"dynamic-grouped": "dynamic, centred", "grouped-group-residual": "grouped, group residual"}  # rules, on maps
-UNMAPPED = "gsd-reference", "lantern-greedy"  # at one setting, and not of a family that is there
 MAP_KEYS = {"device", "threads", "clock", "versions", "sampling", "costs", "predicted", "measured", "auto"}
 KEYS = {
     "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "clock",
@@ -87,26 +83,6 @@ def is_map(document: dict[str, Any]) -> bool:
 def is_replay(document: dict[str, Any]) -> bool:
     """Whether ``simlab replay`` wrote this of a model of tokens."""
     return document.keys() >= REPLAY_KEYS
-
-
-def replayed_points(document: dict[str, Any]) -> pd.DataFrame:
-    """The rules of a replay as the maps have them: ``rule, parameter, acceptance, lossless, tv, kl, wasserstein``.
-
-    ``parameter`` counts the settings of a rule in their order, and is NaN for the lossless rule.
-    """
-    found = pd.DataFrame(document["rules"])
-    found = found[~found["rule"].isin(UNMAPPED)]
-    lossless = found["rule"] == LOSSLESS
-    columns = ["acceptance", "tv", "kl", "wasserstein"]
-    return (
-        found[columns]
-        .astype(float)
-        .assign(
-            rule=found["rule"].replace(MAPPED),
-            parameter=found.groupby("rule").cumcount().where(~lossless),
-            lossless=float(found.loc[lossless, "acceptance"].iloc[0]),
-        )
-    )
 
 
 def _arrays(path: Path, methods: list[str]) -> dict[str, np.ndarray]:
