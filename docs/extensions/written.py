@@ -38,7 +38,7 @@ NEEDED = "verdicts.json"
 MAIN = "experiments.cli.main"
 FIRST_CELL = """\
 # Where simlab is not installed, as on Colab: take away the "# " below. URL is the address that one clones from.
-# %pip install --quiet "simlab[lab,report] @ git+URL"\
+# %pip install --quiet "simlab[lab] @ git+URL"\
 """
 NOTEBOOK = re.compile(r'href="[./]*notebooks/(\w+)\.py"')
 UP = "{up}"  # stands for the way from a page to the root of the site

@@ -11,9 +11,9 @@ that is left of p, which is then taken off p. That is a token from p, accepted i
 (:mod:`simlab.candidates.sample_and_match`), and how the tree was built does not matter to its law.
 
 Trees of a batch differ from one sequence to the next. The target sees them as one comb of paths for every node, so a
-call asks for ``total`` times ``depth`` + 1 rows where tree attention would ask for ``total``. Runs in its reference
-form alone: there is no compiled and no fused one. A draft model that keeps a cache of its last call alone refuses paths
-that leave the beam: such trees are for processes without a cache.
+call asks for ``total`` times ``depth`` + 1 rows where tree attention would ask for ``total``. A draft model with a
+cache, which remembers the paths of its last call alone, sees the tree once more when it is cut: paths that are in it
+may have left the last beam. Runs in its reference form alone: there is no compiled and no fused one.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class DynamicTree(Decoder[SpeculativeState]):
         tokens, length = state
         randomness = randomness.ahead(length, self._choices)
         tree, xp = self.grow(draft, tokens, length), namespace(tokens)
+        draft.hold(tokens, length, *combed(tree.paths))  # paths of the last beam are not all there are
         p = rows_after(process, tokens, length, tree.paths, tree.depths)
         last = at(tree.paths, tree.depths - 1)
 
@@ -159,11 +160,16 @@ def chosen(tree: Grown, index: Array) -> Grown:
 
 def rows_after(process: Process, tokens: Array, length: Array, paths: Array, depths: Array) -> Array:
     """``[B, M + 1, V]``: the rows after the prefix, and after it and each of ``paths[B, M, D]``, in one call."""
-    xp, (batch, count, size) = namespace(tokens), paths.shape
-    nodes = xp.reshape(xp.clip(paths, 0, None), (batch, count * size))
-    rows = process.forward_tree(tokens, length, nodes, comb(count, size).beside(tokens))
+    count, size = paths.shape[1:]
+    rows = process.forward_tree(tokens, length, *combed(paths))
     ends = indices(count, tokens) * size + depths
-    return slots(rows, xp.concat([length[:, None] * 0, ends], axis=1))
+    return slots(rows, namespace(tokens).concat([length[:, None] * 0, ends], axis=1))
+
+
+def combed(paths: Array) -> tuple[Array, Array]:
+    """Nodes ``int[B, M * D]`` and their paths: those of ``paths[B, M, D]`` one beside the other, as of one tree."""
+    xp, (batch, count, size) = namespace(paths), paths.shape
+    return xp.reshape(xp.clip(paths, 0, None), (batch, count * size)), comb(count, size).beside(paths)
 
 
 @cache

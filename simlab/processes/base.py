@@ -79,6 +79,16 @@ class Process(ABC):
             ``int[n]``, those that stay, in the order they are to have; ``rows[i] >= i``.
         """
 
+    def hold(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> None:  # noqa: B027
+        """See a tree of drafts, of which the sequences take a path or the beginning of one: what a draft model is told
+        when others than it draws itself are verified. Only a process with a memory has to know.
+
+        Parameters
+        ----------
+        tokens, start, nodes, paths
+            As :meth:`forward_tree` takes them.
+        """
+
     def faults(self) -> dict[int, str]:
         """Why sequences of the batch cannot go on, by their rows; empty for a process that cannot fail."""
         return {}

@@ -50,6 +50,10 @@ class Ending(Process):
         """Its process goes on with these."""
         self.process.keep(rows)
 
+    def hold(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> None:
+        """Its process sees the tree."""
+        self.process.hold(tokens, start, nodes, paths)
+
     def faults(self) -> dict[int, str]:
         """Those of its process."""
         return self.process.faults()

@@ -84,6 +84,12 @@ class Processed(Process):
             if model is not None:
                 model.keep(rows)
 
+    def hold(self, tokens: Array, start: Array, nodes: Array, paths: Array) -> None:
+        """Its models see the tree."""
+        for model in (self.process, self.unconditional):
+            if model is not None:
+                model.hold(tokens, start, nodes, paths)
+
     def faults(self) -> dict[int, str]:
         """Those of its models."""
         return (self.unconditional.faults() if self.unconditional else {}) | self.process.faults()

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numba import njit
 
 from simlab.decoders.compiled.kernels import KERNELS
-from simlab.decoders.compiled.run import first, kept, staying
+from simlab.decoders.compiled.run import first, kept
 from simlab.decoders.compiled.tensors import Tensors
-from simlab.models.engine.processes import processes_for
 from simlab.models.engine.requests import (
     CANCELLED,
     Asked,
     Cancelled,
     Notify,
+    Request,
     Result,
-    conditions,
-    ended,
     failed,
+    never,
     out_of_memory,
-    visible_of,
 )
-from simlab.models.process.cached import Cached
-from simlab.models.process.cached_compiled import CachedOnHost
+from simlab.models.engine.running import Row, Running
+from simlab.models.process.cached_compiled import CachedOnHost, Shown
 from simlab.models.process.clock import Clock
+from simlab.processes import Process
 from simlab.randomness.tape_compiled import Uniforms
 from simlab.rules.compiled.dispatch import compiled
 
@@ -50,142 +49,122 @@ def decode_continuously(
     waiting, room = deque(asked), batch
     rows: Running | None = None
     while waiting or rows is not None:
-        for each in [each for each in waiting if cancelled(each.number)]:
-            waiting.remove(each)
-            yield failed(each.number, CANCELLED)
-        if not waiting and not (rows and rows.running):
-            return  # all that were left were cancelled before their first call
+        if cancelled is not never:
+            for each in [each for each in waiting if cancelled(each.number)]:
+                waiting.remove(each)
+                yield failed(each.number, CANCELLED)
+            if not waiting and not (rows and rows.rows):
+                return  # all that were left were cancelled before their first call
         entering: list[Asked] = []
         try:
             if rows is None:
                 rows = (form or Rows)(model, drafter, asked, min(room, max(1, len(waiting))), clock)
-            entering = [waiting.popleft() for _ in range(min(len(waiting), rows.room - len(rows.running)))]
-            rows.enter(entering)
+            if waiting and len(rows.rows) < rows.room:
+                entering = [waiting.popleft() for _ in range(min(len(waiting), rows.room - len(rows.rows)))]
+                rows.enter(entering)
             notify(rows.step())
-            found = rows.leave({b: CANCELLED for b, row in enumerate(rows.running) if cancelled(row.asked.number)})
+            told = () if cancelled is never else enumerate(rows.rows)
+            found = rows.leave({b: CANCELLED for b, row in told if cancelled(row.asked.number)})
         except Exception as error:
             if (reason := out_of_memory(error)) is None:
                 raise
-            inside = ([row.asked for row in rows.running] if rows else []) or entering
+            inside = ([row.asked for row in rows.rows] if rows else []) or entering
             waiting.extendleft(reversed(inside))
             found = [failed(waiting.popleft().number, reason)] if room == 1 else []
             rows, room = None, max(1, min(room, len(inside) or room) // 2)
         yield from found
-        if rows is not None and not rows.running and not waiting:
+        if rows is not None and not rows.rows and not waiting:
             rows = None
 
 
-class Running(Protocol):
-    """A running batch of one form of the decoders, made of a model, what drafts, requests, its room and a clock."""
+class Rows(Running):
+    """A running batch of compiled kernels."""
 
-    room: int
-    running: list[Row]
+    cache = CachedOnHost
 
-    def enter(self, asked: Sequence[Asked]) -> None: ...
-
-    def step(self) -> int: ...
-
-    def leave(self, why: Mapping[int, str]) -> list[Result]: ...
-
-
-@dataclass
-class Row:
-    """One running sequence."""
-
-    asked: Asked
-    accepted: list[int] = field(default_factory=list)
-    committed: list[int] = field(default_factory=list)
-
-
-def result_of(row: Row, tokens: np.ndarray, error: str | None) -> Result:
-    """What became of a row: its ``tokens[N]``, unless there is an ``error``."""
-    if error is not None:
-        return failed(row.asked.number, error, row.accepted, row.committed)
-    accepted, committed = np.array(row.accepted), np.array(row.committed)
-    return Result(row.asked.number, tokens.copy(), len(accepted), accepted, committed, None)
-
-
-class Rows:
-    """A running batch: sequence b of the target, of what drafts, and of the kernel's state is one request's."""
-
-    def __init__(self, model: Any, drafter: Any, asked: Sequence[Asked], room: int, clock: Clock) -> None:
-        requests = [each.request for each in asked]
-        self.model, self.room, self.clock = model, room, clock
-        self.running: list[Row] = []
-        self.padded = visible_of(model, requests) is not None
-        own = (requests * room)[:room]  # to make room; all of them leave at once
-        self.target, self.draft = processes_for(model, drafter, own, self.padded, clock, CachedOnHost)
-        for process in (self.target, self.draft):
-            if process is not None:
-                process.keep([])
-        shown = Tensors(self.target), None if self.draft is None else Tensors(self.draft)
-        decoder, rule = requests[0].decoder, requests[0].rule
-        self.kernel = KERNELS[type(decoder)](decoder, shown[0], compiled(rule), shown[1])
+    def prepare(self, request: Request) -> None:
+        target, draft = shown(self.target), None if self.draft is None else shown(self.draft)
+        self.kernel = KERNELS[type(request.decoder)](request.decoder, target, compiled(request.rule), draft)
+        marks = [process.status_bits for process in (self.target, self.draft) if isinstance(process, CachedOnHost)]
+        self.marks = marks[0], marks[-1]  # of the target, and of a draft model if there is one
         self.state: Any = None  # of all rows there is room for
         self.shown: Any = None  # of those that run
-        self.listens = any(request.written is not None for request in requests)
+        self.length = np.zeros(self.room, np.int64)  # of each before the step that is next
+        self.counts = np.zeros((2, self.room), np.int64)
+        self._over = False
 
-    def enter(self, asked: Sequence[Asked]) -> None:
-        """Take requests behind those that run."""
-        if not asked:
-            return
-        requests = [each.request for each in asked]
-        visible = visible_of(self.model, requests, always=self.padded)
-        for process in (self.target, self.draft):
-            if isinstance(process, Cached):
-                process.enter(conditions(self.model, requests), [request.sampling for request in requests], visible)
-        before = len(self.running)
-        self.running += [Row(each) for each in asked]
-        state = self.kernel.start(uniforms(self.running[before:]), len(asked))
-        if len(asked) == self.room:
+    @property
+    def some_over(self) -> bool:
+        return self._over
+
+    def begin(self, requests: Sequence[Request]) -> None:
+        count = len(self.rows)
+        before = count - len(requests)
+        state = self.kernel.start(uniforms(self.rows[before:]), len(requests))
+        if len(requests) == self.room:
             self.state = state
         else:
             if self.state is None:
                 self.state = type(state)(*(np.empty((self.room, *array.shape[1:]), array.dtype) for array in state))
             for whole, own in zip(self.state, state, strict=True):
-                whole[before : len(self.running)] = own
+                whole[before:count] = own
+        self.length[before:count] = state.length
         self._show()
 
     def step(self) -> int:
-        """One call of the target for all; returns how many tokens were committed."""
-        state = self.shown
-        before = state.length.copy()
         self.uniforms.advance()
-        accepted = self.kernel.step(state, self.uniforms)
-        added = (state.length - before).tolist()
-        for row, of_draft, of_all in zip(self.running, accepted.tolist(), added, strict=True):
-            row.accepted.append(min(of_draft, of_all))
-            row.committed.append(of_all)
-        return sum(added)
+        found = self.kernel.step(self.shown, self.uniforms)
+        total, self._over = note(self.shown.length, self.length, found, self.kernel.end, *self.marks, self.counts)
+        for row, accepted, committed in zip(self.rows, *self.counts.tolist(), strict=False):
+            row.accepted.append(accepted)
+            row.committed.append(committed)
+        return total
 
-    def leave(self, why: Mapping[int, str]) -> list[Result]:
-        """Results of all that are over, of those that cannot go on, and of those that shall not, ``why`` by row."""
-        state = self.shown
-        over = self.kernel.process.over(state.tokens, state.length)
-        if self.listens:
-            own = [row.asked.request for row in self.running]
-            over |= ended(own, state.tokens[:, : self.kernel.end], state.length.tolist())
-        faults = {**why, **(self.draft.faults() if self.draft is not None else {})}
-        if not (faults or over.any()):
-            return []
-        faults |= self.target.faults()
-        over[list(faults)] = True
-        rows = np.flatnonzero(over)
-        tokens = self.kernel.process.closed(state.tokens[rows, : self.kernel.end])
-        pairs = zip(rows.tolist(), tokens, strict=True)
-        found = [result_of(self.running[b], own, faults.get(b)) for b, own in pairs]
-        stay = staying(over)
-        kept(state, stay)
-        for process in (self.target, self.draft):
-            if process is not None:
-                process.keep(stay.tolist())
-        self.running = [self.running[b] for b in stay]
+    def stopped(self) -> tuple[np.ndarray, dict[int, str]]:
+        over = self.kernel.process.over(self.shown.tokens, self.shown.length)
+        return over, {**(self.draft.faults() if self.draft is not None else {}), **self.target.faults()}
+
+    def written(self) -> tuple[np.ndarray, list[int]]:
+        return self.shown.tokens[:, : self.kernel.end], self.shown.length.tolist()
+
+    def closed(self, rows: list[int]) -> np.ndarray:
+        return np.asarray(self.kernel.process.closed(self.shown.tokens[rows, : self.kernel.end]))
+
+    def keep(self, stay: np.ndarray) -> None:
+        kept(self.shown, stay)
         self._show()
-        return found
+        self.length[: len(stay)] = self.shown.length
 
     def _show(self) -> None:
         """Those that run now are others than before."""
-        self.shown, self.uniforms = first(self.state, len(self.running)), uniforms(self.running)
+        self.shown, self.uniforms = first(self.state, len(self.rows)), uniforms(self.rows)
+
+
+def shown(process: Process) -> Tensors:
+    """A process of torch with arrays in place of tensors."""
+    return Shown(process) if isinstance(process, CachedOnHost) else Tensors(process)
+
+
+@njit(cache=True)  # holds the interpreter's lock: releasing it takes longer than this does
+def note(
+    length: np.ndarray,
+    before: np.ndarray,
+    found: np.ndarray,
+    end: int,
+    status: np.ndarray,
+    of_draft: np.ndarray,
+    counts: np.ndarray,
+) -> tuple[int, bool]:
+    """Write the drafts accepted and the tokens committed to ``counts[2, B]`` after a step, and its ``length[B]`` to
+    ``before``; returns how many tokens all have, and whether a sequence is over or marked."""
+    total, over = 0, False
+    for b in range(len(length)):
+        added = length[b] - before[b]
+        before[b] = length[b]
+        counts[0, b], counts[1, b] = min(found[b], added), added
+        total += added
+        over |= length[b] >= end or status[b] != 0 or of_draft[b] != 0
+    return total, over
 
 
 def uniforms(rows: Sequence[Row]) -> Uniforms:

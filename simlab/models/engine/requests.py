@@ -21,6 +21,11 @@ Written = Callable[[np.ndarray], bool]
 Notify = Callable[[int], None]  # told how many tokens all requests have by now
 
 
+def never(index: int) -> bool:
+    """Nothing is cancelled; who is given it need not ask."""
+    return False
+
+
 @dataclass(frozen=True)
 class Request:
     """One image.

@@ -20,6 +20,7 @@ from simlab.models.engine.requests import (
     failed,
     grouped,
     method_of,
+    never,
     place_of,
 )
 from simlab.models.process.clock import UNTIMED, Clock
@@ -30,7 +31,7 @@ def serve(
     requests: Iterable[Request],
     batch: int,
     drafter: Any = None,
-    cancelled: Cancelled = lambda index: False,
+    cancelled: Cancelled = never,
     notify: Notify = lambda tokens: None,
     clock: Clock = UNTIMED,
     device: str | None = None,

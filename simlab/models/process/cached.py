@@ -140,7 +140,7 @@ class Cached(Process):
     @torch.no_grad()
     def _rows(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
         with self.clock.during("cache"):
-            self._begin(tokens, count, spread=0)
+            self._begin(len(tokens), count, spread=0)
             return self._answer(self._feed_chain(tokens, start, count))
 
     @torch.no_grad()
@@ -170,10 +170,14 @@ class Cached(Process):
         """
         with self.clock.during("cache"):
             shape = self._shape(paths)
-            self._begin(tokens, shape.depth + 1, shape.spread)
+            self._begin(len(tokens), shape.depth + 1, shape.spread)
             call = self._feed_tree(tokens, start, nodes, shape)
             self._waiting = Waiting(start.clone(), nodes, shape)  # compiled decoders change theirs in place
             return self._ended(self._answer(call), call.after)
+
+    def hold(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> None:
+        """One call, whose rows nobody asks for."""
+        self.forward_tree(tokens, start, nodes, paths)
 
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
         """Whether each sequence is complete, or cannot go on."""
@@ -270,10 +274,10 @@ class Cached(Process):
 
     # what is fed ------------------------------------------------------------------------------------------------
 
-    def _begin(self, tokens: Tensor, width: int, spread: int) -> None:
+    def _begin(self, sequences: int, width: int, spread: int) -> None:
         """Make room for a call of ``width`` positions and a tree with ``spread`` nodes beside its chain."""
-        if len(tokens) != self.batch:
-            raise ValueError(f"tokens are of {len(tokens)} sequences; expected {self.batch}, one for each condition")
+        if sequences != self.batch:
+            raise ValueError(f"tokens are of {sequences} sequences; expected {self.batch}, one for each condition")
         self.width = width
         if self._cache is None or spread > self._spread or self._ready < self.batch:
             self.prepare(spread)

@@ -13,10 +13,11 @@ import torch
 from numba import njit
 from torch import Tensor
 
-from simlab.arrays import grid
+from simlab.decoders.compiled.tensors import Tensors
+from simlab.models.architectures.transformer import at_least_single
 from simlab.models.process import cached
-from simlab.models.process.branches import Branches
-from simlab.models.process.cached import ENTRIES, LOST, NO_NUMBER, Cached, Call
+from simlab.models.process.branches import Branches, branches
+from simlab.models.process.cached import ENTRIES, LOST, NO_NUMBER, Cached, Call, Waiting
 
 NO_NODES = np.empty((0, 0), np.int64)
 NO_SHAPE = np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0), bool)
@@ -26,63 +27,100 @@ WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by by
 aligned = njit(inline="always")(cached.aligned)
 
 
+class Buffers:
+    """Where calls of ``width`` tokens for each of ``batch`` sequences are laid out, as arrays and as tensors over them:
+    to make either takes as long as to fill it, so they are made once, and are good until the next call."""
+
+    def __init__(self, batch: int, width: int, copies: int, rows: int, slots: int, words: torch.dtype) -> None:
+        self.shape = copies * batch, width
+        self._fed = torch.empty(3, *self.shape, dtype=torch.int64)
+        self._after = torch.empty(batch, rows, dtype=torch.int64)
+        self._mask = torch.empty(copies * batch * width * slots, dtype=words)
+        self.fed, self.after, self.mask = self._fed.numpy(), self._after.numpy(), self._mask.numpy()
+        self._parts = (*self._fed.unbind(), self._after)
+        self._live, self._shown = 0, self._mask
+
+    def call(self, live: int, dtype: torch.dtype, behind: bool) -> Call:
+        """What was laid out, of which ``live`` slots are looked at."""
+        if live != self._live:
+            self._live = live
+            self._shown = self._mask[: self.shape[0] * self.shape[1] * live].view(dtype).view(*self.shape, live)
+        tokens, position, slot, after = self._parts
+        return Call(tokens, position, after, slot, self._shown, behind)
+
+
 class CachedOnHost(Cached):
     """:class:`~simlab.models.process.cached.Cached` for a model on a CPU: the same answers, from the same memory."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._hidden_bits = self._hidden.view(WORDS[self._hidden.itemsize]).reshape(1).numpy()
-        self._status_bits = self._status.numpy()
+        self.status_bits = self._status.numpy()
+        self._kind = self.uniform.numpy().dtype
         self._of_sequences: Any = ()  # arrays over what is kept of each
+        self._buffers: Buffers | None = None
+        self._laid_out: tuple[int, int, int] | None = None  # for whom they are
+        self._tables: dict[int, tuple[np.ndarray, Branches]] = {}  # by table, which so stays alive
 
     def forward(self, tokens: Tensor, start: Tensor, count: int) -> Tensor:
-        rows = self._rows(tokens, start, count)
-        return self._ended(rows, grid(start, count)) if self._reaches_end else rows
+        return torch.from_numpy(self.chain(tokens.numpy(), start.numpy(), count))
+
+    def forward_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, paths: Tensor) -> Tensor:
+        shape = self._shape(paths)
+        return torch.from_numpy(self.tree(tokens.numpy(), start.numpy(), nodes.numpy(), shape))
+
+    def chain(self, tokens: np.ndarray, start: np.ndarray, count: int) -> np.ndarray:
+        """:meth:`forward` for who has arrays."""
+        with torch.no_grad(), self.clock.during("cache"):
+            self._begin(len(tokens), count, spread=0)
+            return self._rows_of_call(tokens, start, self.lag + count, count - 1, count, NO_NODES, NO_SHAPE)
+
+    def tree(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, shape: Branches) -> np.ndarray:
+        """:meth:`forward_tree` for who has arrays, of a tree of this ``shape``."""
+        with torch.no_grad(), self.clock.during("cache"):
+            self._begin(len(tokens), shape.depth + 1, shape.spread)
+            of_shape = shape.depths.values, shape.aside.values, shape.ancestors.values
+            rows = self._rows_of_call(tokens, start, self.lag + 1, shape.depth, shape.depth, nodes, of_shape)
+            # kernels change theirs in place
+            self._waiting = Waiting(torch.from_numpy(start.copy()), torch.from_numpy(nodes), shape)
+            return rows
+
+    def shape_of(self, paths: np.ndarray) -> Branches:
+        """What a table of paths says."""
+        if id(paths) not in self._tables:
+            self._tables[id(paths)] = paths, branches(paths)
+        return self._tables[id(paths)][1]
 
     def over(self, tokens: Tensor, length: Tensor) -> Tensor:
         return torch.from_numpy(self.stopped(length.numpy()))
 
     def stopped(self, length: np.ndarray) -> np.ndarray:
         """Whether each sequence is over, as :meth:`over` says, for who has arrays."""
-        return (length >= self.length) | (self._status_bits[: len(length)] != 0)
-
-    def rows_of(self, features: Tensor, position: Tensor) -> Tensor:
-        """As there: where all rows are of one kind and made at once, as they lie."""
-        few = position.shape[0] * position.shape[1] * self.vocabulary <= ENTRIES["cpu"]
-        if self._copies > 1 or len(self._kinds) > 1 or not few:
-            return super().rows_of(features, position)
-        rows = self._made(self._kinds[0][0], features, position)
-        self._mark(rows)
-        return rows
+        return (length >= self.length) | (self.status_bits[: len(length)] != 0)
 
     def faults(self) -> dict[int, str]:
-        return super().faults() if self._status_bits[: self.batch].any() else {}
+        return super().faults() if self.status_bits[: self.batch].any() else {}
 
-    def _feed_chain(self, tokens: Tensor, start: Tensor, count: int) -> Call:
-        return self._fed_to(tokens, start, self.lag + count, count - 1, count, NO_NODES, NO_SHAPE)
-
-    def _feed_tree(self, tokens: Tensor, start: Tensor, nodes: Tensor, shape: Branches) -> Call:
-        of_shape = shape.depths.values, shape.aside.values, shape.ancestors.values
-        return self._fed_to(tokens, start, self.lag + 1, shape.depth, shape.depth, nodes.numpy(), of_shape)
-
-    def _fed_to(
+    def _rows_of_call(
         self,
-        tokens: Tensor,
-        start: Tensor,
+        tokens: np.ndarray,
+        start: np.ndarray,
         chain: int,
         held: int,
         ahead: int,
         nodes: np.ndarray,
         shape: tuple[np.ndarray, np.ndarray, np.ndarray],
-    ) -> Call:
+    ) -> np.ndarray:
         """A call for ``chain`` tokens in a row and ``nodes``: from ``start`` on the cache then holds ``held``
         positions, and looks at ``ahead``."""
-        values = tokens.numpy()
+        self.calls += 1
         if self._waiting is not None:
-            self._settle_compiled(values)
-        *laid_out, mask, least, most = feed(
-            values,
-            start.numpy(),
+            self._settle_compiled(tokens)
+        width = chain + len(shape[0])
+        laid = self._laid_for(len(start), width)
+        live, least, most = feed(
+            tokens,
+            start,
             self.lag,
             chain,
             held,
@@ -95,12 +133,42 @@ class CachedOnHost(Cached):
             nodes,
             *shape,
             self._hidden_bits,
+            laid.fed,
+            laid.after,
+            laid.mask,
             *self._of_sequences,
         )
-        self._reaches_end = most >= self.length
-        told = torch.from_numpy(mask).view(self._hidden.dtype)
-        fed, position, after, slot = map(torch.from_numpy, laid_out)
-        return Call(fed, position, after, slot, told, behind=least >= 0)
+        call = laid.call(live, self._hidden.dtype, least >= 0)
+        with self.clock.during("model"):
+            features = self._see(call)
+        rows = self._rows_after(features[:, self.lag :] if self.lag else features, call.after, laid.after)
+        return self._ended(torch.from_numpy(rows), call.after).numpy() if most >= self.length else rows
+
+    def _laid_for(self, batch: int, width: int) -> Buffers:
+        """Buffers for a call; those of the last one, if it was as large."""
+        wanted = batch, width, self.cache.slots
+        if self._buffers is None or self._laid_out != wanted:
+            rows, words = width - self.lag, WORDS[self._hidden.itemsize]
+            self._buffers = Buffers(batch, width, self._copies, rows, self.cache.slots, words)
+            self._laid_out = wanted
+        return self._buffers
+
+    def _rows_after(self, features: Tensor, position: Tensor, after: np.ndarray) -> np.ndarray:
+        """:meth:`rows_of` as an array: where all rows are of one kind and made at once, as they lie."""
+        if len(self._kinds) > 1 or after.size * self.vocabulary > ENTRIES["cpu"]:
+            return self.rows_of(features, position).numpy()
+        if self._copies > 1 and len(after) > 1:
+            features = features.unflatten(0, (-1, self._copies)).transpose(0, 1).flatten(0, 1)
+        with self.clock.during("model"):
+            logits = at_least_single(self.model.logits(features)).numpy()
+        with self.clock.during("sampling"):
+            rows = np.empty((*after.shape, self.vocabulary), self._kind)
+            self._kinds[0][0].write(logits, after, rows)
+        mark(rows, self.status_bits)
+        return rows
+
+    def _mark(self, rows: Tensor) -> None:
+        mark(rows.numpy(), self.status_bits)
 
     def _settle_compiled(self, tokens: np.ndarray) -> None:
         """Swap the slots of what was accepted of the tree that waits."""
@@ -122,13 +190,25 @@ class CachedOnHost(Cached):
                 *self._of_sequences,
             )
 
-    def _mark(self, rows: Tensor) -> None:
-        mark(rows.numpy(), self._of_sequences[-1])
-
     def prepare(self, spread: int = 0) -> None:
         super().prepare(spread)
         kept = self._known, self._slot_of, self._position_of, self._fed, self._status
         self._of_sequences = tuple(part.numpy() for part in kept)
+
+
+class Shown(Tensors):
+    """A cached model as kernels see it: no tensor is made on the way."""
+
+    process: CachedOnHost
+
+    def forward(self, tokens: np.ndarray, start: np.ndarray, count: int) -> Any:
+        return self.process.chain(tokens, start, count)
+
+    def forward_tree(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, paths: np.ndarray) -> Any:
+        return self.process.tree(tokens, start, nodes, self.process.shape_of(paths))
+
+    def over(self, tokens: np.ndarray, length: np.ndarray) -> Any:
+        return self.process.stopped(length)
 
 
 @njit(nogil=True, cache=True)
@@ -149,12 +229,15 @@ def feed(
     aside: np.ndarray,
     ancestors: np.ndarray,
     hidden: np.ndarray,
+    laid_out: np.ndarray,
+    after: np.ndarray,
+    masks: np.ndarray,
     known: np.ndarray,
     slot_of: np.ndarray,
     position_of: np.ndarray,
     fed: np.ndarray,
     status: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, int]:
+) -> tuple[int, int, int]:
     """Check what is held, remember what is fed, and lay it out for the model.
 
     Parameters
@@ -173,20 +256,21 @@ def feed(
         ``int[B, M]``, a tree, and its :class:`~simlab.models.process.branches.Branches`; empty without.
     hidden
         One number, of the type of the mask: what is not seen.
+    laid_out, after, masks
+        What is written: ``int[3, cB, L]``, tokens, positions and slots, ``int[B, R]``, and room for the mask; as in
+        :class:`~simlab.models.process.cached.Call`.
     known, slot_of, position_of, fed, status
         What is kept of each sequence; changed.
 
     Returns
     -------
-    tokens, position, after, slot, mask, least, most
-        Of :class:`~simlab.models.process.cached.Call`, and the first position that is fed and the last of a row.
+    live, least, most
+        The slots that are looked at, the first position that is fed, and the last of a row.
     """
     batch, width = len(start), chain + len(depths)
-    values = np.empty((copies * batch, width), np.int64)
-    position, slot = np.empty_like(values), np.empty_like(values)
-    after = np.empty((batch, width - lag), np.int64)
+    values, position, slot = laid_out[0], laid_out[1], laid_out[2]
     live = min(position_of.shape[1], aligned(first + start.max() + ahead))
-    mask = np.empty((copies * batch, width, live), hidden.dtype)
+    mask = masks[: copies * batch * width * live].reshape(copies * batch, width, live)
     least, most, never = length, 0, hidden[0]
     for b in range(batch):
         begin, row = start[b] - 1 - lag, copies * b
@@ -225,7 +309,7 @@ def feed(
 
         for copy in range(row + 1, row + copies):
             values[copy], position[copy], slot[copy], mask[copy] = values[row], position[row], slot[row], mask[row]
-    return values, position, after, slot, mask, least, most
+    return live, least, most
 
 
 @njit(inline="always")

@@ -12,7 +12,7 @@ from torch import Tensor
 from simlab.decoders import Decoder
 from simlab.models.architectures.backbone import Backbone
 from simlab.models.engine import Request, serve
-from simlab.models.engine.requests import Cancelled, Notify
+from simlab.models.engine.requests import Cancelled, Notify, never
 from simlab.models.process.sampling import Sampling
 from simlab.rules import Rule
 
@@ -91,7 +91,7 @@ def draw(
     seeds: int | Sequence[int] = 0,
     preset: Preset | None = None,
     batch: int = 1,
-    cancelled: Cancelled = lambda index: False,
+    cancelled: Cancelled = never,
     notify: Notify = lambda tokens: None,
 ) -> Iterator[Drawn]:
     """Draw an image of each prompt.

@@ -7,6 +7,7 @@ gets by.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,34 @@ def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> 
     # and one of them alone
     alone = decoded(decoder, rule, SAMPLINGS[sampling], True, Tape(SEED, [4]))
     assert same(alone, Run(without.tokens[[4]], without.steps[[4]]))
+
+
+WHERE_PATHS_LEAVE = {"top_k": 3, "depth": 2, "total": 9}  # the beam, and are in the tree all the same
+
+
+@sampled
+@by_decoder(
+    [
+        ("dynamic-tree", WHERE_PATHS_LEAVE),
+        ("candidate-tree", {"branching": (2, 2)}),
+        ("candidate-tree", {"branching": (3, 1), "candidates": "deterministic", "verifier": "sample-and-match"}),
+    ]
+)
+def test_trees_without_a_kernel(name: str, parameters: dict[str, Any], sampling: str) -> None:
+    decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
+    without = decoded(decoder, rule, SAMPLINGS[sampling], False, tape)
+    for engine in (Cached, CachedOnHost):
+        assert same(decoded(decoder, rule, SAMPLINGS[sampling], True, tape, engine=engine), without)
+
+
+def test_a_draft_model_that_is_not_told_of_the_tree_loses_its_path() -> None:
+    class Untold(Cached):
+        def hold(self, *tree: Any) -> None:
+            pass
+
+    decoder = make_decoder("dynamic-tree", **WHERE_PATHS_LEAVE)
+    with pytest.raises(RuntimeError, match=NOT_HELD):
+        decoded(decoder, Speculative(), Sampling(), True, Tape(SEED, REPLICATES), engine=Untold)
 
 
 @pytest.mark.slow
@@ -298,6 +327,7 @@ class HalvesSwapped(Unchecked):
         return features
 
 
+LAID_OUT = list(inspect.signature(feed.py_func).parameters).index("laid_out")
 BUGS: list[tuple[type[Cached], str, dict[str, Any], str]] = [
     (RejectedKept, "sjd", {"window": 3}, "plain"),
     (RejectedKept, "speculative", {"gamma": 3}, "plain"),
@@ -321,14 +351,17 @@ def test_a_bug_in_the_cache_is_caught(bug: type[Cached], name: str, parameters: 
 
 
 def _mask_one_long(*given: Any) -> Any:
-    tokens, position, after, slot, mask, *rest = feed(*given)
+    live, *rest = feed(*given)
+    laid_out, mask = given[LAID_OUT], given[LAID_OUT + 2]
+    mask = mask[: laid_out[0].size * live].reshape(*laid_out.shape[1:], live)
     mask[0, :, 1:] = mask[0, :, :-1].copy()
-    return tokens, position, after, slot, mask, *rest
+    return live, *rest
 
 
 def _always_first_slot(*given: Any) -> Any:
-    tokens, position, after, slot, *rest = feed(*given)
-    return tokens, position, after, slot * 0 + 1, *rest
+    found = feed(*given)
+    given[LAID_OUT][2] = 1
+    return found
 
 
 @pytest.mark.parametrize(

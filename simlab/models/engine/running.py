@@ -1,0 +1,132 @@
+"""A running batch of requests, whatever form of the decoders takes its steps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simlab.decoders.compiled.run import staying
+from simlab.models.engine.processes import processes_for
+from simlab.models.engine.requests import Asked, Request, Result, conditions, ended, failed, visible_of
+from simlab.models.process.cached import Cached
+from simlab.models.process.clock import Clock
+
+
+@dataclass
+class Row:
+    """One running sequence."""
+
+    asked: Asked
+    accepted: list[int] = field(default_factory=list)
+    committed: list[int] = field(default_factory=list)
+
+    def result(self, tokens: np.ndarray, error: str | None) -> Result:
+        """What became of it: its ``tokens[N]``, unless there is an ``error``."""
+        if error is not None:
+            return failed(self.asked.number, error, self.accepted, self.committed)
+        accepted, committed = np.array(self.accepted), np.array(self.committed)
+        return Result(self.asked.number, tokens.copy(), len(accepted), accepted, committed, None)
+
+
+class Running(ABC):
+    """Sequence b of the target, of what drafts, and of the state of its form is one request's.
+
+    Parameters
+    ----------
+    model, drafter
+        The target, and what drafts for it.
+    asked
+        Requests of the kind that will be decoded: of one decoder and one rule.
+    room
+        How many run at once.
+    clock
+        Takes the time of the parts of a step.
+    """
+
+    cache: type[Cached] = Cached  # the form of the models' memory
+
+    def __init__(self, model: Any, drafter: Any, asked: Sequence[Asked], room: int, clock: Clock) -> None:
+        requests = [each.request for each in asked]
+        self.model, self.room = model, room
+        self.rows: list[Row] = []
+        self.padded = visible_of(model, requests) is not None
+        own = (requests * room)[:room]  # to make room; all of them leave at once
+        self.target, self.draft = processes_for(model, drafter, own, self.padded, clock, self.cache)
+        self._keep_memories([])
+        self.listens = any(request.written is not None for request in requests)
+        self.prepare(requests[0])
+
+    def enter(self, asked: Sequence[Asked]) -> None:
+        """Take requests behind those that run."""
+        if not asked:
+            return
+        requests = [each.request for each in asked]
+        visible = visible_of(self.model, requests, always=self.padded)
+        for process in (self.target, self.draft):
+            if isinstance(process, Cached):
+                process.enter(conditions(self.model, requests), [request.sampling for request in requests], visible)
+        self.rows += [Row(each) for each in asked]
+        self.begin(requests)
+
+    def leave(self, why: Mapping[int, str]) -> list[Result]:
+        """Results of all that are over, of those that cannot go on, and of those that shall not, ``why`` by row."""
+        if not (why or self.listens or self.some_over):
+            return []
+        over, faults = self.stopped()
+        if self.listens:
+            over |= ended([row.asked.request for row in self.rows], *self.written())
+        faults = {**why, **faults}
+        over[list(faults)] = True
+        if not over.any():
+            return []
+        gone, stay = np.flatnonzero(over).tolist(), staying(over)
+        tokens = self.closed(gone)
+        found = [self.rows[b].result(own, faults.get(b)) for b, own in zip(gone, tokens, strict=True)]
+        self._keep_memories(stay.tolist())
+        self.rows = [self.rows[b] for b in stay]
+        self.keep(stay)
+        return found
+
+    def _keep_memories(self, rows: list[int]) -> None:
+        for process in (self.target, self.draft):
+            if process is not None:
+                process.keep(rows)
+
+    # what a form of the decoders has to do --------------------------------------------------------------------------
+
+    @abstractmethod
+    def prepare(self, request: Request) -> None:
+        """Make ready to decode such requests; the models are there."""
+
+    @abstractmethod
+    def begin(self, requests: Sequence[Request]) -> None:
+        """Begin the last of the rows, which are new."""
+
+    @abstractmethod
+    def step(self) -> int:
+        """One call of the target for all; returns how many tokens were committed."""
+
+    @property
+    @abstractmethod
+    def some_over(self) -> bool:
+        """Whether the last step has ended a sequence, or found that one cannot go on."""
+
+    @abstractmethod
+    def stopped(self) -> tuple[np.ndarray, dict[int, str]]:
+        """``bool[B]``, which sequences are over, and why some cannot go on."""
+
+    @abstractmethod
+    def written(self) -> tuple[np.ndarray, list[int]]:
+        """All tokens ``int[B, T]``, and how many there are of each."""
+
+    @abstractmethod
+    def closed(self, rows: list[int]) -> np.ndarray:
+        """``int[n, N]``: sequences in their final form."""
+
+    @abstractmethod
+    def keep(self, stay: np.ndarray) -> None:
+        """Go on with the rows ``stay`` of the state, as :func:`~simlab.decoders.compiled.run.staying` has them."""
