@@ -100,7 +100,7 @@ def cells(spec: Spec) -> list[Cell]:
     """
     decoders = [_decoder(entry) for entry in spec.decoders]
     rules = [_rule_of_two(entry) for entry in spec.rules]
-    found = []
+    found: list[Cell] = []
     for process in spec.processes:
         size = _checked(process, spec, decoders, rules)
         chunk, configurations = _chunk(spec, size), len(spec.decoders) * len(spec.rules) * len(spec.seeds)
