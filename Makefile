@@ -42,13 +42,13 @@ out/verdicts.json: | .venv/.verify
 	$(PYTHON) -m venv .venv
 
 .venv/.verify: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report]'
 	touch $@
 
 models: .venv/.models
 
 .venv/.models: pyproject.toml constraints.txt | .venv/bin/pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[torch]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report,torch]'
 	touch $@ .venv/.verify
 
 DEVICE ?= cpu

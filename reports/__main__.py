@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from reports.data.files import Unreadable
-from reports.pages import certificate, judge, report, self_test
-from reports.site.build import build as build_site
 
-PAGES: dict[str, tuple[str, Callable[[Path], Path]]] = {  # command: the file it writes, and who draws it
-    "verify": (report.SOURCE, report.build),
-    "judge": (judge.SOURCE, judge.build),
-    "certify": (certificate.SOURCE, certificate.build),
-    "selftest": (self_test.SOURCE, self_test.build),
+PAGES = {  # command: the file it writes, and the module that draws it
+    "verify": ("verdicts.json", "report"),
+    "judge": ("judge.json", "judge"),
+    "certify": ("certificate.json", "certificate"),
+    "selftest": ("selftest.json", "self_test"),
 }
+DRAWING = ("matplotlib", "seaborn")  # of simlab[report]
+UNDRAWN = 3  # the status where these are missing
 USAGE = (
     "usage: python -m reports DIR [verify|judge|certify|selftest]  (DIR is what one of these wrote)\n"
     "       python -m reports DIR site [RUNS ...]                  (RUNS is what simlab run wrote)"
@@ -30,6 +30,16 @@ USAGE = (
 def main() -> int:
     """Draw what the command line asks for; returns the exit status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # leaves nothing half written
+    try:
+        return _draw()
+    except ModuleNotFoundError as error:
+        if error.name not in DRAWING:
+            raise
+        print(f"simlab: pages with figures need {error.name}: pip install 'simlab[report]'", file=sys.stderr)
+        return UNDRAWN
+
+
+def _draw() -> int:
     if len(sys.argv) > 2 and sys.argv[2] == "site":
         return _site(Path(sys.argv[1]), [Path(folder) for folder in sys.argv[3:]])
     wanted = sys.argv[2:] or list(PAGES)
@@ -41,11 +51,11 @@ def main() -> int:
 
 def _pages(out: Path, wanted: list[str]) -> int:
     """Draw what there is in the folder, or what one command left there."""
-    found = {name: build for name, build in map(PAGES.__getitem__, wanted) if (out / name).exists()}
+    found = {name: page for name, page in map(PAGES.__getitem__, wanted) if (out / name).exists()}
     missing = 0
-    for name, build in found.items():  # one page that cannot be drawn does not stop another
+    for name, page in found.items():  # one page that cannot be drawn does not stop another
         try:
-            build(out)
+            import_module(f"reports.pages.{page}").build(out)
         except FileNotFoundError as error:
             missing += 1
             what = error.filename or error
@@ -64,8 +74,10 @@ def _pages(out: Path, wanted: list[str]) -> int:
 
 def _site(out: Path, runs: list[Path]) -> int:
     """Draw the whole site and say what is on it: 0, 1 where a result could not be read, 2 where there is none."""
+    from reports.site.build import build
+
     try:
-        built = build_site(out, runs)
+        built = build(out, runs)
     except FileNotFoundError as error:
         print(f"simlab: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2

@@ -18,6 +18,7 @@ from experiments.cli.terminal import (
     plain_table,
     print_text,
     progress_bar,
+    where,
 )
 
 if TYPE_CHECKING:
@@ -210,10 +211,10 @@ def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
     complete = drawn(out, "certify")
     if not complete:
         print_text(console, "the page could not be drawn; the certificate is saved", "bold red")
-    written = {"certificate": "certificate.json", "page": "certificate.html"}
+    written = {"certificate": out / "certificate.json", "page": out / "certificate.html"}
     if document["failure"] and document["failure"]["script"]:
-        written["reproduce"] = "reproduce.py"
-    print_text(console, "\n".join(["", *(f"{what:<13}{out / name}" for what, name in written.items())]))
+        written["reproduce"] = out / "reproduce.py"
+    print_text(console, f"\n{where(**written)}")
     status = STATUS[document["verdict"]]
     if status and files.known(document):
         print_text(console, "\nnothing new: the baseline says the same")

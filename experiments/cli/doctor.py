@@ -10,8 +10,9 @@ from pathlib import Path
 
 from experiments.cli.terminal import output, plain_table, print_text
 
-NEEDED = ("numpy", "scipy", "numba", "pandas", "matplotlib")
+NEEDED = ("numpy", "scipy", "numba", "pandas")
 WANTED = {  # packages beyond these, what needs them, and how they are installed
+    "matplotlib": ("pages with figures: simlab report", "simlab[report]"),
     "torch": ("simlab generate, compare, record, train, device", "simlab[torch]"),
     "transformers": ("custom_generate, text to image by published models", "simlab[engines]"),
     "triton": ("fused decoders on a CUDA device", "simlab[cuda]"),
@@ -66,8 +67,10 @@ def device() -> tuple[str, str]:
     """The accelerator that torch sees."""
     if installed("torch") is None:
         return "unknown", "torch is missing"
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        return "unknown", f"torch is there, and cannot be imported: {error}"
     if not torch.cuda.is_available():
         return "cpu", "torch sees no CUDA device"
     return "cuda", torch.cuda.get_device_name()

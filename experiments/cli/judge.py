@@ -17,6 +17,7 @@ from experiments.cli.terminal import (
     plain_table,
     print_text,
     progress_bar,
+    where,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def judge_command(
     complete = drawn(out, "judge")
     if not complete:
         print_text(console, "the page could not be drawn; the results are saved", "bold red")
-    print_text(console, f"verdict  {shown / 'judge.json'}\npage     {shown / 'judge.html'}")
+    print_text(console, where(verdict=shown / "judge.json", page=shown / "judge.html"))
     return 0 if complete and document["verdict"] != "breaks" else 1
 
 

@@ -37,7 +37,10 @@ from experiments.interrupts import WRITTEN, is_interrupt, lasting_interrupts
 from experiments.validation import expectation
 from simlab import __version__
 
-OPTIONAL = ("torch", "safetensors")  # packages that only the commands for real models need
+OPTIONAL = {  # packages that only some commands need: the extra that brings them
+    "torch": "torch", "safetensors": "torch", "PIL": "torch", "transformers": "engines", "triton": "cuda",
+    "matplotlib": "report", "seaborn": "report", "distributed": "cluster",
+}  # fmt: skip
 
 
 def run_process() -> NoReturn:
@@ -78,9 +81,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"simlab: {_message(error)}", file=sys.stderr)
         raise SystemExit(2) from None
     except ModuleNotFoundError as error:
-        if error.name not in OPTIONAL:
+        package = (error.name or "").partition(".")[0]
+        if package not in OPTIONAL:
             raise
-        print(f"simlab: {given[0]} needs {error.name}: make models, or pip install 'simlab[torch]'", file=sys.stderr)
+        print(f"simlab: {given[0]} needs {package}: pip install 'simlab[{OPTIONAL[package]}]'", file=sys.stderr)
         raise SystemExit(2) from None
     except BaseException as error:
         if not is_interrupt(error):

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from experiments.cli.options import out_option
-from experiments.cli.terminal import UsageError, check_writable
+from experiments.cli.terminal import UNDRAWN, UsageError, check_writable
 from experiments.interrupts import run_held
 
 
@@ -52,4 +52,5 @@ def report_command(
             raise UsageError(f"{option} {folder}: there is no such folder; expected one with results")
     check_writable("--out", out)
     command = [sys.executable, "-P", "-m", "reports", str(out), "site", *map(str, runs or [])]
-    return run_held(command)
+    status = run_held(command)
+    return 2 if status == UNDRAWN else status

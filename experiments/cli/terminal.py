@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+UNDRAWN = 3  # the status of reports where matplotlib is missing
+
+
 class UsageError(Exception):
     """Wrong usage that only shows when a command has started."""
 
@@ -90,8 +93,17 @@ def plain_table(
 
 
 def drawn(folder: Path, command: str) -> bool:
-    """Whether the page of what ``command`` left in ``folder`` could be drawn, in a process that has only the files."""
-    return run_held([sys.executable, "-P", "-m", "reports", str(folder), command]) == 0
+    """Draw the page of what ``command`` left in ``folder``, in a process that has only the files; whether none failed.
+
+    Where what draws figures is not installed that has been said, and there is no page.
+    """
+    return run_held([sys.executable, "-P", "-m", "reports", str(folder), command]) in (0, UNDRAWN)
+
+
+def where(**files: Path) -> str:
+    """A line a file that is there: what it is, and its path."""
+    width = max(map(len, files)) + 2
+    return "\n".join(f"{what:<{width}}{path}" for what, path in files.items() if path.exists())
 
 
 RELATIONS = re.compile(r"\s*\\(leq?|geq?|neq|in|notin|to|cdot|times|approx|sim|equiv|pm|mapsto)(?![A-Za-z])\s*")

@@ -19,6 +19,7 @@ from experiments.cli.terminal import (
     plain_table,
     print_text,
     progress_bar,
+    where,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def verify_command(
     complete = drawn(out, "verify")
     if not complete:
         print_text(console, "the report could not be drawn; the verdicts are saved", "bold red")
-    print_text(console, f"verdicts  {out / 'verdicts.json'}\nreport    {out / 'report.html'}")
+    print_text(console, where(verdicts=out / "verdicts.json", report=out / "report.html"))
     return 0 if complete and not document["failed"] else 1
 
 

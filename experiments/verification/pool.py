@@ -16,6 +16,8 @@ from experiments.interrupts import held_interrupts
 
 Job = Callable[[], Any]
 
+HYPOTHESIS_NOTES = "HYPOTHESIS_STORAGE_DIRECTORY"  # where Hypothesis keeps notes, if not in the user's folder
+
 
 class Task(NamedTuple):
     """Named jobs that one process does in turn, because they share what they compute."""
@@ -75,6 +77,19 @@ def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iter
             for process in active_children():
                 process.kill()
             raise
+
+
+def here(task: Task) -> Iterator[Done]:
+    """Do the jobs of one task in this process: the start of another would take longer than most of them."""
+    from threadpoolctl import threadpool_limits
+
+    with TemporaryDirectory() as scratch, threadpool_limits(1):
+        os.environ.setdefault(HYPOTHESIS_NOTES, scratch)
+        try:
+            yield from map(attempt, task.jobs, task.jobs.values())
+        finally:
+            if os.environ[HYPOTHESIS_NOTES] == scratch:
+                del os.environ[HYPOTHESIS_NOTES]
 
 
 def _next(waiting: list[Task]) -> Task:

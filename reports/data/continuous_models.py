@@ -12,6 +12,7 @@ from reports.data.files import Unreadable, read_json
 
 SOURCE, ARRAYS = Path("compare-continuous.json"), Path("compare-continuous.npz")
 COMMAND = "simlab compare --model fashion-continuous"
+KEPT = Path(__file__).parents[1] / "measured" / "continuous"  # a comparison of many images, that comes along
 KEYS = {"model", "shape", "dimension", "settings", "gamma", "prefill", "n", "seed", "device", "testing", "methods"}
 NAMES = {"method", "labels", "accepted", "images"}
 

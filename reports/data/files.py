@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Unreadable(ValueError):
@@ -21,6 +22,8 @@ def read_table(path: Path, made_by: str, columns: Collection[str] = ()) -> pd.Da
     """
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file", str(path))
+    import pandas as pd
+
     try:
         table = pd.read_parquet(path)
     except Exception as error:  # Arrow has errors of its own for each way in which a file can be damaged

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from reports.data.files import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CONTINUOUS = {
     "laws": ("pair", "sigma", "rule", "x", "density", "target", "kept", "trials", "unfinished", "tv", "tv_error"),

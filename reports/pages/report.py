@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from reports.data.files import Unreadable, read_json, read_table
-from reports.figures import acceptance_maps, digits, small_processes
-from reports.figures.plot_style import use_style
+from reports.data.files import Unreadable, read_json
 from reports.pages import claims as claim_pages
-from reports.pages import continuous as continuous_page
-from reports.pages import draft_length as draft_length_page
 from reports.pages import published as published_page
 from reports.site.gallery import Draw, inline
-from reports.site.html import save, template
+from reports.site.html import remove, save, template
 
 SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
 COMMAND = "simlab verify"
+BESIDE = ("continuous", "draft-length")  # pages of tables whose names begin so
 VERDICT_NAMES = {
     "holds": "proven, and the implementation checked against the proof",
     "holds-under-assumptions": "proven under the assumptions named",
@@ -50,7 +45,6 @@ KINDS = {
     "published code": "What published code does",
     "ours": "Results of ours",
 }
-COMPARED = ("speculative", "sjd, repeat-above")
 
 
 @dataclass(frozen=True)
@@ -72,8 +66,11 @@ def build(out: Path) -> Path:
     drawn = report(out)
     path = drawn.save(out)
     entries = [("Claims", FILE), ("Printed numbers", published_page.FILE)]
-    for beside in (continuous_page, draft_length_page):
-        beside.build(out, drawn.verdicts["claims"], entries)
+    for beside in BESIDE:
+        if any(out.glob(f"{beside}-*.parquet")):  # what draws figures is loaded where there are some
+            import_module(f"reports.pages.{beside.replace('-', '_')}").build(out, drawn.verdicts["claims"], entries)
+        else:
+            remove(out / f"{beside}.html")
     return path
 
 
@@ -115,87 +112,7 @@ def papers(claims: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _measured(out: Path, draw: Draw) -> dict[str, Any]:
-    """Tables and figures of the measurements."""
-    use_style()
-    table: Callable[[str], pd.DataFrame] = lambda name: read_table(out / f"{name}.parquet", COMMAND)  # noqa: E731
-    measured, bound, codebook = table("digits"), table("digits-frontier"), table("codebook-map")
-    mapped = bound["decoder"].iloc[0]  # the decoder whose contexts the frontier was computed on
-    points = table("digits-map").query("decoder == @mapped")
-    with np.load(out / "digits-samples.npz", allow_pickle=False) as archive:
-        samples = {name: archive[name] for name in archive.files}
-    methods = {"held-out data": samples["data"]} | {
-        name.replace(" | (none)", "").replace(" | ", " × "): grid
-        for name, grid in samples.items()
-        if name.endswith("(none)") or name == "speculative | speculative" or name.startswith(f"{mapped} |")
-    }
-    return {
-        "quality": table("digits-quality").to_dict("records")[0],
-        "decoders": [
-            {"name": name, "rows": part.to_dict("records")} for name, part in measured.groupby("decoder", sort=False)
-        ],
-        "mapped": mapped,
-        "lossless": points["lossless"].iloc[0],
-        "frontier": draw(
-            "digits-map", acceptance_maps.digits_map(points, bound), "acceptance against distortion on digits"
-        ),
-        "rules": draw(
-            "rules-map",
-            acceptance_maps.rules_map({"rows over a codebook": codebook, "digits": points}),
-            "acceptance of all rules against TV, KL and Wasserstein-1",
-        ),
-        "codebook": _codebook(codebook, table("codebook-frontier"), draw),
-        "candidates": draw(
-            "candidates",
-            acceptance_maps.candidates_map(table("codebook-candidates")),
-            "acceptance of several candidates",
-        ),
-        "steps": draw("steps", small_processes.steps(table("steps")), "exact step distributions"),
-        "pac_steps": _pac_steps(table("pac-steps"), draw),
-        "pac": _pac(table("digits-pac"), table("digits-lengths"), draw),
-        "compounding": draw(
-            "compounding", small_processes.compounding(table("compounding")), "TV of sequences against length"
-        ),
-        "digits_compounding": draw(
-            "digits-compounding",
-            digits.compounding(table("digits-compounding"), COMPARED),
-            "distortion along a sequence of digits",
-        ),
-        "grid": draw("digits-samples", digits.grid(methods), "samples of each method"),
-    }
+    """Tables and figures of the measurements; what draws them is loaded only where there are some."""
+    from reports.pages.report_measured import measured
 
-
-def _codebook(points: pd.DataFrame, frontier: pd.DataFrame, draw: Draw) -> dict[str, Any]:
-    """The map over a codebook, and the table behind it with the least distance for each gain."""
-    gained = points["acceptance"] - points["lossless"]
-    rows = points.assign(gained=gained)
-    return {
-        "map": draw(
-            "codebook-map",
-            acceptance_maps.codebook_map(points, frontier),
-            "acceptance against distortion over a codebook",
-        ),
-        "lossless": points["lossless"].iloc[0],
-        "rows": rows.to_dict("records"),
-    }
-
-
-def _pac_steps(table: pd.DataFrame, draw: Draw) -> list[dict[str, Any]]:
-    """The step distributions of each process, readings named beside their decoder."""
-    named = table["decoder"].where(table["reading"] == "", table["decoder"] + ", " + table["reading"])
-    table = table.assign(decoder=named)
-    return [
-        {"process": name, "figure": draw(f"pac-steps-{number}", small_processes.steps(part), f"steps of {name}")}
-        for number, (name, part) in enumerate(table.groupby("world", sort=False), 1)
-    ]
-
-
-def _pac(runs: pd.DataFrame, lengths: pd.DataFrame, draw: Draw) -> dict[str, Any]:
-    """SJD-PAC on digits: the figure of the first initialisation, and the table of all."""
-    groups = [(str(name), part) for name, part in runs.groupby("initial", sort=False)]
-    first = groups[0][0]
-    return {
-        "initial": first,
-        "sequences": int(runs["sequences"].iloc[0]),
-        "initials": [{"name": name, "rows": part.to_dict("records")} for name, part in groups],
-        "figure": draw("digits-lengths", digits.lengths(lengths, runs, first), "tokens committed by a call"),
-    }
+    return measured(out, draw)

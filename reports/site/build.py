@@ -75,6 +75,8 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
     others = _tried(lambda _: read_engines(), out, site)
+    if claims and not pair:  # beside its claims, the comparison that comes along
+        pair = _tried(lambda _: continuous_models_data.read(continuous_models_data.KEPT), out, site)
     verdicts = claims.verdicts["claims"] if claims else []
     entries = [("Index", index.FILE)]
     entries += [("Claims", report.FILE)] if claims else []

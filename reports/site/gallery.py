@@ -6,14 +6,17 @@ import io
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from experiments.results import write
 from reports.site.html import lay_out, png, svg
 
-Draw = Callable[[str, Figure, str], Markup]  # a name for the file, the figure, what it shows
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Draw = Callable[[str, "Figure", str], Markup]  # a name for the file, the figure, what it shows
 
 FOLDER = "figures"
 MARK = b"simlab figure"  # in the files, so that those of earlier runs are known again

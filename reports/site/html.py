@@ -7,16 +7,19 @@ import io
 import re
 from collections.abc import Sequence
 from functools import cache, partial
+from math import isnan
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
-from matplotlib.figure import Figure
 
 from experiments.results import write
 from reports.site.examples import fields, laid_out
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Entries = Sequence[tuple[str, str]]  # of the navigation: what pages are called, and their paths in the site's folder
 
@@ -94,7 +97,7 @@ def png(figure: Figure, title: str) -> Markup:
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number for a table; a dash where there is none."""
-    return "–" if value is None or np.isnan(value) else f"{value:.{digits}f}"
+    return "–" if value is None or isnan(value) else f"{value:.{digits}f}"
 
 
 def mathematics(text: str) -> Markup:

@@ -71,14 +71,12 @@ def proportion_interval(successes: int, n: int, confidence: float) -> tuple[floa
     ----------
     Clopper and Pearson, Biometrika 26, 1934.
     """
-    from statsmodels.stats.proportion import proportion_confint  # slow to import
-
     n = check_at_least("n", n, 1)
     successes = check_at_least("successes", successes, 0)
     check_share("confidence", confidence)
     if successes > n:
         raise ValueError(f"successes is {successes}; expected at most n = {n}")
-    low, high = proportion_confint(successes, n, alpha=1 - confidence, method="beta")
+    low, high = scipy.stats.binomtest(successes, n).proportion_ci(confidence, method="exact")
     return float(low), float(high)
 
 

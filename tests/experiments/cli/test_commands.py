@@ -228,9 +228,31 @@ def test_claims_are_listed_without_what_decides_them(arguments: list[str]) -> No
     assert found == []
 
 
+def test_one_exact_claim_is_decided_without_what_others_need(tmp_path: Path) -> None:
+    """Its first answer is there at once: nothing is compiled, fitted or plotted for it."""
+    done, found = loaded(["verify", "--claim", "gsd.dynamic.centred", "--out", str(tmp_path)], (*HEAVY, "scipy.stats"))
+    assert "refuted" in done.stdout
+    assert found == []
+    assert (tmp_path / "report.html").exists()
+
+
+def test_what_a_rule_does_is_shown_without_what_others_need() -> None:
+    _, found = loaded(["show", "1/3,1/3,1/3", "1/4,1/2,1/4", "--rule", "lantern"], (*HEAVY, "scipy.stats"))
+    assert found == []
+
+
+def test_pages_without_figures_are_drawn_without_what_draws_them() -> None:
+    code = (
+        "import sys, reports.__main__, reports.pages.report, reports.pages.claims\n"
+        f"print([name for name in {(*HEAVY, 'seaborn')} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert "simlab: device needs torch: make models, or pip install 'simlab[torch]'" in usage_error(["device"], capsys)
+    assert "simlab: device needs torch: pip install 'simlab[torch]'" in usage_error(["device"], capsys)
 
 
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice, pairwise, product
 
 import numpy as np
@@ -150,7 +150,10 @@ def by_simulation(rules: tuple[Rule, ...], tried: list[Case], seed: int) -> floa
     return max(alarm(rule, case, seed, len(some) * len(rules)) for rule in rules for case in some)
 
 
-STATED = EVEN.stated(TOKENS, FALSE_ALARMS)
+@cache
+def stated() -> str:
+    """How many tokens, and what they detect; computed when it is said: it takes scipy.stats."""
+    return str(EVEN.stated(TOKENS, FALSE_ALARMS))
 
 
 # A token --------------------------------------------------------------------------------------------------------
@@ -199,7 +202,9 @@ def target_end(seed: int) -> Finding:
             f"by quadrature, {len(tried)} pairs on the line, k = 2 and k = T + 1: no law of the token is more than "
             f"{LOSSLESS} off"
         ),
-        simulation(f"the decoder itself, with shared and with independent noise, follows the target's law ({STATED})"),
+        simulation(
+            f"the decoder itself, with shared and with independent noise, follows the target's law ({stated()})"
+        ),
         rejects_mutants(
             {"the draft's means at the end": draft_way, "x_k of the draft for the target": state_way},
             deviation,
@@ -255,7 +260,9 @@ def last_noise(seed: int) -> Finding:
             f"by quadrature, {len(tried)} pairs on the line, k = 2 and k = T + 1: no law of the token is more than "
             f"{LOSSLESS} off"
         ),
-        simulation(f"the decoder itself, with shared and with independent noise, follows the target's law ({STATED})"),
+        simulation(
+            f"the decoder itself, with shared and with independent noise, follows the target's law ({stated()})"
+        ),
         rejects_mutants({"ratio 1 % too large": WRONG["ratio 1 % too large"]}, deviation, "the law"),
         rejects_mutants(
             {"without the determinants": WithoutVolume(), "walked back by the draft's means": WalkedByTheDraft()},
