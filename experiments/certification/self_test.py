@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
+from experiments.certification.self_test_processes import process_rows
 from experiments.certification.self_test_servers import server_rows
 from experiments.cli.terminal import (
     check_copy,
@@ -69,10 +70,13 @@ def selftest(seed: int, quick: bool, tell: Tell) -> dict[str, Any]:
         for done, row in enumerate(rows, len(wrong) + 1):
             tell(row["name"], done, work)
             alarms.append(row)
+    tell("processes", work, work)
+    sampled = {(row["contract"], row["name"]) for row in found if any(row["sampled"].values())}
+    processes = process_rows(seed, quick, sampled)
     tell("servers", work, work)
     about = {"simlab": versions()["simlab"], "seed": seed, "versions": versions()}
     tables = {"passes": list(passes.values()), "bugs": found, "correct": alarms}
-    return about | tables | {"servers": server_rows(seed, quick)}
+    return about | tables | {"processes": processes, "servers": server_rows(seed, quick)}
 
 
 def pass_row(contract: str, seed: int, budget: float) -> dict[str, Any]:
@@ -276,9 +280,11 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
         )
     missed = [row["name"] for row in document["bugs"] if row["by"] == "not found"]
     rejected = [row["name"] for row in document["correct"] if row["false_alarms"] or row["fault"]]
-    served = document["servers"]
-    missed += [row["name"] for row in served if row["wrong"] and row["verdict"] != "lossy" and not quick]
-    rejected += [row["name"] for row in served if not row["wrong"] and row["verdict"] in ("lossy", "breaks")]
+    served = [*document["processes"], *document["servers"]]
+    seen = ("lossy", "breaks")
+    missed += [row["name"] for row in document["processes"] if row["wrong"] and row["verdict"] not in seen]
+    missed += [row["name"] for row in document["servers"] if row["wrong"] and row["verdict"] != "lossy" and not quick]
+    rejected += [row["name"] for row in served if not row["wrong"] and row["verdict"] in seen]
     document |= {"missed": missed, "rejected": rejected}
     (out / "selftest.html").unlink(missing_ok=True)  # none of an earlier self-test is left beside this one
     for path in filter(None, (out / "selftest.json", copy)):
@@ -291,7 +297,7 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
     rows = [(r["contract"], str(r["runs"]), str(r["false_alarms"]), r["name"]) for r in document["correct"]]
     console.print(plain_table(console, names, rows))
     rows = [(row["verdict"], f"{row['calls']:,}", f"{row['seconds']:.1f}", row["name"]) for row in served]
-    console.print(plain_table(console, ("verdict", "requests", "seconds", "server"), rows))
+    console.print(plain_table(console, ("verdict", "calls", "seconds", "process or server"), rows))
     wrong = len(document["bugs"]) + sum(row["wrong"] for row in served)
     console.print(
         f"{wrong - len(missed)} of {wrong} bugs found, "

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import inf
 from random import Random
+from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -32,6 +34,7 @@ CHECKS = {
 }
 SMALL = range(2, 7)  # vocabularies of the families; a search tries more rows of each
 LARGE = (64, 512)
+LONGEST = 20.0  # seconds in which a failure that is known is made smaller
 ASKED = 24  # tokens of a large vocabulary that are asked about
 
 __all__ = ["CHECKS", "LARGE", "SMALL", "Check", "Fault", "Outcome", "Pair", "contract", "families", "floats", "reason"]
@@ -134,8 +137,12 @@ def contract(
     """
     known: dict[Pair, dict[str, Fault]] = {}
 
+    until = inf  # the families are asked however long they take
+
     def faults(pair: Pair) -> dict[str, Fault]:
         if pair not in known:
+            if perf_counter() > until and any(known.values()):
+                return {}  # a failure is known, and a smaller one would take too long
             known[pair] = _faults(rule, *pair)
         return known[pair]
 
@@ -144,6 +151,7 @@ def contract(
         return False  # no failure ends this search: it is to see them all
 
     first = {name: next((pair for pair in rows if faults(pair)), None) for name, rows in cases.items()}
+    until = perf_counter() + LONGEST
     smallest_violation(pairs, looked_at, seed, levels, tries)
     failing = {id: min(len(p) for (p, _), f in known.items() if id in f) for found in known.values() for id in found}
 

@@ -14,16 +14,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Rational, Real
-from traceback import format_exception_only
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.arrays import Array, Number, is_exact, number
-from simlab.certify.engine.messages import printable
+from simlab.certify.engine.messages import printable, shown
 from simlab.checks import TOLERANCE
 from simlab.rules import Rule, Step
 
+MESSAGE = 1000  # characters of an exception that are read
 NEGLIGIBLE = 1e-9  # what floats may miss a bound by, and a chance of rejection too small to be drawn
 
 __all__ = ["NEGLIGIBLE", "Broken", "Functions", "Inexact", "UserRule", "as_probability", "as_row", "asked", "last_line"]
@@ -218,7 +218,11 @@ def asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q: 
 
 def last_line(error: BaseException) -> str:
     """An exception as Python ends its report of it: the type and the message, in one line."""
-    line = printable(format_exception_only(error)[-1])
+    try:
+        said = str(error)[:MESSAGE]
+    except Exception:
+        said = "(its message raises too)"
+    line = printable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
     return line if len(line) <= 200 else f"{line[:197]}..."
 
 
@@ -250,7 +254,7 @@ def as_probability(answer: Any, name: str, like: Array) -> Number:
     try:
         return _probability(answer, name, like, expected)
     except (ArithmeticError, TypeError, ValueError, RuntimeError) as error:
-        raise Broken("accept", f"{name} returns {_short(answer)}; {expected}: {last_line(error)}") from error
+        raise Broken("accept", f"{name} returns {shown(answer)}; {expected}: {last_line(error)}") from error
 
 
 def _probability(answer: Any, name: str, like: Array, expected: str) -> Number:
@@ -258,14 +262,14 @@ def _probability(answer: Any, name: str, like: Array, expected: str) -> Number:
         raise Broken("accept", f"{name} returns an array of shape {tuple(answer.shape)}; {expected}")
     value = answer.item() if hasattr(answer, "item") else answer
     if not isinstance(value, Real):
-        raise Broken("accept", f"{name} returns {_short(value)}; {expected}")
+        raise Broken("accept", f"{name} returns {shown(value)}; {expected}")
     if is_exact(like) and not np.isnan(float(value)):
         value = _rational(value, name)
         slack: Number = Fraction(0)
     else:
         value, slack = float(value), NEGLIGIBLE
     if not -slack <= value <= 1 + slack:
-        raise Broken("accept", f"{name} returns {_short(value)}; {expected}")
+        raise Broken("accept", f"{name} returns {shown(value)}; {expected}")
     return min(max(value, number(0, like)), number(1, like))
 
 
@@ -297,17 +301,17 @@ def as_row(answer: Any, name: str, like: Array) -> Array:
     try:
         return _row(answer, name, like, expected)
     except (ArithmeticError, TypeError, ValueError, RuntimeError) as error:
-        raise Broken("residual", f"{name} returns {_short(answer)}; {expected}: {last_line(error)}") from error
+        raise Broken("residual", f"{name} returns {shown(answer)}; {expected}: {last_line(error)}") from error
 
 
 def _row(answer: Any, name: str, like: Array, expected: str) -> Array:
     row = np.asarray(answer)
     if row.shape != like.shape:
-        what = f"an array of shape {row.shape}" if row.ndim else _short(answer)
+        what = f"an array of shape {row.shape}" if row.ndim else shown(answer)
         raise Broken("residual", f"{name} returns {what}; {expected}")
     values = row.tolist()
     if row.dtype.kind not in "fiubO" or not all(isinstance(value, Real) for value in values):
-        raise Broken("residual", f"{name} returns {_short(answer)}; {expected}")
+        raise Broken("residual", f"{name} returns {shown(answer)}; {expected}")
     if not np.isfinite(row.astype(np.float64)).all():
         found = "NaN" if np.isnan(row.astype(np.float64)).any() else "infinity"
         raise Broken("residual", f"{name} returns {found}; {expected}")
@@ -339,9 +343,4 @@ def _rational(value: Any, name: str) -> Fraction:
         return Fraction(value)
     if value in (0.0, 1.0):  # a written 0.0 or 1.0 says what it means
         return Fraction(int(value))
-    raise Inexact(f"{name} answers {_short(value)} where rows are rationals")
-
-
-def _short(value: Any) -> str:
-    text = "NaN" if isinstance(value, float) and np.isnan(value) else " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    raise Inexact(f"{name} answers {shown(value)} where rows are rationals")

@@ -12,6 +12,7 @@ import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.engine.messages import shown
 from simlab.mutants.base import Mutant
 from simlab.randomness.coins import Coins, outcomes
 
@@ -331,6 +332,5 @@ def as_emitted(answer: Any, vocabulary: int, most: int, least: int = 1) -> Token
 
 
 def short(value: Any) -> str:
-    """A value for people, in one line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    """A value for people, in one line; of a long one its beginning."""
+    return shown(value)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 LONGEST = 300
+SHOWN = 60  # characters of a value
 SPLIT = "returns in two processes: it forks, and the copy goes on as if it were the one that was called"
 WATCHED = {
     "numpy": (np, None),
@@ -32,6 +33,17 @@ def printable(text: str) -> str:
     if len(line) > LONGEST:
         line = f"{line[:LONGEST].rsplit(' ', 1)[0]} ..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def shown(value: Any) -> str:
+    """A value in one line of at most ``SHOWN`` characters; of a long one only the beginning is looked at.
+
+    A message of many megabytes would take seconds to write out, each of many times.
+    """
+    if isinstance(value, str | bytes | list | tuple):
+        value = value[: 2 * SHOWN]  # each item takes a character or more
+    text = "NaN" if isinstance(value, float) and value != value else " ".join(repr(value)[: 100 * LONGEST].split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 TENSORS = (

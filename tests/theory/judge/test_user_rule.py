@@ -193,6 +193,25 @@ def test_a_failure_at_one_size_only_is_found_there() -> None:
     assert len(failing["accept"].p) == 512
 
 
+@pytest.mark.slow
+def test_a_failure_that_is_known_is_made_smaller_for_so_long_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule whose every call is slow, as one that fails with a message of many megabytes, is told all the same."""
+    calls = []
+
+    def accept(p: Any, q: Any, x: int) -> float:
+        calls.append(x)
+        raise ValueError("too slow")
+
+    told = {}
+    for limit in (1e9, -1.0):
+        monkeypatch.setattr("theory.judge.contract.LONGEST", limit)
+        calls.clear()
+        checks = contract(user_rule(Changed(accept=accept)), 0, LEVELS[:4], 40, CASES)
+        told[limit] = len(calls), {check.id for check in checks if check.outcome == "fails"}
+    assert told[-1.0][0] < told[1e9][0]
+    assert told[-1.0][1] == told[1e9][1]
+
+
 def test_conventions_are_noted_not_failed() -> None:
     """A plain program of the lossless rule divides by zero where nothing is drafted, or nothing rejected."""
 
