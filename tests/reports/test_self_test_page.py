@@ -73,6 +73,20 @@ def document() -> dict[str, Any]:
             missed("draft", "28", "one uniform"),
         ],
         "correct": [correct("verify", "sampler match", 0), correct("draft", "Gumbel noise", 3)],
+        "processes": [
+            {
+                "name": "row before",
+                "contract": "verify",
+                "mutant": "8",
+                "wrong": True,
+                "verdict": "lossy",
+                "named": True,
+                "diagnosis": "looks like: row before",
+                "calls": 900,
+                "seconds": 1.5,
+                "summary": "",
+            }
+        ],
         "servers": [
             {"name": "mixed rows", "wrong": True, "verdict": "lossy", "calls": 1500, "seconds": 4.5, "summary": ""}
         ],
@@ -164,7 +178,7 @@ def test_the_command_saves_the_table_and_draws_its_page_from_it_alone(
     assert read_self_test(tmp_path) == document() == json.loads((tmp_path / "copy.json").read_text(encoding="utf-8"))
     assert (tmp_path / "selftest.html").read_text(encoding="utf-8") == text
     said = capfd.readouterr()
-    assert "5 of 7 bugs found, 1 of 2 correct implementations rejected" in said.out
+    assert "6 of 8 bugs found, 1 of 2 correct implementations rejected" in said.out
     assert f"page   {tmp_path / 'selftest.html'}" in said.out
     assert said.err == ""
 
