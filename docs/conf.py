@@ -21,6 +21,7 @@ extensions = [
     "myst_nb",
     "mathml",
     "written",
+    "links",
 ]
 exclude_patterns = ["_build", "extensions", "conf.py"]
 suppress_warnings = ["mystnb.unknown_mime_type", "ref.python"]  # names of types that several packages have
@@ -31,6 +32,10 @@ nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "cache"
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_output_stderr = "warn"  # an assertion of a notebook that no longer holds is reported there
+nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]  # pictures: no kernel lives
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # no scripts from elsewhere
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures of arrays say less than docstrings

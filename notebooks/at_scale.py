@@ -42,6 +42,7 @@ import pandas as pd
 import seaborn as sns
 from scipy.stats import entropy, spearmanr
 
+from experiments.exploring import explore, report_assertions
 from experiments.sweeps import Listener, cells, local, parse_spec, run_sweep, summary
 from experiments.sweeps.recorders import log_probabilities
 from simlab.decoders import make_decoder, run
@@ -71,6 +72,7 @@ from theory.published import ledger
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
+report_assertions()  # change what you like: an assertion that then fails says so, and the cell goes on
 speculative = make_rule("speculative")
 SEED, FEW = 1, 12  # of the tape; and images, of which `simlab verify` takes 16 or more
 
@@ -284,6 +286,32 @@ axis.minorticks_off()
 axis.set_xticks(places, [f"{o}\nabove" if o == 48 else str(o) for o in OFFSETS])
 axis.legend()
 figure.tight_layout()
+
+# %% [markdown]
+# **By your own hand.** The window of SJD, and how far neighbours are felt: the influence of a token falls by the factor
+# `locality` with every place. One image of 4 rows of 24 tokens is drawn each time, so the numbers are those of one
+# sample.
+
+
+# %%
+def drag(window=16, locality=float(chosen["locality"])):
+    """How many tokens the calls of SJD commit, and where in the image they are."""
+    small = IMAGE | {"vocabulary": 256, "shape": (4, 24), "locality": locality}
+    done = simulate(
+        make_decoder("sjd", window=window), make_process("local", **small).target, speculative, Tape(SEED, 1)
+    )
+    lengths = done.committed[0][done.committed[0] > 0]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3), width_ratios=[1, 1.6], layout="constrained")
+    left.hist(lengths, bins=np.arange(1, max(lengths.max(), 8) + 2) - 0.5, color="C0")
+    left.set(title=f"{lengths.mean():.2f} tokens a call, {len(lengths)} calls", xlabel="tokens", ylabel="calls")
+    drawn = right.imshow(np.repeat(lengths, lengths).reshape(4, 24), cmap="cividis", aspect="auto", vmin=1)
+    figure.colorbar(drawn, ax=right, pad=0.01)
+    right.set(title="Length of the call that committed each token", xticks=[], yticks=[])
+    right.grid(visible=False)
+    return figure
+
+
+explore(drag, window=(1, 64), locality=(0.05, 0.95, 0.05))
 
 # %% [markdown]
 # ## 3. Table 2 as a prediction · `pac.ablation`

@@ -41,6 +41,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
+from experiments.exploring import explore, report_assertions
 from simlab import mutants
 from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
@@ -53,6 +54,7 @@ from theory.example_processes import random_process, random_row
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
+report_assertions()  # change what you like: an assertion that then fails says so, and the cell goes on
 speculative = make_rule("speculative")
 
 
@@ -138,6 +140,38 @@ for axis, mass, name, colour in ((axes[0], q, "draft $q$", "C1"), (axes[1], p, "
 axes[0].set_ylabel("probability")
 figure.suptitle("One step: what is rejected is as much as the residual fills in")
 figure.tight_layout()
+
+# %% [markdown]
+# **By your own hand.** Four tokens; $p_0$ to $q_3$ are weights, each row divided by its sum. With $k = 1$ the rule
+# is speculative sampling: whatever the rows, the law is the target's. A larger $k$ accepts $\min(1, k\,p/q)$, and the
+# law leaves the target. Without a running notebook the picture stays as it is.
+
+
+# %%
+def drag(p0=5, p1=3, p2=3, p3=1, q0=1, q1=2, q2=3, q3=6, k=1.0):
+    """What is drafted and accepted, the residual, and the law beside the target."""
+    p, q = (np.array(row) / max(sum(row), 1) for row in ((p0, p1, p2, p3), (q0, q1, q2, q3)))
+    rule = make_rule("amplify", k=k)
+    kept = np.array([rule.accept(p, q, x) for x in range(4)]) * q
+    law = step_law(rule, p, q)
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), sharey=True, layout="constrained")
+    axes[0].bar(range(4), kept, color="0.55", label="accepted")
+    axes[0].bar(range(4), q - kept, bottom=kept, color="C1", label="rejected")
+    axes[0].set(title=f"draft q: {kept.sum():.3f} accepted", ylabel="probability")
+    axes[1].bar(range(4), rule.residual(p, q, 0) if kept.sum() < 1 else np.zeros(4), color="C2")
+    axes[1].set(title="residual: drawn after a rejection")
+    axes[2].bar(np.arange(4) - 0.2, p, 0.4, color="C0", label="target p")
+    axes[2].bar(np.arange(4) + 0.2, law, 0.4, color="C3", label="law of the rule")
+    axes[2].set(title=f"law: TV {tv(law, p):.3f} from the target")
+    for axis in axes:
+        axis.set(xlabel="token", xticks=range(4), ylim=(0, 1))
+    axes[0].legend()
+    axes[2].legend()
+    return figure
+
+
+weights = {f"{name}{x}": (0 if x else 1, 10) for name in "pq" for x in range(4)}
+explore(drag, **weights, k=(1.0, 4.0, 0.1))
 
 # %% [markdown]
 # ## 2. A block is lossless · `leviathan.lossless`

@@ -50,6 +50,7 @@ import pandas as pd
 import seaborn as sns
 from scipy.stats import norm
 
+from experiments.exploring import explore, report_assertions
 from simlab.continuous import InPlace, Outcome, Pair, Truncating, affine, affine_chain, make_rule
 from simlab.continuous.compiled import simulate
 from simlab.continuous.models.diffusion import noiseless_end
@@ -79,6 +80,7 @@ from theory.published.ledger import published
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
+report_assertions()  # change what you like: an assertion that then fails says so, and the cell goes on
 ledger = published()
 SEED, LEVEL = 0, 1e-6 / 5  # four tests, and a sample in part 8
 
@@ -132,6 +134,47 @@ for count, expected in ((below, hand["below_edge"]), (accepted_drafts, hand["acc
     print(test.stated(COUNT, LEVEL))
 assert ProportionTest(hand["target_below_edge"]).p_value(below, COUNT) < LEVEL
 hand | {"share below": below / COUNT, "share accepted": accepted_drafts / COUNT}
+
+# %% [markdown]
+# **By your own hand.** The same token, for any $\Sigma$ and any distance of the two means. What is accepted is
+# $\min(q, \Sigma p)$; the proposals fill in the rest in proportion to $\max(0, \Sigma p - q)$. At $\Sigma = 1$ the two
+# add up to the target; at any other $\Sigma$ they do not.
+
+
+# %%
+def emitted(x, sigma, gap):
+    """Densities of accepted drafts and of what Algorithm 1 emits, and the share of tokens that never end."""
+    p, q, step = norm.pdf(x, gap), norm.pdf(x), x[1] - x[0]
+    accepted, left = np.minimum(q, sigma * p), np.maximum(sigma * p - q, 0)
+    rejected, mass = max(1 - accepted.sum() * step, 0), left.sum() * step
+    if mass < 1e-9:  # no proposal is ever taken
+        return accepted, accepted, rejected
+    return accepted, accepted + rejected * left / mass, 0.0
+
+
+def drag(sigma=2.0, gap=1.0):
+    """The density that Algorithm 1 emits beside the target's and the draft's."""
+    x, target = np.linspace(-6, 9, 3001), norm(gap).pdf
+    accepted, law, unfinished = emitted(x, sigma, gap)
+    share, tv = accepted.sum() * (x[1] - x[0]), (abs(law - target(x)).sum() * (x[1] - x[0]) + unfinished) / 2
+    figure, axis = plt.subplots(figsize=(8, 3.4), layout="constrained")
+    axis.fill_between(x, target(x), color="0.85", label="target")
+    axis.plot(x, norm.pdf(x), "--", color="0.5", label="draft")
+    axis.plot(x, accepted, ":", color="C0", label="accepted drafts")
+    axis.plot(x, law, color="C1", label="law of Algorithm 1")
+    missing = f"; {unfinished:.2f} of all tokens never end" if unfinished > 0.005 else ""
+    axis.set(title=f"accepts {share:.3f}; TV {tv:.3f} from the target{missing}")
+    axis.set(xlabel="token", ylabel="density", xlim=(-4, 6))
+    axis.legend()
+    return figure
+
+
+grid = np.linspace(-6, 9, 3001)
+accepted, law, _ = emitted(grid, 2.0, 1.0)
+assert abs(accepted.sum() / 200 - hand["acceptance"]) < 1e-5
+assert abs(law[grid < hand["edge"]].sum() / 200 - hand["below_edge"]) < 2e-3
+assert abs(emitted(grid, 1.0, 2.0)[1] - norm.pdf(grid, 2.0)).max() < 1e-6
+explore(drag, sigma=(0.25, 4.0, 0.05), gap=(0.0, 3.0, 0.1))
 
 # %% [markdown]
 # ## 2. What each rule emits · `cspd.output-law`

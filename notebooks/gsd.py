@@ -46,6 +46,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
+from experiments.exploring import report_assertions
 from simlab import mutants
 from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
@@ -59,6 +60,7 @@ from theory.search import grouped_pairs, pairs, sized_pairs, smallest_violation
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
+report_assertions()  # change what you like: an assertion that then fails says so, and the cell goes on
 speculative = make_rule("speculative")
 quick = {"seed": 0, "tries": 60}  # examples a level of size, for searches that should find nothing
 

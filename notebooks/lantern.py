@@ -51,6 +51,7 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import display
 
+from experiments.exploring import report_assertions
 from simlab.decoders import make_decoder
 from simlab.processes import TableProcess
 from simlab.processes.processors import tempered
@@ -66,6 +67,7 @@ from theory.search import relaxed_pairs, smallest_violation
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
+report_assertions()  # change what you like: an assertion that then fails says so, and the cell goes on
 speculative = make_rule("speculative")
 
 

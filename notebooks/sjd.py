@@ -41,6 +41,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
+from experiments.exploring import report_assertions
 from simlab import mutants
 from simlab.decoders import make_decoder, run
 from simlab.processes import TableProcess
@@ -55,6 +56,7 @@ from theory.search import pairs, smallest_violation
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
+report_assertions()  # change what you like: an assertion that then fails says so, and the cell goes on
 speculative = make_rule("speculative")
 target_of = cache(target_law)
 INITIALS = ("random", "repeat-left", "repeat-above", "sample-left", "sample-above")

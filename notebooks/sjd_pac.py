@@ -46,6 +46,7 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import display
 
+from experiments.exploring import report_assertions
 from simlab.arrays import without
 from simlab.decoders import make_decoder
 from simlab.decoders.tree import NONE, make_tree
@@ -61,6 +62,7 @@ from theory.example_processes import codebook_pairs, random_process, random_row,
 
 sns.set_theme(style="whitegrid", palette="colorblind")
 pd.set_option("display.max_colwidth", None)
+report_assertions()  # change what you like: an assertion that then fails says so, and the cell goes on
 speculative = make_rule("speculative")
 
 

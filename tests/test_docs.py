@@ -1,65 +1,85 @@
-"""The documentation is built without a warning."""
+"""Pages of the documentation that are written from the code, and its check of links; CI builds the whole of it."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from experiments.cli.main import main
-
-pytestmark = [pytest.mark.cli, pytest.mark.slow]
+pytestmark = pytest.mark.cli
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built of a copy of what it reads, with the verdicts on one paper; notebooks are tested as such."""
-    copy = tmp_path_factory.mktemp("checkout")
-    for name in ("docs", "reports/images", "simlab/certify", "experiments/specs", "notebooks"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("_build", "written", "__pycache__"))
-    for name in ("CHANGELOG.md", "CITATION.cff"):
-        shutil.copyfile(ROOT / name, copy / name)
-    assert main(["verify", "--paper", "leviathan", "--out", str(copy / "out")]) == 0
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "sphinx",
-        "-W",
-        "-q",
-        "-b",
-        "html",
-        "-D",
-        "nb_execution_mode=off",
-        "docs",
-        "site",
-    ]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return copy / "site"
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs" / "extensions"), *sys.path])
+    import written
+
+    return written
 
 
-def test_every_verdict_leads_to_its_page(site: Path) -> None:
+@pytest.fixture
+def links(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs" / "extensions"), *sys.path])
+    import links
+
+    return links
+
+
+@pytest.mark.slow
+def test_every_verdict_leads_to_its_page(written: ModuleType) -> None:
     from theory.claims import CLAIMS
 
-    page = (site / "written" / "papers" / "leviathan.html").read_text(encoding="utf-8")
-    for id, claim in CLAIMS.items():
-        if claim.paper == "leviathan":
-            assert f'href="../../report/claims/{id}.html"' in page
-            assert (site / "report" / "claims" / f"{id}.html").is_file()
+    found = {id: {"id": id, "paper": claim.paper, "verdict": "holds"} for id, claim in CLAIMS.items()}
+    for paper in written.PAPERS:
+        page = written.paper_page(paper, found)
+        for id, claim in CLAIMS.items():
+            assert (f'<a class="verdict holds" href="{{up}}report/claims/{id}.html">' in page) == (claim.paper == paper)
 
 
-def test_every_command_rule_and_decoder_is_there(site: Path) -> None:
+@pytest.mark.slow
+def test_every_command_rule_and_decoder_is_there(written: ModuleType) -> None:
     from experiments.cli.main import app
     from simlab.decoders import DECODERS
     from simlab.rules import RULES
 
-    commands = (site / "written" / "commands.html").read_text(encoding="utf-8")
-    assert all(f"<h2>simlab {each.name}" in commands for each in app.registered_commands)
-    methods = (site / "written" / "methods.html").read_text(encoding="utf-8")
-    assert all(f">{name}</span>" in methods for name in (*RULES, *DECODERS))
+    commands, methods = written.command_reference(), written.methods()
+    assert all(f"\n## simlab {each.name}\n" in commands for each in app.registered_commands)
+    assert all(f"\n| `{name}` |" in methods for name in (*RULES, *DECODERS))
+
+
+@pytest.mark.slow
+def test_links_of_a_figure_lead_to_its_page(written: ModuleType) -> None:
+    shown = written.shown('<svg></svg><p class="file">PDF</p>', 'See <a href="#more">more</a>.', "report.html")
+    assert 'href="{up}report/report.html#more"' in shown
+    assert "PDF" not in shown
+
+
+@pytest.mark.slow
+def test_a_page_of_the_report_leads_to_pages_of_notebooks(written: ModuleType) -> None:
+    assert written.NOTEBOOK.findall('<a href="../../notebooks/gsd.py">') == ["gsd"]
+
+
+@pytest.mark.parametrize(
+    ("link", "dead"),
+    [
+        ("other.html", False),
+        ("other.html#place", False),
+        ("deep/page.html#place%20two", False),
+        ("#here", False),
+        ("https://example.org/nothing", False),
+        ("missing.html", True),
+        ("other.html#missing", True),
+        ("#missing", True),
+        ("deep/", True),
+    ],
+)
+def test_dead_links_are_found(links: ModuleType, tmp_path: Path, link: str, dead: bool) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "page.html").write_text('<a href="../other.html"></a><p id="place two"></p>', encoding="utf-8")
+    (tmp_path / "other.html").write_text('<h1 id="place"></h1>', encoding="utf-8")
+    (tmp_path / "index.html").write_text(f'<a href="{link}"></a><p id="here"></p>', encoding="utf-8")
+    assert list(links.dead_links(tmp_path)) == ([("index.html", link)] if dead else [])

@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import jupytext
 import typer
+from nbformat.v4 import new_code_cell
 from sphinx.application import Sphinx
 
 from experiments.cli.main import app as commands
@@ -34,6 +36,11 @@ PAGES = ROOT / "docs" / "written"
 RESULTS = ROOT / "out"
 NEEDED = "verdicts.json"
 MAIN = "experiments.cli.main"
+FIRST_CELL = """\
+# Where simlab is not installed, as on Colab: take away the "# " below. URL is the address that one clones from.
+# %pip install --quiet "simlab[lab] @ git+URL"\
+"""
+NOTEBOOK = re.compile(r'href="[./]*notebooks/(\w+)\.py"')
 UP = "{up}"  # stands for the way from a page to the root of the site
 
 
@@ -41,6 +48,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_pages)
     app.connect("source-read", lead_to_pages)
     app.connect("build-finished", copy_report)
+    app.connect("build-finished", offer_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -89,6 +97,21 @@ def copy_report(app: Sphinx, exception: Exception | None) -> None:
         shutil.rmtree(target, ignore_errors=True)
         ignored = shutil.ignore_patterns("*.parquet", "*.npz", "runs", "*.safetensors")
         shutil.copytree(RESULTS, target, ignore=ignored)
+        for page in target.rglob("*.html"):
+            up = "../" * len(page.relative_to(app.outdir).parent.parts)
+            text = page.read_text(encoding="utf-8")
+            page.write_text(NOTEBOOK.sub(rf'href="{up}written/notebooks/\1.html"', text), encoding="utf-8")
+
+
+def offer_notebooks(app: Sphinx, exception: Exception | None) -> None:
+    """Every notebook as a file to open elsewhere, under ``notebooks/``; its first cell says how to install simlab."""
+    if exception is None and app.builder.format == "html":
+        folder = Path(app.outdir) / "notebooks"
+        folder.mkdir(exist_ok=True)
+        for path in (ROOT / "notebooks").glob("*.py"):
+            notebook = jupytext.read(path)
+            notebook.cells.insert(0, new_code_cell(FIRST_CELL))
+            jupytext.write(notebook, folder / f"{path.stem}.ipynb")
 
 
 def verdicts() -> dict[str, dict[str, Any]]:
@@ -276,7 +299,8 @@ def gallery() -> str:
             parts.append(f"## {title(text)}\n")
             page = f'<a href="{UP}report/{path.name}">On its page</a>'
             parts += [
-                f"{shown(*each)}\n{page}. Made by `{COMMANDS.get(path.name, 'simlab report')}`.\n" for each in found
+                f"{shown(*each, path.name)}\n{page}. Made by `{COMMANDS.get(path.name, 'simlab report')}`.\n"
+                for each in found
             ]
     return "\n".join(parts)
 
@@ -285,7 +309,8 @@ def title(page: str) -> str:
     return html.unescape(page.partition("<title>")[2].partition("</title>")[0])
 
 
-def shown(drawing: str, caption: str) -> str:
-    """A figure of the report, without the link to its PDF."""
+def shown(drawing: str, caption: str, page: str) -> str:
+    """A figure of the report, without the link to its PDF; its links lead to places of ``page``."""
+    drawing, caption = (each.replace('href="#', f'href="{UP}report/{page}#') for each in (drawing, caption))
     drawing = re.sub(r'<p class="file">.*?</p>', "", drawing, flags=re.S)
     return f'```{{raw}} html\n<figure class="drawn">{drawing}<figcaption>{caption}</figcaption></figure>\n```\n'

@@ -7,6 +7,7 @@ breaks; 2 for wrong usage; 3 when a certificate is inconclusive; 130 when interr
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -43,8 +44,13 @@ OPTIONAL = {  # packages that only some commands need: the extra that brings the
 }  # fmt: skip
 
 
+COMPLETING = "_SIMLAB_COMPLETE"  # in the environment, by the script of --show-completion
+
+
 def run_process() -> NoReturn:
     """Run the command of this process; once it is over, nothing interrupts it any more."""
+    if COMPLETING in os.environ:  # a shell asks how the line goes on: answers, and ends
+        typer.main.get_command(app)(prog_name="simlab")
     status = main()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
@@ -112,7 +118,6 @@ def _print_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"max_content_width": 120, "help_option_names": ["-h", "--help"]},

@@ -50,6 +50,8 @@ def report_command(
     for option, folder in (("--out", out), *(("--runs", folder) for folder in runs or [])):
         if not folder.is_dir():
             raise UsageError(f"{option} {folder}: there is no such folder; expected one with results")
+    if (out / "table.parquet").exists() and (out / "cells").is_dir():
+        raise UsageError(f"--out {out}: is a run; expected a folder of results. simlab report --runs {out} draws it")
     check_writable("--out", out)
     command = [sys.executable, "-P", "-m", "reports", str(out), "site", *map(str, runs or [])]
     status = run_held(command)

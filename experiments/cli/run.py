@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.cli.terminal import UsageError, error_output, output, plain_table, print_text
+from experiments.cli.terminal import WHOLE_RUN, UsageError, error_output, output, plain_table, print_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parents[1] / "specs"
 MOST_ROWS = 40  # configurations in the summary
-WHOLE_RUN = 1e9  # seconds the estimate looks back: cells may be few and long
 
 
 def run_command(
@@ -175,7 +175,8 @@ def _print(spec: Spec, done: Done, out: Path) -> None:
         console,
         f"cells     {done.computed} computed, {done.found} there already\n"
         f"table     {out / 'table.parquet'}\n"
-        f"manifest  {out / 'manifest.json'}",
+        f"manifest  {out / 'manifest.json'}\n"
+        f"draw it   simlab report --runs {quote(str(out))}",
     )
 
 

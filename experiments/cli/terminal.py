@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+WHOLE_RUN = 1e9  # seconds that an estimate of what is left looks back: parts may be few and long
 UNDRAWN = 3  # the status of reports where matplotlib is missing
 
 
@@ -48,12 +49,21 @@ def check_writable(option: str, folder: Path) -> None:
 
 
 def progress_bar() -> Progress:
-    """A progress bar on the terminal; nothing where there is none."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    """A progress bar on the terminal, with the time that is spent and that is left; nothing where there is none."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = TextColumn("{task.description:<34.34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    console = error_output()
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    counts = BarColumn(), MofNCompleteColumn()
+    times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+    columns, console = (TextColumn("{task.description:<34.34}"), *counts, *times), error_output()
+    disable = not console.is_terminal
+    return Progress(*columns, console=console, transient=True, disable=disable, speed_estimate_period=WHOLE_RUN)
 
 
 def output() -> Console:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -104,7 +105,9 @@ def _selected(papers: list[str], ids: list[str]) -> list[str]:
 
     for paper in papers:
         if paper not in PAPERS:
-            raise UsageError(f"--paper {paper}: expected one of {', '.join(PAPERS)}")
+            near = get_close_matches(paper, PAPERS, n=1, cutoff=0.5)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"--paper {paper}: expected one of {', '.join(PAPERS)}{meant}")
     try:
         for id in ids:
             find(id)

@@ -32,6 +32,10 @@ from simlab.rules import Rule, make_rule
 FORMAT = 1  # of the files; another number, and nothing computed before is taken up
 WORK = 1 << 25  # probabilities in the rows of a cell's sequences, each taken once
 MOST = 1024  # replicates of a cell, however small the process
+MOST_CELLS = 1_000_000  # of a study: each is a file
+MOST_TOKENS = 1 << 20  # of a sequence
+MOST_DRAFTS = 1 << 16  # of a step: a row of V numbers for each
+LENGTHS, DRAFTS = ("length", "rows", "columns"), ("window", "gamma", "total", "depth", "candidates")
 IMAGE = "image"  # the parameter by which a process is one of several samples of the same model
 
 
@@ -96,9 +100,16 @@ def cells(spec: Spec) -> list[Cell]:
     """
     decoders = [_decoder(entry) for entry in spec.decoders]
     rules = [_rule_of_two(entry) for entry in spec.rules]
-    found = []
+    found: list[Cell] = []
     for process in spec.processes:
         size = _checked(process, spec, decoders, rules)
+        chunk, configurations = _chunk(spec, size), len(spec.decoders) * len(spec.rules) * len(spec.seeds)
+        count = len(found) + configurations * -(-spec.replicates // chunk)
+        if count > MOST_CELLS:
+            raise ValueError(
+                f"{process.where}: {spec.replicates:,} replicates, {chunk:,} a cell, come to {count:,} cells with "
+                f"those before; expected at most {MOST_CELLS:,}: fewer replicates, seeds, decoders or rules"
+            )
         found += [
             Cell(process, decoder, rule, seed, first, stop, spec.record, (stop - first) * size.length * size.vocabulary)
             for decoder in spec.decoders
@@ -122,13 +133,18 @@ def compute(cell: Cell) -> pd.DataFrame:
 
 def _ranges(spec: Spec, process: Entry, size: Size) -> Iterator[tuple[int, int]]:
     """The replicates ``first, ..., stop - 1`` of each cell; no two images of a process share a number."""
-    chunk = spec.chunk or max(1, min(MOST, WORK // (size.length * size.vocabulary)))
+    chunk = _chunk(spec, size)
     start = process.parameters.get(IMAGE, 0) * spec.replicates
     stop = start + spec.replicates
     if stop > MOST_REPLICATES:
         raise ValueError(f"{process.where}: image x replicates comes to {stop}; expected at most 2^32")
     for first in range(start, stop, chunk):
         yield first, min(first + chunk, stop)
+
+
+def _chunk(spec: Spec, size: Size) -> int:
+    """How many replicates are a cell."""
+    return spec.chunk or max(1, min(MOST, WORK // (size.length * size.vocabulary)))
 
 
 # Making ------------------------------------------------------------------------------------------------------------
@@ -173,6 +189,7 @@ def _made(table: Table, codebook: Codebook) -> np.ndarray:
 
 def _decoder(entry: Entry) -> Decoder:
     with _of(entry):
+        _bounded(entry, DRAFTS, MOST_DRAFTS)
         return make_decoder(entry.name, **entry.parameters)
 
 
@@ -200,7 +217,10 @@ def _of(entry: Entry) -> Iterator[None]:
 def _checked(process: Entry, spec: Spec, decoders: list[Decoder], rules: list[Rule]) -> Size:
     """The size of the process, once it is known that every decoder and rule goes with it."""
     with _of(process):
+        _bounded(process, LENGTHS, MOST_TOKENS)
         pair = _pair(process.text)
+        if pair.target.length > MOST_TOKENS:
+            raise ValueError(f"sequences have {pair.target.length:,} tokens; expected at most {MOST_TOKENS:,}")
     for entry, decoder in zip(spec.decoders, decoders, strict=True):
         with _of(entry):
             check_draft(decoder, pair.target, pair.draft if decoder.needs_draft else None)
@@ -208,6 +228,14 @@ def _checked(process: Entry, spec: Spec, decoders: list[Decoder], rules: list[Ru
         with _of(entry):
             _check_rule(entry, rule, pair, process)
     return Size(pair.target.vocabulary, pair.target.length)
+
+
+def _bounded(entry: Entry, names: Iterable[str], most: int) -> None:
+    """Raise ``ValueError`` for a whole number of an entry that no machine computes with."""
+    for name in names:
+        value = entry.parameters.get(name)
+        if isinstance(value, int) and value > most:
+            raise ValueError(f"{name} is {value}; expected at most {most:,}")
 
 
 def _check_rule(entry: Entry, rule: Rule, pair: Pair, process: Entry) -> None:

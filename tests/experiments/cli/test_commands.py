@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,7 @@ def test_claims_explains_one(id: str, capsys: pytest.CaptureFixture[str]) -> Non
         (["verify", "--against", "missing.json"], "missing.json"),
         (["verify", "--against", "broken.json"], "expected a verdicts.json"),
         (["verify", "--out", "broken.json"], "expected a folder"),
+        (["verify", "--paper", "sjdpac"], "; did you mean sjd-pac?"),
         (["verify", "--papers", "gsd"], "No such option: --papers"),
         (["verify", "gsd"], "unexpected extra argument"),
         (["claims", "nothing"], "unknown claim 'nothing'"),
@@ -250,6 +252,23 @@ def test_pages_without_figures_are_drawn_without_what_draws_them() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_and_options(shell: str) -> None:
+    """As its script asks: commands after the first letters, then options of the command."""
+    code = "from experiments.cli.main import run_process; run_process()"
+
+    def answer(line: str) -> str:
+        asked = {"_SIMLAB_COMPLETE": f"complete_{shell}", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+        asked |= {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+        done = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
+        assert done.stderr == ""
+        return done.stdout
+
+    assert "verify" in answer("simlab ver")
+    assert "--claim" in answer("simlab verify --cl")
+    assert "--claim" not in answer("simlab show --cl")
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     assert "simlab: device needs torch: pip install 'simlab[torch]'" in usage_error(["device"], capsys)
@@ -275,3 +294,10 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
 )
 def test_formulas_read_well_in_a_terminal(latex: str, shown: str) -> None:
     assert plain_math(latex) == shown
+
+
+def test_a_run_that_is_taken_for_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "table.parquet").touch()
+    told = usage_error(["report", "--out", str(tmp_path)], capsys)
+    assert f"is a run; expected a folder of results. simlab report --runs {tmp_path} draws it" in told

@@ -153,6 +153,13 @@ NOT_MADE = [
     ("length = 6", "length = 6\nprocessors = 1", "[[process]] 1 (codebook): processors is 1; expected a mapping"),
     ("length = 6", "length = 6\nprocessors = { topk = 1 }", "[[process]] 1 (codebook): unknown processor 'topk'"),
     ("length = 6", "length = 6\nprocessors = { top_k = 0 }", "[[process]] 1 (codebook): top_k is 0"),
+    (
+        "length = 6",
+        "length = 1_000_000_000",
+        "[[process]] 1 (codebook): length is 1000000000; expected at most 1,048,576",
+    ),
+    ("replicates = 5", "replicates = 4_294_967_296", "1,024 a cell, come to 50,331,648 cells"),
+    ("grid.window = [2, 3]", "window = 1_000_000", "[[decoder]] 1 (sjd): window is 1000000; expected at most 65,536"),
 ]
 
 

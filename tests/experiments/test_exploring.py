@@ -1,0 +1,79 @@
+"""What a notebook does when somebody changes it."""
+
+from __future__ import annotations
+
+import ast
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.figure import Figure
+
+from experiments.exploring.assertions import LONGEST, REPORT, Reporting, differs
+
+pytestmark = pytest.mark.cli
+
+
+def run(source: str) -> dict[str, object]:
+    """The names of ``source`` after it ran as a cell does once assertions are reported."""
+    names: dict[str, object] = {REPORT: differs}
+    exec(compile(Reporting().visit(ast.parse(source)), "<cell>", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("assertion", "found"),
+    [
+        ("assert x + 1 == 4", "x + 1 == 4\n    found: 3"),
+        ("assert x < 1 < 3", "x < 1 < 3\n    found: 2"),
+        ("assert not x, 'a message'", "not x\n    found: False"),
+        ("for y in (x,):\n    assert y == 3", "y == 3\n    found: 2"),
+        ("def f(z):\n    assert z is None\nf([x])", "z is None\n    found: [2]"),
+    ],
+)
+def test_an_assertion_that_fails_says_what_it_found_and_the_cell_goes_on(
+    assertion: str, found: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"x = 2\n{assertion}\nreached = True")["reached"] is True
+    assert capsys.readouterr().err == f"Other than the text says: {found}\n"
+
+
+def test_an_assertion_that_holds_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    run("x = 2\nassert x == 2\nassert x, 'a message'")
+    assert capsys.readouterr().err == ""
+
+
+def test_other_errors_stop_the_cell() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run("assert 1 / 0")
+
+
+def test_long_assertions_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    run(f"x = list(range(1000))\nassert x == {list(range(200))}")
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith("...")
+    assert len(first) <= LONGEST + len("Other than the text says: ")
+    assert len(second) < LONGEST
+
+
+def draw(high: float = 1.0) -> Figure:
+    figure, axis = plt.subplots()
+    axis.plot([0, high])
+    return figure
+
+
+def test_a_figure_is_shown_as_a_picture_and_once() -> None:
+    from experiments.exploring.sliders import picture
+
+    assert picture(draw()).startswith(b"\x89PNG")
+    assert not plt.get_fignums()
+
+
+@pytest.mark.slow
+def test_sliders_have_the_defaults_of_the_figure() -> None:
+    pytest.importorskip("ipywidgets")
+    from experiments.exploring.sliders import controls
+
+    (slider,) = controls(draw, {"high": (0.0, 4.0, 0.5)}).kwargs_widgets
+    assert (slider.min, slider.max, slider.step, slider.value) == (0.0, 4.0, 0.5, 1.0)
+    assert not slider.continuous_update
+    assert not plt.get_fignums()
