@@ -89,7 +89,8 @@ def lossless_numbers(table: pd.DataFrame) -> pd.DataFrame:
     """A row for each ``decoder``, ``renewal`` and ``size``: ``mean`` tokens a call and its ``error``."""
     need(table, "decoder", "decoder.label")
     table = table.assign(
-        renewal=table["decoder.renewal"].astype(object).fillna(""), size=table["decoder.label"].astype(int)
+        renewal=table["decoder.renewal"].astype(object).fillna(""),
+        size=table["decoder.label"].str.rpartition(", ")[2].astype(int),
     )
     return averages(table, ["decoder", "renewal", "size"])
 
@@ -97,7 +98,7 @@ def lossless_numbers(table: pd.DataFrame) -> pd.DataFrame:
 def lossless(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """Tokens a call of every lossless decoder, at two numbers of drafts a call.
 
-    ``table`` has ``decoder``, ``decoder.label`` (drafts a call), ``decoder.renewal`` and ``compression``.
+    ``table`` has ``decoder``, ``decoder.label`` (drafts behind a comma), ``decoder.renewal`` and ``compression``.
     """
     found = lossless_numbers(table)
     places = {names: -place - (place >= DRAFTED) * 0.6 for place, names in enumerate(LOSSLESS)}
