@@ -23,7 +23,7 @@ import scipy
 
 from simlab.arrays import Array, Number, is_exact, without
 from simlab.candidates import Candidates, Greedy, Independent, WithoutReplacement, make_verifier, verified_law
-from simlab.checks import as_pair, as_pmf, check_at_least, check_number
+from simlab.checks import as_pair, as_pmf, check_at_least, check_flag, check_number
 from simlab.optimum import Sets, candidate_sets, check_sets, one_row, optimal_acceptance
 from simlab.rules import Rule, Step
 
@@ -57,15 +57,17 @@ def verifier_acceptance(name: str, p: Any, q: Any, candidates: int, replacement:
     Returns
     -------
     Number
-        Exact for exact rows, but for ``k-seq``, whose rho is irrational.
+        Exact for exact rows, but for ``k-seq`` with K > 1, whose rho is irrational.
 
     Raises
     ------
     ValueError
-        For an unknown name, if p or q is no pmf or not one row, their shapes differ, or K < 1.
+        For an unknown name, if p or q is no pmf or not one row, their shapes differ, K < 1, or ``replacement`` is
+        neither True nor False.
     """
     p, q = as_pair(p, q)
     one_row(p, "p")
+    check_flag("replacement", replacement)
     verifier = make_verifier(name)
     ways: tuple[Candidates, ...] = (Independent() if replacement else WithoutReplacement(), Independent(), Greedy())
     way = next(way for way in ways if isinstance(way, verifier.takes))

@@ -17,6 +17,7 @@ RECORD_COMMAND = "simlab record --out out/rows.npz"
 REPLAY_COMMAND = "simlab replay out/rows.npz --out out/replay"
 DEVICE_COMMAND = "simlab device --device cuda --out out/device.json"
 MAP_COMMAND = "simlab device --map --out out/map.json"
+REPLAY_KEYS = {"recording", "rows", "windows", "rules"}
 MAP_KEYS = {"device", "threads", "clock", "versions", "sampling", "costs", "predicted", "measured", "auto"}
 KEYS = {
     "model", "shape", "vocabulary", "classes", "sampling", "n", "seed", "device", "threads", "machine", "clock",
@@ -79,6 +80,11 @@ def is_map(document: dict[str, Any]) -> bool:
     return document.keys() >= MAP_KEYS
 
 
+def is_replay(document: dict[str, Any]) -> bool:
+    """Whether ``simlab replay`` wrote this of a model of tokens."""
+    return document.keys() >= REPLAY_KEYS
+
+
 def _arrays(path: Path, methods: list[str]) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -94,7 +100,7 @@ def _arrays(path: Path, methods: list[str]) -> dict[str, np.ndarray]:
 
 def read_replay(out: Path) -> dict[str, Any] | None:
     """The replay in ``out``, if there is one; raises as :func:`read`."""
-    return _read(out / REPLAY, {"recording", "rows", "windows", "rules"}, REPLAY_COMMAND)
+    return _read(out / REPLAY, REPLAY_KEYS, REPLAY_COMMAND)
 
 
 def read_device(out: Path) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Speculative Coupled Decoding beside SJD-PAC: what coupling, a tree, and both are worth at equal drafts a call."""
+"""Lossless decoders at equal drafts a call: what coupling, SJD-PAC's tree, and both are worth, beside all others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports.data.averages import averages, gains, rows_of
+from reports.data.averages import averages, gains, need, rows_of
 from reports.figures.plot_style import ERRORS, finish, panels
 from reports.figures.sjd import TOKENS_PER_CALL
 from theory.published.ledger import Ledger
@@ -67,3 +67,51 @@ def coupling(table: pd.DataFrame, ledger: Ledger) -> Figure:
     left.set(ylabel=TOKENS_PER_CALL, title="Step compression", ylim=(1, None))
     right.set(ylabel="tokens per call, paired", title="What the tree adds to the chain")
     return finish(figure, left)
+
+
+LOSSLESS = {  # decoder and renewal, from the top: what drafts for itself, then what has a draft model
+    ("jacobi", ""): "Jacobi",
+    ("sjd", "fresh"): "SJD",
+    ("sjd", "maximal"): "SCD, maximal",
+    ("sjd", "gumbel"): "SCD, Gumbel",
+    ("sjd-pac", "fresh"): "SJD-PAC's tree",
+    ("sjd-pac", "maximal"): "SJD-PAC",
+    ("sjd-pac", "gumbel"): "SJD-PAC's tree, Gumbel",
+    ("speculative", ""): "speculative",
+    ("block", ""): "block",
+    ("hierarchical", ""): "hierarchical, capped",
+    ("traversal", ""): "traversal, 4 paths",
+}
+DRAFTED = 7  # of these, the first with a draft model
+
+
+def lossless_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each ``decoder``, ``renewal`` and ``size``: ``mean`` tokens a call and its ``error``."""
+    need(table, "decoder", "decoder.label")
+    table = table.assign(
+        renewal=table["decoder.renewal"].astype(object).fillna(""), size=table["decoder.label"].astype(int)
+    )
+    return averages(table, ["decoder", "renewal", "size"])
+
+
+def lossless(table: pd.DataFrame, ledger: Ledger) -> Figure:
+    """Tokens a call of every lossless decoder, at two numbers of drafts a call.
+
+    ``table`` has ``decoder``, ``decoder.label`` (drafts a call), ``decoder.renewal`` and ``compression``.
+    """
+    found = lossless_numbers(table)
+    places = {names: -place - (place >= DRAFTED) * 0.6 for place, names in enumerate(LOSSLESS)}
+    figure, (ax,) = panels(1, height=5.0, width=8.5)
+    for size, shift, colour in zip(SIZES, (0.14, -0.14), ("#0072B2", "#D55E00"), strict=True):
+        own = rows_of(found, f"decoders with {size} drafts a call", size=size)
+        at = [places[decoder, renewal] + shift for decoder, renewal in zip(own["decoder"], own["renewal"], strict=True)]
+        bars = ERRORS * own["error"]
+        ax.errorbar(
+            own["mean"], at, xerr=bars, ls="", marker="o", capsize=2.5, color=colour, label=f"{size} drafts a call"
+        )
+    ax.axhline(0.3 - DRAFTED, color="0.7", lw=0.8)
+    ax.set_yticks(list(places.values()), list(LOSSLESS.values()))
+    ax.set(xlabel=TOKENS_PER_CALL, xlim=(1, None), title="Above: own drafts; below: those of a draft model")
+    ax.grid(axis="x", color="0.92", lw=0.8)
+    ax.set_axisbelow(True)
+    return finish(figure, ax)

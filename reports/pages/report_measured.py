@@ -10,12 +10,15 @@ import numpy as np
 import pandas as pd
 
 from reports.data.files import read_table
+from reports.data.measured import read_measured
 from reports.figures import acceptance_maps, digits, small_processes
-from reports.figures.plot_style import use_style
+from reports.figures.plot_style import LOSSLESS, use_style
 from reports.site.gallery import Draw
 
 COMPARED = ("speculative", "sjd, repeat-above")
 MADE_BY = "simlab verify"
+MAPPED = {"dynamic-grouped": "dynamic, centred", "grouped-group-residual": "grouped, group residual"}  # rules, on maps
+UNMAPPED = "gsd-reference", "lantern-greedy"  # at one setting, and not of a family that is there
 
 
 def measured(out: Path, draw: Draw) -> dict[str, Any]:
@@ -44,7 +47,7 @@ def measured(out: Path, draw: Draw) -> dict[str, Any]:
         ),
         "rules": draw(
             "rules-map",
-            acceptance_maps.rules_map({"rows over a codebook": codebook, "digits": points}),
+            acceptance_maps.rules_map({"rows over a codebook": codebook, "digits": points} | _recorded()),
             "acceptance of all rules against TV, KL and Wasserstein-1",
         ),
         "codebook": _codebook(codebook, table("codebook-frontier"), draw),
@@ -66,6 +69,32 @@ def measured(out: Path, draw: Draw) -> dict[str, Any]:
         ),
         "grid": draw("digits-samples", digits.grid(methods), "samples of each method"),
     }
+
+
+def _recorded() -> dict[str, pd.DataFrame]:
+    """The contexts of a recorded run that comes along, by what they are."""
+    replays = list(read_measured().replays.values())[:1]
+    return {f"image models, {each['recording']['method']}": replayed_points(each) for each in replays}
+
+
+def replayed_points(document: dict[str, Any]) -> pd.DataFrame:
+    """The rules of a replay as the maps have them: ``rule, parameter, acceptance, lossless, tv, kl, wasserstein``.
+
+    ``parameter`` counts the settings of a rule in their order, and is NaN for the lossless rule.
+    """
+    found = pd.DataFrame(document["rules"])
+    found = found[~found["rule"].isin(UNMAPPED)]
+    lossless = found["rule"] == LOSSLESS
+    columns = ["acceptance", "tv", "kl", "wasserstein"]
+    return (
+        found[columns]
+        .astype(float)
+        .assign(
+            rule=found["rule"].replace(MAPPED),
+            parameter=found.groupby("rule").cumcount().where(~lossless),
+            lossless=float(found.loc[lossless, "acceptance"].iloc[0]),
+        )
+    )
 
 
 def _codebook(points: pd.DataFrame, frontier: pd.DataFrame, draw: Draw) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from reports.figures.gsd import accumulation, gained, pareto
 from reports.figures.image_process import calibration, locality, noise_or_floor, stays
 from reports.figures.lantern import lantern, relaxations
 from reports.figures.lossy_rules import pairs
-from reports.figures.scd import coupling
+from reports.figures.scd import coupling, lossless
 from reports.figures.sjd import randomness, refinement, window
 from reports.figures.sjd_pac import ablation, committed, readings, tree
 from reports.pages import study_tables
@@ -50,6 +50,7 @@ STUDIES: dict[str, Shown] = {
     "ablation": Shown([ablation], [study_tables.ablation]),
     "tree": Shown([tree], [study_tables.tree]),
     "coupling": Shown([coupling]),
+    "lossless": Shown([lossless]),
     "readings": Shown([readings], [study_tables.readings]),
     "calibration": Shown([calibration, noise_or_floor]),
     "accumulation": Shown([accumulation]),

@@ -25,8 +25,8 @@ class KSeq(Verifier):
     Attributes
     ----------
     rho
-        Between 1 and K; the smallest valid one of each pair of rows if it is not said. That is irrational, so
-        exact rows are then taken as floats.
+        Between 1 and K; the smallest valid one of each pair of rows if it is not said. That is irrational for
+        K > 1, so exact rows are then taken as floats.
 
     Raises
     ------
@@ -46,9 +46,10 @@ class KSeq(Verifier):
             check_number("rho", self.rho, least=1)
 
     def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
-        if self.rho is None and is_exact(p):
+        count = x.shape[-1]
+        if self.rho is None and count > 1 and is_exact(p):
             p, q = p.astype(float), q.astype(float)
-        xp, one, zero, count = namespace(p), number(1, p), number(0, p), x.shape[-1]
+        xp, one, zero = namespace(p), number(1, p), number(0, p)
         p, q = wide(p), wide(q)
         rho = smallest_rho(p, q, count) if self.rho is None else p[..., 0] * zero + number(self.rho, p)
         asked, each = _accepts(p, q, rho)
@@ -69,9 +70,9 @@ class KSeq(Verifier):
 def smallest_rho(p: Array, q: Array, count: int) -> Array:
     """``float[...]``: the smallest valid rho of pmfs ``float[..., V]`` and K = ``count`` candidates, by bisection."""
     xp = namespace(p)
-    low = p[..., 0] * 0 + 1
-    high = low * count
-    for _ in range(HALVINGS):
+    low = p[..., 0] * 0 + number(1, p)
+    high = low * number(count, p)
+    for _ in range(HALVINGS if count > 1 else 0):
         middle = (low + high) / 2
         _, each = _accepts(p, q, middle)
         valid = 1 - (1 - each) ** count <= middle * each

@@ -11,6 +11,10 @@ zero on x and, if any neighbour has joined, on the k + 1 nearest tokens, joined 
 *Static.* The candidates are drawn from q without replacement, and scored with q without the ones before. After a
 rejection it is *q* that is set to zero, on the k + 1 nearest tokens if any has joined, and the token follows [p - q]+.
 
+*Static, p.* ``evaluate_posterior`` of ``models/ea_model_lumina_mgpt.py`` with EAGLE's first version: as the static
+tree, but it is *p* that is set to zero. It also accepts tokens of an image's syntax surely and others that are no image
+tokens never, whatever p is; that belongs to a grammar of tokens, of which a rule knows nothing.
+
 Where nothing is left, both draw from the uniform row.
 """
 
@@ -23,7 +27,7 @@ from simlab.checks import check_at_least, check_choice, check_number
 from simlab.rules.lantern import NeighbourhoodRule
 from simlab.rules.neighbourhood import NO_NEIGHBOUR
 
-TREES = ("dynamic", "static")
+TREES = ("dynamic", "static", "static-p")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,7 @@ class LanternReference(NeighbourhoodRule):
     k
         How many neighbours may join, >= 0; ``None``: all that are listed.
     tree
-        ``dynamic`` or ``static``.
+        ``dynamic``, ``static`` or ``static-p``.
 
     Raises
     ------
@@ -65,7 +69,7 @@ class LanternReference(NeighbourhoodRule):
 
     def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
         target, draft = super()._masses(p, q, x)
-        return target, draft if self.tree == "static" else draft * 0 + number(1, p)
+        return target, draft * 0 + number(1, p) if self.tree == "dynamic" else draft
 
     def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
         p, q = wide(p), wide(q)
@@ -77,6 +81,8 @@ class LanternReference(NeighbourhoodRule):
         gone, uniform = self._member(p, x, near_ones), full(tuple(p.shape), 1, p)
         if self.tree == "static":
             return positive_part(p, xp.where(gone, zero, q), fallback=uniform)
+        if self.tree == "static-p":
+            return positive_part(xp.where(gone, zero, p), q, fallback=uniform)
         return nonempty(xp.where(gone | (one_hot(x, p) > 0), zero, p), uniform)
 
     def joined_rows(self, p: Array, x: Array) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -501,3 +502,25 @@ def test_the_speedup_stands_beside_what_is_predicted_and_what_calls_promise() ->
     pace = float(tokens)
     assert float(predicted_16[:-2]) == pytest.approx(0.8 * pace, abs=0.02)
     assert measured == measured_16 == f"{0.9 * pace:.2f} ± 0.04 ×"
+
+
+def test_a_replay_that_comes_along_is_mapped_as_the_report_maps_rules(tmp_path: Path) -> None:
+    """Every rule has a look, the settings of a family are in their order, and the lossless rule is the zero."""
+    from reports.figures.plot_style import rule_style
+    from reports.pages.report_measured import replayed_points
+
+    lines = [("speculative", 0.5, 0.0), ("mixture", 0.6, 0.1), ("mixture", 0.7, None), ("dynamic-grouped", 0.8, 0.3)]
+    rules = [
+        {"rule": rule, "parameters": "", "acceptance": kept, "tv": 0.1, "kl": kl, "wasserstein": 0.2}
+        for rule, kept, kl in [*lines, ("lantern-greedy", 0.9, 0.1)]
+    ]
+    document = {"recording": {"method": "sjd"}, "rows": 8, "windows": 2, "rules": rules}
+    (tmp_path / "replay.json").write_text(json.dumps(document), encoding="utf-8")
+    found = read_measured(tmp_path).replays
+    assert list(found) == ["replay"]
+    points = replayed_points(found["replay"])
+    assert points["rule"].tolist() == ["speculative", "mixture", "mixture", "dynamic, centred"]
+    assert points["parameter"].fillna(-1).tolist() == [-1, 0, 1, 0]
+    assert set(points["lossless"]) == {0.5}
+    assert points["kl"].isna().tolist() == [False, False, True, False]
+    assert all(rule_style(rule) for rule in points["rule"])

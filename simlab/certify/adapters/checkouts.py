@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.adapters.tables import ended
 from simlab.certify.adapters.torch_random import drawing
 
 TAB = 4  # columns
@@ -157,7 +158,53 @@ def cactus(path: Path, delta: float = 0.05) -> Any:
     return verify
 
 
+def jacobi(path: Path, window: int = 4) -> Any:
+    """``SpeculativeSampler`` of a Jacobi loop, which verifies ``window`` tokens a call, the last committed one first.
+
+    What is between two calls of it is written out: tokens up to the first rejection are committed, those behind stay in
+    the window with the rows it returns, and new ones are uniform, declared as point masses.
+    """
+    import torch
+
+    given = {"torch": torch, "F": torch.nn.functional}
+    names = ("SpeculativeSampler", "prefix_matching_next_tokens")
+    sampler, match = (definitions(path, names, given)[name] for name in names)
+
+    def decode(model: Any, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
+        tokens: list[int] = []
+        size = len(model(()))
+        drafts, rows = torch.zeros((1, 0), dtype=torch.long), torch.zeros((1, 0, size))
+        with drawing(rng):
+            while len(tokens) < length:
+                missing = window - 1 - drafts.shape[1]
+                if missing:
+                    new = torch.multinomial(torch.ones(missing, size), 1).T
+                    rows = torch.cat([rows, torch.nn.functional.one_hot(new, size).float()], dim=1)
+                    drafts = torch.cat([drafts, new], dim=1)
+                ahead = [*tokens, *drafts[0].tolist()]
+                after = [torch.from_numpy(model(tuple(ahead[: len(tokens) + i]))) for i in range(window)]
+                p = torch.stack(after).float()
+                last = torch.tensor([tokens[-1:] or [0]])
+                count, committed, drafts, _, rows = match(
+                    model_input_ids=torch.cat([last, drafts], dim=1),
+                    next_tokens=torch.multinomial(p, 1).T,
+                    next_token_scores=p[None],
+                    input_token_scores=torch.cat([torch.zeros(1, 1, size), rows], dim=1),
+                    prefix_token_sampler=sampler(
+                        reject_sampling_relative_ids=torch.full((1,), -1),
+                        reject_sampling_draft_token_logits=torch.zeros(1, size),
+                        sampling_last_draft_token=torch.zeros(1, dtype=torch.long),
+                    ),
+                    all_collected_input_ids=last,
+                )
+                tokens += committed[0, : int(count)].tolist()
+        return ended(tokens[:length], eos)
+
+    return decode
+
+
 HSD = "ZhouYuxuanYX/Hierarchical-Speculative-Decoding"
+SCD = "junhyukso/SCD"
 FORK = "transformers/generation/utils.py"
 
 PUBLISHED: dict[str, Published] = {
@@ -210,6 +257,23 @@ PUBLISHED: dict[str, Published] = {
             "MANGA-UOFA/Cactus",
             "cactus/cactus.py",
             cactus,
+        ),
+        Published(
+            "scd-maximal",
+            "decode",
+            "`SpeculativeSampler` with maximal coupling: drafts behind the first rejection are verified too.",
+            SCD,
+            "lumina1/scheduler/jacobi_iteration_lumina_mgpt_SCDMC.py",
+            jacobi,
+        ),
+        Published(
+            "scd-first-rejection",
+            "decode",
+            "`SpeculativeSampler` of the script with Gumbel noise, which stops at the first rejection; here drafts "
+            "behind it have noise of their own in each call.",
+            SCD,
+            "lumina1/scheduler/jacobi_iteration_lumina_mgpt_GS.py",
+            jacobi,
         ),
     )
 }

@@ -43,7 +43,7 @@ from simlab.rules.compiled.grouped import (
     window_masses,
 )
 from simlab.rules.compiled.lantern import (
-    STATIC,
+    DYNAMIC_TREE,
     compile_lantern,
     compile_multiplicative,
     compile_reference,
@@ -150,7 +150,7 @@ def _accept(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> float:
         target, draft = window_masses(rule, p, q, x)
     elif LANTERN <= rule.kind <= LANTERN_REFERENCE:
         target = neighbourhood_mass(rule, p, x)
-        if rule.kind == LANTERN_REFERENCE and rule.first != STATIC:
+        if rule.kind == LANTERN_REFERENCE and rule.first == DYNAMIC_TREE:
             draft = 1.0
     elif rule.kind == OPTIMAL_LOSSY:
         target = target + optimal_lossy_share(rule, p, q) * (draft - target)

@@ -15,7 +15,7 @@ from simlab.rules.lantern_reference import TREES
 from simlab.rules.neighbourhood import NO_NEIGHBOUR
 
 TV, JSD, JSD_BITS, JSD_ROOT = range(4)
-STATIC = TREES.index("static")
+DYNAMIC_TREE, STATIC_TREE = TREES.index("dynamic"), TREES.index("static")
 SURELY = 1 + 1e-9  # of q(x): with so much mass x is accepted surely, in whatever order the mass is added up
 
 
@@ -84,7 +84,7 @@ def greedy_token(rule: CompiledRule, p: np.ndarray, x: int) -> int:
 
 @njit(nogil=True, cache=True)
 def reference_residual(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int) -> np.ndarray:
-    """As :meth:`simlab.rules.LanternReference.weights_rows`: the nearest are lost from p, in a static tree from q."""
+    """As :meth:`simlab.rules.LanternReference.weights_rows`: the nearest are lost from p, with ``static`` from q."""
     gone = np.zeros(len(p), np.bool_)
     if len(joined(rule, p, x)[0]) > 0:
         for y in rule.table[x][: rule.second + 1]:
@@ -92,10 +92,10 @@ def reference_residual(rule: CompiledRule, p: np.ndarray, q: np.ndarray, x: int)
                 gone[y] = True
     row = p.astype(np.float64)
     for y in range(len(p)):
-        if rule.first == STATIC:
-            row[y] = max(row[y] - (0.0 if gone[y] else np.float64(q[y])), 0.0)
-        elif gone[y] or y == x:
+        if (gone[y] and rule.first != STATIC_TREE) or (y == x and rule.first == DYNAMIC_TREE):
             row[y] = 0.0
+        elif rule.first != DYNAMIC_TREE:
+            row[y] = max(row[y] - (0.0 if gone[y] else np.float64(q[y])), 0.0)
     return row if np.any(row > 0) else np.ones(len(p))
 
 

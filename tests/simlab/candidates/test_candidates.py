@@ -83,6 +83,7 @@ def law(verifier: Verifier, candidates: Candidates, p: Any, q: Any, count: int) 
         ("sample-and-match", 1, True, F(29, 100)),
         ("sample-and-match", 2, True, F(483, 1000)),
         ("list", 1, True, F(41, 65)),
+        ("k-seq", 1, True, F(7, 10)),  # rho is 1: the plain rule, exactly
     ],
 )
 def test_acceptance_of_one_pair(name: str, count: int, replacement: bool, accepted: F) -> None:
@@ -101,11 +102,26 @@ def test_k_seq_of_one_pair() -> None:
     assert law(KSeq(rho=2), Independent(), P, Q, 2) == (pytest.approx(list(P), abs=0), F(279, 400))
 
 
+def matching_bound(p: Any, q: Any, count: int) -> Any:
+    """The least that list sampling accepts (arXiv 2506.05632): what is derived for one token, added up."""
+    return sum(
+        count / (sum(max(p[y] / p[x], q[y] / q[x]) for y in range(len(p))) + F(count - 1) / p[x])
+        for x in range(len(p))
+        if p[x] and q[x]
+    )
+
+
 def test_list_sampling_of_two_candidates() -> None:
     """Above the bound 601/805, and about what races give, 0.7737."""
     found = verifier_acceptance("list", P, Q, candidates=2)
-    assert F(601, 805) < found
+    assert matching_bound(P, Q, 2) == F(601, 805) < found
     assert float(found) == pytest.approx(0.7737, abs=5e-4)
+
+
+def test_list_sampling_is_above_its_bound_and_at_it_with_one_candidate() -> None:
+    for (p, q), count in product(PAIRS, (1, 2)):
+        found, bound = verifier_acceptance("list", p, q, candidates=count), matching_bound(p, q, count)
+        assert found == bound if count == 1 else found >= bound
 
 
 # Losslessness -----------------------------------------------------------------------------------------------------
@@ -273,6 +289,7 @@ def test_nothing_is_drawn_where_nothing_is_left() -> None:
         (lambda: make_candidates("best"), "unknown way of drawing candidates 'best'"),
         (lambda: verifier_acceptance("best", P, Q, candidates=2), "unknown verifier"),
         (lambda: verifier_acceptance("list", P, Q, candidates=0), "candidates is 0"),
+        (lambda: verifier_acceptance("optimal", P, Q, candidates=2, replacement="no"), "replacement is 'no'"),
         (lambda: verifier_acceptance("list", [P, P], [Q, Q], candidates=1), "one row"),
         (lambda: KSeq(rho=F(1, 2)), "rho is"),
         (lambda: verified_law(KSeq(), Greedy(), array(P), array(Q), 2), "expected Independent"),

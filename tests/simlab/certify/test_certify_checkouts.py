@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from experiments.certification.published import main, pair_document
-from simlab.certify.adapters.checkouts import PUBLISHED, commit_of, definitions
+from simlab.certify.adapters.checkouts import PUBLISHED, commit_of, definitions, jacobi
 from simlab.decoders import make_decoder
 from simlab.randomness import Tape
 from simlab.rules import make_rule
@@ -36,6 +36,34 @@ def evaluate_posterior(logits: Missing, candidates, logits_processor, retrieve_p
         row[x] = 0
         row = row / row.sum()
     return torch.tensor(0), 0, row
+"""
+
+
+# a loop of Jacobi's kind, in what its parts take and give
+LOOP = """
+class SpeculativeSampler:
+    def __init__(self, reject_sampling_relative_ids, reject_sampling_draft_token_logits, sampling_last_draft_token):
+        pass
+
+    def __call__(self, draft_tokens, advanced_tokens, draft_prob, advanced_prob, all_collected_input_ids):
+        size = draft_tokens.shape[1]
+        for i in range(1, size):
+            p, q, x = advanced_prob[0, i - 1], draft_prob[0, i], draft_tokens[0, i]
+            if torch.rand(()) < p[x] / q[x]:
+                advanced_tokens[0, i - 1] = x
+            else:
+                advanced_tokens[0, i - 1] = torch.multinomial((p - q).clamp(min=0), 1)
+                return [i], advanced_tokens, advanced_prob
+        return [size], advanced_tokens, advanced_prob
+
+
+def prefix_matching_next_tokens(
+    model_input_ids, next_tokens, next_token_scores, input_token_scores, prefix_token_sampler, **more
+):
+    (count,), tokens, rows = prefix_token_sampler(
+        model_input_ids, next_tokens, input_token_scores, next_token_scores, **more
+    )
+    return count, tokens[:, :count], tokens[:, count:], rows[:, :count], rows[:, count:]
 """
 
 
@@ -72,6 +100,32 @@ def test_a_family_is_called_with_its_children(checkout: Path) -> None:
     found = np.bincount([verify(p, q, np.array([2, 1]), rng) for _ in range(4000)], minlength=3) / 4000
     assert np.abs(found - p).max() < 0.06
     assert np.abs(found - q).max() > 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_a_jacobi_loop_goes_on_with_what_its_sampler_returns(tmp_path: Path) -> None:
+    """The law of two tokens is the model's: off by 0.06 in 4,000 calls with probability 4 * 7e-13 at most (Hoeffding).
+
+    Where the rows that are returned are lost, it is another one.
+    """
+    pytest.importorskip("torch")
+
+    def model(prefix: tuple[int, ...]) -> np.ndarray:
+        return np.array([[0.1, 0.9], [0.9, 0.1]][prefix[-1]] if len(prefix) else [0.5, 0.5])
+
+    def law(code: str) -> np.ndarray:
+        path = tmp_path / "code.py"
+        path.write_text(code, encoding="utf-8")
+        decode, rng = jacobi(path), np.random.default_rng(0)
+        calls = [decode(model, 3, rng) for _ in range(4000)]
+        assert {len(tokens) for tokens in calls} == {3}
+        return np.bincount([2 * tokens[1] + tokens[2] for tokens in calls], minlength=4) / 4000
+
+    right = np.array([0.05, 0.45, 0.45, 0.05])
+    assert np.abs(law(LOOP) - right).max() < 0.06
+    stale = LOOP.replace("rows[:, :count], rows[:, count:]", "rows[:, :count], input_token_scores[:, count:]")
+    assert np.abs(law(stale) - right).max() > 0.06
 
 
 @pytest.mark.slow

@@ -116,6 +116,16 @@ def test_a_dynamic_tree_keeps_the_best_paths() -> None:
     assert tree.scores.tolist() == [[F(4, 5), F(1, 5), F(16, 25)]]
 
 
+def test_a_dynamic_tree_has_the_published_size_by_default() -> None:
+    """59 nodes beside the root, paths of up to 8 tokens; of top_k + depth top_k^2 nodes the best are kept."""
+    made = DynamicTree()
+    assert (made.top_k, made.depth + 1, made.total + 1) == (10, 8, 60)
+    draft = constant((F(1, 2), F(3, 10), F(1, 5)), 5)
+    for top_k, depth in ((2, 2), (3, 1)):
+        tree = DynamicTree(top_k, depth, 1000).grow(draft, draft.buffer(1, 5), np.zeros(1, np.int64))
+        assert tree.scores.shape[1] == top_k + depth * top_k**2
+
+
 def test_where_scores_are_equal_parents_stay() -> None:
     draft = constant((F(1), F(0)), 5)
     tree = DynamicTree(2, 2, 5).grow(draft, draft.buffer(1, 5), np.zeros(1, np.int64))

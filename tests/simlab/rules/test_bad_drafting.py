@@ -96,7 +96,10 @@ BAD_PARAMETERS = [
         for delta in NO_NUMBERS
     ],
     *[(lantern("lantern-reference", k=k), f"k is {k!r}", "expected a whole number >= 0") for k in (-1, 1.5, "1", True)],
-    *[(lantern("lantern-reference", tree=x), f"tree is {x!r}", "dynamic, static") for x in ("comb", "", None)],
+    *[
+        (lantern("lantern-reference", tree=x), f"tree is {x!r}", "dynamic, static, static-p")
+        for x in ("comb", "", None)
+    ],
     (lantern("lantern-reference", bound="tv"), "no parameter 'bound'", "expected neighbours, delta, k, tree"),
     *[
         (lantern("lantern-multiplicative", factor=factor), f"factor is {factor!r}", "expected a finite number >= 1")

@@ -47,6 +47,9 @@ OF_TOKEN_3 = [
     ("lantern-reference", {"delta": 2}, F(1, 4), (F(1, 4),) * 4),
     ("lantern-reference", {"delta": F(1, 4), "tree": "static"}, F(1, 3), (F(4, 7), F(2, 7), F(1, 7), 0)),
     ("lantern-reference", {"delta": F(1, 16), "tree": "static"}, F(1, 6), REST),
+    ("lantern-reference", {"delta": F(1, 4), "tree": "static-p"}, F(1, 3), (F(1, 4),) * 4),
+    ("lantern-reference", {"delta": F(1, 4), "k": 1, "tree": "static-p"}, F(1, 3), (1, 0, 0, 0)),
+    ("lantern-reference", {"delta": F(1, 16), "tree": "static-p"}, F(1, 6), REST),
     ("lantern-reference", {"delta": F(1, 4), "neighbours": [[], [], [], [2]]}, F(1, 4), (F(2, 3), F(1, 3), 0, 0)),
     ("lantern-reference", {"delta": 0, "neighbours": [[], [], [], [0]]}, F(1, 8), (F(4, 7), F(2, 7), F(1, 7), 0)),
 ]

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from simlab.rules import Cactus, Cascade, MedusaReference, Rule, Typical, make_rule
+from simlab.rules import Cactus, Cascade, MedusaReference, Rule, Speculative, Typical, make_rule
 from tests.support import oracles
 from tests.support.cases import SUCCESSORS, named
 from theory.acceptance import alpha, frontier
@@ -80,6 +80,51 @@ def test_the_other_target_of_cactus_exceeds_its_budget_above_one_half() -> None:
     shown = kl([0.66, 0.34], [0.35, 0.65])
     assert shown == pytest.approx(0.20, abs=5e-3)  # nats, as printed
     assert pytest.approx([0.44, 0.82], abs=6e-3) == [0.35 / 0.8, 0.66 / 0.8]
+
+
+def test_the_budget_of_cactus_is_exceeded_by_a_factor_of_up_to_two() -> None:
+    """What is raised to 1 at the least delta, (1 - p)/(2 p), has KL -log p, which is 2 p delta to first order."""
+    factors = []
+    for mass in (0.6, 0.9, 0.99, 0.999, 0.9999):
+        least = (1 - mass) / (2 * mass)
+        assert float(Cactus(least).raised(np.array([mass]))[0]) == pytest.approx(1, abs=1e-12)
+        factors.append(-log(mass) / least)
+    assert factors == sorted(factors)
+    assert 1 < factors[0] < factors[-1] < 2
+    assert factors[-1] > 1.9997
+
+
+def test_what_is_lenient_emits_no_token_more_often_than_its_factor_allows() -> None:
+    """At most p/l; the rule whose factor is half of that which is said does not keep to it."""
+
+    def kept(factor: F, said: F) -> bool:
+        rules = [make_rule("lenience", factor=factor, residual=residual) for residual in ("target", "lenient")]
+        laws = [(step_law(rule, *(tuple(map(F, row)) for row in pair)), pair[0]) for rule in rules for pair in PAIRS]
+        return all(mass <= own / said for law, p in laws for mass, own in zip(law, p, strict=True))
+
+    for factor in (F(1, 10), HALF, F(4, 5)):
+        assert kept(factor, factor)
+        assert not kept(factor / 2, factor)
+
+
+def test_defaults_are_those_of_the_published_code() -> None:
+    medusa, mars = make_rule("medusa-reference"), make_rule("mars-reference", normaliser=10)
+    assert isinstance(medusa, MedusaReference)
+    assert (medusa.epsilon, medusa.delta) == (0.09, 0.3)
+    assert vars(mars)["threshold"] == 0.9
+
+
+def test_a_little_on_every_entry_of_a_residual_is_drawn_from_off_its_support() -> None:
+    """1e-10 beside each of 64,000 masses, as SCD's code for Cosmos adds: at TV 0.01 it has 6.4e-4 of the residual."""
+
+    class Padded(Speculative):
+        def weights_rows(self, p: Any, q: Any, x: Any) -> Any:
+            return np.clip(p - q, 0, None) + 1e-10
+
+    p, q = np.zeros(64_000), np.zeros(64_000)
+    p[:2], q[:2] = (0.51, 0.49), (0.5, 0.5)
+    off = [float(rule.residual_rows(p, q, np.int64(1))[p <= q].sum()) for rule in (Speculative(), Padded())]
+    assert off == [0, pytest.approx(6.4e-4, rel=1e-3)]
 
 
 def test_what_a_row_cut_to_its_likeliest_draws_is_another_law() -> None:
