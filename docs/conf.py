@@ -43,10 +43,12 @@ autodoc_default_options = {"members": True, "show-inheritance": False}
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 default_role = "code"
+smartquotes_action = "qe"  # quotes and ellipses; two dashes begin an option
 
 html_theme = "furo"
 html_title = f"simlab {release}"
 html_static_path = ["static"]
 html_css_files = ["simlab.css"]
+html_js_files = ["accessible.js"]
 html_show_sphinx = False
 html_copy_source = False

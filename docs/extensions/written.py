@@ -140,7 +140,7 @@ def headlines(paper: str, title: str, level: str) -> list[str]:
     if asked:
         rows = [(each.says, badge(each.verdict, each.claim), f"{each.why} {each.mend}".strip()) for each in asked]
         parts.append(table(("headline", "verdict", "why"), rows))
-    parts += [f"**{each.title}** {each.text} ({link(each.claim)})\n" for each in taken]
+    parts += [f"**{each.title}.** {each.text} ({link(each.claim)})\n" for each in taken]
     return parts
 
 
