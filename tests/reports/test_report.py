@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from experiments.measurements import candidates, codebook, digits, digits_pac, small_processes
-from experiments.verification import pool, verify
+from experiments.verification import measurements, pool, verify
 from experiments.verification.pool import Done, Task
 from reports.data.files import Unreadable
 from reports.figures.plot_style import RULE_STYLES, rule_style
@@ -39,12 +39,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 done = pool.attempt(name, job)
                 yield done
                 after = follow(done)
-                assert name != verify.FIT or len(after) == verify.AFTER_FIT
+                assert name != measurements.FIT or len(after) == measurements.AFTER_FIT
                 yield from in_this_process(after, follow)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pool, "run", in_this_process)
-        patch.setattr(verify, "SEQUENCES", SEQUENCES)
+        patch.setattr(measurements, "SEQUENCES", SEQUENCES)
         patch.setattr(codebook, "CONTEXTS", 8)
         patch.setattr(candidates, "CONTEXTS", 2)
         processes = {"tokens / three": (random_process(0, 3, 3, zeros=0.3), small_processes.PAC)}
