@@ -55,6 +55,10 @@ def compare_command(
         list[int] | None,
         typer.Option("--timing-batch", metavar="N", min=1, help="time so many images (default: 1 and 16)"),
     ] = None,
+    drafts: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="a call, of methods with a window: all calls are as large (default: 32)"),
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere")
     ] = None,
@@ -87,7 +91,7 @@ def compare_command(
     CSpD's eq. 51 predicts, and whether their images can be told from the target's own; one batch is timed.
     """
     if model == CONTINUOUS:
-        refuse_given(model, {"--top-k": top_k, "--top-p": top_p})
+        refuse_given(model, {"--top-k": top_k, "--top-p": top_p, "--drafts": drafts})
         drawing = continuous.Drawing(gamma, prefill, steps, order, spacing, least, variances, temperature, guidance)
         return continuous.compare(
             methods, count, (timing or TIMED[-1:])[0], data, out, models, drawing, seed, device, batch
@@ -98,7 +102,7 @@ def compare_command(
     from experiments.models import session
     from experiments.models.compare import Request, compare, table
     from experiments.models.grid import write_grid
-    from experiments.models.methods import METHODS
+    from experiments.models.methods import METHODS, NODES
     from experiments.models.timing import ROUNDS
     from experiments.results import write_arrays, write_json, write_table
     from simlab.models.process.sampling import Sampling
@@ -108,7 +112,9 @@ def compare_command(
     parts = out / PARTS
     try:
         names = tuple(METHODS) if methods is None else tuple(dict.fromkeys(methods.split(",")))
-        request = Request(names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data)
+        request = Request(
+            names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data, drafts or NODES
+        )
         loaded = session.Models(models, session.check_device(device))
         request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)
         with progress_bar() as progress, session.memory():
@@ -143,7 +149,8 @@ def _print(document: dict[str, Any], out: Path) -> None:
         "accuracy",
     )
     rows = [_row(row) for row in document["methods"]]
-    title = f"{document['n']} images a method, {document['device']}, seed {document['seed']}"
+    drafts = f"{document['drafts']} drafts a call where there is a window"
+    title = f"{document['n']} images a method, {drafts}, {document['device']}, seed {document['seed']}"
     console.print(plain_table(console, (*names, "Frechet", "is it the target's law"), rows, title), highlight=False)
     print_text(console, "Frechet: distance on features of simlab's classifier, to images of ar")
     print_text(console, "\n".join(f"{Path(name).suffix[1:]:<9}{out / name}" for name in FILES))

@@ -29,7 +29,7 @@ from experiments.models.distortion import distortion
 from experiments.models.kept import Arrays, Kept
 from experiments.models.likelihood import Likelihood, TrajectoryPair, likelihood, seen
 from experiments.models.locality import Locality, locality
-from experiments.models.methods import Method, make_method, nodes, rows
+from experiments.models.methods import NODES, Method, make_method, nodes, rows, with_drafts
 from experiments.models.quality import FALSE_ALARMS, TESTS, Sample, checks, measures
 from experiments.models.session import Models, Samples, draw, pictures, sampling_record
 from experiments.models.timing import ROUNDS, timing
@@ -79,6 +79,7 @@ class Request:
     seed: int
     sampling: Sampling
     data: Path | None
+    drafts: int = NODES  # a call, of methods whose drafts stand in a window
 
 
 class Outcome(NamedTuple):
@@ -102,7 +103,7 @@ def compare(models: Models, request: Request, notify: Notify, folder: Path) -> O
 
     Raises ``ValueError`` for an unknown method, or models that do not fit together.
     """
-    methods = [make_method(name, models.codebook) for name in request.methods]
+    methods = [with_drafts(name, models.codebook, request.drafts) for name in request.methods]
     lossless = sum(method.lossless for method in methods)
     level = FALSE_ALARMS / max(1, lossless * len(TESTS))
     held_out = held_out_features(models, request)
@@ -123,7 +124,7 @@ def compare(models: Models, request: Request, notify: Notify, folder: Path) -> O
     costs = _read(kept.piece({"costs": list(request.timing)}, partial(_costs, models, request)))
     times = []
     for batch in request.timing:
-        known = {"batch": batch, "methods": list(request.methods)}
+        known = {"batch": batch, "methods": list(request.methods), "drafts": request.drafts}
         times.append(_read(kept.piece(known, partial(_timed, models, methods, request, batch, notify))))
     found = [
         _described(method)
@@ -296,6 +297,7 @@ def _head(models: Models, request: Request, lossless: int, level: float) -> dict
         "sampling": sampling_record(request.sampling),
         "n": request.count,
         "batch": request.batch,
+        "drafts": request.drafts,
         "seed": request.seed,
         "device": device_name(models.device),
         "threads": torch.get_num_threads(),

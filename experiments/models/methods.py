@@ -153,6 +153,21 @@ def rows(decoder: Decoder) -> int:
     return nodes(decoder) if isinstance(decoder, Jacobi) else 1 + nodes(decoder)
 
 
+def with_drafts(name: str, codebook: np.ndarray | None, drafts: int) -> Method:
+    """The method called ``name``, with the window that holds ``drafts`` a call if it has one.
+
+    Draft models keep their own number. Raises ``ValueError`` where no window holds so many.
+    """
+    usual = make_method(name, codebook)
+    window = getattr(usual.decoder, "window", None)
+    if window is None:
+        return usual
+    beside = rows(usual.decoder) - 1 - window  # drafts that a tree has beside its window
+    if drafts <= beside:
+        raise ValueError(f"--drafts {drafts}: expected at least {beside + 1} for {name}")
+    return make_method(name, codebook, {"window": drafts - beside})
+
+
 # Parts ------------------------------------------------------------------------------------------------------------
 
 
