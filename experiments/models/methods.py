@@ -162,10 +162,12 @@ def with_drafts(name: str, codebook: np.ndarray | None, drafts: int) -> Method:
     window = getattr(usual.decoder, "window", None)
     if window is None:
         return usual
-    beside = rows(usual.decoder) - 1 - window  # drafts that a tree has beside its window
-    if drafts <= beside:
-        raise ValueError(f"--drafts {drafts}: expected at least {beside + 1} for {name}")
-    return make_method(name, codebook, {"window": drafts - beside})
+    beside = rows(usual.decoder) - 1 - window  # drafts that a tree has beside its window; fewer beside a short one
+    for window in range(max(1, drafts - beside), drafts + 2):
+        made = make_method(name, codebook, {"window": window})
+        if rows(made.decoder) == drafts + 1:
+            return made
+    raise ValueError(f"--drafts {drafts}: expected a number that some window of {name} holds, such as {NODES}")
 
 
 # Parts ------------------------------------------------------------------------------------------------------------
