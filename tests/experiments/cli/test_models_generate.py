@@ -211,7 +211,7 @@ def test_an_interruption_writes_nothing(
     def stopped(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("simlab.models.engine.continuous.processes_for", stopped)
+    monkeypatch.setattr("simlab.models.engine.running.processes_for", stopped)
     assert generate(models, tmp_path) == 130
     assert "interrupted; nothing was written" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
@@ -223,7 +223,7 @@ def test_too_little_memory_is_a_usage_error(
     def full(*_: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
-    monkeypatch.setattr("simlab.models.engine.continuous.processes_for", full)
+    monkeypatch.setattr("simlab.models.engine.running.processes_for", full)
     printed = usage_error(command(models, tmp_path), capsys)
     assert "--batch 32: out of memory: CUDA out of memory. Tried to allocate 2 GiB; lower --batch" in printed
 

@@ -22,5 +22,7 @@ def test_all_calls_of_windows_are_as_large(name: str, drafts: int) -> None:
 
 
 def test_some_numbers_no_window_of_a_tree_holds() -> None:
-    with pytest.raises(ValueError, match="--drafts 10: expected a number that some window of sjd-pac holds, such as 32"):
+    with pytest.raises(
+        ValueError, match="--drafts 10: expected a number that some window of sjd-pac holds, such as 32"
+    ):
         with_drafts("sjd-pac", CODEBOOK, 10)

@@ -121,7 +121,8 @@ def lantern_greedy(neighbours: Lists, delta: Fraction, bound: str = "tv") -> Slo
 
 
 def lantern_reference(neighbours: Lists, delta: Fraction, k: int | None = None, tree: str = "dynamic") -> SlowRule:
-    """The published code: up to the bound k neighbours join, and k + 1 are zeroed in p, or in a static tree in q."""
+    """The published code: up to the bound k neighbours join, and k + 1 are zeroed in p, or in a static tree in q; with
+    ``static-p`` the tree is static and they are zeroed in p."""
 
     def grow(p: Row, x: int) -> list[int]:
         most = (Fraction(delta) - 1) * p[x] if delta > 1 else Fraction(delta)
@@ -133,13 +134,15 @@ def lantern_reference(neighbours: Lists, delta: Fraction, k: int | None = None, 
         return members
 
     def masses(p: Row, q: Row, x: int) -> tuple[Fraction, Fraction]:
-        return sum((p[y] for y in grow(p, x)), NOUGHT), q[x] if tree == "static" else ONE
+        return sum((p[y] for y in grow(p, x)), NOUGHT), ONE if tree == "dynamic" else q[x]
 
     def after(p: Row, q: Row, x: int) -> Row:
         near = neighbours[x] if k is None else neighbours[x][: k + 1]
         gone = set(near) if len(grow(p, x)) > 1 else set()
         if tree == "static":
             left = [max(p[y] - (NOUGHT if y in gone else q[y]), NOUGHT) for y in range(len(p))]
+        elif tree == "static-p":
+            left = [max((NOUGHT if y in gone else p[y]) - q[y], NOUGHT) for y in range(len(p))]
         else:
             left = [NOUGHT if y in gone | {x} else p[y] for y in range(len(p))]
         return tuple(mass / sum(left) for mass in left) if any(left) else (Fraction(1, len(p)),) * len(p)
