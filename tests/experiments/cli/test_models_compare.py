@@ -305,18 +305,18 @@ def test_time_belongs_to_the_innermost_part(monkeypatch: pytest.MonkeyPatch) -> 
 def test_every_call_asks_for_as_many_rows(name: str, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows and trees for NODES + 1, draft models for GAMMA + 1, ar for one: counted where rows are made."""
     loaded, asked = Models(models), set()
-    method, chain, tree = make_method(name, loaded.codebook), CachedOnHost.forward, CachedOnHost.forward_tree
+    method, chain, tree = make_method(name, loaded.codebook), CachedOnHost.chain, CachedOnHost.tree
 
-    def forward(self: CachedOnHost, tokens: Any, start: Any, count: int) -> Any:
+    def counted(self: CachedOnHost, tokens: Any, start: Any, count: int) -> Any:
         asked.update({count} if self.model is loaded.target else ())
         return chain(self, tokens, start, count)
 
-    def forward_tree(self: CachedOnHost, tokens: Any, start: Any, nodes: Any, paths: Any) -> Any:
-        asked.add(1 + len(paths))
-        return tree(self, tokens, start, nodes, paths)
+    def counted_tree(self: CachedOnHost, tokens: Any, start: Any, nodes: Any, shape: Any) -> Any:
+        asked.add(1 + nodes.shape[1])
+        return tree(self, tokens, start, nodes, shape)
 
-    monkeypatch.setattr(CachedOnHost, "forward", forward)
-    monkeypatch.setattr(CachedOnHost, "forward_tree", forward_tree)
+    monkeypatch.setattr(CachedOnHost, "chain", counted)
+    monkeypatch.setattr(CachedOnHost, "tree", counted_tree)
     draw(loaded, method, np.arange(2), 0, Sampling(), 2)
     wanted = 1 if name == "ar" else GAMMA + 1 if method.drafter else NODES + 1
     assert asked == {rows(method.decoder)} == {wanted}
