@@ -86,7 +86,8 @@ def elsewhere(document: dict[str, Any]) -> tuple[str, str, Table]:
     name = (
         document["device"] if document["device"] != "CPU" else f"CPU: {processor}{_of(document['threads'], 'thread')}"
     )
-    said = f"{document['n']} images of each method, simlab {versions['simlab']}, torch {versions['torch']}."
+    drafts = f", {document['drafts']} drafts a call where there is a window" if "drafts" in document else ""
+    said = f"{document['n']} images of each method{drafts}, simlab {versions['simlab']}, torch {versions['torch']}."
     if machine["load_before"] is not None and machine["load_before"] > machine["cores"] / 2:
         said += f" The machine was not idle: its load was {machine['load_before']:.1f} when this began."
     return name, said, speed(Compared(document, {}))
