@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,31 @@ def lasting_interrupts() -> Iterator[None]:
 
 @contextmanager
 def held_interrupts() -> Iterator[None]:
-    """Within, an interrupt waits until the end; processes that are started here never get one."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    """Within, an interrupt waits until the end; processes that are started here never get one: they inherit the mask.
+
+    The mask is that of this thread alone. Any other may receive an interrupt, one of a numerical library too, and
+    Python handles it in the main thread all the same, so that its handler waits as well.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    with _waiting_handler() if main else nullcontext():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _waiting_handler() -> Iterator[None]:
+    """Within, interrupts are noted; one that was is raised at the end."""
+    noted: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
 
 
 def run_held(command: Sequence[str]) -> int:

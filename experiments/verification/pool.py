@@ -73,9 +73,10 @@ def run(tasks: Sequence[Task], follow: Callable[[Done], Sequence[Task]]) -> Iter
             names = ", ".join(name for task in running.values() for name in task.jobs)
             raise WorkerLost(f"a worker process was killed or crashed while it did one of: {names}") from error
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in active_children():
-                process.kill()
+            with held_interrupts():
+                for process in active_children():
+                    process.kill()
+                pool.shutdown(cancel_futures=True)  # waits for its thread, which Python's end would trip over
             raise
 
 

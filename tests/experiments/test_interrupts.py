@@ -8,13 +8,19 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from functools import partial
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 
-from experiments.interrupts import is_interrupt, lasting_interrupts
+from experiments.interrupts import held_interrupts, is_interrupt, lasting_interrupts
+from experiments.results import write_json
+from experiments.verification import pool
+from experiments.verification.pool import Task
 
 pytestmark = pytest.mark.cli
 
@@ -85,6 +91,43 @@ def test_an_interrupt_that_a_library_answers_with_another_error_is_one() -> None
 
 def test_workers_are_not_interrupted() -> None:
     assert "done" in ran(WORKERS_THAT_GO_ON).stdout
+
+
+def test_one_that_another_thread_receives_waits_too() -> None:
+    other = threading.Thread(target=time.sleep, args=(0.2,))
+    passed: list[bool] = []
+
+    def interrupt_the_other() -> None:
+        with held_interrupts():
+            signal.pthread_kill(other.ident or 0, signal.SIGINT)
+            time.sleep(0.05)
+            passed.append(True)
+
+    other.start()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_the_other()
+    assert passed
+    other.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_files_are_written_by_any_thread(tmp_path: Path) -> None:
+    writer = threading.Thread(target=write_json, args=(tmp_path / "some.json", {}))
+    writer.start()
+    writer.join()
+    assert (tmp_path / "some.json").exists()
+
+
+def test_tasks_that_are_interrupted_leave_no_thread_behind() -> None:
+    """One that goes on while Python ends writes to a pipe that is closed, and a traceback is printed."""
+    before = set(threading.enumerate())
+    done = pool.run([Task({"": os.getpid}), Task({"never": partial(time.sleep, 600)})], lambda _: [])
+    next(done)
+    with pytest.raises(KeyboardInterrupt):
+        done.throw(KeyboardInterrupt)
+    assert set(threading.enumerate()) <= before
+    assert not active_children()
 
 
 def started(out: Path) -> subprocess.Popen[str]:

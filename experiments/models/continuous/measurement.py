@@ -112,8 +112,10 @@ class Seen:
         ratio, sigma = self.rule.log_draft_ratio(pair), pair.log_sigma()
         chance, with_sigma = (np.exp(log_acceptance(log_ratio)) for log_ratio in (ratio, ratio + sigma))
         self.rows.append(np.stack([images, verified.position, verified.place, chance, sigma, with_sigma]))
-        kernels = [model.kernel(1) for model in pair]
-        self.gaps.append(np.linalg.norm((kernels[0].mean - kernels[1].mean) / kernels[0].root, axis=1))
+        last = pair.target.chain.last_noise
+        if last <= pair.target.chain.steps:  # else x_T is all the noise there is
+            target, draft = (trajectory.kernel(last) for trajectory in pair)
+            self.gaps.append(np.linalg.norm((target.mean - draft.mean) / target.root, axis=1))
 
 
 def clustered(images: np.ndarray, values: np.ndarray) -> dict[str, float | None]:
@@ -208,7 +210,8 @@ def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[s
         "proposals_a_rejection": float(made.trials[rejected].mean()) if rejected.any() else None,
         "unfinished": float(np.isnan(made.tokens[:, :, 0]).mean()),
         "log_sigma": quantiles(sigma),
-        "gap": quantiles(np.concatenate(seen.gaps)),
+        # between the means of the step of the last noise, in the target's deviations
+        "gap": quantiles(np.concatenate(seen.gaps)) if seen.gaps else None,
         **speed(setting, float(acceptance["mean"] or 0), taken, alone),
     }
 
@@ -218,12 +221,13 @@ def quantiles(values: np.ndarray) -> dict[str, float]:
     return dict(zip(map(str, QUANTILES), np.quantile(values, QUANTILES).tolist(), strict=True))
 
 
-def begun(path: Path, images: int, seed: int) -> dict[str, Any]:
-    """The settings that a run of as many images from the same seed has left at ``path``."""
-    if not path.exists():
-        return {}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found["settings"] if (found["images"], found["seed"]) == (images, seed) else {}
+def begun(path: Path, images: int, seed: int, models: Models) -> dict[str, Any]:
+    """What a run of as many images from the same seed has left at ``path``; else what a new one begins with."""
+    if path.exists():
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if (found["images"], found["seed"]) == (images, seed):
+            return found
+    return {"images": images, "seed": seed, "cost": cost(models), "settings": {}}
 
 
 def main() -> None:
@@ -232,14 +236,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=RESULT, help="where to write (default: %(default)s)")
     given = parser.parse_args()
-    models, found = Models(), begun(given.out, given.images, given.seed)
-    costs = cost(models)
+    models = Models()
+    document = begun(given.out, given.images, given.seed, models)
+    found = document["settings"]
     for name, setting in settings():
         if name in found:
             continue
         found[name] = measured(models, setting, given.images, given.seed)
         print(f"{name}: {found[name]['acceptance']}", flush=True)
-        write_json(given.out, {"images": given.images, "seed": given.seed, "cost": costs, "settings": found})
+        write_json(given.out, document)
 
 
 if __name__ == "__main__":

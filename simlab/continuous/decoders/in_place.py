@@ -27,7 +27,7 @@ from simlab.continuous.decoders.base import (
     target_noise,
     unwatched,
 )
-from simlab.continuous.models.sequence_model import SequenceModel
+from simlab.continuous.models.sequence_model import SequenceModel, Start
 from simlab.continuous.models.trajectories import TrajectoryPair, sampled
 from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import check_room
@@ -78,7 +78,7 @@ class InPlace(Decoder):
             width = min(self.gamma, end - start)
             drafted = [noise_at(draft.chain, own, at + j, Purpose.DRAFT) for j in range(width)]
             verifying = [noise_at(target.chain, own, at + j, target_noise(rule)) for j in range(width)]
-            block = target.block_ahead(draft, tokens, rows, at, drafted, verifying)
+            block = target.block_ahead(draft, Start(tokens, rows, at, drafted, verifying))
             for j, pair in enumerate(map(TrajectoryPair, block.targets, block.drafts)):
                 accepted = accepts(rule, pair, own, at + j)
                 watch(Verified(own, at + j, 0 * at + j, pair, accepted))

@@ -26,7 +26,7 @@ from simlab.continuous.decoders.base import (
     target_noise,
     unwatched,
 )
-from simlab.continuous.models.sequence_model import SequenceModel
+from simlab.continuous.models.sequence_model import SequenceModel, Start
 from simlab.continuous.models.trajectories import TrajectoryPair, sampled
 from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import check_room
@@ -77,7 +77,7 @@ class Truncating(Decoder):
             # draft gamma tokens, each given those before it; one call of the target, given all of them
             drafted = [noise_at(draft.chain, own, at + j, Purpose.DRAFT) for j in range(gamma)]
             verifying = [noise_at(target.chain, own, at + j, target_noise(rule)) for j in range(gamma + 1)]
-            block = target.block(draft, tokens, rows, at, drafted, verifying)
+            block = target.block(draft, Start(tokens, rows, at, drafted, verifying))
 
             # accept drafts up to the first token that is another
             among = np.ones(len(rows), bool)

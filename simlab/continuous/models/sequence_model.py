@@ -12,6 +12,26 @@ from simlab.continuous.models.protocol import Kernels, Noise
 from simlab.continuous.models.trajectories import Trajectory, sampled
 
 
+class Start(NamedTuple):
+    """Where the blocks of some sequences start, and the noise that they are made from.
+
+    Attributes
+    ----------
+    tokens
+        ``float64[B, M, d]``, of all sequences; drafts are written into it.
+    rows, position
+        ``int[R]``: the sequences, each once, and where their blocks start.
+    drafted, verifying
+        The noise of each draft, and of the target's trajectory at each place.
+    """
+
+    tokens: np.ndarray
+    rows: np.ndarray
+    position: np.ndarray
+    drafted: Sequence[Noise]
+    verifying: Sequence[Noise]
+
+
 class Block(NamedTuple):
     """What a draft and a target make of the next tokens of some sequences, place by place.
 
@@ -72,34 +92,23 @@ class SequenceModel(ABC):
     def conditions_ahead(self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray, count: int) -> Sequence[Any]:
         """The conditions of ``count`` tokens from ``position[R]`` on, each given the tokens before that place alone."""
 
-    def block(
-        self,
-        draft: SequenceModel,
-        tokens: np.ndarray,
-        rows: np.ndarray,
-        position: np.ndarray,
-        drafted: Sequence[Noise],
-        verifying: Sequence[Noise],
-    ) -> Block:
+    def block(self, draft: SequenceModel, start: Start) -> Block:
         """Draft tokens one after the other, and what this model makes of each place given all drafts before it.
 
         Parameters
         ----------
         draft
             Makes the drafts.
-        tokens
-            ``float64[B, M, d]``; the drafts are written into it.
-        rows, position
-            ``int[R]``: sequences, each once, and where their blocks start.
-        drafted, verifying
-            The noise of each draft and, at one place more, of each trajectory of this model.
+        start
+            Where; this model is asked at one place more than there are drafts.
 
         Returns
         -------
         Block
             Both, place by place.
         """
-        drafts = draft.drafts(tokens, rows, position, drafted)
+        drafts = draft.drafts(start)
+        tokens, rows, position, _, verifying = start
         count, places = len(rows), len(verifying)
         condition = self.conditions(
             tokens, np.tile(rows, places), np.concatenate([position + j for j in range(places)])
@@ -107,27 +116,18 @@ class SequenceModel(ABC):
         made = sampled(self.chain, condition, lambda step: np.concatenate([noise(step) for noise in verifying]))
         return Block(drafts, [made.only(np.arange(j * count, (j + 1) * count)) for j in range(places)])
 
-    def block_ahead(
-        self,
-        draft: SequenceModel,
-        tokens: np.ndarray,
-        rows: np.ndarray,
-        position: np.ndarray,
-        drafted: Sequence[Noise],
-        verifying: Sequence[Noise],
-    ) -> Block:
+    def block_ahead(self, draft: SequenceModel, start: Start) -> Block:
         """As :meth:`block`, at as many places as drafts, each given the tokens before the block alone."""
-        places = len(verifying)
-        conditions = self.conditions_ahead(tokens, rows, position, places)
-        made = map(sampled, self.chains_ahead(places), conditions, verifying)
-        return Block(draft.drafts(tokens, rows, position, drafted), list(made))
+        places = len(start.verifying)
+        conditions = self.conditions_ahead(start.tokens, start.rows, start.position, places)
+        made = map(sampled, self.chains_ahead(places), conditions, start.verifying)
+        return Block(draft.drafts(start), list(made))
 
-    def drafts(
-        self, tokens: np.ndarray, rows: np.ndarray, position: np.ndarray, noise: Sequence[Noise]
-    ) -> list[Trajectory]:
-        """Tokens from ``position[R]`` on, one for each of ``noise``, given those before it; written into ``tokens``."""
+    def drafts(self, start: Start) -> list[Trajectory]:
+        """Tokens of a block, each given those before it, and written where it starts."""
         made = []
-        for j, each in enumerate(noise):
-            made.append(sampled(self.chain, self.conditions(tokens, rows, position + j), each))
-            tokens[rows, position + j] = made[j].states[0]
+        for j, noise in enumerate(start.drafted):
+            at = start.position + j
+            made.append(sampled(self.chain, self.conditions(start.tokens, start.rows, at), noise))
+            start.tokens[start.rows, at] = made[j].states[0]
         return made

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from simlab.continuous.models.gaussians import DIAGONAL, Layout
 from simlab.continuous.models.protocol import Kernel, Kernels, Noise, Walk
-from simlab.continuous.models.sequence_model import Block, SequenceModel
+from simlab.continuous.models.sequence_model import Block, SequenceModel, Start
 from simlab.continuous.models.trajectories import Trajectory
 
 NEWTON = 12  # iterations at most
@@ -204,48 +204,24 @@ class NetworkTokens(SequenceModel):
     ) -> Sequence[Tensor]:
         return self._asked(self._prefixes(tokens, rows, position), [0] * count, range(count))
 
-    def block(
-        self,
-        draft: SequenceModel,
-        tokens: np.ndarray,
-        rows: np.ndarray,
-        position: np.ndarray,
-        drafted: Sequence[Noise],
-        verifying: Sequence[Noise],
-    ) -> Block:
+    def block(self, draft: SequenceModel, start: Start) -> Block:
         if not self._beside(draft):
-            return super().block(draft, tokens, rows, position, drafted, verifying)
-        return self._block(draft, tokens, rows, position, drafted, verifying, range(len(verifying)))
+            return super().block(draft, start)
+        return self._block(draft, start, range(len(start.verifying)))
 
-    def block_ahead(
-        self,
-        draft: SequenceModel,
-        tokens: np.ndarray,
-        rows: np.ndarray,
-        position: np.ndarray,
-        drafted: Sequence[Noise],
-        verifying: Sequence[Noise],
-    ) -> Block:
+    def block_ahead(self, draft: SequenceModel, start: Start) -> Block:
         if not self._beside(draft):
-            return super().block_ahead(draft, tokens, rows, position, drafted, verifying)
-        return self._block(draft, tokens, rows, position, drafted, verifying, [0] * len(verifying))
+            return super().block_ahead(draft, start)
+        return self._block(draft, start, [0] * len(start.verifying))
 
     def _beside(self, draft: SequenceModel) -> TypeGuard[NetworkTokens]:
         """Whether both are networks of one device, so that drafts need not come here to be verified."""
         return isinstance(draft, NetworkTokens) and draft.network.device == self.network.device
 
     @torch.no_grad()
-    def _block(
-        self,
-        draft: NetworkTokens,
-        tokens: np.ndarray,
-        rows: np.ndarray,
-        position: np.ndarray,
-        drafted: Sequence[Noise],
-        verifying: Sequence[Noise],
-        seen: Sequence[int],
-    ) -> Block:
+    def _block(self, draft: NetworkTokens, start: Start, seen: Sequence[int]) -> Block:
         """A block of which the target sees as many drafts at each place as ``seen`` says, brought here at once."""
+        tokens, rows, position, drafted, verifying = start
         chain, count = self._chain, len(verifying)
         noise = chain.there(np.stack([chain.stacked(each) for each in (*drafted, *verifying)]))
         prefixes = self._prefixes(tokens, rows, position, room=len(drafted))
