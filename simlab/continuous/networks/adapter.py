@@ -127,11 +127,12 @@ class NetworkKernels(Kernels):
 
     def _linear(self, t: int, x: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         """Means ``[R, d]`` of kernel t at ``x[R, d]``, and their Jacobians ``[R, d, d]``."""
+        size = self.dimension  # copies, as many as a Jacobian has rows: one pass forth and one back for all of them
         with torch.enable_grad():
-            at = x.detach().requires_grad_()
-            mean = self.network.kernel(t, at, c)[0]
-            rows = [torch.autograd.grad(mean[:, i].sum(), at, retain_graph=True)[0] for i in range(self.dimension)]
-        return mean.detach(), torch.stack(rows, dim=1)
+            at = x.detach().repeat(size, 1).requires_grad_()
+            means = self.network.kernel(t, at, c.repeat(size, 1))[0].unflatten(0, (size, -1))
+            rows = torch.autograd.grad(means.diagonal(dim1=0, dim2=2).sum(), at)[0]
+        return means[0].detach(), rows.unflatten(0, (size, -1)).transpose(0, 1)
 
     def check_one_to_one(self) -> None:
         """Nothing: whether a network's means are one to one is not known; :meth:`undo` says where it finds no way."""

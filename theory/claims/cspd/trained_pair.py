@@ -22,6 +22,10 @@ from theory.claims.sources import Source, derived, said
 CLAIMS = Claims("cspd")
 
 FALSE_ALARMS, POWER = 1e-6, 0.999
+VARIED = (  # settings that last-step was also measured in without shared noise
+    *(f"gamma {gamma}" for gamma in (2, 8)), *(f"prefill {count}" for count in (2, 7, 12)),
+    *(f"temperature {factor}" for factor in (0.9, 0.95)), *(f"guidance {scale}" for scale in (2, 3)),
+)  # fmt: skip
 PAIR = "On the trained Fashion-MNIST pair, as simulated,"
 ON_THE_PAIR = "judged on the trained pair that comes with simlab; the paper speaks of MAR"
 
@@ -107,6 +111,10 @@ def alignment(seed: int) -> Finding:
         {
             "last-step, independent noise against shared": ("unaligned, last-step", "gamma 4"),
             "two-path, independent noise against shared": ("two-path, independent noise", "variance-product"),
+            **{
+                f"last-step, {setting}, independent noise against shared": (f"unaligned, {setting}", setting)
+                for setting in VARIED
+            },
         }
     )
 

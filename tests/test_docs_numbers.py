@@ -1,0 +1,110 @@
+"""Numbers that pages of the documentation give of measurements are those of the files that they name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.cli
+
+ROOT = Path(__file__).parents[1]
+
+
+def rate(found: dict[str, float]) -> str:
+    return f"{found['mean']:.3f} ± {found['error']:.3f}"
+
+
+@pytest.fixture(scope="module")
+def continuous() -> dict[str, Any]:
+    whole: dict[str, Any] = json.loads((ROOT / "theory/measured/fashion_continuous.json").read_text())
+    return whole["settings"]
+
+
+ROWS = {  # of the table: the setting with the noise shared, and without
+    "gamma 2": ("gamma 2", "unaligned, gamma 2"),
+    "gamma 4": ("gamma 4", "unaligned, last-step"),
+    "gamma 8": ("gamma 8", "unaligned, gamma 8"),
+    "gamma 16": ("gamma 16", None),
+    **{f"{count} of 49 tokens prefilled": (f"prefill {count}", f"unaligned, prefill {count}") for count in (2, 7, 12)},
+    **{name: (name, f"unaligned, {name}") for name in ("temperature 0.9", "temperature 0.95")},
+    **{name: (name, f"unaligned, {name}") for name in ("guidance 2", "guidance 3")},
+    "in place": ("in place", None),
+    "`variance-product` (Algorithm 1)": ("variance-product", None),
+    "`two-path`": (None, "two-path, independent noise"),
+    "fixed variances": ("fixed variances", None),
+    "fixed variances, `reflection`": ("fixed variances, reflection", None),
+    "no noise at the end, `target-end`": ("no noise at the end, target-end", None),
+    "no noise at the end, `last-noise`": ("no noise at the end, last-noise", None),
+    "DDIM, gamma 2, `last-noise`": ("DDIM, last-noise", None),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_setting_of_the_continuous_pair(continuous: dict[str, Any], name: str) -> None:
+    shared, own = ROWS[name]
+    timed = continuous[shared or own]
+    cells = [name, *("" if each is None else rate(continuous[each]["acceptance"]) for each in (shared, own))]
+    cells += [f"{timed['speedup']:.2f}", f"{timed['predicted']:.2f}"]
+    assert "| " + " | ".join(cells).replace("|  |", "| |") + " |\n" in (ROOT / "docs/continuous-pair.md").read_text()
+
+
+def test_the_table_of_the_continuous_pair_has_no_other_settings() -> None:
+    page = (ROOT / "docs/continuous-pair.md").read_text()
+    table = page.partition("| eq. 51 |\n")[2].partition("\n\n")[0].splitlines()[1:]
+    assert len(table) == len(ROWS)
+
+
+METHODS = {  # of the table of methods, by the names of `simlab compare`
+    "speculative": "`speculative`, 4 drafts of the draft model",
+    "sjd": "`sjd`",
+    "sjd-maximal": "`sjd-maximal` (SCD)",
+    "sjd-gumbel": "`sjd-gumbel` (SCD)",
+    "sjd-pac": "`sjd-pac`",
+    "sjd-pac-gumbel": "`sjd-pac-gumbel`",
+}
+
+
+def compared(name: str) -> dict[str, Any]:
+    whole = json.loads((ROOT / "reports/measured" / name).read_text())
+    return {found["method"]: found for found in whole["methods"]}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_on_the_model_that_comes_along(method: str) -> None:
+    found = [compared(name).get(method) for name in ("epyc-compare.json", "epyc-64-drafts-compare.json")]
+    cells = [METHODS[method], *("" if each is None else rate(each["compression"]) for each in found)]
+    for each, batch in zip((*found, found[0]), (1, 1, 16), strict=True):
+        timed = [] if each is None else [own for own in each["timing"] if own["batch"] == batch]
+        cells.append(f"{timed[0]['speedup']:.2f}" if timed else "")
+    assert "| " + " | ".join(cells).replace("|  |", "| |") + " |\n" in (ROOT / "docs/real-models.md").read_text()
+
+
+def test_what_methods_on_that_model_would_have_been_told_by() -> None:
+    page = " ".join((ROOT / "docs/real-models.md").read_text().split())
+    seen = [
+        compared(name)["sjd"]["checks"]["ranks"]["detects"]
+        for name in ("epyc-compare.json", "epyc-64-drafts-compare.json")
+    ]
+    assert "a total variation of ranks of {:.3f} at 512 images, of {:.3f} at 256, would be".format(*seen) in page
+    for name in ("epyc-compare.json", "epyc-64-drafts-compare.json"):
+        assert all(check["passes"] for found in compared(name).values() for check in found["checks"].values())
+
+
+def test_what_told_continuous_rules_apart() -> None:
+    page = " ".join((ROOT / "docs/continuous-pair.md").read_text().split())
+    found = compared("continuous/compare-continuous.json")
+    ranks = found["last-step"]["checks"]["ranks"]
+    assert (
+        f"`last-step` keeps it over {ranks['n']:,} tokens (p = {ranks['p_value']:.2f}; a total variation of "
+        f"{ranks['detects']:.3f} would be seen with power 0.999), Algorithm 1 does not (p below 1e-300)" in page
+    )
+    assert found["algorithm-1"]["checks"]["ranks"]["p_value"] < 1e-300
+    for method in ("last-step", "algorithm-1"):
+        checks = found[method]["checks"]
+        assert all(checks[name]["passes"] for name in ("tokens", "features", "accuracy"))
+        least = [f"{checks[name]['detects']:.2f}" for name in ("tokens", "features", "accuracy")]
+        assert least[0] == least[1]
+        assert f"only a total variation of {least[0]} (tokens, features) or {least[2]} (accuracy)" in page
