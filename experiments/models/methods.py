@@ -32,7 +32,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simlab.decoders import DECODERS, Decoder, Jacobi, make_decoder, verifies
-from simlab.decoders.draft_tree import count_branches
+from simlab.decoders.levels import count_branches
 from simlab.decoders.tree import count_nodes
 from simlab.rules import RULES, Rule, Speculative, make_rule
 

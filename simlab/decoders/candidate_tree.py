@@ -4,18 +4,17 @@ EAGLE's static tree (arXiv 2401.15077) and LANTERN++'s (arXiv 2502.06352), both 
 replacement and recursive rejection. From the root down the verifier of a node's candidates emits a token; while it is
 one of them, its node is the next. A token that is drawn, not accepted, may be a candidate all the same: it has the law
 it should have, and a node.
-
-It runs in its reference form alone: there is no compiled and no fused one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simlab.arrays import Array, indices, namespace, one_hot, slot, take
+from simlab.arrays import Array, namespace, one_hot, slot, slots
 from simlab.candidates import CANDIDATES, Candidates, Verifier, make_candidates, make_verifier
 from simlab.checks import check_choice
 from simlab.decoders.draft_tree import DraftTree, Verified
+from simlab.decoders.tree import NONE
 from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
 
@@ -29,7 +28,8 @@ class CandidateTree(DraftTree):
     Attributes
     ----------
     branching
-        How many candidates a node of each level has, each >= 1.
+        How many candidates a node of each level has, each >= 1; or the nodes, or the name of a published tree
+        (:mod:`simlab.decoders.levels`).
     candidates
         How they are drawn: a name of :data:`simlab.candidates.CANDIDATES`.
     verifier
@@ -38,8 +38,7 @@ class CandidateTree(DraftTree):
     Raises
     ------
     ValueError
-        For a branching without levels or with a number below 1, an unknown name, or a verifier that is not made for
-        such candidates.
+        For a branching that is no tree, an unknown name, or a verifier that is not made for such candidates.
     """
 
     replacement: bool = field(init=False, repr=False, default=True)  # said by the candidates
@@ -84,23 +83,27 @@ class CandidateTree(DraftTree):
             The row after the accepted path, and the token, as weights.
         """
         xp, levels = namespace(p), self.levels
+        children, nothing = levels.children.beside(nodes), one_hot(position * 0, p)
         row, going = position * 0, position >= 0
-        emitted = slot(p, row)
-        for level, count in enumerate(levels.branching):
-            first = levels.rows(level).start
-            place = xp.clip(row - first, 0, len(levels.rows(level)) - 1)  # of those that have stopped, any
-            family = levels.starts[level] + place[:, None] * count + indices(count, row)
-            x = take(nodes, family, 1)
-            law = sum(self.trying.verify(slot(p, row), slot(q, place + first), x, self.drawing))
-            law = xp.where(going[:, None], law, one_hot(position * 0, law))  # for these nothing is chosen
+        stopped, emitted = ~going, nothing
+        for level, families in enumerate(levels.families):
+            family = children[row]
+            count = xp.sum(xp.astype(family != NONE, row.dtype), axis=1)
+            trying, law = going & (count > 0), nothing  # for a node without children nothing is chosen
+            for each in families:
+                here = trying & (count == each.count)
+                at = xp.where(here, row, each.rows[0])
+                x = slots(nodes, children[at][:, : each.count])
+                made = sum(self.trying.verify(slot(p, at), slot(q, at), x, self.drawing))
+                law = xp.where(here[:, None], made, law)
             token = randomness.draw(law[:, None], position + level, Purpose.TARGET, DRAWN)
-            found = (x == token) & going[:, None]
-            emitted = xp.where(going[:, None], one_hot(token[:, 0], p), emitted)
+            found = (family != NONE) & (slots(nodes, xp.clip(family, 0, None)) == token) & trying[:, None]
             going = xp.any(found, axis=1)
-            child = slot(family, xp.argmax(xp.astype(found, row.dtype), axis=1)) + 1
-            row = xp.where(going, child, row)
-        return Verified(row, xp.where(going[:, None], slot(p, row), emitted))
+            missed = trying & ~going
+            stopped, emitted = stopped | missed, xp.where(missed[:, None], one_hot(token[:, 0], p), emitted)
+            row = xp.where(going, slot(family, xp.argmax(xp.astype(found, row.dtype), axis=1)) + 1, row)
+        return Verified(row, xp.where(stopped[:, None], emitted, slot(p, row)))
 
     def choices(self) -> list[Run]:
         """Besides those of the tree what is emitted after each level."""
-        return [*super().choices(), Run(Purpose.TARGET, DRAWN, 0, len(self.branching))]
+        return [*super().choices(), Run(Purpose.TARGET, DRAWN, 0, self.levels.depth)]

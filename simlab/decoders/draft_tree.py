@@ -1,80 +1,25 @@
 """Speculative decoding over a tree of drafts: a draft process makes every level, one call of the target verifies all.
 
-``branching`` (K_1, ..., K_D) gives every node of level j - 1 K_j children, drawn from the draft's row after it: each
-from the whole row (``replacement``), or from what its elder siblings have left of it. How the tree is verified is the
-decoder's: :mod:`simlab.decoders.traversal`.
-
-Nodes are numbered level by level; row r is the pmf after node r - 1, and row 0 the pmf after the prefix.
+``branching`` says which children each node has (:mod:`simlab.decoders.levels`). They are drawn from the draft's row
+after it: each from the whole row (``replacement``), or from what its elder siblings have left of it. How the tree is
+verified is the decoder's: :mod:`simlab.decoders.traversal`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import accumulate
-from math import prod
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from simlab.arrays import Array, Constant, indices, namespace, one_hot, slots, splice, without
-from simlab.checks import check_at_least, check_flag
+from simlab.arrays import Array, indices, namespace, one_hot, slots, splice, without
+from simlab.checks import check_flag
 from simlab.decoders.base import Decoder, Info, advance
+from simlab.decoders.levels import Branching, Levels, check_branching, levels_of
 from simlab.decoders.speculative import SpeculativeState
 from simlab.decoders.tree import NONE
 from simlab.processes import Process
 from simlab.randomness import Purpose, Randomness, Run
 from simlab.rules import Rule
-
-
-@dataclass(frozen=True, eq=False)
-class Levels:
-    """The shape of a tree in which all nodes of one level have as many children."""
-
-    branching: tuple[int, ...]
-    starts: tuple[int, ...]  # the first node of each level, and how many nodes there are
-    paths: tuple[Constant, ...]  # by level j: int[nodes up to it, j + 1], the way down to each, then NONE
-    depths: Constant  # int[nodes + 1]: the level of the row after each, 0 for the root
-
-    @property
-    def nodes(self) -> int:
-        return self.starts[-1]
-
-    def rows(self, level: int) -> range:
-        """The rows that stand before the nodes of a level, its parents."""
-        return range(1) if level == 0 else range(1 + self.starts[level - 1], 1 + self.starts[level])
-
-    def children(self, row: int) -> range:
-        """The children of a row; none of a leaf."""
-        for level, count in enumerate(self.branching):
-            rows = self.rows(level)
-            if row in rows:
-                first = self.starts[level] + (row - rows.start) * count
-                return range(first, first + count)
-        return range(0)
-
-
-@cache
-def levels_of(branching: tuple[int, ...]) -> Levels:
-    """The tree of that branching."""
-    sizes = list(accumulate(branching, lambda nodes, count: nodes * count))
-    starts = (0, *accumulate(sizes))
-    paths: list[list[int]] = []
-    for level, count in enumerate(branching):
-        above = [[]] if level == 0 else paths[starts[level - 1] :]
-        paths += [[*path, starts[level] + k * count + j] for k, path in enumerate(above) for j in range(count)]
-    tables = [
-        Constant(np.array([path + [NONE] * (level + 1 - len(path)) for path in paths[: starts[level + 1]]]))
-        for level in range(len(branching))
-    ]
-    return Levels(branching, starts, tuple(tables), Constant(np.array([0, *map(len, paths)])))
-
-
-def count_branches(branching: Sequence[int]) -> int:
-    """How many nodes that tree has, without making it."""
-    return sum(prod(branching[: level + 1]) for level in range(len(branching)))
 
 
 class Verified(NamedTuple):
@@ -91,34 +36,32 @@ class DraftTree(Decoder[SpeculativeState]):
     Attributes
     ----------
     branching
-        How many children a node of each level has, each >= 1.
+        How many children a node of each level has, each >= 1; or the nodes, or the name of a published tree
+        (:mod:`simlab.decoders.levels`).
     replacement
         Whether siblings are drawn independently; else each without those before it.
 
     Raises
     ------
     ValueError
-        For a branching without levels, or with a number below 1.
+        For a branching that is no tree.
     """
 
-    branching: Sequence[int]
+    branching: Branching
     replacement: bool = True
     needs_draft: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.branching, str) or not isinstance(self.branching, Sequence) or not self.branching:
-            raise ValueError(f"branching is {self.branching!r}; expected how many children a node of each level has")
-        counts = tuple(check_at_least("a number of branching", count, 1) for count in self.branching)
-        object.__setattr__(self, "branching", counts)
+        object.__setattr__(self, "branching", check_branching(self.branching))
         check_flag("replacement", self.replacement)
 
     @property
     def levels(self) -> Levels:
         """The shape of the tree."""
-        return levels_of(tuple(self.branching))
+        return levels_of(check_branching(self.branching))
 
     def init(self, process: Process, randomness: Randomness, batch: int) -> SpeculativeState:
-        tokens = process.buffer(batch, process.length + len(self.branching) + 1)
+        tokens = process.buffer(batch, process.length + self.levels.depth + 1)
         return SpeculativeState(tokens, tokens[:, 0])
 
     def step(
@@ -166,12 +109,12 @@ class DraftTree(Decoder[SpeculativeState]):
         -------
         tuple
             The nodes ``int[B, M]``, NONE where a row has no more tokens to draw, and the draft's rows
-            ``float[B, R, V]`` of the R rows that have children.
+            ``float[B, R, V]`` of the R rows that are not of the last level.
         """
         tokens, length = state
         xp, levels = namespace(tokens), self.levels
         nodes, rows = tokens[:, :0], []
-        for level, count in enumerate(levels.branching):
+        for level, families in enumerate(levels.families):
             if level == 0:
                 made = draft.forward(tokens, length, 1)
             else:
@@ -179,13 +122,14 @@ class DraftTree(Decoder[SpeculativeState]):
                 made = draft.forward_tree(tokens, length, xp.clip(nodes, 0, None), paths)
                 made = made[:, levels.rows(level).start :]
             rows.append(made)
-            position = length[:, None] + level + 0 * indices(made.shape[1], length)
-            family = position[..., None][..., :0]
-            for k in range(count):
-                lanes = tuple(range(levels.starts[level] + k, levels.starts[level + 1], count))
-                left = self.sibling_row(made, family, last=k == count - 1)
-                family = xp.concat([family, drawn(left, position, randomness, lanes)[..., None]], axis=2)
-            nodes = xp.concat([nodes, xp.reshape(family, (len(tokens), -1))], axis=1)
+            for each in families:
+                own = made[:, each.places.beside(tokens)]
+                position = length[:, None] + level + 0 * indices(own.shape[1], length)
+                family = position[..., None][..., :0]
+                for k in range(each.count):
+                    left = self.sibling_row(own, family, last=k == each.count - 1)
+                    family = xp.concat([family, drawn(left, position, randomness, each.lanes(k))[..., None]], axis=2)
+                nodes = xp.concat([nodes, xp.reshape(family, (len(tokens), -1))], axis=1)
         return nodes, xp.concat(rows, axis=1)
 
     def sibling_row(self, q: Array, before: Array, last: bool) -> Array:
@@ -211,7 +155,7 @@ class DraftTree(Decoder[SpeculativeState]):
         p
             ``float[B, M + 1, V]``: the target's rows.
         q
-            ``float[B, R, V]``: the draft's rows, of those that have children.
+            ``float[B, R, V]``: the draft's rows, of those that are not of the last level.
         nodes
             ``int[B, M]``: the drafts; NONE where there is none.
         randomness
@@ -225,10 +169,10 @@ class DraftTree(Decoder[SpeculativeState]):
         levels = self.levels
         draws = [
             Run(Purpose.DRAFT, node, level, 1)
-            for level in range(len(levels.branching))
+            for level in range(levels.depth)
             for node in range(levels.starts[level], levels.starts[level + 1])
         ]
-        return [*draws, Run(Purpose.TARGET, 0, 0, len(levels.branching) + 1)]
+        return [*draws, Run(Purpose.TARGET, 0, 0, levels.depth + 1)]
 
 
 def drawn(pmf: Array, position: Array, randomness: Randomness, lanes: tuple[int, ...]) -> Array:

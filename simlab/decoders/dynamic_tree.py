@@ -13,11 +13,12 @@ that is left of p, which is then taken off p. That is a token from p, accepted i
 Trees of a batch differ from one sequence to the next. The target sees them as one comb of paths for every node, so a
 call asks for ``total`` times ``depth`` + 1 rows where tree attention would ask for ``total``. A draft model with a
 cache, which remembers the paths of its last call alone, sees the tree once more when it is cut: paths that are in it
-may have left the last beam. Runs in its reference form alone: there is no compiled and no fused one.
+may have left the last beam.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple
@@ -43,6 +44,14 @@ class Grown(NamedTuple):
     depths: Array  # int[B, M]: how many tokens that is
     parents: Array  # int[B, M]: the node each follows, or ROOT
     scores: Array  # [B, M]: what the draft gives to the path
+
+
+def ranked(scores: Array, count: int) -> Array:
+    """``int[..., count]``: where the largest of ``scores[..., n]`` are, of equal ones the first; at most all."""
+    return namespace(scores).argsort(-scores, axis=-1, stable=True)[..., :count]
+
+
+Ranked = Callable[[Array, int], Array]
 
 
 @dataclass(frozen=True)
@@ -116,17 +125,20 @@ class DynamicTree(Decoder[SpeculativeState]):
         """A token after each level, and one more."""
         return [Run(Purpose.TARGET, 0, 0, self.depth + 2)]
 
-    def grow(self, draft: Process, tokens: Array, length: Array) -> Grown:
-        """The tree after the prefixes ``tokens[b, :length[b]]``; no chance is in it."""
+    def grow(self, draft: Process, tokens: Array, length: Array, ranked: Ranked = ranked) -> Grown:
+        """The tree after the prefixes ``tokens[b, :length[b]]``; no chance is in it.
+
+        ``ranked`` is how the likeliest are found, for a compiled form to bring its own.
+        """
         xp = namespace(tokens)
         q = draft.forward(tokens, length, 1)
         nothing = xp.zeros((len(tokens), 1, self.depth + 1), dtype=tokens.dtype, device=device(tokens)) + ROOT
         none = length[:, None] * 0
-        pool = beam = self._children(q, Grown(nothing, none, none, full(tuple(none.shape), 1, q)), none + ROOT)
+        pool = beam = self._children(q, Grown(nothing, none, none, full(tuple(none.shape), 1, q)), none + ROOT, ranked)
         numbers = none + indices(beam.scores.shape[1], tokens)
         for _ in range(self.depth):
             q = rows_after(draft, tokens, length, beam.paths, beam.depths)[:, 1:]
-            children = self._children(q, beam, numbers)
+            children = self._children(q, beam, numbers, ranked)
             best = ranked(children.scores, self.top_k)
             beam, numbers = chosen(children, best), best + pool.scores.shape[1]
             pool = Grown(*(xp.concat(both, axis=1) for both in zip(pool, children, strict=True)))
@@ -135,7 +147,7 @@ class DynamicTree(Decoder[SpeculativeState]):
         found = xp.argmax(xp.astype(kept[:, None] == tree.parents[:, :, None], kept.dtype), axis=2)
         return tree._replace(parents=xp.where(tree.parents == ROOT, ROOT, found))
 
-    def _children(self, q: Array, above: Grown, numbers: Array) -> Grown:
+    def _children(self, q: Array, above: Grown, numbers: Array, ranked: Ranked) -> Grown:
         """The likeliest tokens of ``q[B, n, V]`` as children of the nodes ``above``, which are ``numbers[B, n]``."""
         xp = namespace(q)
         tokens = ranked(q, self.top_k)
@@ -146,11 +158,6 @@ class DynamicTree(Decoder[SpeculativeState]):
         depths, parents = (xp.broadcast_to(each[..., None], shape) for each in (above.depths + 1, numbers))
         flat = (len(q), shape[1] * shape[2])
         return Grown(xp.reshape(paths, (*flat, size)), *(xp.reshape(each, flat) for each in (depths, parents, scores)))
-
-
-def ranked(scores: Array, count: int) -> Array:
-    """``int[..., count]``: where the largest of ``scores[..., n]`` are, of equal ones the first; at most all."""
-    return namespace(scores).argsort(-scores, axis=-1, stable=True)[..., :count]
 
 
 def chosen(tree: Grown, index: Array) -> Grown:

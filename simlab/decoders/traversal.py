@@ -25,14 +25,15 @@ class Traversal(DraftTree):
     Attributes
     ----------
     branching
-        How many children a node of each level has, each >= 1.
+        How many children a node of each level has, each >= 1; or the nodes, or the name of a published tree
+        (:mod:`simlab.decoders.levels`).
     replacement
         Whether siblings are drawn independently; else each without those before it.
 
     Raises
     ------
     ValueError
-        For a branching without levels, or with a number below 1.
+        For a branching that is no tree.
 
     References
     ----------
@@ -72,6 +73,7 @@ class Traversal(DraftTree):
         replacement q loses x.
         """
         xp, one, zero = namespace(p), number(1, p), number(0, p)
+        children = [[node for node in family if node != NONE] for family in self.levels.children.values.tolist()]
         order: list[int] = []
         weights: list[Array] = []
         left: list[Array] = []
@@ -79,7 +81,7 @@ class Traversal(DraftTree):
         def visit(row: int, weight: Array) -> None:
             target = p[:, row]
             declared = q[:, row] if row < q.shape[1] else target
-            for node in self.levels.children(row):
+            for node in children[row]:
                 there = nodes[:, node] != NONE
                 x = xp.clip(nodes[:, node], 0, None)
                 ratio = weight * at(target, x) / xp.where(there, at(declared, x), one)

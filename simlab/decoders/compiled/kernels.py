@@ -6,6 +6,8 @@ from simlab import decoders
 from simlab.decoders.compiled.autoregressive import AutoregressiveKernel
 from simlab.decoders.compiled.base import Kernel
 from simlab.decoders.compiled.block import BlockKernel
+from simlab.decoders.compiled.candidate_tree import CandidateTreeKernel
+from simlab.decoders.compiled.dynamic_tree import DynamicTreeKernel
 from simlab.decoders.compiled.hierarchical import HierarchicalKernel
 from simlab.decoders.compiled.jacobi import JacobiKernel
 from simlab.decoders.compiled.sjd import SjdKernel
@@ -28,4 +30,6 @@ KERNELS: dict[type, type[Kernel]] = {
     decoders.SjdPd: TreeKernel,
     decoders.SjdPac: TreeKernel,
     decoders.Traversal: TraversalKernel,
+    decoders.CandidateTree: CandidateTreeKernel,
+    decoders.DynamicTree: DynamicTreeKernel,
 }

@@ -24,10 +24,15 @@ class Tensors(Process):
         return self.process.forward(torch.from_numpy(tokens), torch.from_numpy(start), count).numpy()
 
     def forward_tree(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, paths: np.ndarray) -> Any:
+        return self.process.forward_tree(*self._tree(tokens, start, nodes, paths)).numpy()
+
+    def hold(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, paths: np.ndarray) -> None:
+        self.process.hold(*self._tree(tokens, start, nodes, paths))
+
+    def _tree(self, tokens: np.ndarray, start: np.ndarray, nodes: np.ndarray, paths: np.ndarray) -> list[torch.Tensor]:
         if id(paths) not in self._paths:
             self._paths[id(paths)] = paths, torch.from_numpy(paths)
-        before, first, drawn = (torch.from_numpy(array) for array in (tokens, start, nodes))
-        return self.process.forward_tree(before, first, drawn, self._paths[id(paths)][1]).numpy()
+        return [*map(torch.from_numpy, (tokens, start, nodes)), self._paths[id(paths)][1]]
 
     def over(self, tokens: np.ndarray, length: np.ndarray) -> Any:
         return self.process.over(torch.from_numpy(tokens), torch.from_numpy(length)).numpy()

@@ -34,11 +34,11 @@ pytestmark = pytest.mark.property
 DEFAULT_EVERY = 4
 
 V = 6
-PLAIN = ["autoregressive", "block", "hierarchical", "traversal", "jacobi"]
-WITHOUT_KERNEL = ["candidate-tree", "dynamic-tree"]
-VERIFYING = [name for name in DECODERS if name not in PLAIN + WITHOUT_KERNEL]
+PLAIN = ["autoregressive", "block", "hierarchical", "traversal", "candidate-tree", "dynamic-tree", "jacobi"]
+VERIFYING = [name for name in DECODERS if name not in PLAIN]
 SMALL: dict[str, dict[str, Any]] = {name: {"gamma": 3} for name in ("speculative", "block", "hierarchical")}
-SMALL |= {"autoregressive": {}, "jacobi": {"window": 3}, "traversal": {"branching": [2, 1]}}
+SMALL |= {"autoregressive": {}, "jacobi": {"window": 3}, "dynamic-tree": {"top_k": 2, "depth": 1}}
+SMALL |= {name: {"branching": [2, 1]} for name in ("traversal", "candidate-tree")}
 LOSSY = make_rule("lantern", neighbours=nearest(V), delta=0.3)
 everything = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
 

@@ -281,13 +281,12 @@ def test_a_cell_is_what_the_decoder_gives() -> None:
 
 @pytest.mark.slow
 def test_every_decoder_goes_with_every_rule() -> None:
-    """By name, through the compiled form of each; what has no default is given here."""
+    """By name; what has no default is given here."""
     drafted = ("speculative", "block", "hierarchical")
-    compiled = [name for name in DECODERS if name not in ("candidate-tree", "dynamic-tree")]
     decoders: dict[str, dict[str, Any]] = {
-        name: {"gamma": 2} if name in drafted else {"window": 3} for name in compiled
+        name: {"gamma": 2} if name in drafted else {"window": 3} for name in DECODERS
     }
-    decoders["traversal"] = {"branching": [2]}
+    decoders |= {name: {"branching": [2]} for name in ("traversal", "candidate-tree")} | {"dynamic-tree": {}}
     near, groups = {"neighbours": {"count": 3}}, {"labels": {"groups": 3}}
     rules: dict[str, dict[str, Any]] = {name: {} for name in RULES}
     rules |= {name: near for name in RULES if name.startswith("lantern")}
@@ -305,7 +304,7 @@ def test_every_decoder_goes_with_every_rule() -> None:
         rules=tuple(Entry("rule", name, name, given, {}, name) for name, given in rules.items()),
     )
     found = cells(spec)
-    assert len(found) == len(compiled) * len(RULES)
+    assert len(found) == len(DECODERS) * len(RULES)
     assert all(1 <= frame["steps"][0] <= 6 for frame in map(compute, in_working_order(found)))
 
 

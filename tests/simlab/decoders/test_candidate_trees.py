@@ -13,6 +13,9 @@ from simlab.candidates import Deterministic
 from simlab.decoders import Decoder, run
 from simlab.decoders.candidate_tree import CandidateTree
 from simlab.decoders.dynamic_tree import DynamicTree
+from simlab.decoders.levels import check_branching, count_branches, levels_of
+from simlab.decoders.published_trees import PUBLISHED
+from simlab.decoders.traversal import Traversal
 from simlab.processes import TableProcess
 from simlab.randomness import Tape
 from simlab.rules import make_rule
@@ -33,6 +36,7 @@ WAYS = [
     ("without-replacement", "optimal"),
     ("deterministic", "sample-and-match"),
 ]
+UNEVEN = [[[0], [1], [0, 0]], [[0], [1], [0, 0], [1, 0], [1, 1]]]
 DYNAMIC = [(1, 0, 1), (2, 1, 3), (2, 2, 4), (2, 2, 14), (3, 1, 5)]
 
 
@@ -58,6 +62,31 @@ def test_a_static_tree_is_lossless(candidates: str, verifier: str) -> None:
         assert deviation(decoder, target, RULE, draft) == 0
 
 
+@pytest.mark.parametrize("shape", UNEVEN)
+@pytest.mark.parametrize(("candidates", "verifier"), WAYS)
+def test_a_tree_of_uneven_shape_is_lossless(candidates: str, verifier: str, shape: Any) -> None:
+    for seed, (vocabulary, length) in product(range(2), ((2, 3), (3, 2))):
+        target, draft = pair(seed, vocabulary, length)
+        assert deviation(CandidateTree(shape, candidates=candidates, verifier=verifier), target, RULE, draft) == 0
+
+
+@pytest.mark.parametrize("shape", UNEVEN)
+@pytest.mark.parametrize("replacement", [True, False])
+def test_traversal_of_uneven_shape_is_lossless(replacement: bool, shape: Any) -> None:
+    for seed, (vocabulary, length) in product(range(2), ((2, 3), (3, 2))):
+        target, draft = pair(seed, vocabulary, length)
+        assert deviation(Traversal(shape, replacement), target, RULE, draft) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("vocabulary", "length"), [(2, 3), (3, 2)])
+@pytest.mark.parametrize("name", ["mc_sim_7b_63", "mc_sim_7b_63_balanced", "naive_extend_57", "reverse_balanced_25"])
+def test_published_trees_are_lossless(name: str, vocabulary: int, length: int) -> None:
+    """Children without replacement, so that of five there are as many as tokens; Medusa's has too many branches."""
+    target, draft = pair(2, vocabulary, length)
+    assert deviation(CandidateTree(name), target, RULE, draft) == 0
+
+
 @pytest.mark.parametrize(("top_k", "depth", "total"), DYNAMIC)
 def test_a_dynamic_tree_is_lossless(top_k: int, depth: int, total: int) -> None:
     for seed, (vocabulary, length) in product(range(2), ((2, 3), (3, 3))):
@@ -80,7 +109,17 @@ class MarginalMatched(DynamicTree):
         return tree._replace(parents=np.roll(tree.parents, 1, axis=1))
 
 
-@pytest.mark.parametrize("decoder", [AsIfDrawn((2, 1)), MarginalMatched(2, 1, 6)])
+class OtherRows(CandidateTree):
+    """Declares the row of another node of the level for the children of each."""
+
+    def draft_nodes(self, *given: Any) -> Any:
+        nodes, q = super().draft_nodes(*given)
+        return nodes, np.concatenate([q[:, :1], np.roll(q[:, 1:], 1, axis=1)], axis=1)
+
+
+@pytest.mark.parametrize(
+    "decoder", [AsIfDrawn((2, 1)), AsIfDrawn(UNEVEN[0]), OtherRows(UNEVEN[1]), MarginalMatched(2, 1, 6)]
+)
 def test_what_is_wrong_is_seen(decoder: Decoder) -> None:
     assert any(deviation(decoder, target, RULE, draft) > 0 for target, draft in (pair(s, 3, 3) for s in range(4)))
 
@@ -136,6 +175,28 @@ def test_where_scores_are_equal_parents_stay() -> None:
     )
 
 
+def test_a_shape_by_its_nodes() -> None:
+    """In a level those first whose parents have most children; a shape that is even is the same either way."""
+    tree = levels_of(check_branching([[0, 0], [0], [1, 0], [1], [1, 1], [1, 1, 0]]))
+    assert tree.starts == (0, 2, 5, 6)
+    assert tree.children.values.tolist() == [[0, 1], [4, -1], [2, 3], [-1, -1], [5, -1], [-1, -1], [-1, -1]]
+    assert tree.paths[2].values.tolist() == [[0, -1, -1], [1, -1, -1], [1, 2, -1], [1, 3, -1], [0, 4, -1], [1, 3, 5]]
+    nodes = [[0], [1], [0, 0], [1, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 1]]
+    even, same = levels_of((2, 1, 2)), levels_of(check_branching(nodes))
+    assert even.children.values.tolist() == same.children.values.tolist()
+
+
+def test_published_trees_have_the_size_that_is_said() -> None:
+    sizes = {name: (count_branches(name), CandidateTree(name).levels.depth) for name in PUBLISHED}
+    assert sizes == {
+        "mc_sim_7b_63": (25, 5),
+        "mc_sim_7b_63_balanced": (25, 5),
+        "naive_extend_57": (57, 5),
+        "medusa_2_7b_63": (63, 4),
+        "reverse_balanced_25": (25, 5),
+    }
+
+
 def test_steps_are_counted_and_every_sequence_is_finished() -> None:
     target, draft = pair(3, 3, 5)
     for decoder in (CandidateTree((2, 1)), DynamicTree(2, 1, 4)):
@@ -151,6 +212,13 @@ def test_steps_are_counted_and_every_sequence_is_finished() -> None:
         (lambda: CandidateTree((2,), verifier="greedy"), "expected Greedy"),
         (lambda: CandidateTree((2,), candidates="all"), "candidates is 'all'"),
         (lambda: CandidateTree(()), "branching is"),
+        (lambda: CandidateTree("mc_sim"), "branching is 'mc_sim'; expected .* or one of mc_sim_7b_63, "),
+        (lambda: CandidateTree([[0], []]), r"branching has the node \[\]; expected the way down to each"),
+        (lambda: CandidateTree([[0], 1]), "branching has the node 1; expected the way down to each"),
+        (lambda: CandidateTree([[0], [0]]), "branching has 2 nodes, some of them twice; expected each once"),
+        (lambda: CandidateTree([[0], [-1]]), "a number of branching is -1; expected a whole number >= 0"),
+        (lambda: CandidateTree([[0], [2]]), r"branching has the node \[2\] but not \[1\]; expected the parent and"),
+        (lambda: Traversal([[0], [1, 0]]), r"branching has the node \[1, 0\] but not \[1\]; expected the parent and"),
         (lambda: DynamicTree(0), "top_k is 0"),
         (lambda: DynamicTree(depth=-1), "depth is -1"),
         (lambda: DynamicTree(total=0), "total is 0"),

@@ -84,7 +84,17 @@ def tables(draw: st.DrawFn, vocabulary: int, ties: bool, dtype: Any) -> np.ndarr
     return rows.astype(dtype)
 
 
-WITHOUT_KERNEL = ("candidate-tree", "dynamic-tree")
+UNEVEN = [[[0], [1], [0, 0]], [[0], [1], [2], [0, 0], [0, 1], [2, 0], [0, 0, 0]], [[0], [1], [1, 0], [1, 1]]]
+WAYS = [
+    ("without-replacement", "recursive"),
+    ("independent", "recursive"),
+    ("greedy", "recursive"),
+    ("deterministic", "recursive"),
+    ("greedy", "greedy"),
+    ("independent", "k-seq"),
+    ("deterministic", "sample-and-match"),
+    ("without-replacement", "sample-and-match"),
+]
 
 
 def options(name: str) -> st.SearchStrategy[dict[str, Any]]:
@@ -102,9 +112,15 @@ def options(name: str) -> st.SearchStrategy[dict[str, Any]]:
         return st.just({})
     if name in ("speculative", "block"):
         return st.fixed_dictionaries({"gamma": st.integers(1, 5)})
+    branching = st.lists(st.integers(1, 3), min_size=1, max_size=3) | st.sampled_from(UNEVEN)
     if name == "traversal":
-        branching = st.lists(st.integers(1, 3), min_size=1, max_size=3)
         return st.fixed_dictionaries({"branching": branching, "replacement": st.booleans()})
+    if name == "candidate-tree":
+        way = st.sampled_from(WAYS).map(lambda names: dict(zip(("candidates", "verifier"), names, strict=True)))
+        return st.tuples(way, branching).map(lambda drawn: drawn[0] | {"branching": drawn[1]})
+    if name == "dynamic-tree":
+        sizes = {"top_k": (1, 4), "depth": (0, 3), "total": (1, 9)}
+        return st.fixed_dictionaries({key: st.integers(*ends) for key, ends in sizes.items()})
     if name == "hierarchical":
         choices = {"final": ["capped", "uncapped"], "prefix": ["running-max", "none", "min"]}
         return st.fixed_dictionaries({"gamma": st.integers(1, 5)} | {k: st.sampled_from(v) for k, v in choices.items()})
@@ -137,7 +153,7 @@ def the_same(
 
 
 @pytest.mark.parametrize("count", [FEWER, pytest.param(CONFIGURATIONS, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", [name for name in DECODERS if name not in WITHOUT_KERNEL])
+@pytest.mark.parametrize("name", DECODERS)
 def test_kernels_commit_the_tokens_of_the_reference_form(name: str, count: int) -> None:
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.data())

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from simlab.decoders import Traversal, make_decoder
-from simlab.decoders.draft_tree import count_branches, levels_of
+from simlab.decoders.levels import count_branches, levels_of
 from simlab.decoders.tree import NONE
 from simlab.processes import TableProcess
 from simlab.rules import make_rule
@@ -87,7 +87,8 @@ def test_masses_of_candidates_tried_in_turn() -> None:
 def test_the_shape_of_a_tree() -> None:
     tree = levels_of((2, 1, 2))
     assert tree.starts == (0, 2, 4, 8)
-    assert [list(tree.children(row)) for row in range(9)] == [[0, 1], [2], [3], [4, 5], [6, 7], [], [], [], []]
+    below = [[n for n in family if n != NONE] for family in tree.children.values.tolist()]
+    assert below == [[0, 1], [2], [3], [4, 5], [6, 7], [], [], [], []]
     assert tree.paths[1].values.tolist() == [[0, NONE], [1, NONE], [0, 2], [1, 3]]
     assert tree.paths[2].values[4:].tolist() == [[0, 2, 4], [0, 2, 5], [1, 3, 6], [1, 3, 7]]
     assert tree.depths.values.tolist() == [0, 1, 1, 2, 2, 3, 3, 3, 3]

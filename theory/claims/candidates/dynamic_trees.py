@@ -12,7 +12,7 @@ import numpy as np
 from simlab.arrays import Array
 from simlab.candidates import Candidates, Deterministic, Recursive, Verified, Verifier
 from simlab.decoders import Decoder, DynamicTree
-from simlab.decoders.dynamic_tree import Grown
+from simlab.decoders.dynamic_tree import Grown, Ranked, ranked
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.candidates.verifiers import P, Q, of, small_pairs
@@ -32,8 +32,8 @@ SHAPES = ((1, 0, 1), (2, 1, 3), (2, 2, 4), (2, 2, 14), (3, 1, 5))
 class OtherParents(DynamicTree):
     """Takes a node for the child of another node than the one it follows."""
 
-    def grow(self, draft: Any, tokens: Array, length: Array) -> Grown:
-        tree = super().grow(draft, tokens, length)
+    def grow(self, draft: Any, tokens: Array, length: Array, ranked: Ranked = ranked) -> Grown:
+        tree = super().grow(draft, tokens, length, ranked)
         return tree._replace(parents=np.roll(tree.parents, 1, axis=1))
 
 

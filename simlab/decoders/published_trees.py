@@ -1,0 +1,54 @@
+"""The shapes of static trees as they are published, for ``branching``: each node as the way down to it by rank.
+
+``mc_sim_7b_63`` is in the code of EAGLE (SafeAILab/EAGLE at cb7e084, ``eagle/model/choices.py``) and, beside all the
+others, in that of LANTERN++ (jadohu/LANTERN at 3a56e45, ``models/drafters/choices.py``), where it is the default for
+Lumina-mGPT and ``naive_extend_57`` that of ``generate`` for LlamaGen and Anole. The names are the code's: the first has
+25 nodes.
+"""
+
+from __future__ import annotations
+
+Path = tuple[int, ...]
+
+
+def _paths(*levels: str) -> tuple[Path, ...]:
+    """Nodes whose ranks are written as digits."""
+    return tuple(tuple(map(int, node)) for level in levels for node in level.split())
+
+
+PUBLISHED: dict[str, tuple[Path, ...]] = {
+    "mc_sim_7b_63": _paths(
+        "0 1 2 3",
+        "00 01 02 10 11 20 21 30",
+        "000 001 002 010 011 020 021 100",
+        "0000 0001 0002",
+        "00000 00001",
+    ),
+    "mc_sim_7b_63_balanced": _paths(
+        "0 1 2",
+        "00 01 02 10 11 12 20 21",
+        "000 001 002 010 011 100 101 110 111",
+        "0000 0001 0002",
+        "00000 00001",
+    ),
+    "naive_extend_57": _paths(
+        "0 1 2 3 4",
+        "00 01 02 03 10 11 12 20 21 22 30 31 40",
+        "000 001 002 003 010 011 012 020 021 022 030 031 100 101 110 200",
+        "0000 0001 0002 0003 0010 0011 0012 0020 0021 0030 0100 0101 0110 0200",
+        "00000 00001 00002 00010 00011 00100 00101 00110 00200",
+    ),
+    "medusa_2_7b_63": _paths(
+        "0 1 2 3 4 5 6 7 8 9",
+        "00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 20 21 30 31 40 50 60 70",
+        "000 001 002 003 004 005 006 007 008 010 011 012 013 020 021 030 040 050 100 101 102 110 200",
+        "0000 0001 0002 0003 0010 0020 0100",
+    ),
+    "reverse_balanced_25": _paths(
+        "0 1 2",
+        "00 01 10 20",
+        "000 001 002 010 011 100",
+        "0000 0001 0002 0010 0011",
+        "00000 00001 00002 00003 00010 00011 00012",
+    ),
+}
