@@ -223,13 +223,13 @@ def quantiles(values: np.ndarray) -> dict[str, float] | None:
     return dict(zip(map(str, QUANTILES), np.quantile(values, QUANTILES).tolist(), strict=True))
 
 
-def begun(path: Path, images: int, seed: int, models: Models) -> dict[str, Any]:
+def begun(path: Path, images: int, seed: int, cost: Callable[[], Any]) -> dict[str, Any]:
     """What a run of as many images from the same seed has left at ``path``; else what a new one begins with."""
     if path.exists():
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if (found["images"], found["seed"]) == (images, seed):
             return found
-    return {"images": images, "seed": seed, "cost": cost(models), "settings": {}}
+    return {"images": images, "seed": seed, "cost": cost(), "settings": {}}
 
 
 def main() -> None:
@@ -239,7 +239,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULT, help="where to write (default: %(default)s)")
     given = parser.parse_args()
     models = Models()
-    document = begun(given.out, given.images, given.seed, models)
+    document = begun(given.out, given.images, given.seed, partial(cost, models))
     found = document["settings"]
     for name, setting in settings():
         if name in found:

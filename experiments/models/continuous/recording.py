@@ -64,7 +64,7 @@ class Recorded(Kernels):
     def adds_noise(self, t: int) -> bool:
         return (t > 1 or self.noisy_end) and bool(self._own[2][:, t - 1].any())
 
-    def undo(self, t: int, to: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def undo(self, t: int, to: np.ndarray, c: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"the recording has no way back through step {t}; expected its trajectories to do")
 
     def check_one_to_one(self) -> None:

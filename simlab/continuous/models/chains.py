@@ -160,7 +160,7 @@ class Chain(Kernels):
         self.check_fixed()
         return self.factor[0]
 
-    def undo(self, t: int, to: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def undo(self, t: int, to: np.ndarray, c: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The states ``[B, d]`` whose mean under kernel t is ``to[B, d]``, and ``[B]``: ``log |det A_t|``."""
         rest = self.layout.times(self.condition_gain[t - 1], c) + self.offset[t - 1]
         volume = self.layout.log_volume(self.slope[t - 1])

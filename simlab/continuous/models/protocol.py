@@ -97,7 +97,7 @@ class Kernels(ABC):
         return None
 
     @abstractmethod
-    def undo(self, t: int, to: np.ndarray, c: Any) -> tuple[np.ndarray, np.ndarray]:
+    def undo(self, t: int, to: np.ndarray, c: Any, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Walk back the mean of a step that adds no noise.
 
         Parameters
@@ -108,6 +108,8 @@ class Kernels(ABC):
             ``float64[B, d]``, where the mean went.
         c
             ``[B]``, the conditions.
+        near
+            ``float64[B, d]``, where to search first.
 
         Returns
         -------

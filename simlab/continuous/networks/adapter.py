@@ -112,10 +112,9 @@ class NetworkKernels(Kernels):
     def adds_noise(self, t: int) -> bool:
         return self.network.adds_noise(t)
 
-    def undo(self, t: int, to: np.ndarray, c: Tensor) -> tuple[np.ndarray, np.ndarray]:
-        """As for any model, by Newton's method from where the mean went; NaN where that does not end."""
-        goal = self.there(to)
-        x = goal.clone()
+    def undo(self, t: int, to: np.ndarray, c: Tensor, near: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As for any model, by Newton's method; NaN where that does not end."""
+        goal, x = self.there(to), self.there(near)
         for _ in range(NEWTON):
             mean, slope = self._linear(t, x, c)
             off = ~((goal - mean).abs().amax(dim=1) <= NEAR * (1 + goal.abs().amax(dim=1)))

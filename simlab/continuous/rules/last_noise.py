@@ -80,7 +80,8 @@ def walked_back(model: Trajectory, token: np.ndarray) -> tuple[np.ndarray, np.nd
     """The states ``[B, d]`` that tokens come from without noise, and ``[B]``: log |det| of the way there."""
     state, volumes = token, np.zeros(len(token))
     for t in range(1, model.chain.last_noise):
-        state, volume = model.chain.undo(t, state, model.condition)
+        near = state + (model.states[t] - model.states[t - 1])  # the trajectory's own where the token is its own
+        state, volume = model.chain.undo(t, state, model.condition, near)
         volumes = volumes + volume
     return state, volumes
 

@@ -25,10 +25,12 @@ def test_errors_are_those_of_means_of_images() -> None:
 
 def test_a_run_goes_on_from_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
-    assert begun(path, 2, 0) == {}
-    path.write_text(json.dumps({"images": 2, "seed": 0, "settings": {"gamma 2": 1}}))
-    assert begun(path, 2, 0) == {"gamma 2": 1}
-    assert begun(path, 3, 0) == begun(path, 2, 1) == {}
+    there = {"images": 2, "seed": 0, "cost": {"target": 1}, "settings": {"gamma 2": 1}}
+    path.write_text(json.dumps(there))
+    assert begun(path, 2, 0, lambda: {}) == there
+    for images, seed in ((3, 0), (2, 1)):
+        new = {"images": images, "seed": seed, "cost": {"target": 2}, "settings": {}}
+        assert begun(path, images, seed, lambda: {"target": 2}) == new
 
 
 def test_settings_have_names_of_their_own() -> None:
