@@ -133,8 +133,10 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
 
 
 def _studies(folders: list[Path], kept: list[Path], site: Site, out: Path) -> list[Study]:
-    """The studies of the runs in ``folders`` that can be drawn, and of ``kept`` ones in their absence; others, and those
-    that nobody has run, are missing."""
+    """The studies of the runs in ``folders`` that can be drawn, and of ``kept`` ones in their absence.
+
+    Others, and those that nobody has run, are missing.
+    """
     found: dict[str, Run] = {}
     absent: dict[str, Missing] = {}
     titles = shipped()

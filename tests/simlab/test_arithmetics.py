@@ -1,4 +1,4 @@
-"""Every rule, every way of drawing candidates and every verifier of them says the same in NumPy, ``Fraction`` and torch.
+"""Every rule, way of drawing candidates and verifier of them says the same in NumPy, ``Fraction`` and torch.
 
 The names are those of the registries, so that what is added there is tested here or fails for want of parameters.
 """
