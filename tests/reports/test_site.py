@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +52,14 @@ BENCH = {
 LARGEST = 3_000_000  # bytes of a page
 MADE = sorted(shipped())
 FEW = ["ablation", "relabel"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Without the runs that come along, which would be drawn beside those of each test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site, "KEPT", tmp_path_factory.mktemp("nothing-kept"))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +233,24 @@ def test_what_nobody_has_run_is_named_with_its_command(tmp_path: Path) -> None:
     text = Page(tmp_path / "index.html").text
     for name in MADE:
         assert f"not there: simlab run {name} --out {tmp_path.as_posix()}/runs/{name}" in text
+
+
+@pytest.mark.slow
+def test_a_run_that_comes_along_is_drawn_where_there_are_claims_and_no_other(
+    tmp_path: Path, tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path / "kept" / "tree", shrunken("tree"), tables["tree"])
+    monkeypatch.setattr(site, "KEPT", tmp_path / "kept")
+    out = empty(tmp_path / "out")
+    built = site.build(out)
+    assert "studies/tree.html" in built.pages
+    assert "tree" not in [missing.name for missing in built.missing]
+    save(out / "runs" / "tree", shrunken("tree"), tables["tree"])
+    built = site.build(out)
+    assert str(out / "runs" / "tree") in (out / "studies" / "tree.html").read_text(encoding="utf-8")
+    assert not built.notes
+    with pytest.raises(FileNotFoundError, match="there are no results"):
+        site.build(tmp_path / "nothing")
 
 
 def test_a_run_that_was_stopped_is_said_to_be_unfinished(tmp_path: Path) -> None:

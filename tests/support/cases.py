@@ -145,6 +145,11 @@ TRAVERSAL = [
     ("traversal", {"branching": branching, "replacement": replacement})
     for branching, replacement in (((1, 1), True), ((2, 1), True), ((2, 2), False), ((3,), False))
 ]
+CANDIDATE_TREES = [
+    ("dynamic-tree", {"top_k": 3, "depth": 2, "total": 9}),  # paths leave the beam, and are in the tree all the same
+    ("candidate-tree", {"branching": [[0], [1], [0, 0], [0, 1], [0, 0, 0]]}),
+    ("candidate-tree", {"branching": (3, 1), "candidates": "deterministic", "verifier": "sample-and-match"}),
+]
 AC = [
     *(("sjd-ac", {"window": window, "bonus": window % 2 == 0}) for window in (1, 3, 4)),
     *(("sjd-ac", {"window": 2, "initial": initial, "bonus": bonus}) for initial in INITIALS for bonus in (True, False)),

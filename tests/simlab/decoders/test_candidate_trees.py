@@ -65,7 +65,7 @@ def test_a_static_tree_is_lossless(candidates: str, verifier: str) -> None:
 @pytest.mark.parametrize("shape", UNEVEN)
 @pytest.mark.parametrize(("candidates", "verifier"), WAYS)
 def test_a_tree_of_uneven_shape_is_lossless(candidates: str, verifier: str, shape: Any) -> None:
-    for seed, (vocabulary, length) in product(range(2), ((2, 3), (3, 2))):
+    for seed, (vocabulary, length) in enumerate(((2, 3), (3, 2))):
         target, draft = pair(seed, vocabulary, length)
         assert deviation(CandidateTree(shape, candidates=candidates, verifier=verifier), target, RULE, draft) == 0
 
@@ -73,7 +73,7 @@ def test_a_tree_of_uneven_shape_is_lossless(candidates: str, verifier: str, shap
 @pytest.mark.parametrize("shape", UNEVEN)
 @pytest.mark.parametrize("replacement", [True, False])
 def test_traversal_of_uneven_shape_is_lossless(replacement: bool, shape: Any) -> None:
-    for seed, (vocabulary, length) in product(range(2), ((2, 3), (3, 2))):
+    for seed, (vocabulary, length) in enumerate(((2, 3), (3, 2))):
         target, draft = pair(seed, vocabulary, length)
         assert deviation(Traversal(shape, replacement), target, RULE, draft) == 0
 

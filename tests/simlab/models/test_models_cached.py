@@ -27,7 +27,7 @@ from simlab.models.process.uncached import Uncached
 from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import Speculative, make_rule
-from tests.support.cases import DECODERS, RENEWED, by_decoder, rule_parameters, sized, tree
+from tests.support.cases import CANDIDATE_TREES, DECODERS, RENEWED, by_decoder, rule_parameters, sized, tree
 from tests.support.networks import CLASSES, SAMPLINGS, V, classes, config, decoded, head, model, same
 
 pytestmark = pytest.mark.parity
@@ -53,18 +53,9 @@ def test_every_decoder(name: str, parameters: dict[str, Any], sampling: str) -> 
     assert same(alone, Run(without.tokens[[4]], without.steps[[4]]))
 
 
-WHERE_PATHS_LEAVE = {"top_k": 3, "depth": 2, "total": 9}  # the beam, and are in the tree all the same
-
-
 @sampled
-@by_decoder(
-    [
-        ("dynamic-tree", WHERE_PATHS_LEAVE),
-        ("candidate-tree", {"branching": (2, 2)}),
-        ("candidate-tree", {"branching": (3, 1), "candidates": "deterministic", "verifier": "sample-and-match"}),
-    ]
-)
-def test_trees_without_a_kernel(name: str, parameters: dict[str, Any], sampling: str) -> None:
+@by_decoder(CANDIDATE_TREES)
+def test_trees_verified_from_the_root_down(name: str, parameters: dict[str, Any], sampling: str) -> None:
     decoder, rule, tape = make_decoder(name, **parameters), Speculative(), Tape(SEED, REPLICATES)
     without = decoded(decoder, rule, SAMPLINGS[sampling], False, tape)
     for engine in (Cached, CachedOnHost):
@@ -76,7 +67,7 @@ def test_a_draft_model_that_is_not_told_of_the_tree_loses_its_path() -> None:
         def hold(self, *tree: Any) -> None:
             pass
 
-    decoder = make_decoder("dynamic-tree", **WHERE_PATHS_LEAVE)
+    decoder = make_decoder(CANDIDATE_TREES[0][0], **CANDIDATE_TREES[0][1])
     with pytest.raises(RuntimeError, match=NOT_HELD):
         decoded(decoder, Speculative(), Sampling(), True, Tape(SEED, REPLICATES), engine=Untold)
 

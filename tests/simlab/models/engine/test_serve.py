@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from simlab.decoders import make_decoder, run
+from simlab.decoders import DynamicTree, make_decoder, run
 from simlab.decoders.compiled import simulate
 from simlab.decoders.draft_tree import DraftTree
 from simlab.models.architectures.eagle import EagleDraft
@@ -22,8 +22,8 @@ from simlab.models.process.uncached import Uncached
 from simlab.processes import Ending
 from simlab.randomness import Tape
 from simlab.rules import Rule, Speculative, make_rule
+from tests.support.cases import CANDIDATE_TREES, by_decoder, tree
 from tests.support.cases import DECODERS as ALL
-from tests.support.cases import by_decoder, tree
 from tests.support.networks import CLASSES, SAMPLINGS, config, head, model, randomised
 
 pytestmark = pytest.mark.parity
@@ -39,6 +39,7 @@ DECODERS: list[tuple[str, dict[str, Any]]] = [
     ("sjd", {"window": 4}),
     ("sjd-ac", {"window": 4}),
     ("sjd-pac", tree(3, 3, 2, "full")),
+    *CANDIDATE_TREES,
 ]
 
 
@@ -141,13 +142,13 @@ def test_progress_counts_tokens() -> None:
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
-@by_decoder(ALL)
+@by_decoder([*ALL, *CANDIDATE_TREES])
 def test_kernels_over_a_cached_model_are_the_reference_form(
     name: str, parameters: dict[str, Any], sampling: str
 ) -> None:
     decoder, tape, given = make_decoder(name, **parameters), Tape(3, 6), torch.arange(6) % CLASSES
     rows, infos = SAMPLINGS[sampling], list[Any]()
-    chains = decoder.needs_draft and not isinstance(decoder, DraftTree)  # which is all that heads draft
+    chains = decoder.needs_draft and not isinstance(decoder, DraftTree | DynamicTree)  # which is all that heads draft
     for eagle in (False, True) if chains else (False,):
         pairs = []
         for _ in range(2):
