@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import pytest
 
 from experiments.cli import main as cli
 from experiments.results import write_table
+from reports.data import models as saved_models
 from reports.data.files import Unreadable
 from reports.data.sweeps import SPECS, find, read, shipped
 from reports.figures.plot_style import use_style
@@ -52,6 +53,14 @@ BENCH = {
 LARGEST = 3_000_000  # bytes of a page
 MADE = sorted(shipped())
 FEW = ["ablation", "relabel"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_comparisons_alone() -> Iterator[None]:
+    """Its thirteen figures are not drawn for every site; tests/reports/test_models_page.py draws them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(saved_models, "kept", lambda: None)
+        yield
 
 
 @pytest.fixture(scope="module")
