@@ -14,6 +14,7 @@ import experiments
 from reports.data.files import read_json, read_table, unreadable
 
 SPECS = Path(experiments.__file__).with_name("specs")  # those that come with simlab
+KEPT = Path(__file__).parents[1] / "measured" / "studies"  # runs that come along
 TABLE, MANIFEST, CELLS = "table.parquet", "manifest.json", "cells"
 COLUMNS = ("process", "decoder", "rule", "seed", "replicate", "steps", "tokens", "compression")
 

@@ -69,7 +69,7 @@ def coupling(table: pd.DataFrame, ledger: Ledger) -> Figure:
     return finish(figure, left)
 
 
-LOSSLESS = {  # decoder and renewal, from the top: what drafts for itself, then what has a draft model
+LOSSLESS = {  # decoder, and renewal or verifier, from the top: what drafts for itself, then what has a draft model
     ("jacobi", ""): "Jacobi",
     ("sjd", "fresh"): "SJD",
     ("sjd", "maximal"): "SCD, maximal",
@@ -81,31 +81,38 @@ LOSSLESS = {  # decoder and renewal, from the top: what drafts for itself, then 
     ("block", ""): "block",
     ("hierarchical", ""): "hierarchical, capped",
     ("traversal", ""): "traversal, 4 paths",
+    ("candidate-tree", "k-seq"): "K-SEQ, 4 paths",
+    ("candidate-tree", "greedy"): "greedy candidates, 4 paths",
+    ("candidate-tree", "recursive"): "recursive rejection, 4 paths",
+    ("dynamic-tree", ""): "EAGLE-2's dynamic tree",
 }
 DRAFTED = 7  # of these, the first with a draft model
 
 
 def lossless_numbers(table: pd.DataFrame) -> pd.DataFrame:
-    """A row for each ``decoder``, ``renewal`` and ``size``: ``mean`` tokens a call and its ``error``."""
-    need(table, "decoder", "decoder.label")
+    """A row for each ``decoder``, ``kind`` (its renewal or verifier) and ``size``: ``mean`` tokens a call and its
+    ``error``."""
+    need(table, "decoder", "decoder.label", "decoder.renewal", "decoder.verifier")
+    renewal, verifier = (table[f"decoder.{key}"].astype(object) for key in ("renewal", "verifier"))
     table = table.assign(
-        renewal=table["decoder.renewal"].astype(object).fillna(""),
+        kind=renewal.fillna(verifier).fillna(""),
         size=table["decoder.label"].str.rpartition(", ")[2].astype(int),
     )
-    return averages(table, ["decoder", "renewal", "size"])
+    return averages(table, ["decoder", "kind", "size"])
 
 
 def lossless(table: pd.DataFrame, ledger: Ledger) -> Figure:
     """Tokens a call of every lossless decoder, at two numbers of drafts a call.
 
-    ``table`` has ``decoder``, ``decoder.label`` (drafts behind a comma), ``decoder.renewal`` and ``compression``.
+    ``table`` has ``decoder``, ``decoder.label`` (drafts behind a comma), ``decoder.renewal``, ``decoder.verifier`` and
+    ``compression``.
     """
     found = lossless_numbers(table)
     places = {names: -place - (place >= DRAFTED) * 0.6 for place, names in enumerate(LOSSLESS)}
-    figure, (ax,) = panels(1, height=5.0, width=8.5)
+    figure, (ax,) = panels(1, height=6.0, width=8.5)
     for size, shift, colour in zip(SIZES, (0.14, -0.14), ("#0072B2", "#D55E00"), strict=True):
         own = rows_of(found, f"decoders with {size} drafts a call", size=size)
-        at = [places[decoder, renewal] + shift for decoder, renewal in zip(own["decoder"], own["renewal"], strict=True)]
+        at = [places[names] + shift for names in zip(own["decoder"], own["kind"], strict=True)]
         bars = ERRORS * own["error"]
         ax.errorbar(
             own["mean"], at, xerr=bars, ls="", marker="o", capsize=2.5, color=colour, label=f"{size} drafts a call"

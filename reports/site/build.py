@@ -18,7 +18,7 @@ from reports.data.documents import read_benchmarks, read_certificate, read_self_
 from reports.data.engines import read_engines
 from reports.data.files import Unreadable
 from reports.data.measured import Measured, read_measured
-from reports.data.sweeps import Run, command, find, read, shipped
+from reports.data.sweeps import KEPT, Run, command, find, read, shipped
 from reports.data.tables import read_continuous, read_draft_length, read_large
 from reports.figures.plot_style import use_style
 from reports.pages import (
@@ -65,8 +65,9 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     """
     use_style()
     site, gallery = Site(out / index.FILE), Gallery()
-    studies = _studies(find(folders or [out / name for name in RUNS]), site, out)
     claims = _report(out, gallery.on(), site)
+    kept = find([KEPT]) if claims else []  # beside claims, the runs that come along
+    studies = _studies(find(folders or [out / name for name in RUNS]), kept, site, out)
     bench, large = _tried(read_benchmarks, out, site), _tried(read_large, out, site)
     continuous_tables, compared = _tried(read_continuous, out, site), _tried(saved_models.read, out, site)
     own = compared
@@ -134,12 +135,15 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     return site
 
 
-def _studies(folders: list[Path], site: Site, out: Path) -> list[Study]:
-    """The studies of the runs in ``folders`` that can be drawn; others, and those that nobody has run, are missing."""
+def _studies(folders: list[Path], kept: list[Path], site: Site, out: Path) -> list[Study]:
+    """The studies of the runs in ``folders`` that can be drawn, and of ``kept`` ones in their absence.
+
+    Others, and those that nobody has run, are missing.
+    """
     found: dict[str, Run] = {}
     absent: dict[str, Missing] = {}
     titles = shipped()
-    for folder in folders:
+    for folder in [*folders, *kept]:
         try:
             run = read(folder)
         except FileNotFoundError:
@@ -151,7 +155,7 @@ def _studies(folders: list[Path], site: Site, out: Path) -> list[Study]:
             name = folder.resolve().name
             absent.setdefault(name, Missing(name, titles.get(name, ""), "cannot be read", command(name, folder)))
         else:
-            if run.name in found:
+            if run.name in found and folder not in kept:
                 site.notes.append(f"{run.name} is drawn from {found[run.name].folder}, not from {folder}")
             found.setdefault(run.name, run)
     for name, title in titles.items():

@@ -59,7 +59,7 @@ CONTENT = {  # what the cells of each spec are, so the names of their files
     "lantern": "e099ac943c4c",
     "lengths": "ebd32b117b3a",
     "locality": "601a6bed9ac4",
-    "lossless": "9b7cb0ce243c",
+    "lossless": "c5e9958f4531",
     "pairs": "664fc0f90bb1",
     "randomness": "704de278c0a6",
     "readings": "5be820ef6742",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -10,13 +10,23 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.candidates import Candidates, Deterministic, Recursive, Verified, Verifier
+from simlab.candidates import NONE, Candidates, Deterministic, Recursive, Verified, Verifier
 from simlab.decoders import Decoder, DynamicTree
 from simlab.decoders.dynamic_tree import Grown, Ranked, ranked
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.candidates.verifiers import P, Q, of, small_pairs
-from theory.claims.evidence import enumeration, example, holds_if, identity, rejects_mutants
+from theory.claims.evidence import (
+    control,
+    counterexample,
+    enumeration,
+    example,
+    holds_if,
+    identity,
+    refuted_if,
+    rejects_mutants,
+    require,
+)
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.sources import Repository, said
 from theory.distances import tv
@@ -122,4 +132,58 @@ def posterior(seed: int) -> Finding:
             numbers(p=P, q=Q, candidates=2, accepted=accepted),
         ),
         rejects_mutants({"accepted with p(x) twice": OfWhatIsLeft()}, gap, "law and acceptance"),
+    )
+
+
+BEAM = (Fraction(1, 2), Fraction(1, 2))  # the row after the prefix, and after token 0
+CERTAIN = (Fraction(1), Fraction(0))  # the row after token 1
+
+
+def meant(kept: list[int], parents: Sequence[int]) -> list[int]:
+    """The place in ``kept`` of the parent of each node that is kept, NONE for the root or where it is not."""
+    return [kept.index(parents[node]) if parents[node] in kept else NONE for node in kept]
+
+
+def searched(kept: list[int], parents: Sequence[int]) -> list[int]:
+    """The same as the code looks for it."""
+    wanted = np.array([parents[node] for node in kept])
+    return np.where(wanted == NONE, NONE, np.searchsorted(np.array(kept), wanted)).tolist()
+
+
+@CLAIMS.claim(
+    "candidates.eagle-2.parents",
+    CODE.function(
+        "eagle/model/cnets.py",
+        "Model.topK_genrate",
+        "`torch.topk` picks the nodes that are verified by the sum of logarithms on their paths; the place of the "
+        "parent of each among them is looked for with `torch.searchsorted`. The line after it, which would find "
+        "parents that are not there, is commented out.",
+    ),
+    "For every draft and every choice among nodes of equal score, each node that is verified is placed under the node "
+    "whose child it is.",
+)
+def parents(seed: int) -> Finding:
+    r"""A child scores as much as its parent where the draft is certain of it, in floating point wherever its logarithm
+    rounds to 0, and whoever picks the best may then take the child without the parent. A search for what is not there
+    gives the next larger number: a node of the same level or below, or the child itself. In the example the children
+    of the root are 0 and 1, with 1/2 each, and 1 is certainly followed by 0, the node numbered 4. Of the three nodes
+    with score 1/2 two are verified; if these are 0 and 4, then 4 is looked for under 1, which is not there, and is
+    placed under itself.
+
+    The tree is then another one than was meant, and a call is spent on nodes that no path reaches. The law is not
+    changed: no chance is in the tree, and each node is verified in the context that its place gives it
+    (candidates.eagle-2).
+    """
+    scores = [*BEAM, *(BEAM[0] * x for x in BEAM), *(BEAM[1] * x for x in CERTAIN)]
+    above = [NONE, NONE, 0, 0, 1, 1]
+    first, other = [0, 1], [0, 4]  # two nodes, of equal scores the first, and another
+    require(all(sorted(scores)[-2:] == sorted(scores[k] for k in kept) for kept in (first, other)), "not the best two")
+    found = searched(other, above)
+    return refuted_if(
+        found != meant(other, above) and searched(first, above) == meant(first, above),
+        counterexample(
+            "the nodes kept are 0 and 4; the parent of 4 is not among them, and the second node is placed under itself",
+            numbers(scores=scores, parents=above, kept=other, placed=found),
+        ),
+        control("the same search finds every parent where the first of equal scores are kept, as parents come first"),
     )
