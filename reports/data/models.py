@@ -10,7 +10,8 @@ import numpy as np
 
 from reports.data.files import Unreadable, are_rows, read_json
 
-SOURCE, ARRAYS = Path("compare", "compare.json"), Path("compare", "compare.npz")
+SOURCE = Path("compare", "compare.json")
+KEPT = Path(__file__).parents[1] / "measured" / "epyc-compare.json"  # comes along, with what is drawn of its images
 REPLAY, DEVICE, MAP = Path("replay", "replay.json"), Path("device.json"), Path("map.json")
 COMMAND = "simlab compare --out out/compare"
 RECORD_COMMAND = "simlab record --out out/rows.npz"
@@ -54,13 +55,19 @@ class Compared(NamedTuple):
 
 def read(out: Path) -> Compared | None:
     """The comparison in ``out``, if there is one; raises :class:`~reports.data.files.Unreadable` for what is none."""
-    if not (out / SOURCE).exists():
-        return None
-    document = read_json(out / SOURCE, COMMAND)
+    return _comparison(out / SOURCE) if (out / SOURCE).exists() else None
+
+
+def kept() -> Compared:
+    """The comparison that comes along; raises as :func:`read`."""
+    return _comparison(KEPT)
+
+
+def _comparison(path: Path) -> Compared:
+    document = read_json(path, COMMAND)
     if not is_comparison(document):
-        raise Unreadable(f"{out / SOURCE} cannot be read: it is no comparison of methods; run `{COMMAND}` again")
-    methods = document["methods"]
-    return Compared(document, _arrays(out / ARRAYS, [row["method"] for row in methods]))
+        raise Unreadable(f"{path} cannot be read: it is no comparison of methods; run `{COMMAND}` again")
+    return Compared(document, _arrays(path.with_suffix(".npz"), [row["method"] for row in document["methods"]]))
 
 
 def is_comparison(document: dict[str, Any]) -> bool:

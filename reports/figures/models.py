@@ -58,7 +58,8 @@ def compression(methods: Sequence[Row]) -> Figure:
     _bars(ax, methods)
     for place, row in enumerate(methods):
         found = row["compression"]
-        ax.text(found["mean"] + ERRORS * found["error"], -place, f"  {found['mean']:.2f}", va="center", fontsize=8)
+        behind = found["mean"] + ERRORS * found["error"], -place
+        ax.annotate(f"{found['mean']:.2f}", behind, (6, 0), textcoords="offset points", va="center", fontsize=8)
     ax.set(xlabel="tokens a call of the target", xlim=(0, None))
     ax.margins(x=0.08)
     return finish(figure, ax)
@@ -106,7 +107,7 @@ def parts(methods: Sequence[Row]) -> Figure:
             ends += took
         for place, end, entry in zip(places, ends, entries, strict=True):
             besides = (entry["ms"]["verification"] + entry["ms"]["cache"]) / entry["step_ms"]
-            ax.text(end, place, f"  {besides:.0%}", va="center", fontsize=7.5)
+            ax.annotate(f"{besides:.0%}", (end, place), (4, 0), textcoords="offset points", va="center", fontsize=7.5)
         ax.set(title=f"batch {batch}", xlabel="milliseconds a step of the batch", xlim=(0, None))
         ax.margins(x=0.12)
     axes[0].set_yticks(places, [row["method"] for row in methods], fontsize=9)

@@ -56,7 +56,7 @@ def page(
         replayed=replay,
         rules=None if replay is None else models_tables.replayed(replay),
         device=device_tables.devices([*([device] if device else []), *measured.devices.values()], ledger),
-        comparisons=[models_tables.elsewhere(document) for document in measured.comparisons.values()],
+        comparisons=[models_tables.elsewhere(own) for own in measured.comparisons.values() if own != found.document],
         pays=payoff_tables.pays(payoff),
         commands={
             "compare": COMMAND, "record": RECORD_COMMAND, "replay": REPLAY_COMMAND, "device": DEVICE_COMMAND,

@@ -70,14 +70,16 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
     studies = _studies(find(folders or [out / name for name in RUNS]), kept, site, out)
     bench, large = _tried(read_benchmarks, out, site), _tried(read_large, out, site)
     continuous_tables, compared = _tried(read_continuous, out, site), _tried(saved_models.read, out, site)
+    own = compared
     lengths, pair = _tried(read_draft_length, out, site), _tried(continuous_models_data.read, out, site)
     certified = _certified(out, site)
     found = (studies, claims, bench, large, continuous_tables, lengths, compared, pair, certified, site.problems)
     if not any(found):
         raise FileNotFoundError(2, "there are no results of simlab verify, run, compare, bench or certify", str(out))
     others = _tried(lambda _: read_engines(), out, site)
-    if claims and not pair:  # beside its claims, the comparison that comes along
-        pair = _tried(lambda _: continuous_models_data.read(continuous_models_data.KEPT), out, site)
+    if claims:  # beside them, the comparisons that come along
+        compared = compared or _tried(lambda _: saved_models.kept(), out, site)
+        pair = pair or _tried(lambda _: continuous_models_data.read(continuous_models_data.KEPT), out, site)
     verdicts = claims.verdicts["claims"] if claims else []
     entries = [("Index", index.FILE)]
     entries += [("Claims", report.FILE)] if claims else []
@@ -104,6 +106,7 @@ def build(out: Path, folders: Iterable[Path] = ()) -> Site:
             for reading in (saved_models.read_replay, saved_models.read_device, saved_models.read_map)
         )
         measured = _tried(lambda _: read_measured(), out, site) or Measured({}, {}, {}, {})
+        replay = replay or (None if own else next(iter(measured.replays.values()), None))
         files[models.FILE] = models.page(compared, replay, device, payoff, measured, entries, gallery.on())
     if pair:
         files[continuous_models.FILE] = continuous_models.page(pair, entries, gallery.on())

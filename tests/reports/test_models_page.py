@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from experiments.cli import main as cli
 from experiments.results import write_arrays, write_json
 from reports.data.measured import read_measured
-from reports.data.models import ARRAYS, DEVICE, PARTS, REPLAY, SOURCE, Compared
+from reports.data.models import DEVICE, KEPT, PARTS, REPLAY, SOURCE, Compared
 from reports.figures import models as models_figures
 from reports.figures.plot_style import use_style
 from reports.pages import device_tables, models_tables
@@ -173,7 +173,7 @@ def device(name: str = "NVIDIA H200") -> dict[str, Any]:
 
 def saved(folder: Path, found: Compared) -> Path:
     write_json(folder / SOURCE, found.document)
-    write_arrays(folder / ARRAYS, found.arrays)
+    write_arrays(folder / SOURCE.with_suffix(".npz"), found.arrays)
     return folder
 
 
@@ -432,6 +432,17 @@ def test_a_method_alone_is_enough(tmp_path: Path, undrawn: None) -> None:
     assert "Where in the image drafts are accepted" not in text
 
 
+@pytest.mark.slow
+def test_beside_claims_what_comes_along_is_shown_where_nothing_was_compared(tmp_path: Path) -> None:
+    assert cli.main(["verify", "--claim", "gsd.speed", "--out", str(tmp_path)]) == 0
+    built = site.build(tmp_path)
+    assert not built.problems
+    page, kept = Page(tmp_path / FILE), json.loads(KEPT.read_text())
+    assert f"{kept['n']} of each method" in page.text
+    assert all(row["method"] in page.text for row in kept["methods"])
+    assert (tmp_path / "figures" / "models-replay.pdf").exists()
+
+
 # What cannot be read ----------------------------------------------------------------------------------------------
 
 
@@ -454,7 +465,7 @@ def test_a_document_that_is_none_is_named(wrong: str, tmp_path: Path) -> None:
 
 
 def test_arrays_that_are_missing_or_of_another_run_are_named(tmp_path: Path) -> None:
-    path = saved(tmp_path, compared({"ar": 1.0})) / ARRAYS
+    path = saved(tmp_path, compared({"ar": 1.0})) / SOURCE.with_suffix(".npz")
     write_arrays(path, compared({"sjd": 2.0}).arrays)
     assert "compare.npz cannot be read: it is not of the methods of compare.json" in site.build(tmp_path).problems[0]
     path.write_bytes(path.read_bytes()[:100])

@@ -19,6 +19,7 @@ import pytest
 
 from experiments.cli import main as cli
 from experiments.results import write_table
+from reports.data import models as saved_models
 from reports.data.files import Unreadable
 from reports.data.sweeps import SPECS, find, read, shipped
 from reports.figures.plot_style import use_style
@@ -55,9 +56,11 @@ FEW = ["ablation", "relabel"]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Without the runs that come along, which would be drawn beside those of each test."""
+def _own_results_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What comes along is not drawn for every site: the comparison's thirteen figures are drawn by
+    tests/reports/test_models_page.py, a kept run in a test below."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(saved_models, "kept", lambda: None)
         patch.setattr(site, "KEPT", tmp_path_factory.mktemp("nothing-kept"))
         yield
 
