@@ -1,12 +1,15 @@
-"""``simlab claims``: list the claims, or explain one."""
+"""``simlab claims``: list the claims with their verdicts, or explain one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.cli.options import out_option
 from experiments.cli.terminal import UsageError, output, plain_math, plain_table, print_text
+from experiments.cli.verify import COLOURS, check_papers, read_verdicts
 
 if TYPE_CHECKING:
     from theory.claims import Claim
@@ -20,14 +23,22 @@ SAYS = {
 
 def claims_command(
     id: Annotated[str | None, typer.Argument(metavar="ID", help="the claim to explain", show_default=False)] = None,
+    paper: Annotated[
+        list[str] | None, typer.Option(metavar="PAPER", help="list only this paper's claims (repeatable)")
+    ] = None,
+    out: Annotated[Path, out_option("where simlab verify has left its verdicts")] = Path("out"),
 ) -> int:
-    """List the claims, or explain one."""
-    from theory.claims import CLAIMS, find
+    """List the claims, with the verdicts that simlab verify has left, or explain one.
+
+    In a terminal statements are cut to a line. In a file or a pipe each line is whole: the claim, its verdict, where
+    the statement stands, and the statement, with tabs in between.
+    """
+    from theory.claims import find
 
     if id is None:
-        console = output()
-        rows = [(claim.id, claim.source.where, claim.statement) for claim in CLAIMS.values()]
-        console.print(plain_table(console, ("claim", "where", "statement"), rows), highlight=False)
+        check_papers(paper or [])
+        saved = out / "verdicts.json"
+        _list(paper, read_verdicts("--out", saved) if saved.exists() else {})
         return 0
     try:
         claim = find(id)
@@ -35,6 +46,27 @@ def claims_command(
         raise UsageError(str(error)) from None
     _explain(claim)
     return 0
+
+
+def _list(papers: list[str] | None, verdicts: dict[str, str]) -> None:
+    from rich.text import Text
+
+    from theory.claims import CLAIMS
+
+    console, claims = output(), [claim for claim in CLAIMS.values() if not papers or claim.paper in papers]
+    found = {claim.id: verdicts.get(claim.id, "-") for claim in claims}
+    if not console.is_terminal:
+        for claim in claims:
+            statement = " ".join(plain_math(claim.statement).split())
+            print(claim.id, found[claim.id], claim.source.where, statement, sep="\t")
+        return
+    rows = [
+        (claim.id, Text(found[claim.id], style=COLOURS.get(found[claim.id], "dim")), plain_math(claim.statement))
+        for claim in claims
+    ]
+    console.print(plain_table(console, ("claim", "verdict", "statement"), rows), highlight=False)
+    if not verdicts:
+        print_text(console, "No verdicts yet: simlab verify decides all of them, simlab verify --claim ID one.", "dim")
 
 
 def _explain(claim: Claim) -> None:

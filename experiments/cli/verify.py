@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,7 +57,7 @@ def verify_command(
     --paper or --claim only those claims are decided, and nothing is measured.
     """
     ids = _selected(paper or [], claim or [])
-    old = _read_verdicts(against) if against else None
+    old = read_verdicts("--against", against) if against else None
     check_writable("--out", out)
     if copy:
         check_copy("--json", copy)
@@ -101,13 +102,9 @@ def verify_command(
 
 
 def _selected(papers: list[str], ids: list[str]) -> list[str]:
-    from theory.claims import CLAIMS, PAPERS, find
+    from theory.claims import CLAIMS, find
 
-    for paper in papers:
-        if paper not in PAPERS:
-            near = get_close_matches(paper, PAPERS, n=1, cutoff=0.5)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            raise UsageError(f"--paper {paper}: expected one of {', '.join(PAPERS)}{meant}")
+    check_papers(papers)
     try:
         for id in ids:
             find(id)
@@ -117,15 +114,26 @@ def _selected(papers: list[str], ids: list[str]) -> list[str]:
     return [id for id, claim in CLAIMS.items() if everything or claim.paper in papers or id in ids]
 
 
-def _read_verdicts(path: Path) -> dict[str, str]:
-    """Verdicts by id from a file that ``simlab verify`` wrote."""
+def check_papers(papers: Sequence[str]) -> None:
+    """Raise :class:`UsageError` for a ``--paper`` of which there are no claims."""
+    from theory.claims import PAPERS
+
+    for paper in papers:
+        if paper not in PAPERS:
+            near = get_close_matches(paper, PAPERS, n=1, cutoff=0.5)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise UsageError(f"--paper {paper}: expected one of {', '.join(PAPERS)}{meant}")
+
+
+def read_verdicts(option: str, path: Path) -> dict[str, str]:
+    """Verdicts by id from a file that ``simlab verify`` wrote, which ``option`` names."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return {entry["id"]: entry["verdict"] for entry in document["claims"]}
     except OSError as error:
-        raise UsageError(f"--against {path}: {error.strerror}") from None
+        raise UsageError(f"{option} {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError):
-        raise UsageError(f"--against {path}: expected a verdicts.json that simlab verify wrote") from None
+        raise UsageError(f"{option} {path}: expected a verdicts.json that simlab verify wrote") from None
 
 
 def _table(console: Console, entries: list[dict[str, Any]], seconds: dict[str, float]) -> Table:

@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
 
+from experiments.cli import claims
 from experiments.cli.main import app, main
 from experiments.cli.report import repeated
 from experiments.cli.terminal import plain_math
@@ -125,10 +129,33 @@ def test_against_prints_what_changed(
     assert "gsd.printed-slice: was refuted, not part of this run" in printed
 
 
-def test_claims_lists_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims"]) == 0
-    listed = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.split()}
-    assert set(CLAIMS) <= listed
+def test_claims_lists_all_of_them_whole_where_there_is_no_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["claims", "--out", str(tmp_path)]) == 0
+    listed = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [id for id, *_ in listed] == list(CLAIMS)
+    for id, verdict, where, statement in listed:
+        assert (verdict, where) == ("-", CLAIMS[id].source.where)
+        assert statement == " ".join(plain_math(CLAIMS[id].statement).split())
+
+
+def test_claims_lists_verdicts_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = {"claims": [{"id": "gsd.speed", "verdict": "refuted"}]}
+    (tmp_path / "verdicts.json").write_text(json.dumps(saved), encoding="utf-8")
+    assert main(["claims", "--paper", "gsd", "--out", str(tmp_path)]) == 0
+    found = dict(line.split("\t")[:2] for line in capsys.readouterr().out.splitlines())
+    assert list(found) == [id for id, claim in CLAIMS.items() if claim.paper == "gsd"]
+    assert {id: verdict for id, verdict in found.items() if verdict != "-"} == {"gsd.speed": "refuted"}
+
+
+def test_claims_in_a_terminal_fit_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(file=StringIO(), width=80, force_terminal=True, color_system=None)
+    monkeypatch.setattr(claims, "output", lambda: screen)
+    assert main(["claims", "--paper", "gsd", "--out", str(tmp_path)]) == 0
+    lines = screen.file.getvalue().splitlines()
+    assert max(map(cell_len, lines)) <= 80
+    assert lines[0].split() == ["claim", "verdict", "statement"]
 
 
 @pytest.mark.parametrize("id", ["gsd.theorem-1.partition", "sjd.initialisation", "gsd.dynamic"])
