@@ -66,7 +66,7 @@ def _list(papers: list[str] | None, verdicts: dict[str, str]) -> None:
     ]
     console.print(plain_table(console, ("claim", "verdict", "statement"), rows), highlight=False)
     if not verdicts:
-        print_text(console, "No verdicts yet: simlab verify decides all of them, simlab verify --claim ID one.", "dim")
+        print_text(console, "No verdicts yet: simlab verify decides all, simlab verify --claim ID one.", "dim")
 
 
 def _explain(claim: Claim) -> None:

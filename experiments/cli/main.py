@@ -51,7 +51,12 @@ def run_process() -> NoReturn:
     """Run the command of this process; once it is over, nothing interrupts it any more."""
     if COMPLETING in os.environ:  # a shell asks how the line goes on: answers, and ends
         typer.main.get_command(app)(prog_name="simlab")
-    status = main()
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has enough, as "head" has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 128 + signal.SIGPIPE
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
 

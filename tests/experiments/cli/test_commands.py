@@ -328,3 +328,12 @@ def test_a_run_that_is_taken_for_results_is_told(tmp_path: Path, capsys: pytest.
     (tmp_path / "table.parquet").touch()
     told = usage_error(["report", "--out", str(tmp_path)], capsys)
     assert f"is a run; expected a folder of results. simlab report --runs {tmp_path} draws it" in told
+
+
+def test_a_reader_that_has_enough_is_no_error() -> None:
+    done = subprocess.run(
+        "set -o pipefail; simlab claims | head -1", shell=True, executable="/bin/bash", capture_output=True, text=True,
+        check=False, env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) in ((141, ""), (0, ""))
+    assert done.stdout.startswith("leviathan.")
