@@ -83,3 +83,22 @@ def test_dead_links_are_found(links: ModuleType, tmp_path: Path, link: str, dead
     (tmp_path / "other.html").write_text('<h1 id="place"></h1>', encoding="utf-8")
     (tmp_path / "index.html").write_text(f'<a href="{link}"></a><p id="here"></p>', encoding="utf-8")
     assert list(links.dead_links(tmp_path)) == ([("index.html", link)] if dead else [])
+
+
+def test_the_methods_that_followed_are_there_by_name() -> None:
+    """Claims of the table exist, and no verifier, renewal, or decoder of candidates is left out."""
+    import re
+    from fnmatch import filter as matching
+
+    from simlab.candidates import VERIFIERS
+    from simlab.decoders import DECODERS
+    from simlab.rules import RULES
+    from theory.claims import CLAIMS
+
+    page = (ROOT / "docs" / "successors.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[2:4] for row in page.partition("|---|---|---|\n")[2].partition("\n\n")[0].splitlines()]
+    named = [name for _, claims in rows for name in re.findall(r"`([^`]+)`", claims)]
+    assert all(matching(CLAIMS, name) for name in named)
+    methods = {name for here, _ in rows for name in re.findall(r"`([a-z-]+)`", here)}
+    assert set(VERIFIERS) <= methods
+    assert methods <= {*VERIFIERS, *DECODERS, *RULES, "reflection"}
