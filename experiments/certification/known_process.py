@@ -41,6 +41,8 @@ def serve(made: Implementation, hear: BinaryIO, say: BinaryIO) -> None:
 
 def calls(frame: bytes) -> Iterator[list[Array]]:
     """The arguments of each call in a frame."""
+    # As in simlab/certify/clients/verifier.py, which is a script to be copied: it serves as soon as it is imported, and
+    # its least form has no part of its own that reads a frame.
     whole, real = np.frombuffer(frame, "<i8"), np.frombuffer(frame, "<f8")
     count, arrays, place, shapes = int(whole[0]), int(whole[1]), 2, list[tuple[int, ...]]()
     for _ in range(arrays):

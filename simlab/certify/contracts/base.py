@@ -318,19 +318,14 @@ def as_emitted(answer: Any, vocabulary: int, most: int, least: int = 1) -> Token
     while isinstance(values, list | tuple) and len(values) == 1 and isinstance(values[0], list | tuple):
         values = values[0]
     if not isinstance(values, list | tuple):
-        raise Broken(f"returns {short(answer)}; expected tokens: a sequence of whole numbers")
+        raise Broken(f"returns {shown(answer)}; expected tokens: a sequence of whole numbers")
     tokens = tuple(token.item() if hasattr(token, "item") else token for token in values)
     if not all(isinstance(token, int) and not isinstance(token, bool) for token in tokens):
-        raise Broken(f"returns {short(answer)}; expected tokens: a sequence of whole numbers")
+        raise Broken(f"returns {shown(answer)}; expected tokens: a sequence of whole numbers")
     if not least <= len(tokens) <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}"
-        raise Broken(f"returns {len(tokens)} tokens, {short(answer)}; expected {wanted}")
+        raise Broken(f"returns {len(tokens)} tokens, {shown(answer)}; expected {wanted}")
     for token in tokens:
         if not 0 <= token < vocabulary:
             raise Broken(f"returns token {token}; expected 0 to {vocabulary - 1}")
     return tokens
-
-
-def short(value: Any) -> str:
-    """A value for people, in one line; of a long one its beginning."""
-    return shown(value)

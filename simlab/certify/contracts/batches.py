@@ -29,11 +29,11 @@ from simlab.certify.contracts.base import (
     counting_script,
     in_turn,
     of_rows,
-    short,
 )
 from simlab.certify.contracts.battery import Named, large_blocks, looked_at, small_blocks
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint
 from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.engine.messages import shown
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.batches import MUTANTS, OF_BATCHES, Rows
 
@@ -213,14 +213,14 @@ def as_rows(answer: Any, vocabulary: int, widths: tuple[int, ...]) -> Rows:
     """The tokens of each sequence; raises :class:`Broken` unless these are 1 to ``widths[b]``, and then only -1."""
     rows = answer.tolist() if hasattr(answer, "tolist") else answer
     if not isinstance(rows, list | tuple) or len(rows) != len(widths):
-        raise Broken(f"returns {short(answer)}; expected {len(widths)} rows of tokens, one for each sequence")
+        raise Broken(f"returns {shown(answer)}; expected {len(widths)} rows of tokens, one for each sequence")
     return tuple(_row(rows[b], b, vocabulary, width, max(widths)) for b, width in enumerate(widths))
 
 
 def _row(row: Any, b: int, vocabulary: int, width: int, most: int) -> Tokens:
     values = row.tolist() if hasattr(row, "tolist") else row
     if not isinstance(values, list | tuple):
-        raise Broken(f"returns {short(row)} for sequence {b}; expected a row of tokens")
+        raise Broken(f"returns {shown(row)} for sequence {b}; expected a row of tokens")
     if len(values) > most:
         raise Broken(f"returns a row of {len(values)} for sequence {b}; expected at most {most}")
     emitted = list(values)

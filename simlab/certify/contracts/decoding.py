@@ -26,11 +26,11 @@ from simlab.certify.contracts.base import (
     as_emitted,
     at_intervals,
     in_turn,
-    short,
 )
 from simlab.certify.contracts.battery import looked_at
 from simlab.certify.contracts.blocks import Block, Events, Tokens, joint, scaled, windows
 from simlab.certify.contracts.verifying import OfBlock
+from simlab.certify.engine.messages import shown
 from simlab.mutants.generation import MUTANTS
 from simlab.mutants.loops import Loop, Request
 
@@ -101,7 +101,7 @@ class Model:
 def _whole(token: Any, size: int) -> int:
     value = token.item() if hasattr(token, "item") else token
     if not isinstance(value, int | float) or value != int(value):
-        raise TypeError(f"model is called with a prefix with {short(token)}; expected whole numbers")
+        raise TypeError(f"model is called with a prefix with {shown(token)}; expected whole numbers")
     if not 0 <= value < size:
         raise ValueError(f"model is called with a prefix with token {value}; expected 0 to {size - 1}")
     return int(value)
@@ -217,10 +217,10 @@ for tokens, probability in target((), 1.0).items():
 def misshapen(tokens: Tokens, length: int, eos: int | None) -> str:
     """What is wrong with the shape of a sequence; empty if nothing is."""
     if eos is not None and eos in tokens[:-1]:
-        return f"returns {short(tokens)}: tokens behind eos = {eos}; expected none"
+        return f"returns {shown(tokens)}: tokens behind eos = {eos}; expected none"
     if len(tokens) != length and tokens[-1:] != (eos,):
         ending = "" if eos is None else f", or an end by eos = {eos}"
-        return f"returns {len(tokens)} tokens, {short(tokens)}; expected {length}{ending}"
+        return f"returns {len(tokens)} tokens, {shown(tokens)}; expected {length}{ending}"
     return ""
 
 

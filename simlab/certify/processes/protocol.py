@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Broken, short
+from simlab.certify.contracts.base import Broken
+from simlab.certify.engine.messages import shown
 
 VERSION = 1
 NAME = "simlab-certify"
@@ -90,7 +91,7 @@ def check_length(prefix: bytes, calls: int) -> int:
 
 def readable(data: bytes) -> str:
     """What was read, for people."""
-    return short(data.decode("utf-8", "backslashreplace")) if data else "nothing"
+    return shown(data.decode("utf-8", "backslashreplace")) if data else "nothing"
 
 
 def _words(array: Any) -> bytes:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from simlab.certify.contracts.base import short
+from simlab.certify.engine.messages import shown
 
 LLAMA, OPENAI = "/completion", "/v1/completions"
 LARGEST = 1 << 22  # bytes of an answer
@@ -105,13 +105,13 @@ class Endpoint:
                 if 300 <= answer.status < 400
                 else ""
             )
-            raise Unanswered(f"answers with status {answer.status}{to}: {short(text[:300])}")
+            raise Unanswered(f"answers with status {answer.status}{to}: {shown(text[:300])}")
         if len(data) > LARGEST:
             connection.close()
             raise Unanswered(f"answers with more than {LARGEST} bytes")
         kind = answer.headers.get_content_type()
         if kind == "text/html":
-            raise Unanswered(f"answers with HTML: {short(text[:300])}")
+            raise Unanswered(f"answers with HTML: {shown(text[:300])}")
         documents = list(_documents(text, request.stream))
         found = _tokens(self.path, documents)
         told = bool(found) and isinstance(found[0], int)  # of characters there may be any number
@@ -124,18 +124,18 @@ def _documents(text: str, stream: bool) -> Iterator[dict[str, Any]]:
     """The JSON documents of an answer: one, or those of a stream of events."""
     parts = [line[5:].strip() for line in text.splitlines() if line.startswith("data:")] if stream else [text]
     if not parts:
-        raise Unanswered(f"answers a request for a stream without an event: {short(text[:300])}")
+        raise Unanswered(f"answers a request for a stream without an event: {shown(text[:300])}")
     for part in parts:
         if part == "[DONE]":
             return
         try:
             document = json.loads(part)
         except ValueError:
-            raise Unanswered(f"answers with what is no JSON: {short(part[:300])}") from None
+            raise Unanswered(f"answers with what is no JSON: {shown(part[:300])}") from None
         if not isinstance(document, dict):
-            raise Unanswered(f"answers with {short(document)}; expected an object")
+            raise Unanswered(f"answers with {shown(document)}; expected an object")
         if "error" in document:
-            raise Unanswered(f"answers with an error: {short(document['error'])}")
+            raise Unanswered(f"answers with an error: {shown(document['error'])}")
         yield document
 
 
@@ -162,4 +162,4 @@ def _tokens(path: str, documents: list[dict[str, Any]]) -> list[Outcome]:
         if all(isinstance(token, int) for token in ids) and all(isinstance(word, str) for word in words):
             return ids or words or list(text)
     wanted = "choices[0].text" if path.endswith(OPENAI) else "content"
-    raise Unanswered(f"answers with {short(documents[-1])}; expected an object with {wanted}")
+    raise Unanswered(f"answers with {shown(documents[-1])}; expected an object with {wanted}")

@@ -24,8 +24,8 @@ import numpy as np
 import scipy
 
 from simlab.certify.certificate import LISTED, Certificate, Failure, Line
-from simlab.certify.contracts.base import short
 from simlab.certify.engine.evidence import FALSE_ALARMS
+from simlab.certify.engine.messages import shown
 from simlab.certify.servers.client import Dropped, Endpoint, Outcome, Prompt, Request, Unanswered
 from simlab.statistics import Paired
 
@@ -142,7 +142,7 @@ class Comparison:
             calls_to_finding=self.asked if failure else None,
             lines=tuple(
                 Line(
-                    f"prompt {short(prompt)}",
+                    f"prompt {shown(prompt)}",
                     _named(places),
                     test.n,
                     bounds[j][k],
@@ -172,7 +172,7 @@ class Comparison:
         strength = [(test.log_e_value, j, k) for j, row in enumerate(self.tests) for k, test in enumerate(row)]
         _, j, k = max(strength)
         test = self.tests[j][k]
-        what, prompt = _named(self.events[k]), short(self.prompts[j])
+        what, prompt = _named(self.events[k]), shown(self.prompts[j])
         return Failure(
             kind="law",
             at_the_ends=False,
