@@ -24,7 +24,7 @@ from sphinx.application import Sphinx
 
 from experiments.cli.main import app as commands
 from experiments.sweeps import spec
-from reports.pages.claims import NOTEBOOKS
+from reports.pages.claims import ARXIV, NOTEBOOKS
 from reports.pages.report import KINDS, PAPERS
 from simlab.continuous import RULES as CONTINUOUS_RULES
 from simlab.decoders import DECODERS
@@ -167,6 +167,8 @@ def paper_page(paper: str, found: Mapping[str, dict[str, Any]]) -> str:
     parts = headlines(paper, PAPERS[paper], "#")
     if not parts:
         parts = [f"# {PAPERS[paper]}\n"]
+    if paper in ARXIV:
+        parts.append(f"The paper: [arXiv {ARXIV[paper]}](https://arxiv.org/abs/{ARXIV[paper]}).\n")
     if paper in NOTEBOOKS:
         parts.append(f"The proofs, computed step by step: [the notebook](../notebooks/{NOTEBOOKS[paper]}).\n")
     for kind, title in KINDS.items():

@@ -18,6 +18,17 @@ NOTEBOOKS = {
     "cspd": "cspd.py",
     "baselines": "sjd_pac.py",  # block verification, several candidates; the lossy optimum is in lantern.py
 }
+ARXIV = {  # of papers with claims
+    "leviathan": "2211.17192",
+    "gsd": "2508.07747",
+    "sjd": "2410.01699",
+    "lantern": "2410.03355",
+    "sjd-pac": "2603.18599",
+    "cspd": "2411.11925",
+    "scd": "2510.24211",
+    "hierarchical": "2601.05724",
+    "traversal": "2505.12398",
+}
 COLOURS = {  # of badges; white letters are readable on each
     "holds": "#18794e",
     "holds-under-assumptions": "#0b6e8a",
@@ -43,6 +54,7 @@ def build(out: Path, verdicts: dict[str, Any], papers: dict[str, str]) -> None:
             simlab=verdicts["simlab"],
             failed=verdicts["failed"].get(id),
             paper=papers[claim["paper"]],
+            arxiv=ARXIV.get(claim["paper"]),
             before=before,
             after=after,
             parents=[other for other in entries.values() if id in other["parts"]],
