@@ -9,13 +9,14 @@ there is nothing; values of several kinds, and lists, are written as JSON.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from experiments.sweeps.cells import IMAGE, Cell, model
-from experiments.sweeps.spec import Entry, Spec, canonical
+from experiments.sweeps.spec import Entry, Spec, canonical, summaries
 
 SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
 
@@ -42,11 +43,11 @@ def summary(spec: Spec, made: pd.DataFrame) -> pd.DataFrame:
     shape = (len(spec.processes), len(spec.decoders) * len(spec.rules), each)
     ratio, tokens, steps = (made[name].to_numpy().reshape(shape) for name in ("compression", "tokens", "steps"))
     models = [model(process) for process in spec.processes]
-    pairs = [(decoder.summary(), rule.summary()) for decoder in spec.decoders for rule in spec.rules]
+    pairs = list(product(summaries(spec.decoders), summaries(spec.rules)))
+    images = [[k for k, other in enumerate(models) if other == one] for one in dict.fromkeys(models)]
+    processes = summaries([spec.processes[own[0]] for own in images], without=(IMAGE,))
     rows = []
-    for one in dict.fromkeys(models):
-        own = [k for k, other in enumerate(models) if other == one]
-        process = spec.processes[own[0]].summary(without=(IMAGE,))
+    for process, own in zip(processes, images, strict=True):
         for k, (decoder, rule) in enumerate(pairs):
             mean, error = _mean(ratio[own, k])
             pooled = tokens[own, k].sum() / steps[own, k].sum()

@@ -63,7 +63,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -128,6 +128,22 @@ class Spec:
         """The same with other seeds; raises ``ValueError`` as for those in a file."""
         written = self.written | {"seeds": list(seeds)}
         return replace(self, seeds=tuple(_validated(written).seeds), written=written)
+
+
+def summaries(entries: Sequence[Entry], without: tuple[str, ...] = ()) -> list[str]:
+    """A summary of each entry; those that would read the same also say in which parameters they differ."""
+    plain = [entry.summary(without) for entry in entries]
+    written = [{"name": entry.name, **entry.parameters} for entry in entries]
+    told = []
+    for summary, own in zip(plain, written, strict=True):
+        alike = [other for text, other in zip(plain, written, strict=True) if text == summary]
+        differing = [
+            name
+            for name, value in own.items()
+            if name not in without and any(other.get(name) != value for other in alike)
+        ]
+        told.append(" ".join([summary, *(f"{name}={_short(own[name])}" for name in differing)]))
+    return told
 
 
 def canonical(value: Any) -> str:

@@ -85,6 +85,7 @@ def test_the_documented_example_runs(example: tuple[Path, subprocess.CompletedPr
     lines = done.stdout.splitlines()
     assert lines[0] == "Calls against the window of speculative Jacobi decoding"
     assert len([line for line in lines if line.startswith("codebook ")]) == 9
+    assert lines[-1].split(maxsplit=2) == ["draw", "it", "simlab report --runs out/sweeps/window"]
     assert any(
         re.search(r"with a draft model +lantern delta=0.2 +12 +\d\.\d{4} ± 0\.\d{4} +\d\.\d{4}", x) for x in lines
     )

@@ -132,6 +132,20 @@ def test_the_summary_takes_the_images_of_a_process_together(tmp_path: Path) -> N
     assert not own.duplicated(["seed", "replicate"]).any()
 
 
+def test_the_summary_tells_decoders_of_one_label_apart(tmp_path: Path) -> None:
+    """By what differs alone: each is written out, not spanned by a grid, so no parameter of theirs is in a label."""
+    head, entries = GOOD.split("[[decoder]]", 1)
+    rest = entries[entries.index("[[rule]]") :]
+    pac = '[[decoder]]\nname = "sjd-pac"\nlabel = "PAC"\nwindow = {}\ncandidates = 2\ndepth = 1\nbudget = {}\n'
+    sjd = '[[decoder]]\nname = "sjd"\nlabel = "SJD"\nwindow = 2\n'
+    spec = parse_spec(head + pac.format(2, 4) + pac.format(3, 4) + pac.format(3, 5) + sjd + rest, "spec")
+    made = run_sweep(spec, cells(spec), tmp_path, local(1), Notes()).table
+    expected = ["PAC window=2 budget=4", "PAC window=3 budget=4", "PAC window=3 budget=5", "SJD"]
+    rows = summary(spec, made)
+    assert rows["decoder"].unique().tolist() == expected
+    assert not rows.duplicated(["process", "decoder", "rule"]).any()
+
+
 # The same table, whatever happens ----------------------------------------------------------------------------------
 
 
