@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 SERIES = ("#0b5cad", "#d97706", "#18794e", "#8250df", "#57606a", "#b3261e")  # of p, q, the law and what follows
@@ -65,5 +66,12 @@ def text(value: Any) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{key or 'start'}: {text(item)}" for key, item in value.items())
     if isinstance(value, list):
-        return "(" + ", ".join(map(text, value)) + ")"
+        return "(" + ", ".join(_listed([text(item) for item in value])) + ")"
     return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _listed(texts: list[str]) -> Iterator[str]:
+    """The items of a list; in one too long to be read, what is repeated in a row is written once: 1/40 × 40."""
+    for item, run in groupby(texts):
+        count = len(list(run))
+        yield from [f"{item} × {count}"] if count > 2 and len(texts) > MOST_TOKENS else [item] * count
