@@ -34,8 +34,8 @@ from experiments.cli.terminal import (
     UsageError,
     check_writable,
     error_output,
+    numbers_table,
     output,
-    plain_table,
     print_text,
     progress_bar,
 )
@@ -144,21 +144,23 @@ def _print(document: dict[str, Any], out: Path) -> None:
         "method",
         "steps",
         "tokens/call ± s.e.",
-        *(f"speedup (predicted), batch {b}" for b in batches),
+        *(f"speedup, batch {b}" for b in batches),
         "bits",
         "accuracy",
     )
     rows = [_row(row) for row in document["methods"]]
     drafts = f"{document['drafts']} drafts a call where there is a window"
     title = f"{document['n']} images a method, {drafts}, {document['device']}, seed {document['seed']}"
-    console.print(plain_table(console, (*names, "Frechet", "is it the target's law"), rows, title), highlight=False)
+    table = numbers_table(console, (*names, "Frechet", "is it the target's law"), rows, title)
+    console.print(table, highlight=False)
+    print_text(console, "speedup: against ar, ± its standard error, and in brackets what was predicted of this machine")
     print_text(console, "Frechet: distance on features of simlab's classifier, to images of ar")
     print_text(console, "\n".join(f"{Path(name).suffix[1:]:<9}{out / name}" for name in FILES))
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
     quality, compression = row["quality"], row["compression"]
-    speed = ["" if e["speedup"] is None else f"{e['speedup']:.2f} ({e['predicted']:.2f})" for e in row["timing"]]
+    speed = ["" if e["speedup"] is None else _speedup(e) for e in row["timing"]]
     bits = "" if quality["bits_per_token"] is None else f"{quality['bits_per_token']:.3f}"
     return (
         row["method"],
@@ -170,6 +172,12 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         f"{quality['frechet_to_ar']:.3f}",
         _verdict(row),
     )
+
+
+def _speedup(timing: dict[str, Any]) -> str:
+    error = timing["speedup_error"]
+    spread = "" if error is None else f" ± {error:.2f}"
+    return f"{timing['speedup']:.2f}{spread} ({timing['predicted']:.2f})"
 
 
 def _verdict(row: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from experiments.cli.terminal import (
     check_copy,
     check_writable,
     error_output,
+    numbers_table,
     output,
     plain_table,
     print_text,
@@ -183,7 +184,7 @@ def _print(document: dict[str, Any], out: Path) -> None:
     )  # fmt: skip
     title = f"{document['n']} images a method, {document['device']}, seed {document['seed']}"
     rows = [_row(row) for row in document["methods"]]
-    console.print(plain_table(console, names, rows, title), highlight=False)
+    console.print(numbers_table(console, names, rows, title), highlight=False)
     print_text(console, "Frechet: distance on features of simlab's classifier, to images of the target alone")
     print_text(console, "\n".join(f"{Path(name).suffix[1:]:<9}{out / name}" for name in FILES))
 

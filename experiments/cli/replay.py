@@ -9,7 +9,7 @@ import typer
 
 from experiments.cli import continuous
 from experiments.cli.options import CONTINUOUS, out_option, refuse_given
-from experiments.cli.terminal import UsageError, check_writable, output, plain_table, print_text, progress_bar
+from experiments.cli.terminal import UsageError, check_writable, numbers_table, output, print_text, progress_bar
 
 FEW = 256, 32  # rows whose laws are computed, and of a large vocabulary: some minutes
 
@@ -80,6 +80,6 @@ def _print(document: dict[str, Any], out: Path) -> None:
         (line["rule"], *("" if line[key] is None else f"{line[key]:z.4f}" for key in keys), line["parameters"])
         for line in document["rules"]
     ]
-    console.print(plain_table(console, names, rows))
+    console.print(numbers_table(console, names, rows))
     print_text(console, "no rule gains more acceptance than it spends TV; wasted is what it spends beyond")
     print_text(console, f"written   {out / 'replay.json'}\n          {out / 'replay.parquet'}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from experiments.interrupts import run_held
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
@@ -100,6 +100,24 @@ def plain_table(
         cut = shorten(str(last), max(20, console.width - used), placeholder=" …")
         table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in (*first, cut)))
     return table
+
+
+def numbers_table(console: Console, names: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> Group:
+    """A table of which nothing is cut: columns that the terminal has no room for follow below, beside the first one."""
+    from rich.console import Group
+
+    widths = [max(len(name), *(len(row[k]) for row in rows)) + 2 for k, name in enumerate(names)]
+    parts: list[list[int]] = [[]]
+    for column in range(1, len(names)):
+        if parts[-1] and sum(widths[k] for k in (0, *parts[-1], column)) > console.width + 2:  # no gap after the last
+            parts.append([])
+        parts[-1].append(column)
+    tables = []
+    for number, part in enumerate(parts):
+        columns = [0, *part]
+        own = [[row[k] for k in columns] for row in rows]
+        tables.append(plain_table(console, [names[k] for k in columns], own, title if title and not number else None))
+    return Group(*tables)
 
 
 def drawn(folder: Path, command: str) -> bool:

@@ -34,6 +34,8 @@ from tests.reports.test_claim_pages import Page, dead
 from tests.reports.test_self_test_page import document
 from tests.support.tiny_runs import continuous, draft_length, faked, large, save, shrunken
 
+TEMPLATES = Path(site.__file__).parents[1] / "templates"
+
 pytestmark = pytest.mark.cli
 
 RATIO = {"benchmark": "verification", "what": "V = 16384", "contender": "kernel", "kind": "times", "per": "blocks"}
@@ -149,6 +151,18 @@ def test_all_links_lead_somewhere_and_pages_are_light(results: Path, built: site
     }
     assert "../index.html" in Page(results / "studies" / "relabel.html").links
     assert "index.html" in Page(results / "report.html").links
+
+
+def test_pages_can_be_read_without_a_mouse_and_without_colours() -> None:
+    """What scrolls sideways can be reached by keyboard, and links in sentences and tables are underlined."""
+    for path in TEMPLATES.glob("*.html"):
+        assert not re.search(r'class="scroll"(?! tabindex="0")', path.read_text(encoding="utf-8")), path.name
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    underlined = re.search(r"([^{}]*)\{ text-decoration: underline; text-underline-offset", style)
+    assert underlined
+    assert {"p a", "li a", "dd a", "figcaption a", "td:not(.id) a", "th a"} <= {
+        each.strip() for each in underlined[1].split(",")
+    }
 
 
 def test_every_figure_is_a_pdf_too(results: Path, built: site.Site) -> None:

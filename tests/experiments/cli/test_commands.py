@@ -18,7 +18,7 @@ from rich.console import Console
 from experiments.cli import claims
 from experiments.cli.main import app, main
 from experiments.cli.report import repeated
-from experiments.cli.terminal import plain_math
+from experiments.cli.terminal import numbers_table, plain_math
 from simlab.rules import make_rule
 from tests.support.cli import simlab, usage_error
 from theory.acceptance import alpha
@@ -307,6 +307,20 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> No
     for name in names:
         assert main([str(name), "--help"]) == 0
         assert f"Usage: simlab {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [60, 80, 150])
+def test_a_table_of_numbers_is_never_cut(width: int) -> None:
+    """What a terminal has no room for follows in lines of its own, beside the names."""
+    screen = Console(file=StringIO(), width=width, color_system=None)
+    names = ["method", "steps", "tokens/call ± s.e.", "speedup, batch 1", "speedup, batch 16", "bits", "accuracy"]
+    rows = [["sjd-pac-gumbel", "48.4", "4.103 ± 0.157", *["1.79 ± 0.05 (2.04)"] * 2, "3.860", "0.900"]]
+    screen.print(numbers_table(screen, names, rows, "10 images"), highlight=False)
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    cells = [cell for line in lines for cell in line.strip().split("  ") if cell]
+    assert {"10 images", *names, *rows[0]} == {cell.strip() for cell in cells}
+    assert max(map(len, lines)) <= width
+    assert sum(line.startswith("sjd-pac-gumbel") for line in lines) == {60: 3, 80: 2, 150: 1}[width]
 
 
 @pytest.mark.parametrize(
