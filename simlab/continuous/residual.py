@@ -17,6 +17,7 @@ from simlab.continuous.tape import coins
 from simlab.randomness import Purpose, Tape
 
 LIMIT = 10_000  # proposals
+AHEAD = 16  # proposals that are looked at together, at most: as many as before them, so that few are in vain
 
 
 class Resampled(NamedTuple):
@@ -64,13 +65,17 @@ def resample(rule: Rule, pair: TrajectoryPair, tape: Tape, position: np.ndarray,
     tokens = np.full((count, size), np.nan)
     trials = np.zeros(count, np.int64)
     waiting = np.arange(count)
-    for trial in range(1, limit + 1):
-        if not len(waiting):
-            break
-        here, own = pair.only(waiting), tape.subset(waiting)
-        candidate = rule.propose(here, own, position[waiting], trial)
-        taken = coins(own, position[waiting], Purpose.TRIAL, trial) < rule.taking(here, candidate)
-        trials[waiting] = trial
-        tokens[waiting[taken]] = rule.token(here, candidate)[taken]
-        waiting = waiting[~taken]
+    made = 0
+    while len(waiting) and made < limit:
+        ahead = min(max(1, made), AHEAD, limit - made)
+        rows, trial = np.tile(waiting, ahead), made + 1 + np.repeat(np.arange(ahead), len(waiting))
+        here, own = pair.only(rows), tape.subset(rows)
+        candidate = rule.propose(here, own, position[rows], trial)
+        taken = coins(own, position[rows], Purpose.TRIAL, trial) < rule.taking(here, candidate)
+        taken = taken.reshape(ahead, -1)
+        some, first = taken.any(axis=0), taken.argmax(axis=0)
+        trials[waiting] = made + np.where(some, first + 1, ahead)
+        chosen = first * len(waiting) + np.arange(len(waiting))
+        tokens[waiting[some]] = rule.token(here, candidate)[chosen[some]]
+        waiting, made = waiting[~some], made + ahead
     return Resampled(tokens, trials, ~np.isin(np.arange(count), waiting))

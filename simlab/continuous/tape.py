@@ -20,7 +20,9 @@ from simlab.randomness.philox import MASK, mantissa, philox4x32
 STEPS, PAIRS, TRIALS, POSITIONS = 1 << 16, 1 << 8, 1 << 16, 1 << 16  # what a counter has room for
 
 
-def normals(tape: Tape, position: np.ndarray, purpose: Purpose, step: Any, trial: int, size: int) -> np.ndarray:
+def normals(
+    tape: Tape, position: np.ndarray, purpose: Purpose, step: Any, trial: int | np.ndarray, size: int
+) -> np.ndarray:
     """``float64[B, size]``: the normals of one step of the trajectories at ``position[B]``.
 
     Those of many steps in one go, ``step[S]``, are ``float64[S, B, size]``.
@@ -35,14 +37,14 @@ def normals(tape: Tape, position: np.ndarray, purpose: Purpose, step: Any, trial
 
 
 def all_normals(
-    tape: Tape, position: np.ndarray, purpose: Purpose, steps: int, trial: int, size: int
+    tape: Tape, position: np.ndarray, purpose: Purpose, steps: int, trial: int | np.ndarray, size: int
 ) -> Callable[[int], np.ndarray]:
     """From a step of ``steps``, 0 for the start, to its normals ``float64[B, size]``, all of them drawn at once."""
     drawn = normals(tape, position, purpose, np.arange(steps + 1), trial, size)
     return drawn.__getitem__
 
 
-def coins(tape: Tape, position: np.ndarray, purpose: Purpose, trial: int = 0) -> np.ndarray:
+def coins(tape: Tape, position: np.ndarray, purpose: Purpose, trial: int | np.ndarray = 0) -> np.ndarray:
     """``float64[B]`` in [0, 1): a coin for the token at ``position[B]``."""
     return tape.uniform((position | (trial << 16))[:, None], purpose)[:, 0]
 

@@ -29,7 +29,7 @@ class DraftState(TargetEnd):
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return super().log_ratio(_from_the_draft(pair), candidate)
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         return super().propose(_from_the_draft(pair), tape, position, trial)
 
 

@@ -130,7 +130,7 @@ class Rule(ABC):
         """``[B]``: the probability of taking a proposal, a candidate ``float64[S, B, d]``; here max(0, 1 - 1 / rho)."""
         return proposal_acceptance(self.log_ratio(pair, candidate))
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         """A candidate from the target; here its last step once more, from the same x_1.
 
         Parameters
@@ -142,7 +142,7 @@ class Rule(ABC):
         position
             ``int[B]``, of the tokens in their sequences.
         trial
-            Number of the proposal, from 1.
+            ``int[B]``, numbers of the proposals, from 1.
 
         Returns
         -------

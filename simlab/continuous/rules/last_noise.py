@@ -65,7 +65,7 @@ class LastNoise(Rule):
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return _log_token(pair.target, candidate[0]) - _log_token(pair.draft, candidate[0])
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         states = noise_again(pair.target, tape, position, trial)
         return states[:1]
 
@@ -86,7 +86,7 @@ def walked_back(model: Trajectory, token: np.ndarray) -> tuple[np.ndarray, np.nd
     return state, volumes
 
 
-def noise_again(model: Trajectory, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+def noise_again(model: Trajectory, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
     """A trajectory's last noise once more, and the steps behind it.
 
     Parameters

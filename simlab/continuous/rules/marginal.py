@@ -43,7 +43,7 @@ class Marginal(Rule):
         target, draft = (model.chain.marginal(model.condition) for model in pair)
         return target.log_density(candidate[0]) - draft.log_density(candidate[0])
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         law = pair.target.chain.marginal(pair.target.condition)
         noise = normals(tape, position, Purpose.PROPOSAL, 1, trial, pair.target.chain.dimension)
         return (law.mean + noise @ law.root().T)[None]

@@ -45,7 +45,7 @@ class Path(Rule):
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
         return _log_density(pair.target.through(candidate)) - _log_density(pair.draft.through(candidate))
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         chain = pair.target.chain
         noise = all_normals(tape, position, Purpose.PROPOSAL, chain.steps, trial, chain.dimension)
         return chain.walk(pair.target.condition, noise).states

@@ -67,7 +67,7 @@ class Reflection(LastStep):
         _check_one(*(model.chain.layout.squared(model.kernel(1).root) for model in pair))
         return super().log_ratio(pair, candidate)
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         """The draft's noise reflected; nothing is drawn."""
         target, draft = pair.target.kernel(1), pair.draft.kernel(1)
         whitened = pair.target.chain.layout.whitened

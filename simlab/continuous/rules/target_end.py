@@ -76,5 +76,5 @@ class TargetEnd(Rule):
             state = chain.kernel(t, state, condition).mean
         return state
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         return noise_again(pair.target, tape, position, trial)

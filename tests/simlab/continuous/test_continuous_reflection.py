@@ -23,7 +23,7 @@ CELLS, TOKENS, FALSE_ALARMS = 20, 20_000, 1e-6
 class Reused(Reflection):
     """The noise of a rejected draft as it was."""
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         return (pair.draft.states[0] - pair.draft.kernel(1).mean + pair.target.kernel(1).mean)[None]
 
 

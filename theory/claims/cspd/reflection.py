@@ -62,11 +62,11 @@ def off(rule: Reflection) -> float:
         noise = np.random.default_rng(1).normal(size=(POINTS, size))
         given = pair(covariance, gap, noise)
         drafts, places = given.draft.states[0], np.zeros(POINTS, np.int64)
-        token = rule.propose(given, tape, places, 1)[0]
+        token = rule.propose(given, tape, places, np.ones_like(places))[0]
         for one, other in ((given.target, given.draft), (given.draft, given.target)):
             largest = max(largest, float(np.abs(one.log_step(1, token) - other.log_step(1, drafts)).max()))
         corners = pair(covariance, gap, np.concatenate([np.zeros((1, size)), np.eye(size)]) + 1)
-        images = rule.propose(corners, Tape(0, size + 1), np.zeros(size + 1, np.int64), 1)[0]
+        images = rule.propose(corners, Tape(0, size + 1), np.zeros(size + 1, np.int64), np.ones(size + 1, np.int64))[0]
         before, after = (np.abs(np.linalg.det(x[1:] - x[0])) for x in (corners.draft.states[0], images))
         largest = max(largest, float(np.abs(after / before - 1)))
     return largest if largest > NEAR else 0.0
@@ -89,7 +89,7 @@ def coupled(gap: float) -> float:
 class Reused(Reflection):
     """The noise as it was, around the target's mean."""
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         return (pair.draft.states[0] - pair.draft.kernel(1).mean + pair.target.kernel(1).mean)[None]
 
 
@@ -99,7 +99,7 @@ class Along(Reflection):
 
     axis: str = "means"
 
-    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: int) -> np.ndarray:
+    def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
         target, draft = pair.target.kernel(1), pair.draft.kernel(1)
         layout = pair.target.chain.layout
         noise = layout.whitened(target.root, pair.draft.states[0] - draft.mean)
