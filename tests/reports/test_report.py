@@ -150,6 +150,7 @@ def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
     assert again == page
 
 
+@pytest.mark.usefixtures("own_results_alone")
 def test_on_the_site_every_figure_of_the_report_is_a_pdf_too(results: Path) -> None:
     alone = build(results).read_text(encoding="utf-8")
     built = site.build(results)

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,6 @@ import pytest
 
 from experiments.cli import main as cli
 from experiments.results import write_table
-from reports.data import models as saved_models
 from reports.data.files import Unreadable
 from reports.data.sweeps import SPECS, find, read, shipped
 from reports.figures.plot_style import use_style
@@ -36,7 +35,7 @@ from tests.support.tiny_runs import continuous, draft_length, faked, large, save
 
 TEMPLATES = Path(site.__file__).parents[1] / "templates"
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_results_alone")]
 
 RATIO = {"benchmark": "verification", "what": "V = 16384", "contender": "kernel", "kind": "times", "per": "blocks"}
 BENCH = {
@@ -55,16 +54,6 @@ BENCH = {
 LARGEST = 3_000_000  # bytes of a page
 MADE = sorted(shipped())
 FEW = ["ablation", "relabel"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_results_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What comes along is not drawn for every site: the comparison's thirteen figures are drawn by
-    tests/reports/test_models_page.py, a kept run in a test below."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(saved_models, "kept", lambda: None)
-        patch.setattr(site, "KEPT", tmp_path_factory.mktemp("nothing-kept"))
-        yield
 
 
 @pytest.fixture(scope="module")

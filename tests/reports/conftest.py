@@ -1,0 +1,20 @@
+"""What tests of the site share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from reports.data import models as saved_models
+from reports.site import build as site
+
+
+@pytest.fixture(scope="module")
+def own_results_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What comes along is not drawn for every site: the comparison's thirteen figures are drawn by
+    tests/reports/test_models_page.py, a kept run by a test of its own in tests/reports/test_site.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(saved_models, "kept", lambda: None)
+        patch.setattr(site, "KEPT", tmp_path_factory.mktemp("nothing-kept"))
+        yield
