@@ -11,6 +11,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+unexport PYTHONDONTWRITEBYTECODE  # a thousand modules, and many processes: each is compiled once
+
 .PHONY: verify test slow models measured engines lab docs check clean
 
 verify: .venv/.verify

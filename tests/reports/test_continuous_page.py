@@ -22,7 +22,7 @@ from tests.reports.test_claim_pages import Page, dead
 from tests.reports.test_site import cut, empty
 from tests.support.tiny_runs import continuous
 
-pytestmark = [pytest.mark.cli, pytest.mark.slow]
+pytestmark = [pytest.mark.cli, pytest.mark.slow, pytest.mark.usefixtures("own_results_alone")]
 
 CLAIM = {
     "source": "derived",

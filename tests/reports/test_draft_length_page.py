@@ -23,7 +23,7 @@ from tests.reports.test_continuous_page import CLAIM
 from tests.reports.test_site import cut, empty
 from tests.support.tiny_runs import draft_length
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.usefixtures("own_results_alone")]
 
 CLAIMS = [
     CLAIM | {"id": id, "paper": "cspd", "where": "Table 1", "statement": f"About {id}.", "verdict": "refuted"}

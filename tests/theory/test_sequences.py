@@ -37,7 +37,7 @@ from theory.exact import block_law, complete, sequence_law, target_law
 from theory.example_processes import random_process
 
 pytestmark = pytest.mark.exact
-DEFAULT_EVERY = 4
+DEFAULT_EVERY = 6
 
 LOSSY = [
     ("amplify", {"k": 2}),

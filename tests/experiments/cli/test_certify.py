@@ -20,6 +20,8 @@ from tests.support.cli import COMMAND, simlab, usage_error
 
 pytestmark = pytest.mark.cli
 
+DEFAULT_EVERY = 2
+
 FEW = ("--calls", "64", "--processes", "1")
 
 

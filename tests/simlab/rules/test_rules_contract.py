@@ -22,6 +22,8 @@ from tests.support.strategies import Row, pairs, parameters, rows_without_ties
 
 pytestmark = pytest.mark.property
 
+DEFAULT_EVERY = 2
+
 ROUNDING = 1e-13
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 ARITHMETICS = {
