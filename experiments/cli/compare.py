@@ -57,7 +57,7 @@ def compare_command(
     ] = None,
     drafts: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="a call, of methods with a window: all calls are as large (default: 32)"),
+        typer.Option(metavar="N", min=1, help="a call of every method (default: 32 in windows, 4 of draft models)"),
     ] = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="the four files of Fashion-MNIST, if elsewhere")
@@ -102,7 +102,7 @@ def compare_command(
     from experiments.models import session
     from experiments.models.compare import Request, compare, table
     from experiments.models.grid import write_grid
-    from experiments.models.methods import METHODS, NODES
+    from experiments.models.methods import METHODS
     from experiments.models.timing import ROUNDS
     from experiments.results import write_arrays, write_json, write_table
     from simlab.models.process.sampling import Sampling
@@ -113,7 +113,7 @@ def compare_command(
     try:
         names = tuple(METHODS) if methods is None else tuple(dict.fromkeys(methods.split(",")))
         request = Request(
-            names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data, drafts or NODES
+            names, count, batch, batches, seed, Sampling(guidance, temperature, top_k, top_p), data, drafts
         )
         loaded = session.Models(models, session.check_device(device))
         request.sampling.check(loaded.target.config.length, loaded.target.config.vocabulary)

@@ -79,7 +79,7 @@ class Request:
     seed: int
     sampling: Sampling
     data: Path | None
-    drafts: int = NODES  # a call, of methods whose drafts stand in a window
+    drafts: int | None = None  # a call of every method; by default ``NODES`` in windows, and few of draft models
 
 
 class Outcome(NamedTuple):
@@ -103,7 +103,7 @@ def compare(models: Models, request: Request, notify: Notify, folder: Path) -> O
 
     Raises ``ValueError`` for an unknown method, or models that do not fit together.
     """
-    methods = [with_drafts(name, models.codebook, request.drafts) for name in request.methods]
+    methods = [_method(name, models, request) for name in request.methods]
     lossless = sum(method.lossless for method in methods)
     level = FALSE_ALARMS / max(1, lossless * len(TESTS))
     held_out = held_out_features(models, request)
@@ -284,6 +284,12 @@ def _described(method: Method) -> dict[str, Any]:
     }
 
 
+def _method(name: str, models: Models, request: Request) -> Method:
+    if request.drafts is None:
+        return make_method(name, models.codebook)
+    return with_drafts(name, models.codebook, request.drafts)
+
+
 def _head(models: Models, request: Request, lossless: int, level: float) -> dict[str, Any]:
     kinds = "tokenizer", "target", "draft", "head", "classifier"
     paths = {kind: models.folder / f"{kind}.safetensors" for kind in kinds}
@@ -297,7 +303,7 @@ def _head(models: Models, request: Request, lossless: int, level: float) -> dict
         "sampling": sampling_record(request.sampling),
         "n": request.count,
         "batch": request.batch,
-        "drafts": request.drafts,
+        "drafts": request.drafts or NODES,
         "seed": request.seed,
         "device": device_name(models.device),
         "threads": torch.get_num_threads(),

@@ -17,7 +17,8 @@ method                              decoder x rule                         of th
 
 All windows of SJD's kind hold ``NODES`` drafts a call, trees among them, and ask for ``NODES`` + 1 rows, of which the
 first depends on none; a window of ``jacobi``, which asks for no row behind its last draft, is longer by one, so that
-all calls are as large. Draft models make ``GAMMA`` drafts for a call of ``GAMMA`` + 1 rows; ``ar`` asks for one row.
+all calls are as large. Draft models make ``GAMMA`` drafts for a call of ``GAMMA`` + 1 rows, or, for all calls to be as
+large (:func:`with_drafts`), as many as the others; ``ar`` asks for one row.
 ``BASE+RULE`` is any other pair: a method or a decoder by its name, and the rule that takes the place of its own.
 """
 
@@ -40,6 +41,7 @@ Drafter = Literal["draft", "head"]
 
 NODES = 32  # drafts a call, the smaller budget of SJD-PAC's Table 2
 GAMMA = 4  # drafts of a draft model
+PATHS = 4  # of a tree of levels that has as many drafts as are asked for
 BRANCHING = (2, 2, 1, 1)  # children a node of each level, as many levels as drafts
 TREE = {"window": 23, "candidates": 4, "depth": 3}  # SJD-PAC's K and D; NODES nodes as a comb
 USUAL: dict[str, Any] = {"window": NODES, "gamma": GAMMA, "branching": BRANCHING}  # where a decoder has none
@@ -154,14 +156,26 @@ def rows(decoder: Decoder) -> int:
 
 
 def with_drafts(name: str, codebook: np.ndarray | None, drafts: int) -> Method:
-    """The method called ``name``, with the window that holds ``drafts`` a call if it has one.
+    """The method called ``name`` with ``drafts`` a call: in its window, in a chain, or in a tree.
 
-    Draft models keep their own number. Raises ``ValueError`` where no window holds so many.
+    A tree of levels has ``PATHS`` paths of one length; of ``dynamic-tree`` so many nodes are kept, however many rows
+    its paths have. Raises ``ValueError`` where no window, or no such tree, holds so many.
     """
     usual = make_method(name, codebook)
-    window = getattr(usual.decoder, "window", None)
-    if window is None:
-        return usual
+    sizes = vars(usual.decoder)
+    if "window" in sizes:
+        return _with_window(usual, codebook, drafts)
+    if "branching" in sizes and (drafts < PATHS or drafts % PATHS):
+        raise ValueError(
+            f"--drafts {drafts}: expected a multiple of {PATHS}, the paths of {name}'s tree, such as {NODES}"
+        )
+    wanted = {"gamma": drafts, "branching": (PATHS, *[1] * (drafts // PATHS - 1)), "total": drafts}
+    return make_method(name, codebook, {key: value for key, value in wanted.items() if key in sizes})
+
+
+def _with_window(usual: Method, codebook: np.ndarray | None, drafts: int) -> Method:
+    """The same with the window that holds ``drafts``."""
+    name, window = usual.name, vars(usual.decoder)["window"]
     beside = rows(usual.decoder) - 1 - window  # drafts that a tree has beside its window; fewer beside a short one
     for window in range(max(1, drafts - beside), drafts + 2):
         made = make_method(name, codebook, {"window": window})

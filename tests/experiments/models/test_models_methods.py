@@ -5,20 +5,35 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.models.methods import GAMMA, METHODS, NODES, make_method, rows, with_drafts
+from experiments.models.methods import METHODS, NODES, make_method, rows, with_drafts
 
 pytestmark = pytest.mark.exact
+OTHERS = ("block", "hierarchical", "traversal", "candidate-tree")  # of a draft model, named where they are asked for
 CODEBOOK = np.random.default_rng(0).normal(size=(128, 2))
 
 
 @pytest.mark.parametrize("drafts", [NODES, 64, 12])
-@pytest.mark.parametrize("name", METHODS)
-def test_all_calls_of_windows_are_as_large(name: str, drafts: int) -> None:
+@pytest.mark.parametrize("name", [*METHODS, *OTHERS])
+def test_all_calls_are_as_large(name: str, drafts: int) -> None:
     made, usual = (make(name, CODEBOOK, *more) for make, more in ((with_drafts, [drafts]), (make_method, [])))
-    wanted = 1 if name == "ar" else GAMMA + 1 if usual.drafter else drafts + 1
-    assert rows(made.decoder) == wanted
-    if drafts == NODES:
+    assert rows(made.decoder) == (1 if name == "ar" else drafts + 1)
+    if usual.drafter is None and drafts == NODES:
         assert made.decoder == usual.decoder
+
+
+def test_of_a_dynamic_tree_so_many_nodes_are_kept() -> None:
+    assert vars(with_drafts("dynamic-tree", CODEBOOK, 12).decoder)["total"] == 12
+
+
+@pytest.mark.parametrize("name", ["speculative", "eagle", *OTHERS])
+def test_by_default_draft_models_make_few(name: str) -> None:
+    assert rows(make_method(name, CODEBOOK).decoder) < NODES
+
+
+@pytest.mark.parametrize("drafts", [2, 30])
+def test_a_tree_of_levels_has_paths_of_one_length(drafts: int) -> None:
+    with pytest.raises(ValueError, match=f"--drafts {drafts}: expected a multiple of 4, the paths of traversal's tree"):
+        with_drafts("traversal", CODEBOOK, drafts)
 
 
 def test_some_numbers_no_window_of_a_tree_holds() -> None:
