@@ -1,3 +1,3 @@
-"""Lossy rules of later methods: Cactus, ensembles and lenience, truncation and cascades, fuzzy, MARS."""
+"""Lossy rules of later methods: Cactus, ensembles and lenience, truncation and cascades, fuzzy, MARS, Medusa."""
 
-MODULES = ("cactus", "ensembles", "truncation", "mars", "headlines")
+MODULES = ("cactus", "ensembles", "truncation", "mars", "medusa", "headlines")
