@@ -68,7 +68,7 @@ def codebook_map(points: pd.DataFrame, bound: pd.DataFrame) -> Figure:
     _bound(near, bound, main["wasserstein"].max())
     _prices(price, swept, bound)
     gain.set(xlabel="TV spent", ylabel="acceptance gained", title="Gained against TV spent")
-    near.set(xlabel="Wasserstein-1 spent", title="Gained against distance spent")
+    near.set(xlabel="Wasserstein-1 spent", ylabel="acceptance gained", title="Gained against distance spent")
     price.set(xlabel="acceptance gained", ylabel="Wasserstein-1 spent / gained", title="The price of a gain")
     _legend(figure, [*main["rule"].unique(), *LANTERNS[1:]])
     return figure
