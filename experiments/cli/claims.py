@@ -33,7 +33,7 @@ def claims_command(
     In a terminal statements are cut to a line. In a file or a pipe each line is whole: the claim, its verdict, where
     the statement stands, and the statement, with tabs in between.
     """
-    from theory.claims import find
+    from theory.claims import PAPERS, find
 
     if id is None:
         check_papers(paper or [])
@@ -43,7 +43,8 @@ def claims_command(
     try:
         claim = find(id)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        listed = f"; simlab claims --paper {id} lists that paper's claims" if id in PAPERS else ""
+        raise UsageError(f"{error}{listed}") from None
     _explain(claim)
     return 0
 

@@ -182,6 +182,7 @@ def test_claims_explains_one(id: str, capsys: pytest.CaptureFixture[str]) -> Non
         (["verify", "--papers", "gsd"], "No such option: --papers"),
         (["verify", "gsd"], "unexpected extra argument"),
         (["claims", "nothing"], "unknown claim 'nothing'"),
+        (["claims", "gsd"], "simlab claims --paper gsd lists that paper's claims"),
         (["train", "nothing"], "'nothing' is not one of 'tokenizer', 'classifier'"),
         (["judge"], "Missing argument 'MODULE:NAME'"),
         (["report", "--out", ".", "--runs", ".", "missing"], "--runs missing: there is no such folder"),
