@@ -38,7 +38,8 @@ from simlab.statistics.power import check_share
 FIRST_CALLS = 64  # calls of each case before any is called more often
 TURN = 0.15  # seconds of a batch
 LARGEST = 1 << 15  # calls of a batch
-EXPLAINING = 2.0  # seconds of calls or enumeration after a finding, to tell known bugs apart
+EXPLAINING = 2.0  # seconds of calls after a finding, to tell known bugs apart
+NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 LISTED = 12  # outcomes that are listed in text: those off by most
@@ -370,7 +371,8 @@ class _Run:
     def _enumerated(self, pool: WorkerPool) -> Fault | Exact | None:
         """The exact law of small cases, where chance can be given; the one that is farthest from the target."""
         self._report("enumerating")
-        small = sorted(self._small, key=lambda i: i not in self.plan.principal)
+        cases = (*self.cases, *self.edges)
+        small = sorted(self._small, key=lambda i: (i not in self.plan.principal, len(cases[i].branches)))
         tasks = (Enumerate(i, self._part(0.1)) for i in small)
         sure_since = 0.0
         for found in pool.run(self._until(0.4, tasks)):
@@ -384,7 +386,7 @@ class _Run:
             self._learned(found)
             if self._deviating and self._sure:
                 sure_since = sure_since or time.monotonic()
-                explained = self.calls is None and time.monotonic() - sure_since > EXPLAINING
+                explained = self.calls is None and time.monotonic() - sure_since > NAMING
                 if explained or len(self.laws) >= DISTINGUISHING or self._spent() > 0.2:
                     break
         return self._made_sure(pool)
