@@ -371,9 +371,9 @@ class _Run:
     def _enumerated(self, pool: WorkerPool) -> Fault | Exact | None:
         """The exact law of small cases, where chance can be given; the one that is farthest from the target."""
         self._report("enumerating")
-        cases = (*self.cases, *self.edges)
-        small = sorted(self._small, key=lambda i: (i not in self.plan.principal, len(cases[i].branches)))
-        tasks = (Enumerate(i, self._part(0.1)) for i in small)
+        tasks = (
+            Enumerate(i, self._part(0.1)) for i in self.plan.small_in_turn(self._small, (*self.cases, *self.edges))
+        )
         sure_since = 0.0
         for found in pool.run(self._until(0.4, tasks)):
             if isinstance(found, Fault):
