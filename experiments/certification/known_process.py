@@ -33,10 +33,14 @@ def serve(made: Implementation, hear: BinaryIO, say: BinaryIO) -> None:
     say.flush()
     function, rng = made.make(), np.random.default_rng(int(seed))
     while head := hear.read(WORD):
-        words = hear.read(WORD * int.from_bytes(head, "little"))
-        answer = [word for given in calls(words) for word in _answered(function, given, contract, rng)]
+        answer = answered(function, hear.read(WORD * int.from_bytes(head, "little")), contract, rng)
         say.write(np.array([len(answer), *answer], "<i8").tobytes())
         say.flush()
+
+
+def answered(function: Function, frame: bytes, contract: str, rng: np.random.Generator) -> list[int]:
+    """The words that answer a frame, both without their length."""
+    return [word for given in calls(frame) for word in _tokens(function, given, contract, rng)]
 
 
 def calls(frame: bytes) -> Iterator[list[Array]]:
@@ -58,7 +62,7 @@ def calls(frame: bytes) -> Iterator[list[Array]]:
         yield given
 
 
-def _answered(function: Function, given: list[Array], contract: str, rng: np.random.Generator) -> list[int]:
+def _tokens(function: Function, given: list[Array], contract: str, rng: np.random.Generator) -> list[int]:
     with np.errstate(all="ignore"):
         if contract == "verify":
             tokens = function(*given, rng)

@@ -24,8 +24,9 @@ from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import Contract, contract_named
 from simlab.certify.engine.acceptance import acceptance
+from simlab.certify.engine.asking import TOO_SLOW
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
-from simlab.certify.engine.exact import SURE, TOO_SLOW, Exact
+from simlab.certify.engine.exact import SURE, Exact
 from simlab.certify.engine.failing import Failing
 from simlab.certify.engine.messages import TENSORS, of_tensors
 from simlab.certify.engine.planning import Plan
@@ -38,6 +39,7 @@ FIRST_CALLS = 64  # calls of each case before any is called more often
 TURN = 0.15  # seconds of a batch
 LARGEST = 1 << 15  # calls of a batch
 EXPLAINING = 2.0  # seconds of calls after a finding, to tell known bugs apart
+NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 LISTED = 12  # outcomes that are listed in text: those off by most
@@ -369,8 +371,10 @@ class _Run:
     def _enumerated(self, pool: WorkerPool) -> Fault | Exact | None:
         """The exact law of small cases, where chance can be given; the one that is farthest from the target."""
         self._report("enumerating")
-        small = sorted(self._small, key=lambda i: i not in self.plan.principal)
-        tasks = (Enumerate(i, self._part(0.1)) for i in small)
+        tasks = (
+            Enumerate(i, self._part(0.1)) for i in self.plan.small_in_turn(self._small, (*self.cases, *self.edges))
+        )
+        sure_since = 0.0
         for found in pool.run(self._until(0.4, tasks)):
             if isinstance(found, Fault):
                 return found
@@ -380,8 +384,11 @@ class _Run:
                     return None
                 continue
             self._learned(found)
-            if self._deviating and self._sure and (len(self.laws) >= DISTINGUISHING or self._spent() > 0.2):
-                break
+            if self._deviating and self._sure:
+                sure_since = sure_since or time.monotonic()
+                explained = self.calls is None and time.monotonic() - sure_since > NAMING
+                if explained or len(self.laws) >= DISTINGUISHING or self._spent() > 0.2:
+                    break
         return self._made_sure(pool)
 
     def _learned(self, found: Exact) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, calls_needed
+from simlab.certify.engine.scripted import Call, Piece, mispredicted, random_scripts
 from simlab.certify.engine.tasks import Sample
 from simlab.randomness.coins import outcomes
 
@@ -36,6 +38,11 @@ def found_in(case: Case, function: Function, calls: int) -> bool:
     evidence = Evidence([case])
     evidence.add(Sample(0, 0, calls).run(case, function, 0))
     return evidence.finding is not None
+
+
+def missed(call: Call, tree: Piece | Tokens, n: int, seed: int) -> int:
+    """For how many of n random scripts a tree is wrong about what ``call(generator)`` returns."""
+    return mispredicted(tree, ((rng, call(rng)) for rng in random_scripts(n, np.random.default_rng(seed))))
 
 
 class Stuck:

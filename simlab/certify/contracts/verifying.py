@@ -75,11 +75,17 @@ class VerifyCase(ArraysCase):
     def inputs(self, n: int, rng: np.random.Generator) -> Array:
         return self.block.drafts(n, rng)
 
-    def arguments(self, given: Array) -> dict[str, Array]:
+    def rows(self, given: Array) -> tuple[Array, Array]:
+        """p and q along drafts, which are kept where there are few: not to be changed."""
+        if not self.small and self.block.order:
+            return self.block.rows(given)
         key = given.tobytes() if self.small else b""
         if key not in self._rows:
             self._rows[key] = self.block.rows(given)
-        p, q = self._rows[key] if self.small or self.block.order == 0 else self.block.rows(given)
+        return self._rows[key]
+
+    def arguments(self, given: Array) -> dict[str, Array]:
+        p, q = self.rows(given)
         return {"p": p.copy(), "q": q.copy(), "drafts": given.copy()}
 
     @cached_property

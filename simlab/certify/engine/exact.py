@@ -5,7 +5,7 @@ Both need its chance to be uniforms that can be given (:mod:`simlab.certify.engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ import numpy as np
 from simlab.arrays import Array, total_variation
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.engine.asking import Asking, Patient
 from simlab.certify.engine.messages import raised
 from simlab.certify.engine.scripted import (
     MOST,
@@ -24,16 +25,16 @@ from simlab.certify.engine.scripted import (
     Piece,
     Scripted,
     at_extremes,
-    exact_law,
+    exact_laws,
     law_of,
     mispredicted,
     one_at_its_end,
+    random_scripts,
 )
 
 TRIED = 1200  # random lists of uniforms the trees of a case are tried on, shared out by the chances of its inputs
 ROUND = 100  # of them at a time
 SURE = 20.0  # trees that predict SURE / TV outcomes miss a part of TV with a probability of 2e-9
-TOO_SLOW = "too slow"
 ROUNDING = 1e-5  # TV that rounding in float32 can make
 
 
@@ -75,51 +76,40 @@ def enumerate_law(
 ) -> Exact | None:
     """The law of what comes out, if it can be enumerated and the enumeration predicts random outcomes.
 
-    Once ``patience`` is at an end it is not called for a tree any more, and trees are tried no further.
+    Once ``patience`` is at an end it is not called for a tree any more, and trees are tried no further. Branches are
+    followed side by side, so that many calls can be asked for at once.
 
     Raises :class:`~simlab.certify.engine.scripted.NotScripted` where it cannot be, and :class:`AtTheEdge` where a call
     goes wrong.
     """
-    target = case.events[0].law
-    law, kept, calls = np.zeros(len(target)), 0.0, list[tuple[float, Any, _Trying, Piece | Tokens]]()
-    for probability, inputs, edges in case.branches:
-        call = _Trying(asked(case, _while(patience, function), inputs))
-        with call.reporting(inputs):
-            tree = exact_law(call, edges())
-        call = _Trying(asked(case, function, inputs))
-        calls.append((probability, inputs, call, tree))
+    target, branches = case.events[0].law, case.branches
+    patient = _Trying(case, Patient(function, patience))
+    trees = exact_laws(patient.many, [edges() for _, _, edges in branches])
+    law, kept = np.zeros(len(target)), 0.0
+    for (probability, inputs, _), tree in zip(branches, trees, strict=True):
         law += probability * case.law_of(law_of(tree))
         kept += probability * _kept(case, inputs, law_of(tree))
     tv = float(total_variation(law, target))
     deviates = tv > ROUNDING
-    if deviates and not all(isinstance(tree, Piece) for *_, tree in calls):
+    if deviates and not all(isinstance(tree, Piece) for tree in trees):
         return None  # it asks for nothing: it draws elsewhere, perhaps beforehand, or it is wrong, as sampling shows
     tries = min(MOST, max(TRIED, ceil(SURE / tv)) if deviates else TRIED)
-    predicted = 0.0
+    predicted, trying = 0.0, _Trying(case, function)
     while predicted < tries and (predicted == 0 or patience()):
         share = np.inf
-        for probability, inputs, call, tree in calls:
-            n = ceil(probability * ROUND)
-            with call.reporting(inputs):
-                if mispredicted(call, tree, n, rng):
-                    return None
-            share = min(share, n / probability)
+        calls = list[tuple[int, Scripted]]()
+        for k, branch in enumerate(branches):
+            n = ceil(branch.probability * ROUND)
+            calls += [(k, script) for script in random_scripts(n, rng)]
+            share = min(share, n / branch.probability)
+        for (k, script), tokens in zip(calls, trying.many(calls), strict=True):
+            if mispredicted(trees[k], [(script, tokens)]):
+                return None
         predicted += share
     if case.both_ends and (target[law == 0] > 0).any():
         never = case.events[0].format(int(np.flatnonzero((target > 0) & (law == 0))[0]))
         raise AtTheEdge("edge", f"never emits {never}, which the target can emit", case.branches[0].inputs, ())
     return Exact(number, law, predicted, deviates, kept)
-
-
-def _while(patience: Callable[[], bool], function: Function) -> Function:
-    """The function, which is not called any more once patience is at an end."""
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        if not patience():
-            raise NotScripted(TOO_SLOW)
-        return function(*arguments, **named)
-
-    return call
 
 
 def _kept(case: Case, inputs: Any, emitted: Mapping[Tokens, float]) -> float:
@@ -136,20 +126,22 @@ def check_edges(case: Case, function: Function) -> None:
     One coin at its end must be enough. Raises :class:`~simlab.certify.engine.scripted.NotScripted` where none can be
     given.
     """
-    for _, inputs, _ in case.branches:
-        call = _Trying(asked(case, function, inputs))
+    call = _Trying(case, function)
+    for k, (_, inputs, _) in enumerate(case.branches):
 
-        def wrong(uniforms: tuple[float, ...], call: _Trying = call, inputs: Any = inputs) -> AtTheEdge | None:
+        def allowed(tokens: Tokens) -> bool:
+            return bool((case.law_of({tokens: 1.0}) * case.events[0].law).any())
+
+        def wrong(uniforms: tuple[float, ...], k: int = k, inputs: Any = inputs) -> AtTheEdge | None:
             try:
-                with call.reporting(inputs):
-                    tokens = call(Scripted(uniforms))
+                tokens = call.one(k, Scripted(uniforms))
             except AtTheEdge as edge:
                 return edge
-            if (case.law_of({tokens: 1.0}) * case.events[0].law).any():
+            if allowed(tokens):
                 return None
             return AtTheEdge("edge", f"emits {list(tokens)}, which the target excludes", inputs, call.uniforms)
 
-        for uniforms in at_extremes(call):
+        for uniforms in _suspects(call, k, allowed):
             if wrong(uniforms):
                 asked_for = call.uniforms
                 for one in one_at_its_end(asked_for):
@@ -157,22 +149,58 @@ def check_edges(case: Case, function: Function) -> None:
                         raise edge
 
 
-def asked(case: Case, function: Function, inputs: Any) -> Callable[[np.random.Generator], Tokens]:
-    """One call, as a function of the generator."""
-    return partial(case.ask, function, inputs, 0)
+def _suspects(call: _Trying, k: int, allowed: Callable[[Tokens], bool]) -> Iterable[tuple[float, ...]]:
+    """Uniforms at their ends; where many calls can be asked for at once, those are left out that did nothing wrong."""
+    lists = at_extremes(partial(call.one, k))
+    if not call.at_once:
+        return lists
+    tried = list(lists)
+    try:
+        emitted = call.many([(k, Scripted(uniforms)) for uniforms in tried])
+        return [uniforms for uniforms, tokens in zip(tried, emitted, strict=True) if not allowed(tokens)]
+    except AtTheEdge:
+        return tried
 
 
 class _Trying:
-    """Remembers what the last call was given."""
+    """Calls of the branches of a case; remembers what the last one was given.
 
-    def __init__(self, call: Callable[[np.random.Generator], Tokens]) -> None:
-        self.call = call
+    Raises :class:`AtTheEdge` with the uniforms for whatever goes wrong in a call.
+    """
+
+    def __init__(self, case: Case, function: Function) -> None:
+        self.case, self.function, self.asking = case, function, Asking(case, function)
         self._last = Scripted(())
 
-    def __call__(self, rng: np.random.Generator) -> Tokens:
+    @property
+    def at_once(self) -> bool:
+        """Whether several calls can be asked for at once."""
+        return self.asking.at_once
+
+    def one(self, k: int, rng: np.random.Generator) -> Tokens:
+        """What comes out of branch k."""
         assert isinstance(rng, Scripted), "its uniforms are given"
         self._last = rng
-        return self.call(rng)
+        with self._reporting(k):
+            return self.case.ask(self.function, self.case.branches[k].inputs, 0, rng)
+
+    def many(self, calls: Sequence[tuple[int, Scripted]]) -> Iterator[Tokens]:
+        """What comes out of many calls, each of a branch; asked again one by one where something goes wrong."""
+        if not self.at_once:
+            yield from (self.one(k, rng) for k, rng in calls)
+            return
+        branches = self.case.branches
+        try:
+            found = list(self.asking.answers((branches[k].inputs, 0, rng) for k, rng in calls))
+        except NotScripted:
+            raise
+        except Exception:
+            for k, rng in calls:
+                self.one(k, Scripted(rng.uniforms, rng.beyond))
+            self._last = Scripted(())
+            with self._reporting(calls[0][0]):  # it is only wrong where several are asked for
+                raise
+        yield from found
 
     @property
     def uniforms(self) -> tuple[float, ...]:
@@ -181,8 +209,8 @@ class _Trying:
         return given + (self._last.beyond,) * (self._last.asked - len(given))
 
     @contextmanager
-    def reporting(self, inputs: Any) -> Iterator[None]:
-        """Raise :class:`AtTheEdge` with the uniforms for whatever goes wrong in a call."""
+    def _reporting(self, k: int) -> Iterator[None]:
+        inputs = self.case.branches[k].inputs
         try:
             yield
         except NotScripted:

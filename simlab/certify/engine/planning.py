@@ -7,13 +7,13 @@ then to all cases alike: quick code is bounded in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import ceil
 
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.contracts.base import Every
+from simlab.certify.contracts.base import Case, Every
 from simlab.certify.engine.evidence import Evidence
 
 LOOSE = 0.4  # TV that is excluded in every case of a pass
@@ -35,6 +35,13 @@ class Plan:
     def goal(self, i: int) -> float:
         """What the bound of a case has to be."""
         return self.epsilon if i in self.principal else max(LOOSE, self.epsilon)
+
+    def small_in_turn(self, small: Sequence[int], cases: Sequence[Case]) -> list[int]:
+        """In which turn ``small`` ones of all cases are enumerated: principal ones, then those of few inputs.
+
+        Time may not suffice for all, and those for coins at their ends have few.
+        """
+        return sorted(small, key=lambda i: (i not in self.principal, len(cases[i].branches)))
 
     def next_case(self, planned: Array) -> int:
         """The case to call next, where so many calls of each are planned already."""

@@ -15,11 +15,10 @@ smallest in units of its weight. Weights are found by halving too, of two tokens
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import product
-from typing import Any
+from itertools import islice, product
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,7 +37,9 @@ OFF = 2.0**-20  # how far a coin is moved off its end
 
 UNUSED = np.random.PCG64(0)  # a generator must have one
 
+T = TypeVar("T")
 Call = Callable[[np.random.Generator], Tokens]
+AskMany = Callable[[Sequence[tuple[int, "Scripted"]]], Iterable[Tokens]]
 
 
 class NotScripted(Exception):
@@ -67,6 +68,8 @@ class Scripted(np.random.Generator):
         return np.asarray(self.random(size))
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        if size is None and dtype is np.float64 and out is None:
+            return float(self.next())  # the usual one, quickly
         shape = out.shape if out is not None else () if size is None else size
         values = np.array([self.next() for _ in range(int(np.prod(shape)))], np.float64).reshape(shape)
         if np.dtype(dtype) == np.float32:
@@ -74,7 +77,7 @@ class Scripted(np.random.Generator):
         if out is not None:
             out[...] = values
             return out
-        return values.item() if size is None and np.dtype(dtype) == np.float64 else values[()]
+        return values[()]
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         bounds = np.broadcast_shapes(np.shape(low), np.shape(high))
@@ -160,111 +163,173 @@ class Race(Piece):
         return tokens, asked + self.size
 
 
-@dataclass
+@dataclass(frozen=True)
+class _Probe:
+    """A call of what ``of`` follows, with these uniforms; those beyond them are all the same."""
+
+    of: _Followed
+    uniforms: tuple[float, ...]
+    beyond: float
+
+
+Outcome = tuple[Tokens, int, Mapping[int, int]]  # what came out, how many uniforms were asked for, where races begin
+Signature = tuple[tuple[Tokens, int], ...]
+Steps = Generator[list[_Probe], list[Outcome], T]  # a search that asks for several calls at once, and is sent outcomes
+
+
+def _together(searches: Sequence[Steps[T]]) -> Steps[list[T]]:
+    """Searches side by side: what they ask for next is asked for at once."""
+    found = dict[int, T]()
+    asked = dict[int, list[_Probe]]()
+
+    def advance(k: int, outcomes: list[Outcome] | None) -> None:
+        try:
+            asked[k] = next(searches[k]) if outcomes is None else searches[k].send(outcomes)
+        except StopIteration as end:
+            asked.pop(k, None)
+            found[k] = end.value
+
+    for k in range(len(searches)):
+        advance(k, None)
+    while asked:
+        outcomes = iter((yield [probe for probes in asked.values() for probe in probes]))
+        for k, probes in list(asked.items()):
+            advance(k, list(islice(outcomes, len(probes))))
+    return [found[k] for k in range(len(searches))]
+
+
+@dataclass(eq=False)
 class _Followed:
-    call: Call
+    number: int
     edges: Sequence[float]
     calls: int = 0
     own: set[float] = field(default_factory=set)
-    races: dict[int, int] = field(default_factory=dict)  # of the last call
 
-    def outcome(self, uniforms: Sequence[float], beyond: float) -> tuple[Tokens, int]:
+    def heard(self, tokens: Tokens, rng: Scripted) -> Outcome:
+        """Take in what came out of a call with ``rng``."""
         self.calls += 1
         if self.calls > MOST:
             raise NotScripted("too many branches")
-        rng = Scripted(uniforms, beyond)
-        tokens = self.call(rng)
         self.own.update(rng.edges)
-        self.races = rng.races
-        return tokens, rng.asked
+        return tokens, rng.asked, rng.races
 
-    def signature(self, uniforms: Sequence[float]) -> tuple[tuple[Tokens, int], ...]:
-        """What comes out for these and several later ones; one outcome where no later ones are asked for."""
-        first = self.outcome(uniforms, LATER[0])
-        if first[1] <= len(uniforms):
-            return (first,)
-        return (first, *(self.outcome(uniforms, beyond) for beyond in LATER[1:]))
+    def probes(self, places: Iterable[tuple[float, ...]], later: Sequence[float]) -> list[_Probe]:
+        return [_Probe(self, uniforms, beyond) for uniforms in places for beyond in later]
 
-    def tree(self, before: tuple[float, ...]) -> Piece | Tokens:
-        tokens, asked = self.outcome(before, 0.5)
+    def signatures(self, places: Sequence[tuple[float, ...]]) -> Steps[list[Signature]]:
+        """What comes out for each of these and several later ones; one outcome where no later ones are asked for."""
+        firsts = yield self.probes(places, LATER[:1])
+        more = [k for k, (_, asked, _) in enumerate(firsts) if asked > len(places[k])]
+        rest = iter((yield self.probes((places[k] for k in more), LATER[1:])) if more else [])
+        found = [[first] for first in firsts]
+        for k in more:
+            found[k] += islice(rest, len(LATER) - 1)
+        return [tuple((tokens, asked) for tokens, asked, _ in one) for one in found]
+
+    def tree(self, before: tuple[float, ...]) -> Steps[Piece | Tokens]:
+        [(tokens, asked, races)] = yield self.probes([before], (0.5,))
         if asked <= len(before):
             return tokens
-        if len(before) in self.races:
-            return self.race(before, self.races[len(before)])
-        edges = self.cuts(before)
+        if len(before) in races:
+            return (yield from self.race(before, races[len(before)]))
+        edges = yield from self.cuts(before)
         middles = [(low + high) / 2 for low, high in zip(edges, [*edges[1:], 1.0], strict=True)]
-        return Piece(tuple(edges), tuple(self.tree((*before, middle)) for middle in middles))
+        parts = yield from _together([self.tree((*before, middle)) for middle in middles])
+        return Piece(tuple(edges), tuple(parts))
 
-    def race(self, before: tuple[float, ...], size: int) -> Race:
+    def race(self, before: tuple[float, ...], size: int) -> Steps[Race]:
         """Who wins a race, and how often: every token is tried against the likeliest one."""
 
-        def seen(ahead: Mapping[int, float], others: float = HIGHEST) -> Any:
-            return self.signature((*before, *(ahead.get(token, others) for token in range(size))))
+        def place(ahead: Mapping[int, float], others: float = HIGHEST) -> tuple[float, ...]:
+            return (*before, *(ahead.get(token, others) for token in range(size)))
 
-        alone = [seen({token: 0.0}) for token in range(size)]
-        same = [token for token in range(size) if alone[token] == seen({}, 0.5)]
+        *alone, none = yield from self.signatures([*(place({token: 0.0}) for token in range(size)), place({}, 0.5)])
+        same = [token for token in range(size) if alone[token] == none]
+        last = yield from self.signatures([place({token: HIGHEST}, 0.5) for token in same])
         # those that cannot win leave the race to the likeliest, which is the one that loses when it comes last
-        likeliest = next((token for token in same if seen({token: HIGHEST}, 0.5) != alone[token]), same[0])
-        weights = {likeliest: 1.0}
-        for token in (token for token in range(size) if alone[token] != alone[likeliest]):
-            weights[token] = self.weight(partial(self._beats, seen, token, likeliest, alone[token]))
+        likeliest = next((token for token, seen in zip(same, last, strict=True) if seen != alone[token]), same[0])
+        others = [token for token in range(size) if alone[token] != alone[likeliest]]
+        found = yield from _together(
+            [
+                self.weight(lambda u, token=token: place({token: u, likeliest: ONE}), alone[token])  # type: ignore[misc]
+                for token in others
+            ]
+        )
+        weights = {likeliest: 1.0} | dict(zip(others, found, strict=True))
         runners = tuple(sorted(token for token, weight in weights.items() if weight > 0))
         upto = np.cumsum([weights[token] for token in runners])
         firsts = [tuple(0.0 if token == first else HIGHEST for token in range(size)) for first in runners]
-        return Race(
-            (0.0, *(upto[:-1] / upto[-1]).tolist()),
-            tuple(self.tree((*before, *first)) for first in firsts),
-            runners,
-            size,
-        )
+        parts = yield from _together([self.tree((*before, *first)) for first in firsts])
+        return Race((0.0, *(upto[:-1] / upto[-1]).tolist()), tuple(parts), runners, size)
 
-    def _beats(self, seen: Callable[..., Any], token: int, likeliest: int, alone: Any, uniform: float) -> bool:
-        return bool(seen({token: uniform, likeliest: ONE}) == alone)
-
-    def weight(self, wins: Callable[[float], bool]) -> float:
+    def weight(self, place: Callable[[float], tuple[float, ...]], alone: Signature) -> Steps[float]:
         """The weight of a token in units of the likeliest: the noise up to which it wins where the other's is 1."""
         low, high = 0.0, ONE
-        if not wins(low):
+        [seen] = yield from self.signatures([place(low)])
+        if seen != alone:
             return 0.0
         while high - low > FINEST * max(1.0, RELATIVE * low / FINEST):
             middle = (low + high) / 2
-            low, high = (middle, high) if wins(middle) else (low, middle)
+            [seen] = yield from self.signatures([place(middle)])
+            low, high = (middle, high) if seen == alone else (low, middle)
         return float(-np.log1p(-(low + high) / 2))
 
-    def cuts(self, before: tuple[float, ...]) -> list[float]:
+    def cuts(self, before: tuple[float, ...]) -> Steps[list[float]]:
         """The lower edges of the pieces of the next uniform."""
-        for beyond in LATER:
-            self.outcome(before, beyond)  # for the edges it knows of itself
+        yield self.probes([before], LATER)  # for the edges it knows of itself
         marks = sorted({0.0, *(e for e in (*self.edges, *self.own) if 0 < e < 1)})
-        found: list[float] = []
-        last = None
-        for low, high in zip(marks, [*marks[1:], 1.0], strict=True):
-            below = max(low, float(np.nextafter(high, 0)))
-            left, right = self.signature((*before, low)), self.signature((*before, below))
+        ends = [max(low, float(np.nextafter(high, 0))) for low, high in zip(marks, [*marks[1:], 1.0], strict=True)]
+        lefts = yield from self.signatures([(*before, low) for low in marks])
+        rights = yield from self.signatures([(*before, below) for below in ends])
+        pieces = list(zip(marks, ends, lefts, rights, strict=True))
+        halves = yield from _together([self.halved(before, *piece) for piece in pieces if piece[2] != piece[3]])
+        between, found, last = iter(halves), list[float](), None
+        for low, _, left, right in pieces:
             if left != last:
                 found.append(low)
             if left != right:
-                found += self.halved(before, low, below, left, right)
+                found += next(between)
             last = right
         return found
 
-    def halved(self, before: tuple[float, ...], low: float, high: float, left: Any, right: Any) -> list[float]:
+    def halved(
+        self, before: tuple[float, ...], low: float, high: float, left: Signature, right: Signature
+    ) -> Steps[list[float]]:
         """The edges between two places with different signatures."""
         if high - low <= FINEST:
             return [high]
         middle = (low + high) / 2
-        between = self.signature((*before, middle))
-        found = self.halved(before, low, middle, left, between) if left != between else []
-        return found + (self.halved(before, middle, high, between, right) if between != right else [])
+        [between] = yield from self.signatures([(*before, middle)])
+        halves = [(low, middle, left, between), (middle, high, between, right)]
+        found = yield from _together([self.halved(before, *half) for half in halves if half[2] != half[3]])
+        return [edge for edges in found for edge in edges]
 
 
-def exact_law(call: Call, edges: Sequence[float]) -> Piece | Tokens:
-    """The tree of what ``call(generator)`` returns, cut at ``edges`` and wherever else it changes.
+def exact_laws(ask: AskMany, edges: Sequence[Sequence[float]]) -> list[Piece | Tokens]:
+    """The trees of what calls return, each cut at its ``edges`` and wherever else it changes.
+
+    ``ask`` is given numbers of these calls with their generators, and answers all of them.
 
     Raises :class:`NotScripted` where the code asks for other chance than uniforms and choices, or branches too
     often.
     """
-    return _Followed(call, edges).tree(())
+    search = _together([_Followed(number, known).tree(()) for number, known in enumerate(edges)])
+    try:
+        probes = next(search)
+        while True:
+            scripts = [Scripted(probe.uniforms, probe.beyond) for probe in probes]
+            emitted = ask([(probe.of.number, rng) for probe, rng in zip(probes, scripts, strict=True)])
+            heard = zip(probes, emitted, scripts, strict=True)
+            probes = search.send([probe.of.heard(tokens, rng) for probe, tokens, rng in heard])
+    except StopIteration as end:
+        found: list[Piece | Tokens] = end.value
+        return found
+
+
+def exact_law(call: Call, edges: Sequence[float]) -> Piece | Tokens:
+    """The tree of what one ``call(generator)`` returns, as :func:`exact_laws` finds it."""
+    [tree] = exact_laws(lambda calls: (call(rng) for _, rng in calls), [edges])
+    return tree
 
 
 def law_of(tree: Piece | Tokens) -> dict[Tokens, float]:
@@ -272,18 +337,20 @@ def law_of(tree: Piece | Tokens) -> dict[Tokens, float]:
     return tree.law() if isinstance(tree, Piece) else {tree: 1.0}
 
 
-def mispredicted(call: Call, tree: Piece | Tokens, n: int, rng: np.random.Generator) -> int:
-    """For how many of n random lists of uniforms the tree and the code disagree.
+def random_scripts(n: int, rng: np.random.Generator) -> list[Scripted]:
+    """Scripts of random uniforms."""
+    return [Scripted(rng.random(LONGEST).tolist()) for _ in range(n)]
+
+
+def mispredicted(tree: Piece | Tokens, tried: Iterable[tuple[Scripted, Tokens]]) -> int:
+    """For how many random scripts, with what came out of a call that was given them, tree and call disagree.
 
     They must also ask for equally many: code that saves uniforms for later calls does not do what the tree says.
     """
-    wrong = 0
-    for _ in range(n):
-        uniforms = rng.random(LONGEST).tolist()
-        script = Scripted(uniforms)
-        found = call(script), script.asked
-        wrong += found != (tree.predicted(uniforms) if isinstance(tree, Piece) else (tree, 0))
-    return wrong
+    return sum(
+        (tokens, script.asked) != (tree.predicted(script.uniforms) if isinstance(tree, Piece) else (tree, 0))
+        for script, tokens in tried
+    )
 
 
 def at_extremes(call: Call, most: int = 6) -> Iterator[tuple[float, ...]]:

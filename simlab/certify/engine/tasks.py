@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -15,12 +15,12 @@ from simlab.arrays import Array
 from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine import exact
+from simlab.certify.engine.asking import Asking, Patient
 from simlab.certify.engine.messages import raised, tampered
 from simlab.certify.engine.scripted import NotScripted
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
 HIDDEN = "the same arguments and generator give other tokens when it is called again: hidden state"
-TOGETHER = 0.1  # seconds of calls that are asked for together, about
 ASKED_AGAIN = 8  # calls that are made twice to see whether the same generator gives the same tokens
 
 
@@ -53,42 +53,6 @@ class Counts:
     kept: float = 0.0  # first drafts, where the case knows what is possible
 
 
-class _Arguments(Exception):
-    """What a call would be given."""
-
-
-def answers(case: Case, function: Function, inputs: Any, calls: int, rng: np.random.Generator) -> Iterator[Tokens]:
-    """What ``function`` emits in calls, one after the other.
-
-    One that has ``ask_many`` is asked for several at a time, the more the faster it answers.
-    """
-    if not hasattr(function, "ask_many"):
-        yield from (case.ask(function, inputs, i, rng) for i in range(calls))
-        return
-    made, together = 0, 8
-    while made < calls:
-        start = time.perf_counter()
-        places = range(made, min(calls, made + together))
-        given = [_arguments_of(case, inputs, i, rng) for i in places]
-        for i, answer in zip(places, function.ask_many(given), strict=True):
-            yield case.ask(lambda *_, answer=answer: answer, inputs, i, rng)
-        made = places.stop
-        seconds = max(1e-6, time.perf_counter() - start)
-        together = int(min(4 * together, max(1, TOGETHER * together / seconds)))
-
-
-def _arguments_of(case: Case, inputs: Any, i: int, rng: np.random.Generator) -> tuple[Any, ...]:
-    def called(*arguments: Any) -> Any:
-        raise _Arguments(arguments)
-
-    try:
-        case.ask(called, inputs, i, rng)
-    except _Arguments as found:
-        arguments: tuple[Any, ...] = found.args[0]
-        return arguments
-    raise AssertionError("asking a case calls the function")
-
-
 @dataclass(frozen=True)
 class Sample(Task):
     """``calls`` calls, or fewer if they take more than ``seconds``; ``number`` tells the batches of a case apart."""
@@ -111,7 +75,7 @@ class Sample(Task):
         tokens = np.full((self.calls, case.length), -1, np.int64)
         start = time.perf_counter()
         made, seconds = 0, 0.0
-        for emitted in answers(case, function, inputs, self.calls, verifying):
+        for emitted in Asking(case, function).answers((inputs, i, verifying) for i in range(self.calls)):
             tokens[made, : len(emitted)] = emitted
             made, seconds = made + 1, time.perf_counter() - start
             if seconds >= self.seconds:
@@ -183,18 +147,6 @@ class Impossible:
     reason: str
 
 
-def _patient(function: Function, seconds: float) -> Function:
-    """The function, which is not called any more once so many seconds have passed."""
-    end = time.perf_counter() + seconds
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        if time.perf_counter() > end:
-            raise NotScripted(exact.TOO_SLOW)
-        return function(*arguments, **named)
-
-    return call
-
-
 @dataclass(frozen=True)
 class Enumerate(Task):
     """The exact law of the outcomes."""
@@ -220,8 +172,9 @@ class Edges(Task):
     seconds: float = inf
 
     def run(self, case: Case, function: Function, seed: int) -> Impossible | None:
+        end = time.perf_counter() + self.seconds
         try:
-            exact.check_edges(case, _patient(function, self.seconds))
+            exact.check_edges(case, Patient(function, lambda: time.perf_counter() < end))
         except NotScripted as why:
             return Impossible(str(why))
         return None

@@ -25,7 +25,6 @@ from simlab.certify.engine.scripted import (
     at_extremes,
     exact_law,
     law_of,
-    mispredicted,
     possible_edges,
 )
 from simlab.mutants.base import LOSSLESS
@@ -33,6 +32,7 @@ from simlab.mutants.catalogue import Implementation, bugs, correct
 from simlab.mutants.generator_verifiers import BUGS, CORRECT, Buffered, plain
 from simlab.mutants.verifiers import MUTANTS, lossless
 from simlab.randomness.coins import Coins, SampledCoins, outcomes
+from tests.support.certify import missed
 
 pytestmark = pytest.mark.exact
 DEFAULT_EVERY = 6
@@ -141,7 +141,7 @@ def test_an_edge_that_nobody_knows_of_is_found() -> None:
     third = 1 / 3
     expected = {(0, k): 0.123 * third for k in range(3)} | {(1, 0): 0.877 * 0.456, (1, 1): 0.877 * 0.544}
     assert law_of(tree) == pytest.approx(expected, abs=1e-12)
-    assert mispredicted(odd, tree, 500, np.random.default_rng(1)) == 0
+    assert missed(odd, tree, 500, 1) == 0
 
 
 def test_a_piece_that_is_missed_is_noticed() -> None:
@@ -152,7 +152,7 @@ def test_a_piece_that_is_missed_is_noticed() -> None:
 
     tree = exact_law(hidden, [])
     assert law_of(tree) == {(0,): 1.0}
-    assert mispredicted(hidden, tree, 1000, np.random.default_rng(1)) > 0  # else with probability 0.96^1000
+    assert missed(hidden, tree, 1000, 1) > 0  # else with probability 0.96^1000
     assert law_of(exact_law(hidden, [0.3, 0.34]))[(1,)] == pytest.approx(0.04)
 
 

@@ -21,11 +21,12 @@ from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKE
 from simlab.certify.contracts.operators.trees import SIBLINGS
 from simlab.certify.contracts.registry import CONTRACTS, OPERATORS, contract_named
 from simlab.certify.engine.exact import AtTheEdge, check_edges, enumerate_law
-from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of, mispredicted
+from simlab.certify.engine.scripted import HIGHEST, Race, Scripted, exact_law, law_of
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants import batch_operators, logit_operators, tree_operators
 from simlab.mutants.operators import BUGS, CHAINS, CORRECT, all_at_once, operator
 from simlab.statistics import Sequential
+from tests.support.certify import missed
 
 pytestmark = pytest.mark.exact
 
@@ -118,7 +119,7 @@ def test_the_weights_of_a_race_are_found() -> None:
     tree = exact_law(call, [])
     assert isinstance(tree, Race)
     assert law_of(tree) == pytest.approx({(1,): 0.2, (2,): 0.5, (4,): 0.3}, abs=1e-7)
-    assert mispredicted(call, tree, 300, np.random.default_rng(0)) == 0
+    assert missed(call, tree, 300, 0) == 0
 
 
 def test_what_is_no_race_is_noticed() -> None:
@@ -127,7 +128,7 @@ def test_what_is_no_race_is_noticed() -> None:
         return (int((-np.log1p(-rng.race(3)) * [0.2, 0.3, 0.5]).argmax()),)  # the last one, not the first
 
     tree = exact_law(call, [])
-    assert mispredicted(call, tree, 300, np.random.default_rng(0)) > 0
+    assert missed(call, tree, 300, 0) > 0
 
 
 # Exact laws ----------------------------------------------------------------------------------------------------

@@ -129,3 +129,18 @@ def test_messages_of_others_are_one_line_that_is_safe_to_print() -> None:
     assert raised(Mute()) == "raises Mute: (and so does its message: ZeroDivisionError)"
     assert raised(ValueError("\x1b[31mred\x07\n\udcff")) == r"raises ValueError: \x1b[31mred\x07 \udcff"
     assert len(printable("many words " * 10_000_000)) <= 304
+
+
+@pytest.mark.parametrize("contract", ["verify", "chain_uniforms"])
+def test_cases_for_the_ends_of_coins_are_enumerated_before_large_ones(contract: str) -> None:
+    """Or a process that answers slowly on a busy machine has none of them enumerated."""
+    named = CONTRACTS[contract]
+    cases, ends = named.cases(), named.both_ends()
+    plan = Plan(Evidence(cases), named.principal, 0.03, 0.999)
+    every = [i for i, case in enumerate((*cases, *ends)) if case.branches]
+    found = plan.small_in_turn(every, (*cases, *ends))
+    assert sorted(found) == every
+    assert set(found[: len(plan.principal)]) == set(plan.principal)
+    later = [i for i in found if i not in plan.principal and len((*cases, *ends)[i].branches) > 2]
+    assert len(later) > 8
+    assert max(found.index(len(cases) + k) for k in range(len(ends))) < min(found.index(i) for i in later)

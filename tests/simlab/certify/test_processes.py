@@ -7,19 +7,22 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from simlab.arrays import total_variation
 from simlab.certify import certify
-from simlab.certify.contracts.base import Broken
+from simlab.certify.contracts.base import Broken, Function
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Evidence
-from simlab.certify.engine.exact import ROUNDING, Exact
+from simlab.certify.engine.exact import ROUNDING, AtTheEdge, Exact
 from simlab.certify.engine.tasks import Edges, Enumerate, Impossible, Sample
 from simlab.certify.processes import command, protocol
+from simlab.mutants.catalogue import bugs, correct
 
 CLIENTS = Path(__file__).parents[3] / "simlab" / "certify" / "clients"
 CARGO = Path.home() / ".cargo" / "bin"
@@ -184,3 +187,69 @@ def test_a_known_bug_is_found_in_a_process(tmp_path: Path) -> None:
 def test_the_clients_have_at_most_sixty_lines() -> None:
     for path in CLIENTS.glob("verifier.*"):
         assert len(path.read_text().splitlines()) <= 60
+
+
+class Framed:
+    """An operator that is asked as a process is: several calls at once. ``frames`` are their numbers of calls."""
+
+    def __init__(self, function: Function) -> None:
+        self.function, self.frames = function, list[int]()
+
+    def __call__(self, *arguments: Any) -> Any:
+        return next(self.ask_many([arguments]))
+
+    def ask_many(self, calls: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+        self.frames.append(len(calls))
+        yield from [self.function(*arguments) for arguments in calls]
+
+
+def test_laws_asked_in_frames_are_those_asked_one_by_one() -> None:
+    """The same law and the same answers at the ends of coins; there are at least twenty calls a frame."""
+    bug = next(one for one in bugs() if (one.contract, one.name) == ("chain_uniforms", "residual drawn from p"))
+    case, framed = CONTRACTS["chain_uniforms"].cases()[5], Framed(bug.make())
+    alone, together = (Enumerate(0).run(case, one, 0) for one in (bug.make(), framed))
+    assert isinstance(alone, Exact)
+    assert isinstance(together, Exact)
+    np.testing.assert_array_equal(together.law, alone.law)
+    assert together.predicted == alone.predicted
+    assert sum(framed.frames) > 20 * len(framed.frames)
+
+
+def test_the_call_that_goes_wrong_in_a_frame_is_shown_with_its_coins() -> None:
+    """It raises for coins of 0 alone, among the many that are asked with them."""
+    right = next(one for one in correct() if one.contract == "chain_uniforms").make()
+
+    def raises(p: Any, q: Any, drafts: Any, uniforms: Any, uniform: Any) -> Any:
+        if (uniforms == 0).all():
+            raise ZeroDivisionError("a coin of 0")
+        return right(p, q, drafts, uniforms, uniform)
+
+    case = CONTRACTS["chain_uniforms"].cases()[0]
+    for work in (Edges(0), Enumerate(0)):
+        with pytest.raises(AtTheEdge) as edge:
+            work.run(case, Framed(raises), 0)
+        assert "ZeroDivisionError" in str(edge.value)
+        assert edge.value.uniforms[0] == 0
+
+
+def test_what_only_goes_wrong_in_a_frame_of_several_is_reported() -> None:
+    right = next(one for one in correct() if one.contract == "chain_uniforms").make()
+
+    class Alone(Framed):
+        def ask_many(self, calls: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+            if len(calls) > 1:
+                raise Broken("answers 1 of several calls")
+            return super().ask_many(calls)
+
+    with pytest.raises(AtTheEdge, match="answers 1 of several calls") as edge:
+        Enumerate(0).run(CONTRACTS["chain_uniforms"].cases()[0], Alone(right), 0)
+    assert edge.value.kind == "broken"
+    assert edge.value.uniforms == ()
+
+
+def test_no_frame_is_asked_once_the_time_is_up() -> None:
+    right = next(one for one in correct() if one.contract == "chain_uniforms").make()
+    framed = Framed(right)
+    for work in (Enumerate(0, 0.0), Edges(0, 0.0)):
+        assert work.run(CONTRACTS["chain_uniforms"].cases()[0], framed, 0) == Impossible("too slow")
+    assert not framed.frames

@@ -44,7 +44,7 @@ class ChainCase(VerifyCase):
         return self.small and coins <= (MOST_NOISE if self.layout.noisy else LONGEST)
 
     def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
-        rows = self.block.rows(inputs[i])
+        rows = self.rows(inputs[i])  # of which arguments are copies
         return self.read(function(*self.layout.arguments(self.arrays, *rows, inputs[i], rng).values()))
 
     def arguments(self, given: Array) -> dict[str, Array]:
