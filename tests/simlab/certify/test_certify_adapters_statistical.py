@@ -72,6 +72,6 @@ def test_a_lossy_one_does(name: str, calls: int) -> None:
 
 
 def test_its_certificate_says_so() -> None:
-    certificate: Any = certify(adapter("transformers-ensemble").make(), budget=10, processes=1)
+    certificate: Any = certify(adapter("transformers-ensemble").make(), calls=16, processes=1)
     assert certificate.verdict == "lossy"
     assert certificate.failure.tv_exact == pytest.approx(0.125, abs=1e-6)  # half of q - p: q = (3, 1) / 4, p even
