@@ -374,10 +374,13 @@ class _Run:
         tasks = (
             Enumerate(i, self._part(0.1)) for i in self.plan.small_in_turn(self._small, (*self.cases, *self.edges))
         )
-        sure_since = 0.0
+        sure_since, edge = 0.0, None
         for found in pool.run(self._until(0.4, tasks)):
             if isinstance(found, Fault):
-                return found
+                if not found.at_the_ends:
+                    return found
+                edge = edge or found  # a law says more
+                continue
             if isinstance(found, Impossible):
                 self.exact = f"not possible: {found.reason}" if not self.laws else self.exact
                 if not self.laws and found.reason != TOO_SLOW:
@@ -389,7 +392,7 @@ class _Run:
                 explained = self.calls is None and time.monotonic() - sure_since > NAMING
                 if explained or len(self.laws) >= DISTINGUISHING or self._spent() > 0.2:
                     break
-        return self._made_sure(pool)
+        return self._made_sure(pool) or edge
 
     def _learned(self, found: Exact) -> None:
         """Take in a law; what was tried of it before counts as well."""
