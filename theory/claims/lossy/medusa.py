@@ -27,7 +27,6 @@ COMPUTES = (
     "likeliest. With fast=False the first token is drawn, and evaluate_posterior calls get_typical_posterior_mask with "
     "six arguments, which takes five."
 )
-EPSILON, DELTA = 0.09, 0.3  # the defaults of medusa_generate
 
 
 def entropy(p: Pmf) -> float:
@@ -37,7 +36,7 @@ def entropy(p: Pmf) -> float:
 
 def likely(p: Pmf) -> list[bool]:
     """The tokens that typical acceptance keeps."""
-    return [mass > min(EPSILON, DELTA * exp(-entropy(p))) for mass in p]
+    return [mass > min(Typical.epsilon, Typical.delta * exp(-entropy(p))) for mass in p]
 
 
 @CLAIMS.claim(
@@ -69,7 +68,7 @@ def typical_law(seed: int) -> Finding:
     return holds_if(
         gap(Typical()) == 0,
         identity(f"in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros"),
-        example(f"p = {fmt_row(PAIR[0])}, q = {fmt_row(PAIR[1])}, all of A: emits q, {fmt_row(law)}"),
+        example(f"p = {fmt_row(PAIR[0])}, q = {fmt_row(PAIR[1])}, every token is in A: emits q, {fmt_row(law)}"),
         rejects_mutants(
             {"replaced by the likeliest": MedusaReference(), "the lossless rule": Speculative()}, gap, "the law emitted"
         ),
@@ -90,9 +89,9 @@ def no_chance(seed: int) -> Finding:
     rows = [p for pair in random_pairs(seed, 60) for p in pair]
 
     def drawn(rule: Rule) -> Fraction:
-        """What is left to chance: the largest probability that another token than the likeliest one is emitted."""
-        laws = (one_child(rule, p, point(x, len(p)), x) for p in rows for x in range(len(p)))
-        return max(1 - max(law) for law in laws)
+        """What is left to chance: the most that is not surely the child, or surely the likeliest token."""
+        laws = ((p, x, one_child(rule, p, point(x, len(p)), x)) for p in rows for x in range(len(p)))
+        return max(1 - max(law[x], law[p.index(max(p))]) for p, x, law in laws)
 
     p, x = PAIR[0], 2
     law = one_child(MedusaReference(), p, point(x, len(p)), x)
