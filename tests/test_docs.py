@@ -49,6 +49,7 @@ def test_every_command_rule_and_decoder_is_there(written: ModuleType) -> None:
     commands, methods = written.command_reference(), written.methods()
     assert all(f"\n## simlab {each.name}\n" in commands for each in app.registered_commands)
     assert all(f"\n| `{name}` |" in methods for name in (*RULES, *DECODERS))
+    assert ":`" not in commands + methods, "a role of a docstring was left as it is"
 
 
 @pytest.mark.slow

@@ -234,9 +234,12 @@ def default(parameter: Any) -> str:
     return f"`{value}`"
 
 
+ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")  # of what a docstring refers to, its own name
+
+
 def prose(text: str) -> str:
     """Text of a docstring or a help as Markdown."""
-    return text.replace("``", "`").replace("<", "&lt;").replace("*", "\\*") + "\n"
+    return ROLE.sub(r"`\1`", text).replace("``", "`").replace("<", "&lt;").replace("*", "\\*") + "\n"
 
 
 # Methods and studies -------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import json
 import shlex
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,7 @@ class ServerRequest:
     reference_concurrency: int = 1
     requests: int = 100_000
     rate: float = 1000.0
+    logprobs: bool = False
 
     def __post_init__(self) -> None:
         if not self.reference:
@@ -80,7 +81,8 @@ class ServerRequest:
     @property
     def asked(self) -> Request:
         """What is asked of both servers."""
-        return Request(self.tokens, self.temperature, self.top_k, self.top_p, self.min_p, self.stream, self.model)
+        names = [field.name for field in fields(Request)]
+        return Request(**{name: getattr(self, name) for name in names})
 
     @property
     def command(self) -> str:
@@ -89,8 +91,8 @@ class ServerRequest:
         for name, value in asdict(self).items():
             if name == "prompts":
                 words += [word for prompt in value if value != PROMPTS for word in ("--prompt", prompt)]
-            elif name == "stream":
-                words += ["--stream"] if value else []
+            elif isinstance(value, bool):
+                words += [f"--{name}"] if value else []
             elif value is not None:
                 words += [f"--{name.replace('_', '-')}", str(value).removesuffix(".0")]
         return shlex.join(words)
@@ -163,7 +165,10 @@ def certified_server(request: ServerRequest, out: Path, progress: Callable[[floa
         time.monotonic() - start,
         fault,
     )
-    return dict(finite(certificate.document)) | {
+    document = dict(finite(certificate.document))
+    if request.logprobs:
+        document["notes"] = [*document["notes"], *comparison.logprobs(engine.told, reference.told)]
+    return document | {
         "signature": f"{request.tokens} tokens after a prompt",
         "about": f"A server, {request.concurrency} requests at a time, against {request.reference}, "
         f"{request.reference_concurrency} at a time; the target is what the reference draws.",

@@ -85,6 +85,7 @@ def certify_command(
     reference_concurrency: Annotated[int | None, _server("N", "requests to --reference at a time (default: 1)")] = None,
     requests: Annotated[int | None, _server("N", "most requests to both (default: 100000)")] = None,
     rate: Annotated[float | None, _server("R", "most requests a second to either (default: 1000)")] = None,
+    logprobs: Annotated[bool | None, _server("", "note where what both tell of them differs")] = None,
 ) -> int:
     """Certify a verifier, drafter or decoder of your own.
 
@@ -125,6 +126,7 @@ def certify_command(
         "reference_concurrency": reference_concurrency,
         "requests": requests,
         "rate": rate,
+        "logprobs": logprobs,
     }
     asked = {name: value for name, value in asked.items() if value is not None}
     if asked and url is None:

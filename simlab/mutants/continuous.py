@@ -45,7 +45,7 @@ class WithoutVolume(LastNoise):
     """Leaves the determinants of the change of variables out."""
 
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        target, draft = (model.log_noise(walked_back(model, candidate[0])[0]) for model in pair)
+        target, draft = (model.log_noise(walked_back(model, candidate)[0]) for model in pair)
         return target - draft
 
 
@@ -53,7 +53,7 @@ class WalkedByTheDraft(LastNoise):
     """Walks a token back through the draft's means for both models."""
 
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        state, _ = walked_back(pair.draft, candidate[0])
+        state, _ = walked_back(pair.draft, candidate)
         return pair.target.log_noise(state) - pair.draft.log_noise(state)
 
 

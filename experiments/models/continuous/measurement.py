@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
@@ -98,25 +98,44 @@ def settings() -> Iterator[tuple[str, Setting]]:
     yield "DDIM, last-noise", Setting("last-noise", gamma=2, sampler=replace(silent, variances="ddim"))
 
 
-class Seen:
-    """What was verified: image, position, place in the block, and the probability of accepting each draft."""
+class Drafts(NamedTuple):
+    """Drafts that were verified.
 
-    def __init__(self, rule: Rule) -> None:
-        self.rule, self.rows, self.gaps = rule, [], []  # type: ignore[var-annotated]
+    Attributes
+    ----------
+    image, position, place
+        ``int[D]``: of its image, in its sequence, and in its block.
+    chance
+        ``float64[D]``, the probability of accepting it.
+    sigma, with_sigma
+        ``float64[D]``: log Sigma, and the probability with the product of variances in the ratio.
+    gap
+        ``float64[D]``, between the means of the step of the last noise, in the target's deviations; of none where x_T
+        is all the noise there is.
+    """
 
-    def __call__(self, verified: Verified) -> None:
-        pair, images = verified.pair, verified.tape.replicates
-        if not len(images):
-            return
-        ratio = self.rule.log_draft_ratio(pair)
-        with np.errstate(invalid="ignore"):  # variances of 0 have no ratio
-            sigma = pair.log_sigma()
-        chance, with_sigma = (np.exp(log_acceptance(log_ratio)) for log_ratio in (ratio, ratio + sigma))
-        self.rows.append(np.stack([images, verified.position, verified.place, chance, sigma, with_sigma]))
-        last = pair.target.chain.last_noise
-        if last <= pair.target.chain.steps:  # else x_T is all the noise there is
-            target, draft = (trajectory.kernel(last) for trajectory in pair)
-            self.gaps.append(np.linalg.norm((target.mean - draft.mean) / target.root, axis=1))
+    image: np.ndarray
+    position: np.ndarray
+    place: np.ndarray
+    chance: np.ndarray
+    sigma: np.ndarray
+    with_sigma: np.ndarray
+    gap: np.ndarray
+
+
+def looked_at(rule: Rule, verified: Verified) -> Drafts:
+    """What there is to say of drafts that were verified together."""
+    pair, last = verified.pair, verified.pair.target.chain.last_noise
+    ratio = rule.log_draft_ratio(pair)
+    with np.errstate(invalid="ignore"):  # variances of 0 have no ratio
+        sigma = pair.log_sigma()
+    chance, with_sigma = (np.exp(log_acceptance(log_ratio)) for log_ratio in (ratio, ratio + sigma))
+    gap = np.zeros(0)
+    if last <= pair.target.chain.steps:
+        target, draft = (trajectory.kernel(last) for trajectory in pair)
+        gap = np.linalg.norm((target.mean - draft.mean) / target.root, axis=1)
+    images = verified.tape.replicates.astype(int)
+    return Drafts(images, verified.position, verified.place, chance, sigma, with_sigma, gap)
 
 
 def clustered(images: np.ndarray, values: np.ndarray) -> dict[str, float | None]:
@@ -182,14 +201,16 @@ def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[s
     numbers = np.arange(images)
     order = orders("random", numbers, models.pair.length, seed)
     target, draft = models.pair.pair(numbers % 10, order, setting.sampler)
-    seen = Seen(setting.made())
+    rule, seen = setting.made(), list[Verified]()
     alone = [seconds(partial(autoregressive, model, Tape(seed, images))) for model in (target, draft)]
     begun = process_time()
-    made = setting.decoder().run(target, draft, seen.rule, Tape(seed, images), seen)
+    made = setting.decoder().run(target, draft, rule, Tape(seed, images), seen.append)
     taken = process_time() - begun
-    image, position, place, chance, sigma, with_sigma = np.concatenate(seen.rows, axis=1)
+    image, position, place, chance, sigma, with_sigma, gap = map(
+        np.concatenate, zip(*(looked_at(rule, verified) for verified in seen), strict=True)
+    )
     acceptance = clustered(image, chance)
-    sites = order[image.astype(int), position.astype(int)]
+    sites = order[image, position]
     centre = (abs(sites // 7 - 3) <= 1) & (abs(sites % 7 - 3) <= 1)
     rejected = made.trials > 0
     return {
@@ -210,8 +231,7 @@ def measured(models: Models, setting: Setting, images: int, seed: int) -> dict[s
         "proposals_a_rejection": float(made.trials[rejected].mean()) if rejected.any() else None,
         "unfinished": float(np.isnan(made.tokens[:, :, 0]).mean()),
         "log_sigma": quantiles(sigma),
-        # between the means of the step of the last noise, in the target's deviations
-        "gap": quantiles(np.concatenate(seen.gaps or [np.zeros(0)])),
+        "gap": quantiles(gap),
         **speed(setting, float(acceptance["mean"] or 0), taken, alone),
     }
 

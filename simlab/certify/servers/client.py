@@ -12,7 +12,8 @@ import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from math import isnan
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from simlab.certify.engine.messages import shown
@@ -25,6 +26,21 @@ Prompt = str | tuple[int, ...]
 Outcome = int | str
 
 
+class Completion(NamedTuple):
+    """The tokens of a completion, with ``ENDED`` behind its end, and what was told of those that came before.
+
+    Attributes
+    ----------
+    tokens
+        As many as were asked for.
+    logprobs
+        One for each token of the completion; none where none were asked for, or some are no numbers.
+    """
+
+    tokens: tuple[Outcome, ...]
+    logprobs: tuple[float, ...] = ()
+
+
 class Unanswered(Exception):
     """A server that does not answer as it has to: what it did instead."""
 
@@ -35,7 +51,8 @@ class Dropped(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of both servers: ``tokens`` tokens, drawn at this temperature through these filters."""
+    """What is asked of both servers: ``tokens`` tokens, drawn at this temperature through these filters, and with
+    ``logprobs`` the log-probability of each."""
 
     tokens: int = 4
     temperature: float = 1.0
@@ -44,6 +61,12 @@ class Request:
     min_p: float = 0.0
     stream: bool = False
     model: str | None = None
+    logprobs: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether tokens are drawn from the model's own rows."""
+        return (self.temperature, self.top_k, self.top_p, self.min_p) == (1, 0, 1, 0)
 
     def body(self, path: str, prompt: Prompt, seed: int) -> dict[str, Any]:
         """The request of one completion, every filter told."""
@@ -60,6 +83,7 @@ class Request:
             asked |= {"min_p": self.min_p} if self.min_p else {}
             return asked | ({"model": self.model} if self.model else {})
         asked |= {"n_predict": self.tokens, "top_k": self.top_k, "min_p": self.min_p, "typical_p": 1.0}
+        asked |= {"n_probs": 1, "post_sampling_probs": False} if self.logprobs else {}
         return asked | {"repeat_penalty": 1.0, "return_tokens": True, "cache_prompt": True}
 
 
@@ -84,8 +108,8 @@ class Endpoint:
 
     def complete(
         self, connection: http.client.HTTPConnection, request: Request, prompt: Prompt, seed: int
-    ) -> tuple[Outcome, ...]:
-        """The tokens of one completion, with ``ENDED`` behind its end.
+    ) -> Completion:
+        """One completion.
 
         Raises :class:`Unanswered` for an answer that is none, and :class:`Dropped` where there was none.
         """
@@ -117,7 +141,8 @@ class Endpoint:
         told = bool(found) and isinstance(found[0], int)  # of characters there may be any number
         if told and (len(found) > request.tokens or (len(found) < request.tokens and _cut(self.path, documents))):
             raise Unanswered(f"answers with {len(found)} tokens; {request.tokens} were asked for")
-        return (*found[: request.tokens], *[ENDED] * (request.tokens - len(found)))
+        tokens = (*found[: request.tokens], *[ENDED] * (request.tokens - len(found)))
+        return Completion(tokens, _logprobs(self.path, documents, len(found)) if request.logprobs else ())
 
 
 def _documents(text: str, stream: bool) -> Iterator[dict[str, Any]]:
@@ -163,3 +188,18 @@ def _tokens(path: str, documents: list[dict[str, Any]]) -> list[Outcome]:
             return ids or words or list(text)
     wanted = "choices[0].text" if path.endswith(OPENAI) else "content"
     raise Unanswered(f"answers with {shown(documents[-1])}; expected an object with {wanted}")
+
+
+def _logprobs(path: str, documents: list[dict[str, Any]], count: int) -> tuple[float, ...]:
+    """The log-probabilities of ``count`` tokens; none where that is not what a server tells."""
+    told = list[Any]()
+    with suppress(KeyError, IndexError, TypeError, AttributeError, OverflowError):
+        for document in documents:
+            if path.endswith(OPENAI):
+                beside = (document["choices"] or [{}])[0].get("logprobs") or {}
+                told += beside.get("token_logprobs") or [one["logprob"] for one in beside.get("content") or []]
+            else:
+                told += [one["logprob"] for one in document.get("completion_probabilities") or []]
+        if len(told) == count and not any(isnan(value) for value in told):
+            return tuple(map(float, told))
+    return ()

@@ -27,6 +27,7 @@ from simlab.certify.certificate import LISTED, Certificate, Failure, Line
 from simlab.certify.engine.evidence import FALSE_ALARMS
 from simlab.certify.engine.messages import shown
 from simlab.certify.servers.client import Dropped, Endpoint, Outcome, Prompt, Request, Unanswered
+from simlab.certify.servers.logprobs import Told, compared_logprobs, counted_logprobs
 from simlab.statistics import Paired
 
 ATTEMPTS = 5  # times that a request is made whose connection is dropped
@@ -159,6 +160,16 @@ class Comparison:
             forced="not possible: a server",
         )
 
+    def logprobs(self, engine: Told, reference: Told) -> list[str]:
+        """What is to be said of the log-probabilities that both servers have told."""
+        found = [compared_logprobs(engine, reference)]
+        if engine.spans and reference.spans and self.request.plain:
+            firsts = dict(zip(self.prompts, (row[0] for row in self.tests), strict=True))
+            for name, told, side in (("engine", engine, "first"), ("reference", reference, "second")):
+                counts = {prompt: getattr(test, side) for prompt, test in firsts.items()}
+                found.append(counted_logprobs(name, told, counts))
+        return found
+
     def _notes(self, reference: str) -> list[str]:
         notes = [f"the reference is {reference}"]
         if self.dropped:
@@ -260,6 +271,7 @@ class Asker:
         self.pool = ThreadPoolExecutor(concurrency)
         self.own = threading.local()
         self.lock, self.next, self.dropped = threading.Lock(), 0.0, 0
+        self.told = Told()
 
     def answers(self, work: Sequence[tuple[Prompt, int]]) -> Answers:
         """The completions of prompts with their seeds, in their order.
@@ -274,12 +286,16 @@ class Asker:
             if not hasattr(self.own, "connection"):
                 self.own.connection = self.endpoint.connect()
             try:
-                return self.endpoint.complete(self.own.connection, self.request, prompt, seed)
+                found = self.endpoint.complete(self.own.connection, self.request, prompt, seed)
             except Dropped as error:
                 why = str(error)
                 with self.lock:
                     self.dropped += 1
                 time.sleep(PAUSE * 2**attempt)
+            else:
+                with self.lock:
+                    self.told.add(prompt, found)
+                return found.tokens
         raise Unanswered(f"does not answer, {ATTEMPTS} times in turn: {why}")
 
     def _wait(self) -> None:

@@ -43,12 +43,15 @@ class Toy:
         Completions begin with token 0 where more than so many requests are served at once.
     scored
         Temperature at which drafts are scored; they are drawn at 1.
+    told
+        Whose log-probabilities are told: of the target (0) or the draft (1).
     """
 
     verify: Verify | None = None
     wrong_rows: float = 0.0
     above: int = 1 << 30
     scored: float = 1.0
+    told: int = 0
 
 
 CORRECT = {"without speculation": Toy(), "with speculation": Toy(lossless)}
@@ -90,6 +93,12 @@ def tokens_of(toy: Toy, prompt: Any, count: int, served: list[Any], rng: np.rand
         scored /= scored.sum(axis=1, keepdims=True)
         found += [int(token) for token in toy.verify(p, scored, np.array(seen[1:]), SampledCoins(rng))]
     return found[:count]
+
+
+def logprobs_of(toy: Toy, prompt: Any, tokens: list[int]) -> list[float]:
+    """What a server tells of its tokens."""
+    before = [-1, *tokens[:-1]]
+    return [float(np.log(row(prompt, last, toy.told)[token])) for last, token in zip(before, tokens, strict=True)]
 
 
 class Server:
@@ -151,7 +160,11 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             found = server.completion(asked)
-            text = _openai(found, asked["stream"]) if self.path == OPENAI else _llama(found, asked["stream"])
+            told = logprobs_of(server.toy, asked["prompt"], found)
+            if self.path == OPENAI:
+                text = _openai(found, told, asked["stream"])
+            else:
+                text = _llama(found, told if asked.get("n_probs") else [], asked["stream"])
             status, kind, text = server.answer(text)
             data = text.encode()
             with suppress(OSError):
@@ -167,23 +180,26 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _llama(tokens: list[int], stream: bool) -> str:
-    def piece(part: list[int]) -> dict[str, Any]:
-        return {"content": "".join(chr(97 + token) for token in part), "tokens": part, "stop": False}
+def _llama(tokens: list[int], told: list[float], stream: bool) -> str:
+    def piece(part: slice) -> dict[str, Any]:
+        beside = [{"logprob": value} for value in told[part]]
+        found = {"content": "".join(chr(97 + token) for token in tokens[part]), "tokens": tokens[part], "stop": False}
+        return found | ({"completion_probabilities": beside} if beside else {})
 
+    end = {"stop": True, "stop_type": "limit"}
     if not stream:
-        return json.dumps(piece(tokens) | {"stop": True, "stop_type": "limit"})
-    events = [*map(piece, ([token] for token in tokens)), piece([]) | {"stop": True, "stop_type": "limit"}]
+        return json.dumps(piece(slice(None)) | end)
+    events = [*(piece(slice(i, i + 1)) for i in range(len(tokens))), piece(slice(0)) | end]
     return "".join(f"data: {json.dumps(event)}\n\n" for event in events)
 
 
-def _openai(tokens: list[int], stream: bool) -> str:
-    def piece(part: list[int]) -> dict[str, Any]:
-        named = [f"token_id:{token}" for token in part]
-        text = "".join(chr(97 + token) for token in part)
-        return {"choices": [{"text": text, "logprobs": {"tokens": named}, "finish_reason": "length"}]}
+def _openai(tokens: list[int], told: list[float], stream: bool) -> str:
+    def piece(part: slice) -> dict[str, Any]:
+        beside = {"tokens": [f"token_id:{token}" for token in tokens[part]], "token_logprobs": told[part]}
+        text = "".join(chr(97 + token) for token in tokens[part])
+        return {"choices": [{"text": text, "logprobs": beside, "finish_reason": "length"}]}
 
     if not stream:
-        return json.dumps(piece(tokens))
-    events = [json.dumps(piece([token])) for token in tokens]
+        return json.dumps(piece(slice(None)))
+    events = [json.dumps(piece(slice(i, i + 1))) for i in range(len(tokens))]
     return "".join(f"data: {event}\n\n" for event in [*events, "[DONE]"])

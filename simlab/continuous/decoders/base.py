@@ -68,12 +68,12 @@ class Decoded(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """Drafts that were verified together, one of each of some sequences.
+    """Drafts that were verified together.
 
     Attributes
     ----------
     tape
-        The random numbers of those sequences in that call, a replicate each.
+        The random numbers of their sequences in that call, a replicate for each draft.
     position, place
         ``int64[B]``: of the tokens in their sequences, and of the drafts in their blocks.
     pair

@@ -27,7 +27,7 @@ from simlab.continuous.decoders.base import (
     unwatched,
 )
 from simlab.continuous.models.sequence_model import SequenceModel, Start
-from simlab.continuous.models.trajectories import TrajectoryPair, sampled
+from simlab.continuous.models.trajectories import TrajectoryPair, joined, sampled
 from simlab.continuous.rules.base import Rule
 from simlab.continuous.tape import check_room
 from simlab.randomness import Purpose, Tape
@@ -79,28 +79,31 @@ class Truncating(Decoder):
             verifying = [noise_at(target.chain, own, at + j, target_noise(rule)) for j in range(gamma + 1)]
             block = target.block(draft, Start(tokens, rows, at, drafted, verifying))
 
-            # accept drafts up to the first token that is another
-            among = np.ones(len(rows), bool)
-            for j in range(gamma):
-                pair = TrajectoryPair(block.targets[j], block.drafts[j])
-                inside = at + j < end  # behind the end nothing is verified
-                accepted = accepts(rule, pair, own, at + j) | ~inside
-                emitted = rule.token(pair, pair.draft.states)
-                seen = np.flatnonzero(among & inside)
-                watch(Verified(own.subset(seen), at[seen] + j, 0 * seen + j, pair.only(seen), accepted[seen]))
-                outcome[rows[among & accepted], at[among & accepted] + j] = Outcome.ACCEPTED
-                tokens[rows[among & accepted], at[among & accepted] + j] = emitted[among & accepted]
-                rejected = np.flatnonzero(among & ~accepted)
-                where = rows[rejected], at[rejected] + j
-                tokens[where], outcome[where], trials[where] = replace_rejected(
-                    rule, pair.only(rejected), own.subset(rejected), at[rejected] + j, self.limit
-                )
-                same = self.goes_on(accepted, emitted, pair.draft.states[0])
-                length[rows[among & ~same]] += j + 1
-                among &= same
-            tokens[rows[among], at[among] + gamma] = block.targets[gamma].states[0][among]
-            outcome[rows[among], at[among] + gamma] = Outcome.TARGET
-            length[rows[among]] += gamma + 1
+            # accept drafts up to the first token that is another; all places at once, the first place first
+            pair = TrajectoryPair(joined(block.targets[:gamma]), joined(block.drafts))
+            place, among = np.repeat(np.arange(gamma), len(rows)), np.tile(np.arange(len(rows)), gamma)
+            each, position, row = own.subset(among), at[among] + place, rows[among]
+            inside = position < end  # behind the end nothing is verified
+            accepted = accepts(rule, pair, each, position) | ~inside
+            emitted = rule.token(pair, pair.draft.states)
+            same = self.goes_on(accepted, emitted, pair.draft.states[0]).reshape(gamma, -1)
+            kept = np.logical_and.accumulate(same).sum(axis=0)
+            looked = place <= kept[among]
+
+            seen = np.flatnonzero(looked & inside)
+            watch(Verified(each.subset(seen), position[seen], place[seen], pair.only(seen), accepted[seen]))
+            taken = np.flatnonzero(looked & accepted)
+            where = row[taken], position[taken]
+            tokens[where], outcome[where] = emitted[taken], Outcome.ACCEPTED
+            rejected = np.flatnonzero(looked & ~accepted)
+            where = row[rejected], position[rejected]
+            tokens[where], outcome[where], trials[where] = replace_rejected(
+                rule, pair.only(rejected), each.subset(rejected), position[rejected], self.limit
+            )
+            length[rows] += kept + 1
+            whole = np.flatnonzero(kept == gamma)
+            tokens[rows[whole], at[whole] + gamma] = block.targets[gamma].states[0][whole]
+            outcome[rows[whole], at[whole] + gamma] = Outcome.TARGET
 
             # a sequence without a token to go on from is over
             rejected = rows[np.isnan(tokens[rows, length[rows] - 1, 0])]

@@ -7,6 +7,7 @@ of a covariance S is any L with L L' = S: symmetric, triangular or neither.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from math import log, pi
 from numbers import Real
 from typing import Any, NamedTuple
@@ -36,6 +37,10 @@ class Layout(ABC):
         """The roots of some vectors, where each has its own."""
 
     @abstractmethod
+    def joined(self, roots: Sequence[np.ndarray]) -> np.ndarray:
+        """The roots of the vectors of several parts, behind each other, where each vector has its own."""
+
+    @abstractmethod
     def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         """A S A', the covariance of what the matrix A makes of vectors of covariance S."""
 
@@ -62,6 +67,9 @@ class _Diagonal(Layout):
     def only(self, root: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return root[rows] if root.ndim == 2 else root
 
+    def joined(self, roots: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(roots) if roots[0].ndim == 2 else roots[0]
+
     def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         return matrix * covariance * matrix
 
@@ -84,6 +92,9 @@ class _Dense(Layout):
 
     def only(self, root: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return root
+
+    def joined(self, roots: Sequence[np.ndarray]) -> np.ndarray:
+        return roots[0]
 
     def through(self, matrix: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         return matrix @ covariance @ matrix.T

@@ -7,7 +7,7 @@ nothing else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +71,10 @@ class Kernels(ABC):
     @property
     @abstractmethod
     def layout(self) -> Layout: ...
+
+    def joined(self, conditions: Sequence[Any]) -> Any:
+        """Conditions, those of each part behind those of the parts before."""
+        return np.concatenate(conditions)
 
     @abstractmethod
     def initial(self, c: Any) -> Kernel:

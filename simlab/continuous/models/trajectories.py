@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +91,17 @@ class TrajectoryPair(NamedTuple):
     def log_sigma(self) -> np.ndarray:
         """``[B]``: log Sigma, the product of variances; CSpD, eq. 8."""
         return self.draft.log_volumes() - self.target.log_volumes()
+
+
+def joined(parts: Sequence[Trajectory]) -> Trajectory:
+    """Trajectories of one chain, those of each part behind those of the parts before."""
+    first, chain = parts[0], parts[0].chain
+    kernels = first.kernels and tuple(
+        Kernel(np.concatenate([kernel.mean for kernel in same]), chain.layout.joined([kernel.root for kernel in same]))
+        for same in zip(*(part.kernels or () for part in parts), strict=True)
+    )
+    condition = chain.joined([part.condition for part in parts])
+    return Trajectory(chain, condition, np.concatenate([part.states for part in parts], axis=1), kernels)
 
 
 def sampled(chain: Kernels, condition: Any, noise: Noise) -> Trajectory:

@@ -51,7 +51,7 @@ class Network(Protocol):
         ...
 
     def kernel(self, t: int, x: Tensor, conditions: Tensor) -> tuple[Tensor, Tensor]:
-        """Means and standard deviations ``float64[R, d]`` of kernel t at ``x[R, d]``."""
+        """Means and standard deviations ``float64[..., R, d]`` of kernel t at ``x[..., R, d]``."""
         ...
 
     def adds_noise(self, t: int) -> bool:
@@ -73,6 +73,9 @@ class NetworkKernels(Kernels):
     @property
     def layout(self) -> Layout:
         return DIAGONAL
+
+    def joined(self, conditions: Sequence[Tensor]) -> Tensor:
+        return torch.cat(list(conditions))
 
     def initial(self, c: Tensor) -> Kernel:
         return Kernel(np.zeros((len(c), self.dimension)), np.ones(self.dimension))
@@ -126,12 +129,12 @@ class NetworkKernels(Kernels):
 
     def _linear(self, t: int, x: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         """Means ``[R, d]`` of kernel t at ``x[R, d]``, and their Jacobians ``[R, d, d]``."""
-        size = self.dimension  # copies, as many as a Jacobian has rows: one pass forth and one back for all of them
+        directions = torch.eye(self.dimension, dtype=x.dtype, device=x.device)[:, None].expand(-1, *x.shape)
         with torch.enable_grad():
-            at = x.detach().repeat(size, 1).requires_grad_()
-            means = self.network.kernel(t, at, c.repeat(size, 1))[0].unflatten(0, (size, -1))
-            rows = torch.autograd.grad(means.diagonal(dim1=0, dim2=2).sum(), at)[0]
-        return means[0].detach(), rows.unflatten(0, (size, -1)).transpose(0, 1)
+            at = x.detach().requires_grad_()
+            means = self.network.kernel(t, at, c)[0]
+            rows = torch.autograd.grad(means, at, directions, is_grads_batched=True)[0]
+        return means.detach(), rows.transpose(0, 1)
 
     def check_one_to_one(self) -> None:
         """Nothing: whether a network's means are one to one is not known; :meth:`undo` says where it finds no way."""

@@ -63,24 +63,26 @@ class LastNoise(Rule):
             chain.check_one_to_one()
 
     def log_ratio(self, pair: TrajectoryPair, candidate: np.ndarray) -> np.ndarray:
-        return _log_token(pair.target, candidate[0]) - _log_token(pair.draft, candidate[0])
+        return _log_token(pair.target, candidate) - _log_token(pair.draft, candidate)
 
     def propose(self, pair: TrajectoryPair, tape: Tape, position: np.ndarray, trial: np.ndarray) -> np.ndarray:
-        states = noise_again(pair.target, tape, position, trial)
-        return states[:1]
+        return noise_again(pair.target, tape, position, trial)
 
 
-def _log_token(model: Trajectory, token: np.ndarray) -> np.ndarray:
-    """``[B]``: the log density of a token given the state before the last noise."""
-    state, volumes = walked_back(model, token)
+def _log_token(model: Trajectory, candidate: np.ndarray) -> np.ndarray:
+    """``[B]``: the log density of a candidate's token given the state before the last noise."""
+    state, volumes = walked_back(model, candidate)
     return model.log_noise(state) - volumes
 
 
-def walked_back(model: Trajectory, token: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The states ``[B, d]`` that tokens come from without noise, and ``[B]``: log |det| of the way there."""
-    state, volumes = token, np.zeros(len(token))
+def walked_back(model: Trajectory, candidate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The states ``[B, d]`` that tokens come from without noise, and ``[B]``: log |det| of the way there.
+
+    Each step is searched from where the candidate's own took it: its maker finds its states at once.
+    """
+    state, volumes = candidate[0], np.zeros(candidate.shape[1])
     for t in range(1, model.chain.last_noise):
-        near = state + (model.states[t] - model.states[t - 1])  # the trajectory's own where the token is its own
+        near = state + (candidate[t] - candidate[t - 1])
         state, volume = model.chain.undo(t, state, model.condition, near)
         volumes = volumes + volume
     return state, volumes

@@ -42,6 +42,16 @@ def test_a_certificate_of_two_servers(capsys: pytest.CaptureFixture[str], tmp_pa
     assert not (tmp_path / "out" / "certify" / COMPLETIONS).exists()
 
 
+def test_logprobs_are_compared_if_asked_and_are_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(Toy(told=1)) as engine, Server(Toy()) as reference:
+        assert main(arguments(engine.url, reference.url, "--logprobs")) == 3
+        printed = capsys.readouterr().out
+        assert main(arguments(engine.url, reference.url)) == 3
+    assert "note: logprobs of" in printed
+    assert "first tokens come out as often as the logprobs of the reference tell" in printed
+    assert "logprobs" not in capsys.readouterr().out
+
+
 def test_a_server_that_cannot_answer_is_named_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -12,9 +12,10 @@ import pytest
 from simlab.certify.certificate import Certificate
 from simlab.certify.engine.evidence import FALSE_ALARMS
 from simlab.certify.servers import comparison as comparing
-from simlab.certify.servers.client import ENDED, Dropped, Endpoint, Request, Unanswered
+from simlab.certify.servers.client import ENDED, Completion, Dropped, Endpoint, Request, Unanswered
 from simlab.certify.servers.comparison import Asker, Comparison, Faulty, Round, asked, compared
-from simlab.certify.servers.toy import CORRECT, WRONG, Server, Toy, tokens_of
+from simlab.certify.servers.logprobs import Told
+from simlab.certify.servers.toy import CORRECT, WRONG, Server, Toy, logprobs_of, tokens_of
 
 PROMPTS = ("one", "two", "three", "four")
 MIXING = "5 % of draws from a wrong row where requests run together"
@@ -116,7 +117,75 @@ def test_both_interfaces_give_the_tokens_of_a_seed(openai: bool, stream: bool) -
         assert endpoint.complete(connection, request, "one", 5) == first
         connection.close()
     wanted = tokens_of(Toy(), "one", 3, [], np.random.default_rng(5))
-    assert first == tuple(f"token_id:{token}" for token in wanted) if openai else tuple(wanted)
+    assert first.tokens == (tuple(f"token_id:{token}" for token in wanted) if openai else tuple(wanted))
+
+
+@pytest.mark.parametrize("openai", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_both_interfaces_give_logprobs_if_asked(openai: bool, stream: bool) -> None:
+    with Server(Toy()) as server:
+        endpoint = Endpoint(server.openai if openai else server.url, 10.0)
+        connection = endpoint.connect()
+        asked, silent = (
+            endpoint.complete(connection, Request(tokens=3, stream=stream, logprobs=on), "one", 5)
+            for on in (True, False)
+        )
+        connection.close()
+    tokens = tokens_of(Toy(), "one", 3, [], np.random.default_rng(5))
+    assert asked.logprobs == pytest.approx(logprobs_of(Toy(), "one", tokens))
+    assert silent == (asked.tokens, ())
+
+
+@pytest.mark.parametrize(
+    "told", [[-1.0, None], [-1.0], [-1.0, -2.0, -3.0], ["-1", -2.0], [float("nan"), -2.0], [10**400, -2.0]]
+)
+def test_logprobs_that_do_not_go_with_the_tokens_are_none(told: list[object]) -> None:
+    text = json.dumps({"choices": [{"text": "ab", "logprobs": {"tokens": ["a", "b"], "token_logprobs": told}}]})
+    with Server(Toy(), said(200, "application/json", text)) as server:
+        endpoint = Endpoint(server.openai, 10.0)
+        found = endpoint.complete(endpoint.connect(), Request(tokens=2, logprobs=True), "one", 0)
+    assert found == (("a", "b"), ())
+
+
+def told_by(toy: Toy, n: int, rng: np.random.Generator) -> tuple[Told, list[list[tuple[int | str, ...]]]]:
+    """What a toy tells of n completions of each prompt, and these."""
+    told, answers = Told(), [[tokens_of(toy, prompt, 2, [], rng) for _ in range(n)] for prompt in PROMPTS]
+    for prompt, found in zip(PROMPTS, answers, strict=True):
+        for tokens in found:
+            told.add(prompt, Completion(tuple(tokens), tuple(logprobs_of(toy, prompt, tokens))))
+    return told, [[tuple(tokens) for tokens in found] for found in answers]
+
+
+@pytest.mark.statistical
+def test_logprobs_of_the_draft_are_named_and_are_no_verdict() -> None:
+    """400 completions of each prompt. That first tokens come out otherwise than told is said wrongly with a probability
+    of 2e-6, of both servers; the draft's rows are a TV of .4 and more from the target's."""
+    rng, comparison = np.random.default_rng(), Comparison(PROMPTS, Request(tokens=2, logprobs=True))
+    (right, answers), (wrong, others) = (told_by(toy, 400, rng) for toy in (Toy(), Toy(told=1)))
+    comparison.add(Round(others, answers))
+    same, *counted = comparison.logprobs(right, right)
+    assert "0 apart, as rounding is" in same
+    assert all("come out as often" in note for note in counted)
+    apart, of_engine, of_reference = comparison.logprobs(wrong, right)
+    assert "by the engine" in apart
+    assert "first tokens come out otherwise than the logprobs of the engine tell" in of_engine
+    assert "come out as often" in of_reference
+    assert comparison.certificate("engine", "reference", 0.1, 0.999, 0, 1.0, "").verdict == "inconclusive"
+
+
+def test_logprobs_that_nobody_tells_and_rows_behind_filters() -> None:
+    filtered = Comparison(PROMPTS, Request(tokens=2, top_k=5, logprobs=True))
+    told, _ = told_by(Toy(), 2, np.random.default_rng(0))
+    assert filtered.logprobs(Told(), told) == ["logprobs: the engine told none that go with the tokens"]
+    assert len(filtered.logprobs(told, told)) == 1  # what is told may be before the filter, or after
+    absurd = Told()
+    absurd.add(PROMPTS[0], Completion((1,), (1e9,)))
+    plain = Comparison(PROMPTS, Request(tokens=1, logprobs=True))
+    plain.add(Round([[(1,)] * 400] * 4, [[(1,)] * 400] * 4))
+    assert "has 1e+09" in plain.logprobs(absurd, absurd)[1]
+    other = Told()
+    other.add("another", Completion((1,), (-1.0,)))
+    assert "no token after the same tokens" in filtered.logprobs(told, other)[0]
 
 
 def said(status: int, kind: str, text: str) -> Callable[[str], tuple[int, str, str]]:
@@ -162,7 +231,7 @@ def test_an_end_is_an_outcome_and_text_is_read_where_there_are_no_tokens() -> No
         with Server(Toy(), said(200, "application/json", text)) as server:
             endpoint = Endpoint(server.url, 10.0)
             connection = endpoint.connect()
-            assert endpoint.complete(connection, Request(tokens=3), "one", 0) == wanted
+            assert endpoint.complete(connection, Request(tokens=3), "one", 0).tokens == wanted
             connection.close()
 
 

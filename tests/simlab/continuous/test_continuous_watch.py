@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from simlab.continuous import InPlace, Outcome, Truncating, affine, make_rule
-from simlab.continuous.decoders import Verified, autoregressive
+from simlab.continuous.decoders import Verified, autoregressive, truncating
+from simlab.continuous.decoders.base import replace_rejected
+from simlab.continuous.models.trajectories import TrajectoryPair
+from simlab.continuous.rules import Rule
 from simlab.randomness import Tape
 
 pytestmark = pytest.mark.exact
@@ -31,6 +36,23 @@ def test_every_verified_draft_is_shown_once(decoder: Truncating | InPlace) -> No
     assert set(found[decoded.verified]) == {0, 1}
     np.testing.assert_array_equal(found[decoded.verified] == 1, decoded.outcome[decoded.verified] == Outcome.ACCEPTED)
     assert (found[~decoded.verified] == -1).all()
+
+
+def test_a_block_is_verified_at_once_and_what_is_rejected_in_it_replaced_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[Verified] = []
+    replaced: list[int] = []
+
+    def counted(rule: Rule, pair: TrajectoryPair, *given: Any) -> Any:
+        replaced.append(pair.target.states.shape[1])
+        return replace_rejected(rule, pair, *given)
+
+    monkeypatch.setattr(truncating, "replace_rejected", counted)
+    decoded = Truncating(4).run(TARGET, DRAFT, make_rule("last-step"), Tape(3, 20), shown.append)
+    assert len(shown) == len(replaced) == decoded.calls.max()
+    assert sum(replaced) == np.isin(decoded.outcome, [Outcome.REPLACED, Outcome.EXHAUSTED]).sum() > len(replaced)
+    assert any(len(set(event.place)) > 1 for event in shown)
 
 
 def test_a_target_alone_draws_what_a_prefill_of_all_does() -> None:

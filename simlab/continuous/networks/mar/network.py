@@ -64,19 +64,19 @@ class MarNetwork:
         return torch.cat([*found.split(len(rows)), scale[:, None].to(found.dtype)], dim=1)
 
     def kernel(self, t: int, x: Tensor, conditions: Tensor) -> Kernel:
-        """Kernel t at ``x[R, d]``, in float64; guided, with the conditional's variances."""
+        """Kernel t at ``x[..., R, d]``, in float64; guided, with the conditional's variances."""
         time, inputs = self._times[t - 1], x.to(self._dtype)
         if self._guided:
             one, other, scale = conditions.tensor_split([time.shape[0], 2 * time.shape[0]], dim=1)
-            both = self.model.head.step(torch.cat([inputs, inputs]), time, torch.cat([one, other]))
-            conditional, unconditional = both.double().split(len(x))
+            both = self.model.head.step(torch.cat([inputs, inputs], dim=-2), time, torch.cat([one, other]))
+            conditional, unconditional = both.double().chunk(2, dim=-2)
             predicted = guided(conditional, unconditional, scale.double(), self.dimension)
         else:
             predicted = self.model.head.step(inputs, time, conditions).double()
         return self._sampled(t, x, predicted)
 
     def _sampled(self, t: int, x: Tensor, predicted: Tensor) -> Kernel:
-        variances, noise = self.sampler.variances, predicted[:, : self.dimension]
+        variances, noise = self.sampler.variances, predicted[..., : self.dimension]
         if variances == "ddim":
             found = ddim(noise, x, self._forward, t, self.sampler.eta)
         else:

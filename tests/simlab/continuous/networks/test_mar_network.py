@@ -10,10 +10,12 @@ import torch
 
 from simlab.continuous import InPlace, Truncating, ddim, make_rule
 from simlab.continuous.models.diffusion import schedule
-from simlab.continuous.networks.adapter import NetworkTokens
+from simlab.continuous.models.trajectories import Trajectory, sampled
+from simlab.continuous.networks.adapter import NetworkKernels, NetworkTokens
 from simlab.continuous.networks.fashion import orders
 from simlab.continuous.networks.mar.network import MarNetwork
 from simlab.continuous.networks.sampler import Sampler
+from simlab.continuous.rules.last_noise import walked_back
 from simlab.randomness import Tape
 from tests.simlab.continuous.networks.test_mar_trunk import loaded
 from tests.support.mar import SMALL, Schedule
@@ -120,6 +122,35 @@ def test_ddims_kernels_are_those_of_the_affine_chain(eta: float) -> None:
         found = kernel_of(torch.from_numpy(noise), torch.from_numpy(x), forward_steps(abar), t, eta)
         np.testing.assert_allclose(found.mean.numpy(), chain.mean(t, x, c), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(found.sd.numpy()[0], chain.factor[t - 1], rtol=1e-9, atol=1e-12)
+
+
+def test_a_trajectory_is_walked_back_with_a_jacobian_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its maker finds the states that it came through at once, and another model near them."""
+    sampler = Sampler(3, variances="ddim", spacing="trailing", span=900)
+    maker, other = tokens_of(sampler), tokens_of(sampler, seed=9)
+    tokens, rows = np.zeros((4, SMALL.length, SMALL.token_dim)), np.arange(4)
+    noise = np.random.default_rng(1).normal(size=(4, 4, SMALL.token_dim))
+
+    def drawn(model: NetworkTokens) -> Trajectory:
+        return sampled(model.chain, model.conditions(tokens, rows, rows * 0), noise.__getitem__)
+
+    made, steps = drawn(maker), []
+    linear = NetworkKernels._linear
+
+    def counted(self: NetworkKernels, t: int, *given: Any) -> Any:
+        steps.append(t)
+        return linear(self, t, *given)
+
+    monkeypatch.setattr(NetworkKernels, "_linear", counted)
+    state, volumes = walked_back(made, made.states)
+    np.testing.assert_allclose(state, made.states[-1], rtol=1e-4, atol=1e-4)
+    assert steps == [1, 2, 3]
+
+    found, volumes_of_other = walked_back(drawn(other), made.states)
+    for t in (3, 2, 1):
+        found = other.chain.kernel(t, found, drawn(other).condition).mean
+    np.testing.assert_allclose(found, made.states[0], rtol=1e-3, atol=1e-3)
+    assert not np.allclose(volumes, volumes_of_other)
 
 
 def test_orders() -> None:
