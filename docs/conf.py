@@ -47,8 +47,8 @@ smartquotes_action = "qe"  # quotes and ellipses; two dashes begin an option
 
 html_theme = "furo"
 html_title = f"simlab {release}"
-html_static_path = ["static"]
+html_static_path = ["static", "../reports/templates/reach.js"]
 html_css_files = ["simlab.css"]
-html_js_files = ["accessible.js"]
+html_js_files = ["accessible.js", "reach.js"]
 html_show_sphinx = False
 html_copy_source = False

@@ -55,6 +55,23 @@ def test_what_others_read_of_the_project_is_valid() -> None:
         assert yaml.safe_load(path.read_text(encoding="utf-8")), path
 
 
+def test_linters_see_the_programs_that_hooks_of_a_commit_see() -> None:
+    linted = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--show-files", "."], cwd=ROOT, text=True, capture_output=True
+    )
+    for path in (ROOT / ".ci").iterdir():
+        if "python" in path.read_text(encoding="utf-8").splitlines()[0]:
+            assert str(path) in linted.stdout.splitlines()
+
+
+def test_an_image_takes_in_nothing_that_a_checkout_has_made() -> None:
+    """What git ignores at the top of a checkout is ignored there as well."""
+    left_out = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for each in (".venv", ".engines", "out/", "docs/_build/", "docs/written/", "dist/"):
+        assert each in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+        assert each.rstrip("/") in left_out
+
+
 def test_simlab_alone_brings_nothing_that_draws() -> None:
     assert PLOTTING & set(map(name, PROJECT["dependencies"])) == set()
     assert {"matplotlib", "seaborn"} <= set(map(name, EXTRAS["report"]))

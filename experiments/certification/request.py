@@ -143,6 +143,8 @@ def _adapter(request: Request) -> Subject:
     """An adapter of ``simlab.certify.adapters``."""
     from simlab.certify.adapters import ADAPTERS, adapter  # some look for large packages
 
+    if request.spec.endswith(".py"):
+        raise ValueError(f"{request.spec} is a file; expected its function too, such as {request.spec}:verify")
     if request.spec not in ADAPTERS:
         raise ValueError(
             f"{request.spec!r} is no adapter; expected module:function, path/to/file.py:function, or one of "

@@ -12,8 +12,11 @@ from experiments.cli.terminal import UsageError, output, plain_math, plain_table
 from experiments.cli.verify import COLOURS, check_papers, read_verdicts
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from theory.claims import Claim
 
+UNKNOWN = "-"
 SAYS = {
     "paper": "what the paper states",
     "code": "what published code does",
@@ -35,47 +38,50 @@ def claims_command(
     """
     from theory.claims import PAPERS, find
 
+    saved = out / "verdicts.json"
+    verdicts = read_verdicts("--out", saved) if saved.exists() else {}
     if id is None:
         check_papers(paper or [])
-        saved = out / "verdicts.json"
-        _list(paper, read_verdicts("--out", saved) if saved.exists() else {})
+        _list(paper, verdicts)
         return 0
     try:
         claim = find(id)
     except ValueError as error:
         listed = f"; simlab claims --paper {id} lists that paper's claims" if id in PAPERS else ""
         raise UsageError(f"{error}{listed}") from None
-    _explain(claim)
+    _explain(claim, verdicts)
     return 0
 
 
-def _list(papers: list[str] | None, verdicts: dict[str, str]) -> None:
+def _verdict(verdicts: dict[str, str], id: str) -> Text:
     from rich.text import Text
 
+    verdict = verdicts.get(id, UNKNOWN)
+    return Text(verdict, style=COLOURS.get(verdict, "dim"))
+
+
+def _list(papers: list[str] | None, verdicts: dict[str, str]) -> None:
     from theory.claims import CLAIMS
 
     console, claims = output(), [claim for claim in CLAIMS.values() if not papers or claim.paper in papers]
-    found = {claim.id: verdicts.get(claim.id, "-") for claim in claims}
     if not console.is_terminal:
         for claim in claims:
             statement = " ".join(plain_math(claim.statement).split())
-            print(claim.id, found[claim.id], claim.source.where, statement, sep="\t")
+            print(claim.id, verdicts.get(claim.id, UNKNOWN), claim.source.where, statement, sep="\t")
         return
-    rows = [
-        (claim.id, Text(found[claim.id], style=COLOURS.get(found[claim.id], "dim")), plain_math(claim.statement))
-        for claim in claims
-    ]
+    rows = [(claim.id, _verdict(verdicts, claim.id), plain_math(claim.statement)) for claim in claims]
     console.print(plain_table(console, ("claim", "verdict", "statement"), rows), highlight=False)
     if not verdicts:
         print_text(console, "No verdicts yet: simlab verify decides all, simlab verify --claim ID one.", "dim")
 
 
-def _explain(claim: Claim) -> None:
+def _explain(claim: Claim, verdicts: dict[str, str]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     console, source = output(), claim.source
-    console.print(Text(claim.id, style="bold"), f"({claim.paper}, {source.where})", highlight=False)
+    verdict = [_verdict(verdicts, claim.id)] if claim.id in verdicts else []
+    console.print(Text(claim.id, style="bold"), f"({claim.paper}, {source.where})", *verdict, highlight=False)
     if source.quote:
         quoted = f"“{source.quote}”" if source.origin == "paper" else source.quote
         console.print(Padding(Text(quoted, style="italic"), (1, 0, 0, 2)))
@@ -85,11 +91,15 @@ def _explain(claim: Claim) -> None:
     )
     if source.note:
         print_text(console, plain_math(source.note), "dim")
-    for title, lines in (("assumptions", claim.assumptions), ("parts", claim.parts)):
-        if lines:
-            print_text(console, f"\n{title}", "bold")
-            for line in lines:
-                print_text(console, f"  {plain_math(line)}")
+    if claim.assumptions:
+        print_text(console, "\nassumptions", "bold")
+        for line in claim.assumptions:
+            print_text(console, f"  {plain_math(line)}")
+    if claim.parts:
+        print_text(console, "\nparts", "bold")
+        width = max(map(len, claim.parts))
+        for part in claim.parts:
+            console.print(f"  {part:<{width}} ", _verdict(verdicts, part), highlight=False)
     if claim.proof:
         print_text(console, "\nargument", "bold")
         console.print(Padding(Text(plain_math(claim.proof)), (0, 0, 0, 2)))

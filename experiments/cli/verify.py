@@ -54,9 +54,10 @@ def verify_command(
     """Decide the claims, and write verdicts.json and a report.
 
     Claims are decided by exact computation, then a real model pair is measured; the report is report.html. With
-    --paper or --claim only those claims are decided, and nothing is measured.
+    --paper or --claim only those claims are decided, and nothing is measured; verdicts on others that are there, of the
+    same seed and versions, stay.
     """
-    ids = _selected(paper or [], claim or [])
+    chosen = _selected(paper or [], claim or [])
     old = read_verdicts("--against", against) if against else None
     check_writable("--out", out)
     if copy:
@@ -68,6 +69,7 @@ def verify_command(
     from experiments.verification.verify import verify
     from theory.claims import Finding
 
+    ids = with_parts(chosen)
     with progress_bar() as progress:
         bar = progress.add_task("starting", total=None)
 
@@ -81,24 +83,33 @@ def verify_command(
             progress.update(bar, description=done.name, completed=count, total=total)
 
         try:
-            document, seconds = verify(with_parts(ids), seed, out, not (paper or claim), show)
+            document, seconds = verify(ids, seed, out, not (paper or claim), show)
         except WorkerLost as error:
             print(f"simlab: {error}; nothing was written", file=sys.stderr)
             return 1
     if copy:
         write_json(copy, document)
     console = output()
-    console.print(_table(console, document["claims"], seconds))
-    _print_counts(console, document["claims"])
+    entries = [entry for entry in document["claims"] if entry["id"] in ids]
+    failed = {name: reason for name, reason in document["failed"].items() if name in seconds}
+    console.print(_table(console, entries, seconds))
+    _print_counts(console, entries)
     if old is not None:
-        _print_changes(console, old, document)
-    for name, reason in document["failed"].items():
+        _print_changes(console, old, entries)
+    for name, reason in failed.items():
         print_text(console, f"check failed: {name}: {reason.splitlines()[-1]}", "bold red")
-    complete = drawn(out, "verify")
+    complete = _is_drawn(out) or drawn(out, "verify")
     if not complete:
         print_text(console, "the report could not be drawn; the verdicts are saved", "bold red")
-    print_text(console, where(verdicts=out / "verdicts.json", report=out / "report.html"))
-    return 0 if complete and not document["failed"] else 1
+    pages = {"page": out / "claims" / f"{claim[0]}.html"} if claim and len(claim) == 1 and not paper else {}
+    print_text(console, where(verdicts=out / "verdicts.json", report=out / "report.html", **pages))
+    return 0 if complete and not failed else 1
+
+
+def _is_drawn(out: Path) -> bool:
+    """Whether the report is of the verdicts that are there, which are not written again where they are the same."""
+    report = out / "report.html"
+    return report.exists() and report.stat().st_mtime_ns >= (out / "verdicts.json").stat().st_mtime_ns
 
 
 def _selected(papers: list[str], ids: list[str]) -> list[str]:
@@ -163,8 +174,8 @@ def _print_counts(console: Console, entries: list[dict[str, Any]]) -> None:
             print_text(console, f"{kind + ':':<20}{counts}")
 
 
-def _print_changes(console: Console, old: dict[str, str], document: dict[str, Any]) -> None:
-    new = {entry["id"]: entry["verdict"] for entry in document["claims"]}
+def _print_changes(console: Console, old: dict[str, str], entries: list[dict[str, Any]]) -> None:
+    new = {entry["id"]: entry["verdict"] for entry in entries}
     changes = [f"{id}: {old[id]} -> {verdict}" for id, verdict in new.items() if id in old and old[id] != verdict]
     changes += [f"{id}: new, {verdict}" for id, verdict in new.items() if id not in old]
     changes += [f"{id}: was {old[id]}, not part of this run" for id in old if id not in new]

@@ -35,6 +35,7 @@ draft-length-rates     ... and rates of pairs of models, for each decoder and re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -49,6 +50,7 @@ from experiments.verification.pool import Done, Failure, Task
 from theory.claims import CLAIMS
 from theory.claims.witnesses import programs
 
+VERDICTS, MANIFEST = "verdicts.json", "manifest.json"
 KERNELS, KERNELS_CONTINUOUS = "kernels", "kernels of continuous tokens"
 
 Progress = Callable[[Done, int, int], None]  # the job that has just ended, how many have, how many there are
@@ -65,7 +67,8 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     """Decide the claims ``ids``, take the measurements if ``measure``, and save everything under ``out``.
 
     A check that failed is named under ``failed`` with its reason, and its claim is ``not-decided``; the other checks
-    run all the same.
+    run all the same. Unless everything is measured, what ``out`` has of other claims stays, and files that would say
+    the same are left as they are.
     """
     started = perf_counter()
     taken = _measurements() if measure else None
@@ -93,14 +96,7 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
     failed = {name: result for name, result in results.items() if isinstance(result, Failure)}
     findings = {id: not_decided(failed[id]) if id in failed else results[id] for id in claims}
     measured = measure and not (failed.keys() - set(claims))
-    entries = [entry(id, finding_of(id, findings)) for id in ids]
-    document = {
-        "simlab": versions()["simlab"],
-        "seed": seed,
-        **headlines(entries),
-        "claims": entries,
-        "failed": failed,
-    }
+    entries = {id: entry(id, finding_of(id, findings)) for id in ids}
     manifest = {
         "seed": seed,
         "measured": measured,
@@ -108,15 +104,51 @@ def verify(ids: list[str], seed: int, out: Path, measure: bool, progress: Progre
         "versions": versions(),
         "seconds": seconds | {"all": round(perf_counter() - started, 2)},
     }
-    texts = programs(entries)
+    earlier = None if measure else _earlier(out, manifest, entries)
+    if earlier:
+        entries = {entry["id"]: entry for entry in earlier.document["claims"]} | entries
+        failed = earlier.document["failed"] | failed
+        manifest = earlier.manifest | {"seconds": earlier.manifest["seconds"] | manifest["seconds"]}
+    listed = [entries[id] for id in CLAIMS if id in entries]
+    document = {
+        "simlab": versions()["simlab"],
+        "seed": seed,
+        **headlines(listed),
+        "claims": listed,
+        "failed": failed,
+    }
+    if earlier and document == earlier.document:
+        return Verified(document, seconds)
+    texts = programs([entries[id] for id in ids])
     with held_interrupts():  # all of it or nothing
         if taken and measured:
             taken.save(results, out)
         for id, text in texts.items():
             write_text(out / "claims" / f"{id}.py", text)
-        write_json(out / "manifest.json", manifest)
-        write_json(out / "verdicts.json", document)
+        write_json(out / MANIFEST, manifest)
+        write_json(out / VERDICTS, document)
     return Verified(document, seconds)
+
+
+class _Earlier(NamedTuple):
+    """What a folder holds already."""
+
+    document: dict[str, Any]
+    manifest: dict[str, Any]
+
+
+def _earlier(out: Path, manifest: dict[str, Any], entries: dict[str, dict[str, Any]]) -> _Earlier | None:
+    """What ``out`` holds, if it is of the same seed and versions and has the same to say of the claims in ``entries``.
+
+    A claim that comes out otherwise tells of other code, of which the verdicts on all claims would have to be.
+    """
+    try:
+        document, was = (json.loads((out / name).read_text(encoding="utf-8")) for name in (VERDICTS, MANIFEST))
+        same = all(was[key] == manifest[key] for key in ("seed", "versions"))
+        agrees = all(entry == entries.get(entry["id"], entry) for entry in document["claims"])
+        return _Earlier(document, was) if same and agrees else None
+    except (OSError, ValueError, LookupError, TypeError):  # none, or none that can be read: nothing to keep
+        return None
 
 
 def _is_continuous(task: Task) -> bool:

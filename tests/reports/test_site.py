@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -152,6 +153,32 @@ def test_pages_can_be_read_without_a_mouse_and_without_colours() -> None:
     assert {"p a", "li a", "dd a", "figcaption a", "td:not(.id) a", "th a"} <= {
         each.strip() for each in underlined[1].split(",")
     }
+
+
+def test_headings_of_a_page_leave_out_no_level_and_those_of_columns_say_something(
+    results: Path, built: site.Site
+) -> None:
+    for path in [*results.glob("*.html"), *(results / "claims").glob("*.html")]:
+        text = path.read_text(encoding="utf-8")
+        levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
+        assert levels[0] == 1
+        assert all(after <= before + 1 for before, after in pairwise(levels)), path.name
+    assert "<th></th>" not in (results / "published.html").read_text(encoding="utf-8")
+
+
+def test_a_formula_wider_than_a_phone_scrolls_by_itself_and_by_keyboard() -> None:
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    assert "article p, article li { overflow: auto hidden; }" in style.partition("@media (max-width: 600px)")[2]
+    for path in TEMPLATES.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert ("<article" in text) == ('{% include "reach.js" %}' in text), path.name
+
+
+def test_on_paper_nothing_waits_to_be_scrolled_to() -> None:
+    printed = (TEMPLATES / "style.css").read_text(encoding="utf-8").partition("@media print")[2]
+    assert ".scroll, pre { background: none; overflow: visible; }" in printed
+    assert ".wide { min-width: 0; }" in printed
+    assert ".badge { color: var(--tone); background: none;" in printed  # browsers leave backgrounds out
 
 
 def test_every_figure_is_a_pdf_too(results: Path, built: site.Site) -> None:

@@ -250,6 +250,7 @@ def test_an_interrupt_leaves_nothing_half_written(folder: Path) -> None:
         (["mine:number"], "mine:number is 3; expected a function"),
         (["mine:Engine"], "mine:Engine is a class; expected a function, or an object that can be called"),
         (["absent"], "'absent' is no adapter; expected module:function, path/to/file.py:function, or one of "),
+        (["mine.py"], "mine.py is a file; expected its function too, such as mine.py:verify"),
         (["mine:good", "--contract", "verily"], "contract is 'verily'; expected one of verify, "),
         (["mine:good", "--budget", "0"], "--budget is 0.0; expected a"),
         (["mine:good", "--budget", "nan"], "--budget is nan; expected a"),

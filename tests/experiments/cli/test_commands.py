@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from io import StringIO
@@ -90,6 +91,20 @@ def test_the_same_seed_gives_the_same_bytes(verified: tuple[Path, Any], tmp_path
     assert (tmp_path / "verdicts.json").read_bytes() == (verified[0] / "results" / "verdicts.json").read_bytes()
 
 
+def test_a_claim_decided_again_leaves_the_report_of_all_and_names_its_page(
+    verified: tuple[Path, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "results"
+    shutil.copytree(verified[0] / "results", out)
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in out.rglob("*") if path.is_file()}
+    assert main(["verify", "--claim", "gsd.speed", "--out", str(out), "--seed", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert f"page      {out / 'claims' / 'gsd.speed.html'}\n" in printed
+    assert "gsd.printed-slice" not in printed  # the table is of what was asked for
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in before} == before
+    assert len(before) == len([path for path in out.rglob("*") if path.is_file()])
+
+
 def test_nothing_half_written_is_left(verified: tuple[Path, Any]) -> None:
     names = {path.name for path in (verified[0] / "results").iterdir()}
     assert names == {"verdicts.json", "manifest.json", "report.html", "claims"}
@@ -156,6 +171,18 @@ def test_claims_in_a_terminal_fit_its_lines(tmp_path: Path, monkeypatch: pytest.
     lines = screen.file.getvalue().splitlines()
     assert max(map(cell_len, lines)) <= 80
     assert lines[0].split() == ["claim", "verdict", "statement"]
+
+
+def test_an_explained_claim_has_its_verdict_and_those_of_its_parts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = {"claims": [{"id": "gsd.dynamic", "verdict": "refuted"}, {"id": "gsd.dynamic.scale", "verdict": "holds"}]}
+    (tmp_path / "verdicts.json").write_text(json.dumps(saved), encoding="utf-8")
+    assert main(["claims", "gsd.dynamic", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "gsd.dynamic (gsd, 4.1) refuted"
+    assert "  gsd.dynamic.scale      holds" in lines
+    assert "  gsd.dynamic.centred    -" in lines
 
 
 @pytest.mark.parametrize("id", ["gsd.theorem-1.partition", "sjd.initialisation", "gsd.dynamic"])

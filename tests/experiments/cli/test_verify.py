@@ -18,6 +18,7 @@ from experiments.cli import main as cli
 from experiments.verification import pool
 from experiments.verification.claims import with_parts
 from experiments.verification.pool import Done, Task
+from experiments.verification.verify import verify
 from theory.claims import CLAIMS, CheckFailed, Finding
 
 pytestmark = pytest.mark.cli
@@ -60,6 +61,60 @@ def test_failed_checks_are_reported_and_return_1(tmp_path: Path, capsys: pytest.
     assert verdicts["gsd.accumulation"] == "holds"
     assert "check failed: gsd.speed" in capsys.readouterr().out
     assert "does not see a wrong rule" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def decided(out: Path, *ids: str, seed: int = 0) -> str:
+    """What ``verdicts.json`` says after these claims were asked for."""
+    verify(with_parts(ids), seed, out, measure=False, progress=lambda *_: None)
+    return (out / "verdicts.json").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "run", inline)
+
+
+FEW = ["gsd.printed-slice", "gsd.speed"]
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_claims_decided_one_after_the_other_are_all_there_as_if_decided_together(tmp_path: Path) -> None:
+    """Whoever decides one claim again, after all of them, does not lose the others."""
+    together = decided(tmp_path / "together", *FEW)
+    for id in reversed(FEW):
+        apart = decided(tmp_path / "apart", id)
+    assert apart == together
+    names = {path.name for path in (tmp_path / "apart" / "claims").iterdir()}
+    assert names == {path.name for path in (tmp_path / "together" / "claims").iterdir()}
+    seconds = json.loads((tmp_path / "apart" / "manifest.json").read_text(encoding="utf-8"))["seconds"]
+    assert seconds.keys() == {*FEW, "all"}
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_files_that_would_say_the_same_are_left_as_they_are(tmp_path: Path) -> None:
+    decided(tmp_path, *FEW)
+    written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    decided(tmp_path, FEW[0])
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == written
+
+
+@pytest.mark.usefixtures("in_turn")
+def test_verdicts_of_another_seed_of_other_code_or_unreadable_do_not_stay(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    alone = decided(tmp_path / "alone", FEW[1])
+    decided(tmp_path / "seed", FEW[0], seed=1)
+    assert decided(tmp_path / "seed", FEW[1]) == alone
+    decided(tmp_path / "broken", FEW[0])
+    (tmp_path / "broken" / "manifest.json").write_text("{", encoding="utf-8")
+    assert decided(tmp_path / "broken", FEW[1]) == alone
+    decided(tmp_path / "versions", FEW[0])
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.verification.verify.versions", lambda: {"simlab": "0"})
+        assert [entry["id"] for entry in json.loads(decided(tmp_path / "versions", FEW[1]))["claims"]] == [FEW[1]]
+    decided(tmp_path / "code", *FEW)
+    monkeypatch.setitem(CLAIMS, FEW[1], replace(CLAIMS[FEW[1]], proof="another"))
+    assert [entry["id"] for entry in json.loads(decided(tmp_path / "code", FEW[1]))["claims"]] == [FEW[1]]
 
 
 def test_a_claim_with_parts_brings_them() -> None:
