@@ -93,7 +93,14 @@ def _by_batch(entries: Sequence[Entry], size: str) -> Measured:
         found.setdefault(entry["batch"], {})[entry[size]] = entry["seconds"]
     if not found:
         raise KeyError(size)
-    return found
+    return {batch: _rising(times) for batch, times in found.items()}
+
+
+def _rising(times: Mapping[int, float]) -> dict[int, float]:
+    """Seconds by size, none above those of a larger one: more rows cost no less, and other work only adds to a time."""
+    sizes = sorted(times, reverse=True)
+    least = np.minimum.accumulate([times[size] for size in sizes])
+    return dict(zip(sizes[::-1], least[::-1].tolist(), strict=True))
 
 
 # Measuring --------------------------------------------------------------------------------------------------------

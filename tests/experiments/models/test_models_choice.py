@@ -116,6 +116,13 @@ def test_between_what_is_measured_costs_lie_on_lines() -> None:
 # The table that comes along ---------------------------------------------------------------------------------------
 
 
+def test_more_rows_never_cost_less_whatever_a_busy_machine_measured() -> None:
+    """A call for one row that was interrupted would make seventeen rows look as if they cost a fifth of it."""
+    times = {1: 4.5, 2: 1.1, 17: 1.0, 33: 2.0}
+    cost = curve.curve_of({"target": [{"batch": 1, "rows": r, "seconds": s} for r, s in times.items()], "drafting": {}})
+    assert [cost.call(1, rows) for rows in times] == [1.0, 1.0, 1.0, 2.0]
+
+
 def test_the_table_that_comes_along_is_of_the_models_that_come_along() -> None:
     known = compression.shipped()
     models = Models()
