@@ -4,7 +4,15 @@ const all = [...body.rows], claims = all.filter(row => row.id);
 const text = new Map(claims.map(row => [row, row.textContent.toLowerCase()]));
 const keys = { verdict: row => row.dataset.verdict + row.id, id: row => row.id };
 
-let sorted = "";
+const ROWS = 40;  // that appear at a time: what is in sight is painted before the rest is laid out
+
+let sorted = "", asks = 0;
+
+function appear(rows, ask) {
+  if (ask !== asks) return;  // something else has been asked for since
+  for (const row of rows.splice(0, ROWS)) row.hidden = false;
+  if (rows.length) requestAnimationFrame(() => setTimeout(() => appear(rows, ask)));
+}
 
 function show() {
   const asked = Object.fromEntries(new FormData(form)), words = asked.words.toLowerCase().split(/\s+/).filter(Boolean);
@@ -13,12 +21,15 @@ function show() {
   const key = keys[asked.order];
   if (asked.order !== sorted) body.replaceChildren(...(key ? [...claims].sort((a, b) => (key(a) < key(b) ? -1 : 1)) : all));
   sorted = asked.order;
+  const fitting = new Set(claims.filter(fits)), showing = [];
   for (let k = body.rows.length - 1, filled = false; k >= 0; k--) {  // a paper's heading stays where one of its claims does
-    const row = body.rows[k], shown = row.id ? fits(row) : filled;
-    if (row.hidden === shown) row.hidden = !shown;  // rows that stay are not laid out anew
+    const row = body.rows[k], shown = row.id ? fitting.has(row) : filled;
+    if (shown && row.hidden) showing.unshift(row);
+    else if (!shown && !row.hidden) row.hidden = true;  // rows that stay are not laid out anew
     filled = row.id ? filled || shown : false;
   }
-  form.querySelector("output").textContent = `${claims.filter(row => !row.hidden).length} of ${claims.length} claims`;
+  appear(showing, ++asks);
+  form.querySelector("output").textContent = `${fitting.size} of ${claims.length} claims`;
   const kept = new URLSearchParams(Object.entries(asked).filter(([, value]) => value)).toString();
   if (kept || location.hash.startsWith("#?")) history.replaceState(null, "", kept ? "#?" + kept : location.pathname);
 }
