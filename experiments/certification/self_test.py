@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -65,8 +66,8 @@ def selftest(seed: int, quick: bool, tell: Tell) -> dict[str, Any]:
         # the case is called that often where nothing is wrong, so that the power is there at this budget
         row["calls_in_a_pass"] = passes[bug.contract]["calls"].get(row["case"])
         found.append(row)
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        rows = pool.imap(partial(_correct_row, seed=seed, runs=RUNS // 20 if quick else RUNS), range(len(right)))
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:  # of processes that may start others
+        rows = pool.map(partial(_correct_row, seed=seed, runs=RUNS // 20 if quick else RUNS), range(len(right)))
         for done, row in enumerate(rows, len(wrong) + 1):
             tell(row["name"], done, work)
             alarms.append(row)

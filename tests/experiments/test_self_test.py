@@ -1,0 +1,35 @@
+"""``simlab certify --self-test`` from its beginning to its end, on a few of everything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.certification import self_test, self_test_processes, self_test_servers
+from experiments.certification.known_process import known
+from experiments.cli.main import main
+from simlab.certify.contracts.registry import CONTRACTS
+from simlab.mutants.catalogue import bugs, correct
+
+pytestmark = [pytest.mark.cli, pytest.mark.slow]
+
+
+def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Correct ones are run in processes, and certified there by processes of their own."""
+    monkeypatch.setattr(self_test, "CONTRACTS", {"verify": CONTRACTS["verify"]})
+    wrong, right = ([each for each in some() if each.contract == "verify"][:2] for some in (bugs, correct))
+    monkeypatch.setattr(self_test, "bugs", lambda: wrong)
+    monkeypatch.setattr(self_test, "correct", lambda: right)
+    one = next(one for one in known(False) if one.contract == "verify")
+    monkeypatch.setattr(self_test_processes, "known", lambda bugs: [] if bugs else [one])
+    monkeypatch.setattr(self_test_processes, "CALLS", 5)
+    monkeypatch.setattr(self_test_servers, "WRONG", {})
+    assert main(["certify", "--self-test", "--quick", "--out", str(tmp_path)]) == 0
+    document = json.loads((tmp_path / "selftest.json").read_text())
+    assert [row["name"] for row in document["bugs"]] == [each.name for each in wrong]
+    assert [row["name"] for row in document["correct"]] == [each.name for each in right]
+    assert [row["fault"] for row in document["correct"]] == [None, None]
+    assert document["missed"] == document["rejected"] == []
+    assert (tmp_path / "selftest.html").exists()
