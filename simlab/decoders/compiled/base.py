@@ -79,14 +79,3 @@ def next_token(
     if count < width:
         return redraw(rule, p[count], q[count], x[count], uniform)
     return inverse_cdf(p[width], uniform)
-
-
-# A batch --------------------------------------------------------------------------------------------------------
-
-
-@njit(nogil=True, cache=True)
-def draw_at(rows: np.ndarray, uniforms: np.ndarray, tokens: np.ndarray, position: np.ndarray) -> None:
-    """Write a token drawn from ``rows[B, M, V]`` to each of the M places of ``tokens`` from ``position[B]`` on."""
-    for b in range(len(rows)):
-        for j in range(rows.shape[1]):
-            tokens[b, position[b] + j] = inverse_cdf(rows[b, j], uniforms[b, j])
