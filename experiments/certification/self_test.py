@@ -3,6 +3,9 @@
 A bug is certified as it is, and again with its chance hidden, so that nothing but sampling can find it; that at
 budgets of 1, 10 and 60 seconds until it is found. Where its law is known, the power of the case that shows it best is
 computed, and confirmed over many seeds. Correct implementations are run shortly, many times: none may be rejected.
+
+selftest.jsonl  while it goes on, which takes hours: the rows so far, so that an interrupted command goes on from there
+selftest.json   the whole table, and selftest.html its page
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -19,9 +22,10 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from experiments.certification.self_test_processes import process_rows
-from experiments.certification.self_test_servers import server_rows
+from experiments.certification.self_test_processes import process_row, processes
+from experiments.certification.self_test_servers import server_row, toys
 from experiments.cli.terminal import (
+    UsageError,
     check_copy,
     check_writable,
     drawn,
@@ -31,6 +35,7 @@ from experiments.cli.terminal import (
     progress_bar,
     where,
 )
+from experiments.journal import Journal
 from experiments.results import versions, write_json
 from simlab.certify import Certificate, certify
 from simlab.certify.contracts.base import Case, Function
@@ -49,38 +54,63 @@ CHEAP = 300e-6  # seconds of a call
 FAST = 5_000  # calls up to which power is confirmed
 OPEN = 10.0  # seconds for a bug as it is; enumeration and coins at their ends take less
 POWER = 0.999
+JOURNAL = "selftest.jsonl"
 
-Tell = Callable[[str, int, int], None]
+Row = dict[str, Any]
+Tell = Callable[[str, int], None]  # what is found now, and how many rows are there
 
 
-def selftest(seed: int, quick: bool, tell: Tell) -> dict[str, Any]:
+class Rows:
+    """Rows by table, contract and name, each found once: those of an interrupted command are in its journal."""
+
+    def __init__(self, journal: Journal, tell: Tell) -> None:
+        self.journal, self.tell = journal, tell
+        self.found: dict[tuple[str, ...], Row] = {tuple(names): row for names, row in journal.earlier}
+
+    def add(self, names: tuple[str, ...], row: Row) -> None:
+        self.found[names] = row
+        self.journal.add([names, row])
+
+    def row(self, *names: str, find: Callable[[], Row]) -> Row:
+        """The row of that name, which is found now if it is not there."""
+        if names not in self.found:
+            self.tell(names[-1], len(self.found))
+            self.add(names, find())
+        return self.found[names]
+
+
+def selftest(seed: int, quick: bool, rows: Rows) -> dict[str, Any]:
     """The whole table. ``quick`` takes the first budget, and a twentieth of seeds and runs."""
-    wrong, right = bugs(), correct()
-    work = len(wrong) + len(right)
-    found, alarms = [], []
-    tell("passes", 0, work)
-    passes = {contract: pass_row(contract, seed, BUDGETS[0] if quick else BUDGETS[-1]) for contract in CONTRACTS}
-    for done, bug in enumerate(wrong):
-        tell(bug.name, done, work)
-        row = bug_row(bug, seed, BUDGETS[:1] if quick else BUDGETS, SEEDS // 20 if quick else SEEDS)
+    budgets, seeds, runs = (BUDGETS[:1], SEEDS // 20, RUNS // 20) if quick else (BUDGETS, SEEDS, RUNS)
+    passes = {
+        contract: rows.row("passes", contract, find=partial(pass_row, contract, seed, budgets[-1]))
+        for contract in CONTRACTS
+    }
+    found = []
+    for bug in bugs():
+        row = rows.row("bugs", bug.contract, bug.name, find=partial(bug_row, bug, seed, budgets, seeds))
         # the case is called that often where nothing is wrong, so that the power is there at this budget
-        row["calls_in_a_pass"] = passes[bug.contract]["calls"].get(row["case"])
-        found.append(row)
-    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:  # of processes that may start others
-        rows = pool.map(partial(_correct_row, seed=seed, runs=RUNS // 20 if quick else RUNS), range(len(right)))
-        for done, row in enumerate(rows, len(wrong) + 1):
-            tell(row["name"], done, work)
-            alarms.append(row)
-    tell("processes", work, work)
+        found.append(row | {"calls_in_a_pass": passes[bug.contract]["calls"].get(row["case"])})
     sampled = {(row["contract"], row["name"]) for row in found if any(row["sampled"].values())}
-    processes = process_rows(seed, quick, sampled)
-    tell("servers", work, work)
-    about = {"simlab": versions()["simlab"], "seed": seed, "versions": versions()}
-    tables = {"passes": list(passes.values()), "bugs": found, "correct": alarms}
-    return about | tables | {"processes": processes, "servers": server_rows(seed, quick)}
+    return {
+        "simlab": versions()["simlab"],
+        "seed": seed,
+        "versions": versions(),
+        "passes": list(passes.values()),
+        "bugs": found,
+        "correct": correct_rows(seed, runs, rows),
+        "processes": [
+            rows.row("processes", one.contract, one.name, find=partial(process_row, one, seed, wrong))
+            for one, wrong in processes(quick, sampled)
+        ],
+        "servers": [
+            rows.row("servers", name, find=partial(server_row, name, toy, seed, wrong, quick))
+            for name, toy, wrong in toys()
+        ],
+    }
 
 
-def pass_row(contract: str, seed: int, budget: float) -> dict[str, Any]:
+def pass_row(contract: str, seed: int, budget: float) -> Row:
     """The certificate of a fast correct implementation, and how often each of its cases was called."""
     those = [one for one in correct() if one.contract == contract]
     fast = next((one for one in those if one.name == "compiled with Numba"), those[0])
@@ -100,7 +130,7 @@ def pass_row(contract: str, seed: int, budget: float) -> dict[str, Any]:
 # Bugs ----------------------------------------------------------------------------------------------------------
 
 
-def bug_row(bug: Implementation, seed: int, budgets: Sequence[float], seeds: int) -> dict[str, Any]:
+def bug_row(bug: Implementation, seed: int, budgets: Sequence[float], seeds: int) -> Row:
     """What the certifier says of one bug."""
     open_one = certify(bug.make(), bug.contract, budget=OPEN, seed=seed)
     sampled, budget = _hidden_run(bug, seed, budgets)
@@ -226,11 +256,29 @@ def _counted(case: Case, function: Function, seed: int, i: int, number: int, cal
 # Correct implementations ---------------------------------------------------------------------------------------
 
 
-def _correct_row(number: int, seed: int, runs: int) -> dict[str, Any]:
+def correct_rows(seed: int, runs: int, rows: Rows) -> list[Row]:
+    """The rows of all of them, two at a time, in processes that may start others."""
+    right = {("correct", one.contract, one.name): number for number, one in enumerate(correct())}
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
+        at_work = {
+            pool.submit(_correct_row, number, seed, runs): names
+            for names, number in right.items()
+            if names not in rows.found
+        }
+        try:
+            for done in as_completed(at_work):
+                rows.tell(at_work[done][-1], len(rows.found))
+                rows.add(at_work[done], done.result())
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an interrupt, no others begin
+    return [rows.found[names] for names in right]
+
+
+def _correct_row(number: int, seed: int, runs: int) -> Row:
     return correct_row(correct()[number], seed, runs)
 
 
-def correct_row(trap: Implementation, seed: int, runs: int) -> dict[str, Any]:
+def correct_row(trap: Implementation, seed: int, runs: int) -> Row:
     """How many of the short runs of a correct implementation raise an alarm."""
     cases = CONTRACTS[trap.contract].cases()
     level = Evidence(cases).level
@@ -274,11 +322,14 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
     check_writable("--out", out)
     if copy:
         check_copy("--json", copy)
+    try:
+        journal = Journal(out / JOURNAL, {"simlab self-test": 1, "seed": seed, "quick": quick, "versions": versions()})
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     with progress_bar() as progress:
-        bar = progress.add_task("starting", total=None)
-        document = selftest(
-            seed, quick, lambda name, done, total: progress.update(bar, description=name, completed=done, total=total)
-        )
+        bar = progress.add_task("starting", total=_count(quick))
+        found = Rows(journal, lambda name, done: progress.update(bar, description=name, completed=done))
+        document = selftest(seed, quick, found)
     missed = [row["name"] for row in document["bugs"] if row["by"] == "not found"]
     rejected = [row["name"] for row in document["correct"] if row["false_alarms"] or row["fault"]]
     served = [*document["processes"], *document["servers"]]
@@ -290,6 +341,7 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
     (out / "selftest.html").unlink(missing_ok=True)  # none of an earlier self-test is left beside this one
     for path in filter(None, (out / "selftest.json", copy)):
         write_json(path, document)
+    journal.close()
     console = output()
     budgets = list(document["bugs"][0]["sampled"])
     names = ("contract", "no.", "found by", *(f"{b} s" for b in budgets), "calls", "for power", "named", "bug")
@@ -310,6 +362,12 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
         console.print("the page could not be drawn; the table is saved", style="bold red")
     print_text(console, where(table=out / "selftest.json", page=out / "selftest.html"))
     return 1 if missed or rejected or not complete else 0
+
+
+def _count(quick: bool) -> int:
+    """How many rows there are at most."""
+    served = processes(quick, {(bug.contract, bug.name) for bug in bugs()})
+    return len(CONTRACTS) + len(bugs()) + len(correct()) + len(served) + len(toys())
 
 
 def _bug_cells(row: dict[str, Any]) -> Iterator[str | Text]:

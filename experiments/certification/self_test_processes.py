@@ -16,17 +16,15 @@ CALLS = 50  # of each case, for a correct one
 ROOT = Path(__file__).parents[2]
 
 
-def process_rows(seed: int, quick: bool, sampled: set[tuple[str, str]]) -> list[dict[str, Any]]:
-    """What the certifier says of each, started as a command.
+def processes(quick: bool, sampled: set[tuple[str, str]]) -> list[tuple[Implementation, bool]]:
+    """Which are started as a command, and whether they are wrong.
 
     A process of ``verify`` draws for itself: what of its bugs cannot be ``sampled``, only forced, is left out.
     ``quick`` takes every tenth.
     """
     wrong = [bug for bug in known(True) if bug.contract != "verify" or (bug.contract, bug.name) in sampled]
     step = 10 if quick else 1
-    return [process_row(one, seed, True) for one in wrong[::step]] + [
-        process_row(one, seed, False) for one in known(False)[::step]
-    ]
+    return [(one, True) for one in wrong[::step]] + [(one, False) for one in known(False)[::step]]
 
 
 def process_row(made: Implementation, seed: int, wrong: bool) -> dict[str, Any]:

@@ -13,18 +13,17 @@ LONGEST = 180.0  # seconds for a bug; it ends when it is found
 CORRECTLY = 20.0  # seconds for a correct server
 
 
-def server_rows(seed: int, quick: bool) -> list[dict[str, Any]]:
-    """What the certifier says of each toy, against the correct one without speculation.
+def toys() -> list[tuple[str, Toy, bool]]:
+    """Each with its name, and whether it is wrong."""
+    return [(name, toy, True) for name, toy in WRONG.items()] + [(name, toy, False) for name, toy in CORRECT.items()]
+
+
+def server_row(name: str, toy: Toy, seed: int, wrong: bool, quick: bool) -> dict[str, Any]:
+    """The verdict on one toy against the correct one without speculation, and after how many requests and seconds.
 
     ``quick`` takes a tenth of the seconds: what is weaker than most is not found in them.
     """
-    share = 0.1 if quick else 1.0
-    wrong = [server_row(name, toy, LONGEST * share, seed, True) for name, toy in WRONG.items()]
-    return wrong + [server_row(name, toy, CORRECTLY * share, seed, False) for name, toy in CORRECT.items()]
-
-
-def server_row(name: str, toy: Toy, budget: float, seed: int, wrong: bool) -> dict[str, Any]:
-    """The verdict on one toy, and after how many requests and seconds."""
+    budget = (LONGEST if wrong else CORRECTLY) * (0.1 if quick else 1)
     with TemporaryDirectory() as folder, Server(toy) as engine, Server(Toy()) as reference:
         request = ServerRequest(engine.url, budget, 0.1, 0.999, seed, 10.0, reference.url, tokens=2)
         found = certified_server(request, Path(folder), lambda share: None)

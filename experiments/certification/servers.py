@@ -6,7 +6,6 @@ certificate.json   the certificate, as of any other way to certify
 
 from __future__ import annotations
 
-import json
 import shlex
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from experiments.certification.request import LEAST, finite
-from experiments.interrupts import WRITTEN
+from experiments.journal import Journal
 from experiments.results import versions
 from simlab import __version__
 from simlab.certify.servers.client import Endpoint, Outcome, Request
@@ -115,10 +114,9 @@ def certified_server(request: ServerRequest, out: Path, progress: Callable[[floa
     """
     start = time.monotonic()
     comparison = Comparison(request.prompts, request.asked)
-    path = out / COMPLETIONS
-    earlier = read_rounds(path, request)
-    for found in earlier:
-        comparison.add(found)
+    journal = Journal(out / COMPLETIONS, request.same)
+    for found in journal.earlier:
+        comparison.add(Round(_answers(found["engine"]), _answers(found["reference"]), found["dropped"]))
     fault = ""
     engine, reference = (
         Asker(Endpoint(url, request.limit), request.asked, concurrency, request.rate)
@@ -128,14 +126,6 @@ def certified_server(request: ServerRequest, out: Path, progress: Callable[[floa
         )
     )
 
-    def keep(found: Round) -> None:
-        begun = path.exists()
-        with path.open("a", encoding="utf-8") as file:
-            lines = [asdict(found)] if begun else [request.same, asdict(found)]
-            file.writelines(json.dumps(line) + "\n" for line in lines)
-        if path not in WRITTEN:  # an interrupt tells of it
-            WRITTEN.append(path)
-
     try:
         compared(
             comparison,
@@ -143,8 +133,8 @@ def certified_server(request: ServerRequest, out: Path, progress: Callable[[floa
             reference,
             budget=request.budget,
             most=request.requests,
-            rng=np.random.default_rng([request.seed, len(earlier)]),
-            keep=keep,
+            rng=np.random.default_rng([request.seed, len(journal.earlier)]),
+            keep=lambda found: journal.add(asdict(found)),
             progress=progress,
         )
     except Faulty as error:
@@ -178,24 +168,6 @@ def certified_server(request: ServerRequest, out: Path, progress: Callable[[floa
         "simlab": __version__,
         "versions": versions(),
     }
-
-
-def read_rounds(path: Path, request: ServerRequest) -> list[Round]:
-    """The rounds of an interrupted command that asked for the same; raises ``ValueError`` where it asked for other."""
-    if not path.exists():
-        return []
-    whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-    try:
-        first, *rounds = map(json.loads, whole)
-    except ValueError:
-        first, rounds = None, []
-    if first != request.same:
-        raise ValueError(
-            f"{path} holds what other servers, or the same ones asked otherwise, answered when a command was "
-            "interrupted; remove it, or give another --out"
-        )
-    path.write_text("".join(whole), encoding="utf-8")  # without a line that was cut off
-    return [Round(_answers(one["engine"]), _answers(one["reference"]), one["dropped"]) for one in rounds]
 
 
 def _answers(found: list[list[list[Outcome]]]) -> list[list[tuple[Outcome, ...]]]:

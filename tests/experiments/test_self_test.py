@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,15 @@ from simlab.mutants.catalogue import bugs, correct
 pytestmark = [pytest.mark.cli, pytest.mark.slow]
 
 
+def interrupted(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
 def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Correct ones are run in processes, and certified there by processes of their own."""
+    """Correct ones are run in processes, and certified there by processes of their own.
+
+    The command is interrupted before its last table, and goes on from there.
+    """
     monkeypatch.setattr(self_test, "CONTRACTS", {"verify": CONTRACTS["verify"]})
     wrong, right = ([each for each in some() if each.contract == "verify"][:2] for some in (bugs, correct))
     monkeypatch.setattr(self_test, "bugs", lambda: wrong)
@@ -26,7 +34,19 @@ def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(self_test_processes, "known", lambda bugs: [] if bugs else [one])
     monkeypatch.setattr(self_test_processes, "CALLS", 5)
     monkeypatch.setattr(self_test_servers, "WRONG", {})
-    assert main(["certify", "--self-test", "--quick", "--out", str(tmp_path)]) == 0
+    command = ["certify", "--self-test", "--quick", "--out", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        patch.setattr(self_test, "server_row", interrupted)
+        assert main(command) == 130
+    kept = tmp_path / self_test.JOURNAL
+    assert len(kept.read_text().splitlines()) == 1 + 1 + 2 + 2 + 1
+    with kept.open("a") as file:
+        file.write('[["servers", ')  # a line that was cut off
+    with monkeypatch.context() as patch:  # what is there is not found again
+        for find in ("pass_row", "bug_row", "correct_row", "process_row"):
+            patch.setattr(self_test, find, interrupted)
+        assert main(command) == 0
+    assert not kept.exists()
     document = json.loads((tmp_path / "selftest.json").read_text())
     assert [row["name"] for row in document["bugs"]] == [each.name for each in wrong]
     assert [row["name"] for row in document["correct"]] == [each.name for each in right]

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.certification import self_test_processes
 from experiments.certification.known_process import known
-from experiments.certification.self_test_processes import process_rows
+from experiments.certification.self_test_processes import process_row, processes
 from simlab.mutants.catalogue import Implementation
 
 
@@ -20,7 +20,8 @@ def test_rows_of_the_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(self_test_processes, "known", fewer)
     monkeypatch.setattr(self_test_processes, "CALLS", 5)
-    found, passed = process_rows(seed=0, quick=False, sampled={("verify", "ratio inverted")})
+    chosen = processes(quick=False, sampled={("verify", "ratio inverted")})
+    found, passed = (process_row(one, 0, wrong) for one, wrong in chosen)
     assert (found["name"], found["wrong"], found["verdict"], found["named"]) == ("ratio inverted", True, "lossy", True)
     assert (passed["name"], passed["wrong"]) == (right.name, False)
     assert passed["verdict"] == "inconclusive"
