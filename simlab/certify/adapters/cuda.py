@@ -1,4 +1,7 @@
-"""vLLM and FlashInfer: verifiers that run on a CUDA device only."""
+"""vLLM and FlashInfer: verifiers that run on a CUDA device only.
+
+The device may be given, for what stands in for them elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,16 @@ from simlab.arrays import Array
 from simlab.certify.adapters.torch_random import drawing
 
 
-def vllm() -> Any:
+def vllm(device: str = "cuda") -> Any:
     """``rejection_sample``; the bonus token, which its caller draws, is drawn by ``multinomial``."""
     import torch
     from vllm.v1.sample.logits_processor import LogitsProcessors
     from vllm.v1.sample.metadata import SamplingMetadata
     from vllm.v1.sample.rejection_sampler import rejection_sample
 
-    none = torch.empty(0, device="cuda")
+    none = torch.empty(0, device=device)
     metadata = SamplingMetadata(
-        temperature=torch.ones(1, device="cuda"),
+        temperature=torch.ones(1, device=device),
         all_greedy=False,
         all_random=True,
         top_p=None,
@@ -39,14 +42,14 @@ def vllm() -> Any:
 
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
         gamma = len(drafts)
-        target, draft = (torch.from_numpy(rows).float().cuda() for rows in (p, q))
+        target, draft = (torch.from_numpy(rows).float().to(device) for rows in (p, q))
         with drawing(rng):
             bonus = torch.multinomial(target[-1], 1).to(torch.int32)[None]
             emitted = rejection_sample(
-                torch.from_numpy(drafts).to(torch.int32).cuda(),
+                torch.from_numpy(drafts).to(device, torch.int32),
                 [gamma],
                 gamma,
-                torch.tensor([gamma], dtype=torch.int32, device="cuda"),
+                torch.tensor([gamma], dtype=torch.int32, device=device),
                 draft.contiguous(),
                 target[:-1].log().contiguous(),
                 bonus,
@@ -57,14 +60,14 @@ def vllm() -> Any:
     return verify
 
 
-def flashinfer() -> Any:
+def flashinfer(device: str = "cuda") -> Any:
     """``chain_speculative_sampling``."""
     import torch
     from flashinfer.sampling import chain_speculative_sampling
 
     def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
-        target, draft = (torch.from_numpy(rows).float().cuda()[None] for rows in (p, q))
-        proposed = torch.from_numpy(drafts).to(torch.int32).cuda()[None]
+        target, draft = (torch.from_numpy(rows).float().to(device)[None] for rows in (p, q))
+        proposed = torch.from_numpy(drafts).to(device, torch.int32)[None]
         with drawing(rng):
             emitted, _, _ = chain_speculative_sampling(draft, proposed, target)
         return [int(token) for token in emitted[0].tolist() if token >= 0]

@@ -54,7 +54,7 @@ def rejection_sample() -> Any:
 def decode() -> Any:
     """``speculative_decode`` at temperature 1 with nothing filtered out."""
     import torch
-    from rotalabs_accel.speculative import SpeculativeConfig
+    from rotalabs_accel.speculative import DecodingMode, SpeculativeConfig
     from rotalabs_accel.speculative.core import speculative_decode
 
     def decode(model: Model, length: int, rng: np.random.Generator, eos: int | None = None) -> list[int]:
@@ -68,7 +68,13 @@ def decode() -> Any:
             eos_token_id=-1 if eos is None else eos,
         )
         config = SpeculativeConfig(
-            lookahead_k=GAMMA, max_new_tokens=length, temperature=1.0, top_p=1.0, adaptive_k=False
+            mode=DecodingMode.SAMPLING,  # its default is greedy
+            lookahead_k=GAMMA,
+            max_new_tokens=length,
+            temperature=1.0,
+            top_p=1.0,
+            top_k=0,
+            adaptive_k=False,
         )
         with drawing(rng):
             speculative_decode(draft, target, tokenizer, "", config, torch.device("cpu"))

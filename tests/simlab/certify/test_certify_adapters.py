@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,13 @@ from simlab.certify.adapters.torch_random import drawing
 from simlab.certify.contracts import verifying
 from simlab.certify.engine import exact
 from simlab.certify.engine.scripted import HIGHEST, NotScripted, Scripted
+from tests.support.adapters import ROW, SINGLE, constant, first_token
 
 pytestmark = pytest.mark.exact
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("flashspec")
 
-SINGLE = 1e-6  # TV that float32 can make here
 VERIFIERS = ("transformers", "flashspec", "specdec")
 P, Q = np.array([[0.5, 0.5], [0.3, 0.7]]), np.array([[0.9, 0.1]])
 EXCLUDING, HALF = np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([[0.5, 0.5]])
@@ -46,19 +45,6 @@ def _one_thread() -> Iterator[None]:
 @cache
 def made(name: str) -> Any:
     return adapter(name).make()
-
-
-def first_token(call: Callable[[np.random.Generator], Any], *edges: float | None) -> Array:
-    """The exact law ``[2]`` of the first token, where uniform i decides at ``edges[i]`` and later ones do not matter.
-
-    Both ends of every piece are tried; they must agree.
-    """
-    law = np.zeros(2)
-    for pieces in product(*(pairwise([0, 1] if edge is None else [0, edge, 1]) for edge in edges)):
-        ends = product(*((low + SINGLE, high - SINGLE) for low, high in pieces))
-        (token,) = {call(Scripted(uniforms))[0] for uniforms in ends}
-        law[token] += np.prod([high - low for low, high in pieces])
-    return law
 
 
 def verified(verify: Any, draft: int, kept: float | None) -> Array:
@@ -97,12 +83,6 @@ def test_others_reject_it(name: str) -> None:
 
 
 # Loops ---------------------------------------------------------------------------------------------------------
-
-ROW = np.array([0.7, 0.3])
-
-
-def constant(prefix: tuple[int, ...]) -> Array:
-    return ROW.copy()
 
 
 def first_decoded(decode: Any, length: int, *edges: float | None) -> Array:

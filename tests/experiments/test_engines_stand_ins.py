@@ -1,0 +1,195 @@
+"""Engines that are not installed here, on stand-ins: what mlx-lm's loop is given, how llama.cpp's server is started."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+
+from experiments.engines import llama_cpp
+from simlab.arrays import Array
+from simlab.certify.servers.client import LLAMA
+from tests.support.adapters import ROW, constant, first_token
+
+pytestmark = pytest.mark.cli
+
+stand_ins = pytest.importorskip("tests.support.stand_ins")
+
+
+# mlx-lm ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def decode(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Its loop on a stand-in, with the coins that are drawn in place of a generator."""
+    coins: list[float] = []
+    stand_ins.install(monkeypatch, stand_ins.mlx_lm(getattr(request, "param", False), coins))
+    module = importlib.import_module("experiments.engines.mlx_lm")
+    seeds = SimpleNamespace(integers=lambda high: 0)
+
+    def called(model: Any, length: int, uniforms: Any, eos: int | None = None) -> list[int]:
+        coins[:] = uniforms
+        found: list[int] = module.decode(model, length, seeds, eos)
+        return found
+
+    yield called
+    del sys.modules["experiments.engines.mlx_lm"]
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(("decode", "law"), [(False, ROW), (True, [0.46, 0.54])], indirect=["decode"])
+def test_a_loop_of_mlx_follows_the_target_unless_its_package_does_not(decode: Any, law: Array) -> None:
+    """One draft of q = (.46, .54), then two tokens of p: the first is p's own. A wrong package keeps the draft."""
+    found = first_token(lambda rng: decode(constant, 1, rng.uniforms), 0.46, 0.7, 0.7)
+    np.testing.assert_allclose(found, law)
+
+
+def test_a_loop_of_mlx_asks_for_rows_after_what_was_committed(decode: Any) -> None:
+    """Two drafts a step, each kept as p draws the same; rows are asked for after every prefix, and caches are cut."""
+    seen: set[tuple[int, ...]] = set()
+
+    def turning(prefix: tuple[int, ...]) -> Array:
+        seen.add(prefix)
+        return np.array([0.2, 0.8] if prefix and prefix[-1] == 0 else [0.8, 0.2])
+
+    assert decode(turning, 4, [0.1] * 12) == [0, 0, 0, 0]
+    assert {(), (0,), (0, 0), (0, 0, 0)} <= seen
+    seen.clear()
+    assert decode(turning, 3, [0.1, 0.1, 0.1, 0.9, 0.9, 0.1, 0.1, 0.1]) == [0, 1, 0]  # the second draft is not kept
+    assert (0, 1) in seen
+    assert decode(turning, 4, [0.1] * 12, eos=0) == [0]
+
+
+# llama.cpp -------------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """GGUF's writer of gguf 0.19, as far as it is used: whatever is not a method of it fails."""
+
+    METHODS = (
+        *("add_context_length", "add_embedding_length", "add_block_count", "add_feed_forward_length", "add_head_count"),
+        *("add_head_count_kv", "add_rope_dimension_count", "add_layer_norm_rms_eps", "add_vocab_size"),
+        *("add_tokenizer_model", "add_token_list", "add_token_scores", "add_token_types", "add_unk_token_id"),
+        *("add_bos_token_id", "add_eos_token_id"),
+    )
+    written: ClassVar[list[dict[str, Array]]] = []
+
+    def __init__(self, path: Path, arch: str) -> None:
+        self.path, self.said, self.tensors = Path(path), dict[str, Any](arch=arch), dict[str, Array]()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Writer.METHODS:
+            raise AttributeError(name)
+        return lambda value: self.said.__setitem__(name, value)
+
+    def add_tensor(self, name: str, tensor: Array) -> None:
+        assert tensor.dtype == np.float32
+        self.tensors[name] = tensor
+
+    def write_header_to_file(self) -> None:
+        assert set(self.said) == {"arch", *Writer.METHODS}
+
+    def write_kv_data_to_file(self) -> None:
+        size = self.said["add_vocab_size"]
+        assert {len(self.said[f"add_token_{what}"]) for what in ("list", "scores", "types")} == {size}
+
+    def write_tensors_to_file(self) -> None:
+        self.path.write_bytes(b"GGUF")
+
+    def close(self) -> None:
+        Writer.written.append(self.tensors)
+
+
+# what stands in for xllamacpp in the server's process: a server that tells how it was asked to draft
+XLLAMACPP = """
+import json
+import threading
+from enum import Enum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+common_speculative_type = Enum(
+    "common_speculative_type",
+    ["COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE", "COMMON_SPECULATIVE_TYPE_NGRAM_SIMPLE"],
+)
+
+
+class CommonParams:
+    def __init__(self):
+        self.model, self.cpuparams = SimpleNamespace(path=""), SimpleNamespace(n_threads=-1)
+        draft = SimpleNamespace(probabilistic=False, mparams=SimpleNamespace(path=""))
+        self.speculative = SimpleNamespace(types=[], draft=draft)
+
+
+class Server:
+    def __init__(self, asked):
+        drafting = asked.speculative
+        said = {
+            "model": open(asked.model.path).read(),
+            "types": [kind.name for kind in drafting.types],
+            "drawn": drafting.draft.probabilistic,
+            "draft": drafting.draft.mparams.path and open(drafting.draft.mparams.path).read(),
+            "parallel": asked.n_parallel,
+        }
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(json.dumps(said).encode())
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", asked.port), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+"""
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The stand-ins, for this process and those it starts."""
+    Writer.written.clear()
+    monkeypatch.setitem(sys.modules, "gguf", SimpleNamespace(GGUFWriter=Writer))
+    (tmp_path / "xllamacpp.py").write_text(XLLAMACPP, encoding="utf-8")
+    paths = [str(tmp_path), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    return tmp_path
+
+
+def test_the_draft_is_the_target_with_noise_on_its_weights(packages: Path) -> None:
+    for noise in (0.0, llama_cpp.NOISE, 0.0):
+        llama_cpp.write_model(packages / "model.gguf", noise)
+    target, draft, again = Writer.written
+    size = llama_cpp.BYTES + len(llama_cpp.SPECIAL)
+    assert target["token_embd.weight"].shape == target["output.weight"].shape == (size, llama_cpp.WIDTH)
+    for name, weights in target.items():
+        np.testing.assert_array_equal(weights, again[name])
+        off = (draft[name] - weights).std()
+        assert np.isclose(off, llama_cpp.NOISE * weights.std(), rtol=0.1) if "norm" not in name else off == 0
+
+
+@pytest.mark.parametrize(("how", "drawn"), [("greedy", False), ("drawn", True)])
+def test_one_server_drafts_and_the_other_does_not(packages: Path, how: str, drawn: bool) -> None:
+    with llama_cpp.served(how) as addresses:
+        told = [json.load(urlopen(address.removesuffix(LLAMA) + "/health", timeout=10)) for address in addresses]
+    drafting, plain = told
+    assert drafting["types"] == ["COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE"]
+    assert (drafting["drawn"], drafting["model"], drafting["draft"]) == (drawn, "GGUF", "GGUF")
+    assert (plain["types"], plain["draft"], plain["model"]) == ([], "", "GGUF")
+    assert drafting["parallel"] == plain["parallel"] == llama_cpp.SLOTS
+
+
+def test_a_server_that_ends_is_told_of(packages: Path) -> None:
+    (packages / "xllamacpp.py").write_text("raise SystemExit(7)", encoding="utf-8")
+    with (
+        pytest.raises(ValueError, match=r"llama\.cpp's server does not listen; its exit status is 7"),
+        llama_cpp.served("greedy"),
+    ):
+        pass
