@@ -1,37 +1,30 @@
 """llama.cpp's server with and without drafts, on a random model of two files that are written here.
 
-xllamacpp's wheels hold the server of llama.cpp; ``python -m experiments.engines.llama_cpp MODEL PORT [HOW DRAFT]``
+xllamacpp's wheels hold the server of llama.cpp; ``python -m experiments.engines.llama_cpp PORT MODEL [HOW DRAFT]``
 runs it. :func:`served` starts one with drafts and one without, for ``simlab certify --url``. The draft model is the
 target with noise on its weights, so that drafts are kept often and rejected often.
 """
 
 from __future__ import annotations
 
-import http.client
-import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from simlab.certify.servers.client import LLAMA
+from experiments.engines import serving
+from experiments.engines.sizes import BYTES, CONTEXT, HEADS, INNER, NOISE, SHARPNESS, SPECIAL, WIDTH
 
-BYTES, SPECIAL = 256, ("<unk>", "<s>", "</s>")
-WIDTH, HEADS, INNER, CONTEXT = 32, 2, 64, 256
-SHARPNESS = 3.0  # deviation of the logits
-NOISE = 0.2  # of the draft's weights, in deviations
 SLOTS = 8  # requests at a time
 DRAFTS = {
     "greedy": ("DRAFT_SIMPLE", False),
     "drawn": ("DRAFT_SIMPLE", True),
     "n-gram": ("NGRAM_SIMPLE", False),
 }
-STARTING = 30.0  # seconds that a server has to listen
 
 
 def write_model(path: Path, noise: float) -> None:
@@ -77,54 +70,17 @@ def write_model(path: Path, noise: float) -> None:
 
 
 @contextmanager
-def served(how: str) -> Iterator[tuple[str, str]]:
-    """The addresses of a server that drafts in the way ``how``, and of one that does not, while the context lasts.
-
-    Raises ``ValueError`` where one of them does not listen in time.
-    """
+def served(how: str) -> Iterator[list[str]]:
+    """The addresses of a server that drafts in the way ``how``, and of one that does not, while the context lasts."""
     with TemporaryDirectory() as folder:
         target, draft = Path(folder, "target.gguf"), Path(folder, "draft.gguf")
         write_model(target, 0.0)
         write_model(draft, NOISE)
-        ports = _free_ports(2)
-        drafting = [[how, str(draft)], []]
-        command = [sys.executable, "-m", "experiments.engines.llama_cpp", str(target)]
-        servers = [
-            subprocess.Popen([*command, str(port), *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            for port, more in zip(ports, drafting, strict=True)
-        ]
-        try:
-            for port, server in zip(ports, servers, strict=True):
-                _await(port, server)
-            yield tuple(f"http://127.0.0.1:{port}{LLAMA}" for port in ports)  # type: ignore[misc]  # two of them
-        finally:
-            for server in servers:
-                server.kill()
-                server.wait()
+        with serving.served(__name__, [str(target), how, str(draft)], [str(target)]) as addresses:
+            yield addresses
 
 
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different."""
-    with ExitStack() as opened:
-        found = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in found]
-
-
-def _await(port: int, server: subprocess.Popen[bytes]) -> None:
-    """Until it says that its model is loaded."""
-    last = time.monotonic() + STARTING
-    while time.monotonic() < last and server.poll() is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
-        with suppress(OSError, http.client.HTTPException):
-            connection.request("GET", "/health")
-            if connection.getresponse().status == 200:
-                return
-        connection.close()
-        time.sleep(0.1)
-    raise ValueError(f"llama.cpp's server does not listen; its exit status is {server.poll()}")
-
-
-def main(model: str, port: str, how: str | None = None, draft: str | None = None) -> None:
+def main(port: str, model: str, how: str | None = None, draft: str | None = None) -> None:
     """Serve until killed."""
     import xllamacpp
 

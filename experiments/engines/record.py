@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from typing import Any
 from experiments.certification.certified import certified
 from experiments.certification.request import Request
 from experiments.certification.servers import PROMPTS, ServerRequest, certified_server
-from experiments.engines import llama_cpp
+from experiments.engines import llama_cpp, openvino_genai
 from experiments.engines.source import source_version
 from experiments.results import write_json
 from simlab.certify.adapters import ADAPTERS
@@ -65,16 +67,17 @@ class Engine:
 
 @dataclass(frozen=True)
 class ServedEngine:
-    """A server with drafts against the same without, and how it drafts."""
+    """A server with drafts against the same without; ``served`` starts both, and gives their addresses."""
 
     name: str
-    how: str
+    served: Callable[[], AbstractContextManager[list[str]]]
     about: str
-    package: str = "xllamacpp"
+    package: str
+    beside: tuple[str, ...] = ("numpy",)
 
     def certificate(self, scratch: Path) -> dict[str, Any]:
         """The content of certificate.json; its command has the usual ports in place of those that were free."""
-        with llama_cpp.served(self.how) as (url, reference):
+        with self.served() as (url, reference):
             request = ServerRequest(url, *SERVED, 0.999, 0, 10.0, reference, PROMPTS[:2], top_k=KEPT, requests=200_000)
             document = certified_server(request, scratch, lambda share: None)
         told = json.dumps(document)
@@ -84,14 +87,29 @@ class ServedEngine:
 
     def versions(self) -> dict[str, str]:
         """As :meth:`Engine.versions`."""
-        return {self.package: version(self.package)} | dict(_installed(("numpy",)))
+        return {self.package: version(self.package)} | dict(_installed(self.beside))
 
 
 SERVERS = [
     ServedEngine(
-        "llama-cpp-greedy-drafts", "greedy", "Its server with a draft model whose likeliest tokens are drafts."
+        "llama-cpp-greedy-drafts",
+        partial(llama_cpp.served, "greedy"),
+        "Its server with a draft model whose likeliest tokens are drafts.",
+        "xllamacpp",
     ),
-    ServedEngine("llama-cpp-drawn-drafts", "drawn", "Its server with a draft model from which drafts are drawn."),
+    ServedEngine(
+        "llama-cpp-drawn-drafts",
+        partial(llama_cpp.served, "drawn"),
+        "Its server with a draft model from which drafts are drawn.",
+        "xllamacpp",
+    ),
+    ServedEngine(
+        "openvino-genai",
+        openvino_genai.served,
+        "Its `ContinuousBatchingPipeline` with a draft model, behind a server of a few lines, on a CPU.",
+        "openvino-genai",
+        ("openvino", "numpy"),
+    ),
 ]
 
 SAMPLERS = [

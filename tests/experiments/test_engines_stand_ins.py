@@ -6,16 +6,19 @@ import importlib
 import json
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
 
-from experiments.engines import llama_cpp
+from experiments.engines import llama_cpp, openvino_genai, sizes
 from simlab.arrays import Array
 from simlab.certify.servers.client import LLAMA
 from tests.support.adapters import ROW, constant, first_token
@@ -164,15 +167,15 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_draft_is_the_target_with_noise_on_its_weights(packages: Path) -> None:
-    for noise in (0.0, llama_cpp.NOISE, 0.0):
+    for noise in (0.0, sizes.NOISE, 0.0):
         llama_cpp.write_model(packages / "model.gguf", noise)
     target, draft, again = Writer.written
-    size = llama_cpp.BYTES + len(llama_cpp.SPECIAL)
-    assert target["token_embd.weight"].shape == target["output.weight"].shape == (size, llama_cpp.WIDTH)
+    size = sizes.BYTES + len(sizes.SPECIAL)
+    assert target["token_embd.weight"].shape == target["output.weight"].shape == (size, sizes.WIDTH)
     for name, weights in target.items():
         np.testing.assert_array_equal(weights, again[name])
         off = (draft[name] - weights).std()
-        assert np.isclose(off, llama_cpp.NOISE * weights.std(), rtol=0.1) if "norm" not in name else off == 0
+        assert np.isclose(off, sizes.NOISE * weights.std(), rtol=0.1) if "norm" not in name else off == 0
 
 
 @pytest.mark.parametrize(("how", "drawn"), [("greedy", False), ("drawn", True)])
@@ -189,7 +192,72 @@ def test_one_server_drafts_and_the_other_does_not(packages: Path, how: str, draw
 def test_a_server_that_ends_is_told_of(packages: Path) -> None:
     (packages / "xllamacpp.py").write_text("raise SystemExit(7)", encoding="utf-8")
     with (
-        pytest.raises(ValueError, match=r"llama\.cpp's server does not listen; its exit status is 7"),
+        pytest.raises(
+            ValueError, match=r"the server of experiments\.engines\.llama_cpp does not listen; its exit status is 7"
+        ),
         llama_cpp.served("greedy"),
     ):
         pass
+
+
+# OpenVINO GenAI -----------------------------------------------------------------------------------------------------
+
+
+class Pipeline:
+    """A pipeline that tells what it was asked, in place of tokens; it takes a while, so that others wait."""
+
+    batches: ClassVar[list[int]] = []
+
+    def __init__(self, model: str, scheduling: Any, device: str, properties: dict[str, Any]) -> None:
+        assert (scheduling.cache_size, device) == (1, "CPU")
+        self.drafts = "draft_model" in properties
+
+    def generate(self, prompts: list[Array], settings: list[Any]) -> list[Any]:
+        time.sleep(0.02)
+        Pipeline.batches.append(len(prompts))
+        assert all(one.do_sample and hasattr(one, "num_assistant_tokens") == self.drafts for one in settings)
+        return [
+            SimpleNamespace(m_generation_ids=[[*prompt[0].tolist()[:2], one.rng_seed, one.top_k][: one.max_new_tokens]])
+            for prompt, one in zip(prompts, settings, strict=True)
+        ]
+
+
+@pytest.fixture
+def openvino(monkeypatch: pytest.MonkeyPatch) -> None:
+    Pipeline.batches.clear()
+    names = {
+        "SchedulerConfig": SimpleNamespace,
+        "GenerationConfig": SimpleNamespace,
+        "ContinuousBatchingPipeline": Pipeline,
+        "draft_model": lambda model, device: (model, device),
+    }
+    stand_ins.install(monkeypatch, {"openvino_genai": names, "openvino": {"Tensor": np.asarray}})
+
+
+def asked(prompt: str, seed: int, count: int = 4) -> dict[str, Any]:
+    return {"prompt": prompt, "seed": seed, "n_predict": count, "temperature": 1.0, "top_p": 1.0, "top_k": 0}
+
+
+@pytest.mark.parametrize("draft", [None, "draft"])
+def test_requests_that_wait_are_served_in_one_batch_each_with_its_own(openvino: None, draft: str | None) -> None:
+    batches = openvino_genai.Batches("model", draft)
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda seed: batches.complete(asked(chr(97 + seed), seed)), range(8)))
+    first = len(sizes.SPECIAL) + 97
+    assert told == [[1, first + seed, seed, openvino_genai.SIZE] for seed in range(8)]
+    assert sum(Pipeline.batches) == 8
+    assert max(Pipeline.batches) > 1
+
+
+def test_its_server_answers_as_that_of_llama_cpp_does(openvino: None) -> None:
+    with openvino_genai.server(0, openvino_genai.Batches("model", None)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        with urlopen(address + "/health", timeout=10) as answer:
+            assert answer.status == 200
+        for count, kind in ((4, "limit"), (9, "eos")):
+            body = json.dumps(asked("a", 5, count)).encode()
+            with urlopen(Request(address + LLAMA, body), timeout=10) as answer:
+                told = json.load(answer)
+            assert (told["tokens"][2], told["stop_type"]) == (5, kind)
+        server.shutdown()

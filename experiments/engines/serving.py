@@ -1,0 +1,59 @@
+"""Servers of engines, started as processes on ports that are free, for ``simlab certify --url``."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+
+from simlab.certify.servers.client import LLAMA
+
+STARTING = 30.0  # seconds that a server has to listen
+
+
+@contextmanager
+def served(module: str, *arguments: Sequence[str]) -> Iterator[list[str]]:
+    """The addresses of one server for each list of arguments: ``python -m module PORT ARGUMENTS``, while this lasts.
+
+    Raises ``ValueError`` where one of them does not listen in time.
+    """
+    ports = _free_ports(len(arguments))
+    servers = [
+        subprocess.Popen(
+            [sys.executable, "-m", module, str(port), *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for port, more in zip(ports, arguments, strict=True)
+    ]
+    try:
+        for port, server in zip(ports, servers, strict=True):
+            _await(module, port, server)
+        yield [f"http://127.0.0.1:{port}{LLAMA}" for port in ports]
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, all different."""
+    with ExitStack() as opened:
+        found = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in found]
+
+
+def _await(module: str, port: int, server: subprocess.Popen[bytes]) -> None:
+    """Until it says that its model is loaded."""
+    last = time.monotonic() + STARTING
+    while time.monotonic() < last and server.poll() is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
+        with suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/health")
+            if connection.getresponse().status == 200:
+                return
+        connection.close()
+        time.sleep(0.1)
+    raise ValueError(f"the server of {module} does not listen; its exit status is {server.poll()}")
