@@ -78,6 +78,18 @@ class Rows:
             self.add(names, find())
         return self.found[names]
 
+    def side_by_side(self, tasks: dict[tuple[str, ...], Callable[[], Row]]) -> dict[tuple[str, ...], Row]:
+        """The rows of these names, found two at a time, in processes that may start others."""
+        with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
+            at_work = {pool.submit(find): names for names, find in tasks.items() if names not in self.found}
+            try:
+                for done in as_completed(at_work):
+                    self.tell(at_work[done][-1], len(self.found))
+                    self.add(at_work[done], done.result())
+            finally:
+                pool.shutdown(cancel_futures=True)  # after an interrupt, no others begin
+        return {names: self.found[names] for names in tasks}
+
 
 def selftest(seed: int, quick: bool, rows: Rows) -> dict[str, Any]:
     """The whole table. ``quick`` takes the first budget, and a twentieth of seeds and runs."""
@@ -86,19 +98,33 @@ def selftest(seed: int, quick: bool, rows: Rows) -> dict[str, Any]:
         contract: rows.row("passes", contract, find=partial(pass_row, contract, seed, budgets[-1]))
         for contract in CONTRACTS
     }
-    found = []
-    for bug in bugs():
-        row = rows.row("bugs", bug.contract, bug.name, find=partial(bug_row, bug, seed, budgets, seeds))
-        # the case is called that often where nothing is wrong, so that the power is there at this budget
-        found.append(row | {"calls_in_a_pass": passes[bug.contract]["calls"].get(row["case"])})
+    found = [rows.row("bugs", bug.contract, bug.name, find=partial(bug_row, bug, seed, budgets)) for bug in bugs()]
+    few = [(number, row) for number, row in enumerate(found) if (row["calls_for_power"] or FAST + 1) <= FAST]
+    confirmations = rows.side_by_side(
+        {("confirmed", row["contract"], row["name"]): partial(confirmed_row, n, row, seed, seeds) for n, row in few}
+    )
+    alarms = rows.side_by_side(
+        {
+            ("correct", one.contract, one.name): partial(_correct_row, number, seed, runs)
+            for number, one in enumerate(correct())
+        }
+    )
     sampled = {(row["contract"], row["name"]) for row in found if any(row["sampled"].values())}
     return {
         "simlab": versions()["simlab"],
         "seed": seed,
         "versions": versions(),
         "passes": list(passes.values()),
-        "bugs": found,
-        "correct": correct_rows(seed, runs, rows),
+        "bugs": [
+            row
+            | {
+                # the case is called that often where nothing is wrong, so that the power is there at this budget
+                "calls_in_a_pass": passes[row["contract"]]["calls"].get(row["case"]),
+                "confirmed": confirmations.get(("confirmed", row["contract"], row["name"])),
+            }
+            for row in found
+        ],
+        "correct": list(alarms.values()),
         "processes": [
             rows.row("processes", one.contract, one.name, find=partial(process_row, one, seed, wrong))
             for one, wrong in processes(quick, sampled)
@@ -130,7 +156,7 @@ def pass_row(contract: str, seed: int, budget: float) -> Row:
 # Bugs ----------------------------------------------------------------------------------------------------------
 
 
-def bug_row(bug: Implementation, seed: int, budgets: Sequence[float], seeds: int) -> Row:
+def bug_row(bug: Implementation, seed: int, budgets: Sequence[float]) -> Row:
     """What the certifier says of one bug."""
     open_one = certify(bug.make(), bug.contract, budget=OPEN, seed=seed)
     sampled, budget = _hidden_run(bug, seed, budgets)
@@ -151,9 +177,6 @@ def bug_row(bug: Implementation, seed: int, budgets: Sequence[float], seeds: int
         "sampled_named": _names(sampled, bug),
         "case": None if case is None else CONTRACTS[bug.contract].cases()[case].name,
         "calls_for_power": needed,
-        "confirmed": None
-        if case is None or needed is None or needed > FAST
-        else {"seeds": seeds, "found": confirmed(bug, case, needed, seed, seeds)},
     }
 
 
@@ -235,9 +258,15 @@ def _best_case(bug: Implementation) -> tuple[int | None, int | None]:
     return best, calls_needed(cases[best], law, Evidence(cases).level, POWER)
 
 
-def confirmed(bug: Implementation, case: int, calls: int, seed: int, seeds: int) -> int:
+def confirmed_row(number: int, row: Row, seed: int, seeds: int) -> Row:
+    """In how many of so many runs, of the calls that promise the power, bug ``number`` is found."""
+    return {"seeds": seeds, "found": confirmed(bugs()[number], row["case"], row["calls_for_power"], seed, seeds)}
+
+
+def confirmed(bug: Implementation, name: str, calls: int, seed: int, seeds: int) -> int:
     """In how many of so many runs of one case with so many calls the alarm is raised."""
     cases = CONTRACTS[bug.contract].cases()
+    case = next(i for i, one in enumerate(cases) if one.name == name)
     level = Evidence(cases).level
     function, found = bug.make(), 0
     for number in range(seeds):
@@ -254,24 +283,6 @@ def _counted(case: Case, function: Function, seed: int, i: int, number: int, cal
 
 
 # Correct implementations ---------------------------------------------------------------------------------------
-
-
-def correct_rows(seed: int, runs: int, rows: Rows) -> list[Row]:
-    """The rows of all of them, two at a time, in processes that may start others."""
-    right = {("correct", one.contract, one.name): number for number, one in enumerate(correct())}
-    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
-        at_work = {
-            pool.submit(_correct_row, number, seed, runs): names
-            for names, number in right.items()
-            if names not in rows.found
-        }
-        try:
-            for done in as_completed(at_work):
-                rows.tell(at_work[done][-1], len(rows.found))
-                rows.add(at_work[done], done.result())
-        finally:
-            pool.shutdown(cancel_futures=True)  # after an interrupt, no others begin
-    return [rows.found[names] for names in right]
 
 
 def _correct_row(number: int, seed: int, runs: int) -> Row:
@@ -367,7 +378,7 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
 def _count(quick: bool) -> int:
     """How many rows there are at most."""
     served = processes(quick, {(bug.contract, bug.name) for bug in bugs()})
-    return len(CONTRACTS) + len(bugs()) + len(correct()) + len(served) + len(toys())
+    return len(CONTRACTS) + 2 * len(bugs()) + len(correct()) + len(served) + len(toys())
 
 
 def _bug_cells(row: dict[str, Any]) -> Iterator[str | Text]:

@@ -39,11 +39,11 @@ def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytes
         patch.setattr(self_test, "server_row", interrupted)
         assert main(command) == 130
     kept = tmp_path / self_test.JOURNAL
-    assert len(kept.read_text().splitlines()) == 1 + 1 + 2 + 2 + 1
+    assert len(kept.read_text().splitlines()) == 1 + 1 + 2 + 2 + 2 + 1
     with kept.open("a") as file:
         file.write('[["servers", ')  # a line that was cut off
     with monkeypatch.context() as patch:  # what is there is not found again
-        for find in ("pass_row", "bug_row", "correct_row", "process_row"):
+        for find in ("pass_row", "bug_row", "confirmed_row", "correct_row", "process_row"):
             patch.setattr(self_test, find, interrupted)
         assert main(command) == 0
     assert not kept.exists()

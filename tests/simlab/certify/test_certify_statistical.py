@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.certification.self_test import Hidden, bug_row, confirmed, correct_row
+from experiments.certification.self_test import Hidden, bug_row, confirmed, confirmed_row, correct_row
 from simlab.certify import Certificate, assert_lossless, certify
 from simlab.certify.contracts.registry import CONTRACTS
 from simlab.certify.engine.evidence import Diagnosis, Evidence, calls_needed
@@ -228,16 +228,16 @@ def test_wrong_usage_is_told(options: dict[str, Any], message: str) -> None:
 def test_computed_power_is_reached(name: str, case: str) -> None:
     """With the calls that promise power 0.999, 46 of 50 seeds find it; fewer do with probability below 1e-8."""
     cases = CONTRACTS["verify"].cases()
-    number = next(i for i, one in enumerate(cases) if one.name == case)
-    law = cases[number].law_under(name)
+    tested = next(one for one in cases if one.name == case)
+    law = tested.law_under(name)
     assert law is not None
-    needed = calls_needed(cases[number], law, Evidence(cases).level, 0.999)
+    needed = calls_needed(tested, law, Evidence(cases).level, 0.999)
     assert needed is not None
     assert needed < 10_000
     bug = next(bug for bug in bugs() if bug.name == name)
-    assert confirmed(bug, number, needed, seed=1, seeds=50) >= 46
+    assert confirmed(bug, case, needed, seed=1, seeds=50) >= 46
     # and the promise is no loose one: a tenth of the calls finds it far less often
-    assert confirmed(bug, number, needed // 10, seed=1, seeds=50) <= 40
+    assert confirmed(bug, case, needed // 10, seed=1, seeds=50) <= 40
 
 
 @pytest.mark.slow
@@ -260,9 +260,9 @@ def test_streams_that_are_not_fresh_are_found_by_sampling(name: str) -> None:
 
 
 def test_a_row_of_the_self_test() -> None:
-    bug = next(bug for bug in bugs() if bug.name == "ratio inverted")
-    row = bug_row(bug, seed=0, budgets=(10.0,), seeds=5)
+    number, bug = next((number, bug) for number, bug in enumerate(bugs()) if bug.name == "ratio inverted")
+    row = bug_row(bug, seed=0, budgets=(10.0,))
     assert row["by"] == "enumeration"
     assert row["named"]
     assert row["sampled"] == {"10": True}
-    assert row["confirmed"] == {"seeds": 5, "found": 5}
+    assert confirmed_row(number, row, seed=0, seeds=5) == {"seeds": 5, "found": 5}
