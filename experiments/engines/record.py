@@ -31,6 +31,7 @@ FOLDER = Path(__file__).parent / "certificates"
 BESIDE = ("torch", "triton", "numpy")  # packages whose versions matter to all of them
 SLOW = {"decode": (120.0, 0.1)}  # seconds and TV for loops, which take some milliseconds a call
 USUAL = (60.0, 0.03)
+INTERPRETED = (300.0, 0.03)  # for kernels that an interpreter runs
 SERVED = (600.0, 0.1)  # for servers
 KEPT = 8  # likeliest tokens that servers draw from: of so few the law is known soon
 
@@ -51,7 +52,7 @@ class Engine:
     @property
     def request(self) -> Request:
         """With a budget that fits the contract."""
-        budget, epsilon = SLOW.get(self.contract, USUAL)
+        budget, epsilon = INTERPRETED if self.package == "vllm" else SLOW.get(self.contract, USUAL)
         contract = None if self.spec in ADAPTERS else self.contract
         return Request(self.spec, contract, budget, epsilon, 0.999, 0, None, 2, 10.0, self.arrays)
 

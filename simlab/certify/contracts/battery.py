@@ -57,6 +57,7 @@ def small_blocks() -> tuple[Named, ...]:
             ("zeros in q", _masked(3, 2, 9, [1, 1, 1], [0, 1, 1])),
             ("zeros in both", _masked(4, 1, 10, [1, 0, 1, 1], [0, 1, 1, 1])),
             ("p one-hot", _one_hot(3, 2, 11, target=True)),
+            ("one row of p one-hot, as by a grammar", _rows(*_forced())),
             ("q one-hot, as a greedy draft", _one_hot(3, 2, 12, target=False)),
             ("top-k cut differently on the two sides", _rows(*_cut_differently())),
             ("drafts nearly greedy", _of_target(3, 2, 13, lambda p, rng: scaled(_other(p, rng) ** 6))),
@@ -231,6 +232,11 @@ def _one_hot(size: int, gamma: int, number: int, target: bool) -> Block:
     block, rng = _random(size, gamma, number), np.random.default_rng([4, number])
     certain = [np.eye(size)[rng.integers(size, size=len(table))] for table in (block.p if target else block.q)]
     return Block(tuple(certain), block.q, gamma) if target else Block(block.p, tuple(certain), gamma)
+
+
+def _forced() -> tuple[list[list[float]], list[list[float]]]:
+    """The second of three tokens is certain, which the draft does not know."""
+    return [[0.5, 0.3, 0.2], [0.0, 1.0, 0.0], [0.2, 0.2, 0.6]], [[0.2, 0.5, 0.3], [0.3, 0.4, 0.3]]
 
 
 def _cut_differently() -> tuple[list[list[float]], list[list[float]]]:

@@ -235,6 +235,7 @@ def cases() -> tuple[DecodeCase, ...]:
     two = _known("two tokens of two", _random(2, 2, 1), few=True)
     zeros = _changed(_random(3, 3, 6), _thinned)
     certain = _changed(_random(3, 3, 7), lambda table, rng: scaled(table**8 + 1e-3))
+    forced = Model(Block((np.array([[0.5, 0.3, 0.2]]), np.eye(3)[[1, 1, 1]], np.eye(3)[[2, 2, 2]] / 2 + 1 / 6), (), 1))
     one = Model(Block.of_rows(np.array([[0.5, 0.3, 0.13, 0.07, 0, 0]]), np.empty((0, 6))))
     return (
         _known("one token", one, few=True),
@@ -247,6 +248,7 @@ def cases() -> tuple[DecodeCase, ...]:
         _known("rows unlike those before", _turning()),
         _known("tokens without mass", zeros),
         _known("rows nearly one-hot", certain),
+        _known("a second token that is certain, as by a grammar", forced),
         DecodeCase("two sequences in turn", two.model, in_turn(two.events[0])),
         DecodeCase("many sequences in turn", two.model, at_intervals(two.events[0])),
         _in_windows("an end at once or later", Model(_random(3, 4, 5).rows, 0)),

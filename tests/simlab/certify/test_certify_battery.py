@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from simlab.arrays import Array, total_variation
-from simlab.certify.contracts import batches, drafting, verifying
+from simlab.certify.contracts import batches, decoding, drafting, verifying
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.engine.evidence import Evidence
 from simlab.certify.engine.tasks import Sample
 from simlab.mutants.base import LOSSLESS
 from simlab.mutants.generator_verifiers import CORRECT
+from simlab.mutants.loops import Loop, as_callable, speculative
 from simlab.mutants.verifiers import lossless
-from simlab.randomness.coins import SampledCoins
+from simlab.randomness.coins import Coins, SampledCoins
 
 pytestmark = pytest.mark.statistical
 DEFAULT_EVERY = 3
@@ -202,7 +203,17 @@ def bound_together(p: Array, q: Array, drafts: Array, rng: Generator) -> list[Se
     return list(rows)
 
 
-V, B, D = verifying.cases(), batches.cases(), drafting.cases()
+def greedy_beside_certain(p: Array, q: Array, drafts: Array, coins: Coins) -> tuple[int, ...]:
+    """Everything kept where some row of the block is certain and others are not, as a row of a grammar is."""
+    certain = (p == 1).any(axis=1)
+    if certain.any() and not certain.all():
+        kept = next((i for i, x in enumerate(drafts.tolist()) if p[i, x] == 0), len(drafts))
+        return (*drafts[:kept].tolist(), coins.draw(p[kept]))
+    return lossless(p, q, drafts, coins)
+
+
+V, B, D, L = verifying.cases(), batches.cases(), drafting.cases(), decoding.cases()
+FORCED = "one row of p one-hot, as by a grammar"
 
 # The calls are twice to four times as many as the first that were seen to be enough.
 WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
@@ -220,10 +231,22 @@ WRONG: dict[str, tuple[Sequence[Case], str, Callable[[], Function], int]] = {
     "the residual cut in the tail": (V, "1000 tokens, a fifth of the mass in the tail", lambda: cut_to(100), 4000),
     "the rarest hundredth lost": (V, "1000 tokens", lambda: without_tail(0.01), 6000),
     "the upper half of the vocabulary": (V, "1000 tokens", lambda: half, 4000),
-    "wrong in every 64th call": (V, "many calls in turn", lambda: OnceIn(64, 17), 12_800),
-    "wrong in every 50th call": (V, "many calls in turn", lambda: OnceIn(50, 3), 12_800),
+    "wrong in every 64th call": (V, "many calls in turn", lambda: OnceIn(64, 17), 25_600),
+    "wrong in every 50th call": (V, "many calls in turn", lambda: OnceIn(50, 3), 25_600),
+    "everything kept beside a certain row": (
+        V,
+        FORCED,
+        lambda: lambda p, q, drafts, rng: greedy_beside_certain(p, q, drafts, SampledCoins(rng)),
+        1000,
+    ),
+    "everything kept beside a certain row, in a loop": (
+        L,
+        "a second token that is certain, as by a grammar",
+        lambda: as_callable(Loop(speculative(greedy_beside_certain))),
+        1000,
+    ),
     "rejected together": (B, "two sequences of one draft", lambda: bound_together, 4000),
-    "every second sequence has the same uniforms": (B, "12 sequences of 3 tokens", lambda: every_second, 500),
+    "every second sequence has the same uniforms": (B, "13 sequences of 3 tokens", lambda: every_second, 500),
 }
 
 
@@ -238,6 +261,7 @@ RIGHT: list[tuple[Sequence[Case], Function]] = [
     (V, CORRECT["sampler match in single precision"]),
     (B, shared_from(16)),
     (D, drafted_with(lambda rng, count: rng.random(count))),
+    (L, as_callable(Loop(speculative()))),
 ]
 
 
