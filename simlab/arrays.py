@@ -64,7 +64,7 @@ def number(value: Any, like: Array) -> Number:
     """``value`` in the arithmetic of ``like``; a float becomes ``Fraction(str(value))`` in an exact run."""
     if not is_exact(like):
         return float(value)
-    return value if isinstance(value, Fraction) else Fraction(str(value))
+    return value if isinstance(value, Fraction) or getattr(value, "exact", False) else Fraction(str(value))
 
 
 def indices(count: int, like: Array) -> Array:
@@ -284,7 +284,10 @@ def _each_row(function: Callable[..., Sequence[Number]], *rows: np.ndarray) -> n
 
 
 def _shares(weights: list[Fraction], fallback: list[Fraction]) -> Sequence[Number]:
-    """``weights`` as parts of their sum, over one common denominator."""
+    """``weights`` as parts of their sum; of fractions over one common denominator, which is faster."""
+    if any(type(weight) is not Fraction for weight in weights):
+        mass = sum(weights)
+        return [weight / mass for weight in weights] if mass > 0 else fallback
     common = lcm(*(weight.denominator for weight in weights))
     parts = [weight.numerator * (common // weight.denominator) for weight in weights]
     whole = sum(parts)

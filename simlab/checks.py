@@ -61,7 +61,9 @@ def _from_numbers(values: Any, what: str) -> np.ndarray:
 
 
 def _rational(what: str, value: Any) -> Fraction:
-    if type(value) is Fraction:
+    if type(value) is Fraction or getattr(
+        value, "exact", False
+    ):  # or a number of another kind that is no approximation
         return value
     if isinstance(value, Rational):
         return Fraction(value)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf, prod
 from typing import ClassVar
 
@@ -31,6 +30,7 @@ from simlab.candidates.base import Candidates, Verified, Verifier, among
 from simlab.candidates.drawing import Independent
 from simlab.candidates.optimal import beside
 from simlab.checks import on_host
+from simlab.remembering import remembered
 
 Row = tuple[Number, ...]
 Terms = dict[Number, Number]  # of a function of t: for each rate l the factor of exp(-l t)
@@ -54,7 +54,7 @@ class ListSampling(Verifier):
         return Verified(accepted, law - accepted)
 
 
-@lru_cache(maxsize=65536)
+@remembered(65536)
 def emitted(p: Row, q: Row, x: tuple[int, ...]) -> Row:
     """The law ``[V]`` of the token emitted, given the candidates ``x[K]``."""
     drawn = prod(q[token] for token in x)

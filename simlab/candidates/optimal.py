@@ -11,7 +11,6 @@ compiled form. For exact rows it is exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from simlab.arrays import Array, Number, asarray, is_exact, number, wide
 from simlab.candidates.base import NONE, Candidates, Verified, Verifier, drawn_law
 from simlab.checks import on_host
 from simlab.optimum import Sets, optimal_plan
+from simlab.remembering import remembered
 
 Row = tuple[Number, ...]
 
@@ -42,7 +42,7 @@ class Optimal(Verifier):
         return Verified(*(beside(np.array(masses).reshape(shape), p) for masses in (accepted, drawn)))
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _planned(p: Row, q: Row, count: int, candidates: Candidates) -> tuple[Sets, dict[frozenset[int], Any], np.ndarray]:
     """The law of the sets of candidates, the masses of an optimal flow, and the pmf of what it leaves of p."""
     row, target = (np.array(side) for side in (q, p))

@@ -174,7 +174,9 @@ def _overlaps(row: Array, low: Number, high: Number) -> list[tuple[int, Number, 
 
 
 def explore(
-    run: Callable[[np.ndarray, Enumerator], Result], weights: list[Number]
+    run: Callable[[np.ndarray, Any], Result],
+    weights: list[Number],
+    source: Callable[[list[Path]], Enumerator] = Enumerator,
 ) -> Iterator[tuple[Result, list[Path]]]:
     """Every outcome of ``run(rows, enumerator)``, a batch at a time.
 
@@ -184,6 +186,8 @@ def explore(
         Gets the row numbers of the batch and its source of random choices.
     weights
         The probability each row starts with.
+    source
+        Makes that source from the paths of a round.
 
     Yields
     ------
@@ -192,7 +196,7 @@ def explore(
     """
     waiting = [Path(row, (), weight) for row, weight in enumerate(weights)]
     while waiting:
-        randomness = Enumerator(waiting)
+        randomness = source(waiting)
         result = run(np.array([path.row for path in waiting]), randomness)
         yield result, randomness.done
         waiting = randomness.untried

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+
+from simlab.remembering import remembered
 
 Bounds = tuple[Fraction, ...]  # V * V numbers c: E_v >= c[v, t] E_t, the tightest that follow from one another
 Point = tuple[Fraction, ...]  # V coordinates with sum 1
@@ -35,7 +36,7 @@ def race(row: Sequence[Fraction], known: Bounds) -> Iterator[tuple[int, Bounds, 
             yield token, bounds, mass / whole
 
 
-@lru_cache(maxsize=1 << 16)
+@remembered(1 << 16)
 def _won(known: Bounds, token: int, row: tuple[Fraction, ...]) -> Bounds:
     """The bounds once ``token`` has won for ``row``, each the tightest that follows from all (Floyd and Warshall)."""
     size = len(row)
@@ -47,7 +48,7 @@ def _won(known: Bounds, token: int, row: tuple[Fraction, ...]) -> Bounds:
     return tuple(factor for line in bound for factor in line)
 
 
-@lru_cache(maxsize=1 << 16)
+@remembered(1 << 16)
 def volume(bounds: Bounds) -> Fraction:
     """The part of the simplex that lies within ``bounds``; 0 where they contradict each other."""
     size = next(v for v in range(1, len(bounds) + 1) if v * v == len(bounds))

@@ -398,8 +398,11 @@ def _keys(states: Any) -> Iterable[tuple]:
 
 
 def _hashable(rows: np.ndarray) -> list[Any]:
-    """Each row ``[B, M]`` by its bytes, which is faster than by its numbers; fractions as they are."""
-    return list(map(tuple, rows.tolist())) if is_exact(rows) else [row.tobytes() for row in rows]
+    """Each row ``[B, M]`` by its bytes, which is faster than by its numbers; fractions as they are, and other exact
+    numbers by their ``key``."""
+    if is_exact(rows):
+        return [tuple([getattr(number, "key", number) for number in row]) for row in rows.tolist()]
+    return [row.tobytes() for row in rows]
 
 
 def _zero(process: Process) -> Callable[[], Number]:

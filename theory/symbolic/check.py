@@ -1,0 +1,77 @@
+"""Check proofs with two solvers: every question in the files has to be answered with unsat.
+
+    pip install cvc5 z3-solver
+    python check.py [FOLDER or FILE ...]
+
+Imports nothing of the program that wrote the files. Exits with 1 if an answer is another, or the two solvers disagree.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+
+def cvc5_answers(text, limit):
+    import cvc5
+
+    terms = cvc5.TermManager()
+    solver = cvc5.Solver(terms)
+    solver.setOption("incremental", "true")
+    solver.setOption("tlimit-per", str(limit))
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "proof")
+    symbols = parser.getSymbolManager()
+    while True:
+        command = parser.nextCommand()
+        if command.isNull():
+            return
+        answer = command.invoke(solver, symbols).strip()
+        if str(command).strip() == "(check-sat)":
+            yield answer
+
+
+def z3_answers(text, limit):
+    import z3
+
+    head, *questions = text.split("(push 1)\n")
+    for question in questions:
+        solver = z3.SolverFor("QF_NRA")
+        solver.set("timeout", limit)
+        solver.from_string(head + question.split("(check-sat)")[0])
+        yield str(solver.check())
+
+
+SOLVERS = {"cvc5": cvc5_answers, "z3": z3_answers}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="*", type=Path, default=[Path(__file__).parent])
+    parser.add_argument("--solver", choices=[*SOLVERS], action="append", help="one of the two; both by default")
+    parser.add_argument("--limit", type=int, default=20_000, help="milliseconds for a question")
+    options = parser.parse_args()
+    files = sorted(f for path in options.paths for f in ([path] if path.is_file() else path.rglob("*.smt2")))
+    if not files:
+        print("no .smt2 files were found")
+        return 1
+    asked, wrong, begin = 0, [], time.time()
+    for file in files:
+        text = file.read_text()
+        expected = text.count("(check-sat)")
+        answers = {name: list(SOLVERS[name](text, options.limit)) for name in options.solver or SOLVERS}
+        for name, found in answers.items():
+            if len(found) != expected:
+                wrong.append(f"{file}: {name} answered {len(found)} of {expected} questions")
+            wrong += [f"{file}: question {k + 1}: {name} says {a}" for k, a in enumerate(found) if a != "unsat"]
+        asked += expected
+        if sys.stdout.isatty():
+            print(f"\r{asked} questions", end="", flush=True)
+    for line in wrong[:20]:
+        print(line)
+    print(f"{asked} questions in {len(files)} files, {len(wrong)} not unsat, {time.time() - begin:.0f} s")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

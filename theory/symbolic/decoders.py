@@ -1,0 +1,312 @@
+"""Decoders on rows of unknowns: one step from every state, and what follows from it for whole sequences.
+
+A decoder that follows the target does so step by step. What is proven is, for every prefix and all rows:
+
+1. *a step emits the target's law*: the tokens that it commits, completed by the target, follow the target. In a state
+   with drafts they are drawn from the rows declared for them, which may be **any** rows;
+2. *it leaves drafts as declared*: given the tokens committed and the rows declared for the next drafts, these follow
+   those rows, one by one. So does the state before the first step.
+
+By induction over steps, whole sequences then follow the target: after a step the state is again one of those in 1.
+Rows are positive where they are not 0 for certain: the tokens that a declared row has mass on, its *support*, are those
+that some step leaves, all of V for most, a single one where a token was copied or the sequence is over.
+A decoder that is lossless without this is not proven here, and not refuted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.decoders import Decoder
+from simlab.decoders.sjd import SjdState
+from simlab.decoders.speculative import SpeculativeState
+from simlab.randomness import Path, Purpose
+from simlab.rules import Rule
+from theory.symbolic.cells import Cell, Cells, Limits
+from theory.symbolic.histories import Histories, laws, outcomes
+from theory.symbolic.unknown import Refused, Unknown
+from theory.symbolic.piecewise import Terms, Where, added, simplified, vanishes, without_edges
+from theory.symbolic.rows import Context, Rows, Table, contexts, row_name, unknown_rows
+from theory.symbolic.signs import SIGNS, ZERO
+
+__all__ = ["Outcome", "Step", "accepted", "first_failure", "one_step", "steps"]
+
+
+Supports = tuple[Context, ...]
+
+
+class Outcome(NamedTuple):
+    """What a step leaves.
+
+    Attributes
+    ----------
+    tokens
+        The committed tokens, prefix and all.
+    declared
+        What tells apart the rows declared for the next drafts.
+    drafts
+        Those drafts.
+    accepted
+        How many drafts the step accepted.
+    """
+
+    tokens: Context
+    declared: tuple[str, ...]
+    drafts: Context
+    accepted: int
+
+
+class Step(NamedTuple):
+    """One step from all states with one prefix.
+
+    Attributes
+    ----------
+    prefix
+        The committed tokens before it; None before the first step, where only drafts are made.
+    cells
+        The space.
+    rows
+        The rows by name: ``p_01_`` is the target's after tokens 0 and 1, ``q_01_`` a draft model's, ``d0`` the row
+        declared for the first draft.
+    target
+        The target.
+    laws
+        The probability of each outcome.
+    supports
+        For each draft the tokens that the row declared for it has mass on.
+    declared
+        The rows ``[W, V]`` that ``Outcome.declared`` stands for.
+    """
+
+    prefix: Context | None
+    supports: Supports
+    cells: Cells
+    rows: Rows
+    target: Table
+    laws: dict[Outcome, Terms]
+    declared: dict[tuple[str, ...], Any]
+
+
+def steps(
+    decoder: Decoder,
+    rule: Rule,
+    vocabulary: int,
+    length: int,
+    limits: Limits | None = None,
+    heard: Callable[[int], None] | None = None,
+) -> Iterator[Step]:
+    """The start, and one step of a decoder from all states that it may be in.
+
+    Parameters
+    ----------
+    decoder, rule
+        Whose step it is.
+    vocabulary, length
+        V, and N, the tokens of a sequence.
+    limits
+        When to give up, for one step.
+    heard
+        Is told how many cells of all steps have been visited.
+
+    Yields
+    ------
+    Step
+        The start, then one step for each prefix and the supports of the rows declared for drafts.
+
+    Raises
+    ------
+    Refused
+        For a decoder whose state holds more than tokens, drafts and their rows.
+    Limit
+        If there are too many cells, or it takes too long.
+    """
+    waiting: list[tuple[Context | None, Supports]] = [(None, ())]
+    known = set(waiting)
+    visited = 0
+    while waiting:
+        prefix, supports = waiting.pop(0)
+        made = one_step(
+            decoder, rule, vocabulary, length, prefix, supports, limits, lambda n: heard and heard(visited + n)
+        )
+        visited += made.cells.visited
+        yield made
+        for outcome in made.laws:
+            if len(outcome.tokens) == length:
+                continue
+            after = outcome.tokens, tuple(map(_support, made.declared[outcome.declared]))
+            if after not in known:
+                known.add(after)
+                waiting.append(after)
+
+
+def one_step(
+    decoder: Decoder,
+    rule: Rule,
+    vocabulary: int,
+    length: int,
+    prefix: Context | None = (),
+    supports: Supports = (),
+    limits: Limits | None = None,
+    heard: Callable[[int], Any] | None = None,
+    beside: Step | None = None,
+) -> Step:
+    """One step of a decoder from all states with one prefix.
+
+    Parameters
+    ----------
+    decoder, rule, vocabulary, length, limits, heard
+        As for :func:`steps`.
+    prefix
+        The committed tokens before it; None for the start, which makes drafts and commits nothing.
+    supports
+        For each draft in the state the tokens that its row has mass on.
+    beside
+        A step with the same rows, in whose space this one is made as well.
+
+    Returns
+    -------
+    Step
+        It.
+
+    Raises
+    ------
+    Refused, Limit
+        As :func:`steps` does.
+    """
+    done = prefix or ()
+    models = ("p", "q") if decoder.needs_draft else ("p",)
+    after = [each for each in contexts(vocabulary, length) if each[: len(done)] == done]
+    sizes = {row_name(model, each): vocabulary for model in models for each in after}
+    drafted = {f"d{j}": len(support) for j, support in enumerate(supports)}
+    cells, rows = (beside.cells, beside.rows) if beside else unknown_rows(sizes | drafted, False, limits)
+    target, *drafts = (Table(vocabulary, length, {each: rows[row_name(m, each)] for each in after}) for m in models)
+    given = np.full((len(supports), vocabulary), cells.number(0))
+    for j, support in enumerate(supports):
+        given[j, list(support)] = rows[f"d{j}"]
+
+    start = decoder.init(target, Histories(cells, [Path(0, (), 1)]), 1)  # one of those there are, for its shape
+
+    def step(batch: np.ndarray, randomness: Histories) -> Iterator[Outcome]:
+        if prefix is None:
+            state = decoder.init(target, randomness, len(batch))
+            accepted = state.length
+        else:
+            state = _state(start, batch, prefix, given, randomness)
+            state, info = decoder.step(state, target, rule, randomness, *drafts)
+            accepted = info.accepted
+        return (_outcome(state, b, int(accepted[b]), declared) for b in range(len(batch)))
+
+    declared: dict[tuple[str, ...], Any] = {}
+    found = laws(lambda: outcomes(step, cells), cells, heard)
+    return Step(prefix, supports, cells, rows, target, found, declared)
+
+
+def _state(start: Any, batch: np.ndarray, prefix: Context, rows: np.ndarray, randomness: Histories) -> Any:
+    """Any state with a prefix: its drafts are drawn from ``rows[W, V]``, and behind them stands no token at all, so
+    that whoever looks there does not get far."""
+    done, (width, vocabulary) = len(prefix), rows.shape
+    length = np.full(len(batch), done)
+    tokens = np.full((len(batch), start.tokens.shape[1]), vocabulary)
+    tokens[:, :done] = prefix
+    if type(start) is SpeculativeState:
+        return SpeculativeState(tokens, length)
+    if type(start) is not SjdState or start.known.shape[2] or start.past.shape[1]:
+        raise Refused(
+            f"its state, {type(start).__name__}, holds more than tokens, drafts and the rows declared for them"
+        )
+    declared = np.broadcast_to(rows, (len(batch), *rows.shape))
+    tokens[:, done : done + width] = randomness.draw(declared, length, Purpose.DRAFT)
+    return SjdState(
+        tokens, length, declared, *(np.repeat(each, len(batch), axis=0) for each in (start.past, start.known))
+    )
+
+
+def _support(row: Any) -> Context:
+    """The tokens that a row has mass on, everywhere in the space."""
+    found = []
+    for token, mass in enumerate(row):
+        if isinstance(mass, Unknown):
+            product = mass.cells.product(mass)
+            if product.sign != ZERO and any(mass.cells.may_be(atom) not in SIGNS for atom, _ in product.factors):
+                raise Refused(f"it declares {mass} for a draft, which may be 0 or not")
+            positive = product.sign != ZERO
+        else:
+            positive = mass > 0
+        found += [token] if positive else []
+    return tuple(found)
+
+
+def _outcome(state: Any, b: int, accepted: int, declared: dict[Any, Any]) -> Outcome:
+    done, tokens = int(state.length[b]), state.tokens[b].tolist()
+    rows = getattr(state, "q", np.empty((len(tokens), 0, 0)))[b]
+    key = tuple(str(mass) for mass in rows.ravel().tolist())
+    declared[key] = rows
+    return Outcome(tuple(tokens[:done]), key, tuple(tokens[done : done + len(rows)]), accepted)
+
+
+# Statements ------------------------------------------------------------------------------------------------------
+
+
+def first_failure(step: Step) -> Cell[bool] | None:
+    """A cell in which a step does not emit the target's law, or leaves drafts that are not as declared."""
+    checks = _emits(step) if step.prefix is not None else iter(())
+    for terms in (*checks, *_leaves(step)):
+        if cell := vanishes(terms, step.cells):
+            return cell
+    return None
+
+
+def _emits(step: Step) -> Iterator[Terms]:
+    """For each sequence, what the committed tokens, completed by the target, are off its probability."""
+    cells, prefix, length = step.cells, step.prefix or (), step.target.length
+    committed: defaultdict[Context, list[tuple[Where, Any]]] = defaultdict(list)
+    for outcome, terms in step.laws.items():
+        committed[outcome.tokens] += terms.items()
+    laws = {tokens: simplified(_sum(parts, cells), cells) for tokens, parts in committed.items()}
+    for rest in product(range(step.target.vocabulary), repeat=length - len(prefix)):
+        sequence = (*prefix, *rest)
+        parts: list[tuple[Where, Any]] = [(frozenset(), -_probability(step.target, sequence, len(prefix)))]
+        for tokens, terms in laws.items():
+            if sequence[: len(tokens)] == tokens:
+                more = _probability(step.target, sequence, len(tokens))
+                parts += [(where, value * more) for where, value in terms.items()]
+        yield _sum(parts, cells)
+
+
+def _leaves(step: Step) -> Iterator[Terms]:
+    """For the drafts after each outcome, how far their probability is off that which was declared."""
+    together: defaultdict[tuple[Context, Any], list[tuple[Where, Any]]] = defaultdict(list)
+    apart: defaultdict[tuple[Context, Any, Context], list[tuple[Where, Any]]] = defaultdict(list)
+    for outcome, terms in step.laws.items():
+        if outcome.declared and len(outcome.tokens) < step.target.length:
+            together[outcome.tokens, outcome.declared] += terms.items()
+            apart[outcome.tokens, outcome.declared, outcome.drafts] += terms.items()
+    for (tokens, declared, drafts), parts in apart.items():
+        rows, chance = step.declared[declared], step.cells.number(1)
+        for row, draft in zip(rows, drafts, strict=True):
+            chance = chance * row[draft]
+        parts = parts + [(where, value * chance * -1) for where, value in together[tokens, declared]]
+        yield _sum(parts, step.cells)
+
+
+def accepted(step: Step) -> Terms:
+    """The mean number of drafts that a step accepts."""
+    parts = [(w, v * outcome.accepted) for outcome, terms in step.laws.items() for w, v in terms.items()]
+    return _sum(parts, step.cells)
+
+
+def _sum(parts: list[tuple[Where, Any]], cells: Cells) -> Terms:
+    return added(without_edges(parts, cells), cells)
+
+
+def _probability(target: Table, sequence: Context, begin: int) -> Any:
+    """Of the tokens from ``begin`` on."""
+    found: Any = 1
+    for k in range(begin, len(sequence)):
+        found = target.rows[sequence[:k]][sequence[k]] * found
+    return found

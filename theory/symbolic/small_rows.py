@@ -1,0 +1,127 @@
+"""Rows of small denominators at which a statement fails, for a person to check by hand.
+
+They are looked for in order: fewest tokens first, then the smallest denominators. Where that takes too long, a point
+that the solver has found is rounded, as coarsely as the failure allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import lcm
+from random import Random
+from time import perf_counter
+
+Row = tuple[Fraction, ...]
+Named = Mapping[str, Row]
+Fails = Callable[[dict[str, Row]], bool]
+
+__all__ = ["Row", "coarsest", "rows_of", "simpler", "smallest"]
+
+
+def rows_of(size: int, denominator: int, positive: bool = False) -> Iterator[Row]:
+    """All pmfs over ``size`` tokens whose common denominator is just this, the simplest first."""
+    for weights in _weights(size, denominator, 1 if positive else 0):
+        row = tuple(Fraction(weight, denominator) for weight in weights)
+        if lcm(*(mass.denominator for mass in row)) == denominator:
+            yield row
+
+
+def _weights(size: int, total: int, least: int) -> Iterator[tuple[int, ...]]:
+    if size == 1:
+        yield (total,)
+        return
+    for first in range(total - least * (size - 1), least - 1, -1):
+        for rest in _weights(size - 1, total - first, least):
+            yield (first, *rest)
+
+
+def smallest(fails: Fails, sizes: Mapping[str, int], seconds: float, positive: bool = False) -> dict[str, Row] | None:
+    """Rows at which something fails, none of which has a larger denominator than is needed.
+
+    Parameters
+    ----------
+    fails
+        Whether it fails at these rows, by name.
+    sizes
+        How many tokens each row is over.
+    seconds
+        How long to look.
+    positive
+        Whether masses of 0 are left out.
+
+    Returns
+    -------
+    dict or None
+        The first rows found, with the smallest largest denominator.
+    """
+    until = perf_counter() + seconds
+    known: dict[int, list[list[Row]]] = {size: [[]] for size in sizes.values()}
+    for largest in range(1, 25):
+        for size, rows in known.items():
+            rows.append(list(rows_of(size, largest, positive)))
+        choices = [[row for rows in known[size] for row in rows] for size in sizes.values()]
+        newest = [set(known[size][largest]) for size in sizes.values()]
+        for rows in product(*choices):
+            if not any(row in new for row, new in zip(rows, newest, strict=True)):
+                continue  # looked at before
+            if perf_counter() > until:
+                return None
+            named = dict(zip(sizes, rows, strict=True))
+            if fails(named):
+                return named
+    return None
+
+
+def coarsest(fails: Fails, rows: Named, seconds: float) -> dict[str, Row] | None:
+    """``rows``, rounded to the smallest denominators at which something still fails; None if it does not at all."""
+    until = perf_counter() + seconds
+    for denominator in [*range(1, 60), *(10**k for k in range(2, 9))]:
+        if perf_counter() > until:
+            break
+        rounded = {name: _rounded(row, denominator) for name, row in rows.items()}
+        if fails(rounded):
+            return simpler(fails, rounded, until)
+    return dict(rows) if fails(dict(rows)) else None
+
+
+def _rounded(row: Row, denominator: int) -> Row:
+    """The nearest row with this denominator, by largest remainders."""
+    scaled = [mass * denominator for mass in row]
+    weights = [int(mass) for mass in scaled]
+    order = sorted(range(len(row)), key=lambda x: scaled[x] - weights[x], reverse=True)
+    for x in order[: denominator - sum(weights)]:
+        weights[x] += 1
+    return tuple(Fraction(weight, denominator) for weight in weights)
+
+
+def simpler(fails: Fails, rows: Named, until: float) -> dict[str, Row]:
+    """The same failure with simpler rows, changed one at a time, while there is time."""
+    found, changed = dict(rows), True
+    while changed and perf_counter() < until:
+        changed = False
+        for name, row in found.items():
+            positive = all(row)
+            for denominator in range(1, lcm(*(mass.denominator for mass in row)) + 1):
+                for other in rows_of(len(row), denominator, positive):
+                    if _cost(other) < _cost(row) and perf_counter() < until and fails({**found, name: other}):
+                        found[name], row, changed = other, other, True
+    return found
+
+
+def _cost(row: Row) -> tuple[int, Sequence[int]]:
+    return lcm(*(mass.denominator for mass in row)), sorted(-mass.numerator for mass in row)
+
+
+def random_rows(sizes: Mapping[str, int], seed: int, positive: bool = True) -> Iterator[dict[str, Row]]:
+    """Rows with denominators that grow from 2, without end."""
+    random, tries = Random(seed), 0
+    while True:
+        most, tries = 1 + tries // 40, tries + 1
+        found = {}
+        for name, size in sizes.items():
+            weights = [random.randint(1 if positive else 0, 1 + most) for _ in range(size)]
+            weights = weights if any(weights) else [1] * size
+            found[name] = tuple(Fraction(weight, sum(weights)) for weight in weights)
+        yield found

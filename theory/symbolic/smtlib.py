@@ -1,0 +1,146 @@
+"""Everything that a proof asked a solver, as SMT-LIB 2: for other solvers to check, without this project.
+
+A file is a list of questions, each of which has to be answered with ``unsat``:
+
+*contradiction*
+    signs that cannot be true together. Every branch that was left out, and every inequality of a statement, is one; only
+    the literals that contradict each other are kept.
+*equality*
+    in a cell two numbers are equal, written as the program made them, divisions and all.
+*sum*
+    probabilities add up to what the proof says they do, over their common denominator.
+
+What the files do not show is how the questions make a proof: that all branches are visited
+(:func:`theory.symbolic.cells.check_cover`), and which sums are those of one outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from flint import fmpq, fmpq_mpoly
+
+from theory.symbolic.cells import Cells, Identity, Lemma
+from theory.symbolic.unknown import Unknown
+from theory.symbolic.signs import RELATIONS
+from theory.symbolic.space import Literal
+
+CHECKER = Path(__file__).with_name("check.py")
+
+__all__ = ["CHECKER", "questions", "written"]
+
+
+def written(spaces: Iterable[Cells], title: str) -> Iterator[str]:
+    """The files of a proof, one for each space.
+
+    Parameters
+    ----------
+    spaces
+        Spaces that were explored to their end.
+    title
+        What is proven, in words.
+
+    Yields
+    ------
+    str
+        The text of a file.
+    """
+    for cells in spaces:
+        lines = [f"; {title}", f"; {cells.visited} cells", "(set-logic QF_NRA)"]
+        lines += [f"(declare-const {name} Real)" for name in cells.names]
+        for k, (kind, assertions) in enumerate(questions(cells)):
+            lines += [f"; question {k + 1}: {kind}", "(push 1)", *(f"(assert {each})" for each in assertions)]
+            lines += ["(check-sat)", "(pop 1)"]
+        yield "\n".join([*lines, "(exit)", ""])
+
+
+def questions(cells: Cells) -> Iterator[tuple[str, list[str]]]:
+    """Of each question its kind, and what cannot be true together."""
+    assumed = {literal.atom: literal for literal in cells.assumed}
+    for literals in cells.refuted:
+        everything = [*(each for each in assumed.values()), *literals]
+        yield "contradiction", [_literal(cells, each) for each in everything]
+    for identity in _once(cells.identities):
+        everything = [*assumed.values(), *identity.literals]
+        yield "equality", [*(_literal(cells, each) for each in everything), _unequal(identity)]
+    for lemma in cells.lemmas:
+        if assertions := _sum(cells, lemma):
+            yield "sum", assertions
+
+
+def _once(identities: Iterable[Identity]) -> Iterator[Identity]:
+    """Identities between numbers that the program made; a number that is equal to itself is none."""
+    for identity in identities:
+        if identity.one.term is not None and identity.one is not identity.other:
+            yield identity
+
+
+def _literal(cells: Cells, literal: Literal) -> str:
+    relation, term = RELATIONS[literal.signs], _polynomial(cells, cells.polynomials[literal.atom])
+    return f"(not (= {term} 0))" if relation == "!=" else f"({relation} {term} 0)"
+
+
+def _unequal(identity: Identity) -> str:
+    """That two numbers differ, each written as it was made; parts that are used twice have a name."""
+    names: dict[int, str] = {}
+    lets: list[tuple[str, str]] = []
+
+    def told(number: Unknown) -> str:
+        if number.term is None:
+            return _polynomial(number.cells, number.num)
+        return names[id(number)]
+
+    waiting = [identity.one, identity.other]
+    while waiting:
+        number = waiting[-1]
+        if number.term is None or id(number) in names:
+            waiting.pop()
+            continue
+        operation, one, other = number.term
+        missing = [each for each in (one, other) if each.term is not None and id(each) not in names]
+        if missing:
+            waiting += missing
+            continue
+        names[id(number)] = f"t{len(names)}"
+        lets.append((names[id(number)], f"({operation} {told(one)} {told(other)})"))
+        waiting.pop()
+    text = f"(not (= {told(identity.one)} {told(identity.other)}))"
+    for name, term in reversed(lets):
+        text = f"(let (({name} {term})) {text})"
+    return text
+
+
+def _sum(cells: Cells, lemma: Lemma) -> list[str]:
+    """That parts do not add up to a whole, over one denominator, where no denominator is 0."""
+    parts = [(part.num, part.den) for part in (*lemma.parts, -lemma.whole)]
+    if len(parts) == 2 and lemma.parts[0].key == lemma.whole.key:
+        return []
+    dens = list(dict.fromkeys(str(den) for _, den in parts if den is not None))
+    by_name = {str(den): den for _, den in parts if den is not None}
+    told = {name: _polynomial(cells, by_name[name]) for name in dens}
+    terms = []
+    for num, den in parts:
+        factors = [_polynomial(cells, num), *(told[name] for name in dens if den is None or name != str(den))]
+        terms.append(factors[0] if len(factors) == 1 else f"(* {' '.join(factors)})")
+    given = [_literal(cells, literal) for literal in lemma.literals]
+    nowhere = [f"(not (= {each} 0))" for each in told.values()]
+    return [*given, *nowhere, f"(not (= (+ {' '.join(terms)}) 0))"]
+
+
+def _polynomial(cells: Cells, polynomial: fmpq_mpoly) -> str:
+    terms = []
+    for powers, coefficient in polynomial.terms():
+        factors = [name for name, power in zip(cells.names, powers, strict=True) for _ in range(int(power))]
+        if coefficient != 1 or not factors:
+            factors.insert(0, _constant(coefficient))
+        terms.append(factors[0] if len(factors) == 1 else f"(* {' '.join(factors)})")
+    if not terms:
+        return "0"
+    return terms[0] if len(terms) == 1 else f"(+ {' '.join(terms)})"
+
+
+def _constant(value: fmpq) -> str:
+    whole = f"{abs(int(value.p))}.0"
+    text = whole if value.q == 1 else f"(/ {whole} {int(value.q)}.0)"
+    return f"(- {text})" if value < 0 else text
