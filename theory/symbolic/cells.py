@@ -20,10 +20,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from flint import fmpq, fmpq_mpoly
 
-from theory.symbolic.unknown import Refused, Unknown
 from theory.symbolic.signs import ANY, POSITIVE, SIGNS, ZERO, negated, of_powers, sign_of
 from theory.symbolic.solver import Solver
 from theory.symbolic.space import Literal, Point, Product, Space
+from theory.symbolic.unknown import Refused, Unknown
 
 Result = TypeVar("Result")
 

@@ -3,9 +3,9 @@
 A decoder that follows the target does so step by step. What is proven is, for every prefix and all rows:
 
 1. *a step emits the target's law*: the tokens that it commits, completed by the target, follow the target. In a state
-   with drafts they are drawn from the rows declared for them, which may be **any** rows;
-2. *it leaves drafts as declared*: given the tokens committed and the rows declared for the next drafts, these follow
-   those rows, one by one. So does the state before the first step.
+   with drafts each is drawn from the row declared for it, which may be **any** row, and another for any drafts before;
+2. *it leaves drafts as declared*: given the tokens committed, the drafts before it and the rows declared up to it, each
+   draft follows the row declared for it. So does each in the state before the first step.
 
 By induction over steps, whole sequences then follow the target: after a step the state is again one of those in 1.
 Rows are positive where they are not 0 for certain: the tokens that a declared row has mass on, its *support*, are those
@@ -29,15 +29,16 @@ from simlab.randomness import Path, Purpose
 from simlab.rules import Rule
 from theory.symbolic.cells import Cell, Cells, Limits
 from theory.symbolic.histories import Histories, laws, outcomes
-from theory.symbolic.unknown import Refused, Unknown
 from theory.symbolic.piecewise import Terms, Where, added, simplified, vanishes, without_edges
 from theory.symbolic.rows import Context, Rows, Table, contexts, row_name, unknown_rows
-from theory.symbolic.signs import SIGNS, ZERO
+from theory.symbolic.signs import POSITIVE, ZERO, of_powers, sign_of
+from theory.symbolic.unknown import Refused, Unknown
 
 __all__ = ["Outcome", "Step", "accepted", "first_failure", "one_step", "steps"]
 
 
-Supports = tuple[Context, ...]
+Supports = tuple[tuple[Context, Context], ...]  # after which drafts a row has mass on which tokens, in order
+Declared = tuple[str, ...]  # what tells apart the rows declared for drafts, one after the other
 
 
 class Outcome(NamedTuple):
@@ -56,7 +57,7 @@ class Outcome(NamedTuple):
     """
 
     tokens: Context
-    declared: tuple[str, ...]
+    declared: Declared
     drafts: Context
     accepted: int
 
@@ -71,16 +72,16 @@ class Step(NamedTuple):
     cells
         The space.
     rows
-        The rows by name: ``p_01_`` is the target's after tokens 0 and 1, ``q_01_`` a draft model's, ``d0`` the row
-        declared for the first draft.
+        The rows by name: ``p_01_`` is the target's after tokens 0 and 1, ``q_01_`` a draft model's, ``d_01_`` the
+        row declared for the third draft after drafts 0 and 1.
     target
         The target.
     laws
         The probability of each outcome.
     supports
-        For each draft the tokens that the row declared for it has mass on.
+        The tokens that the row declared for a draft has mass on, after each of the drafts before it.
     declared
-        The rows ``[W, V]`` that ``Outcome.declared`` stands for.
+        The row ``[V]`` that each entry of ``Outcome.declared`` stands for.
     """
 
     prefix: Context | None
@@ -89,7 +90,7 @@ class Step(NamedTuple):
     rows: Rows
     target: Table
     laws: dict[Outcome, Terms]
-    declared: dict[tuple[str, ...], Any]
+    declared: dict[str, Any]
 
 
 def steps(
@@ -135,10 +136,7 @@ def steps(
         )
         visited += made.cells.visited
         yield made
-        for outcome in made.laws:
-            if len(outcome.tokens) == length:
-                continue
-            after = outcome.tokens, tuple(map(_support, made.declared[outcome.declared]))
+        for after in _states_after(made):
             if after not in known:
                 known.add(after)
                 waiting.append(after)
@@ -164,7 +162,7 @@ def one_step(
     prefix
         The committed tokens before it; None for the start, which makes drafts and commits nothing.
     supports
-        For each draft in the state the tokens that its row has mass on.
+        The tokens that the row declared for a draft has mass on, after each of the drafts before it.
     beside
         A step with the same rows, in whose space this one is made as well.
 
@@ -182,12 +180,12 @@ def one_step(
     models = ("p", "q") if decoder.needs_draft else ("p",)
     after = [each for each in contexts(vocabulary, length) if each[: len(done)] == done]
     sizes = {row_name(model, each): vocabulary for model in models for each in after}
-    drafted = {f"d{j}": len(support) for j, support in enumerate(supports)}
+    drafted = {row_name("d", each): len(support) for each, support in supports}
     cells, rows = (beside.cells, beside.rows) if beside else unknown_rows(sizes | drafted, False, limits)
     target, *drafts = (Table(vocabulary, length, {each: rows[row_name(m, each)] for each in after}) for m in models)
-    given = np.full((len(supports), vocabulary), cells.number(0))
-    for j, support in enumerate(supports):
-        given[j, list(support)] = rows[f"d{j}"]
+    given = {each: np.full(vocabulary, cells.number(0)) for each, _ in supports}
+    for each, support in supports:
+        given[each][list(support)] = rows[row_name("d", each)]
 
     start = decoder.init(target, Histories(cells, [Path(0, (), 1)]), 1)  # one of those there are, for its shape
 
@@ -201,17 +199,17 @@ def one_step(
             accepted = info.accepted
         return (_outcome(state, b, int(accepted[b]), declared) for b in range(len(batch)))
 
-    declared: dict[tuple[str, ...], Any] = {}
+    declared: dict[str, Any] = {}
     found = laws(lambda: outcomes(step, cells), cells, heard)
     return Step(prefix, supports, cells, rows, target, found, declared)
 
 
-def _state(start: Any, batch: np.ndarray, prefix: Context, rows: np.ndarray, randomness: Histories) -> Any:
-    """Any state with a prefix: its drafts are drawn from ``rows[W, V]``, and behind them stands no token at all, so
-    that whoever looks there does not get far."""
-    done, (width, vocabulary) = len(prefix), rows.shape
+def _state(start: Any, batch: np.ndarray, prefix: Context, given: dict[Context, Any], randomness: Histories) -> Any:
+    """Any state with a prefix: its drafts are drawn from the rows ``given`` after the drafts before them, and behind
+    them stands no token at all, so that whoever looks there does not get far."""
+    done, none = len(prefix), np.iinfo(start.tokens.dtype).max
     length = np.full(len(batch), done)
-    tokens = np.full((len(batch), start.tokens.shape[1]), vocabulary)
+    tokens = np.full((len(batch), start.tokens.shape[1]), none)
     tokens[:, :done] = prefix
     if type(start) is SpeculativeState:
         return SpeculativeState(tokens, length)
@@ -219,11 +217,26 @@ def _state(start: Any, batch: np.ndarray, prefix: Context, rows: np.ndarray, ran
         raise Refused(
             f"its state, {type(start).__name__}, holds more than tokens, drafts and the rows declared for them"
         )
-    declared = np.broadcast_to(rows, (len(batch), *rows.shape))
-    tokens[:, done : done + width] = randomness.draw(declared, length, Purpose.DRAFT)
-    return SjdState(
-        tokens, length, declared, *(np.repeat(each, len(batch), axis=0) for each in (start.past, start.known))
-    )
+    declared = []
+    for j in range(start.q.shape[1]):
+        row = np.array([[given[tuple(each)]] for each in tokens[:, done : done + j].tolist()])
+        tokens[:, done + j : done + j + 1] = randomness.draw(row, length + j, Purpose.DRAFT)
+        declared.append(row)
+    rest = (np.repeat(each, len(batch), axis=0) for each in (start.past, start.known))
+    return SjdState(tokens, length, np.concatenate(declared, axis=1), *rest)
+
+
+def _states_after(step: Step) -> Iterator[tuple[Context, Supports]]:
+    """Where a step leads, up to the masses of rows: a prefix, and each way in which rows may have their support."""
+    found: defaultdict[Context, defaultdict[Context, set[Context]]] = defaultdict(lambda: defaultdict(set))
+    for outcome in step.laws:
+        if len(outcome.tokens) < step.target.length:
+            known = found[outcome.tokens]
+            for j, row in enumerate(outcome.declared):
+                known[outcome.drafts[:j]].add(_support(step.declared[row]))
+    for tokens, known in found.items():
+        for supports in product(*known.values()):
+            yield tokens, tuple(sorted(zip(known, supports, strict=True)))
 
 
 def _support(row: Any) -> Context:
@@ -232,21 +245,21 @@ def _support(row: Any) -> Context:
     for token, mass in enumerate(row):
         if isinstance(mass, Unknown):
             product = mass.cells.product(mass)
-            if product.sign != ZERO and any(mass.cells.may_be(atom) not in SIGNS for atom, _ in product.factors):
-                raise Refused(f"it declares {mass} for a draft, which may be 0 or not")
-            positive = product.sign != ZERO
+            sign = of_powers(product.sign, [(mass.cells.may_be(atom), odd) for atom, odd in product.factors])
         else:
-            positive = mass > 0
-        found += [token] if positive else []
+            sign = sign_of(mass)
+        if sign not in (ZERO, POSITIVE):
+            raise Refused(f"it declares {mass} for a draft, which may be 0 or not")
+        found += [token] if sign == POSITIVE else []
     return tuple(found)
 
 
-def _outcome(state: Any, b: int, accepted: int, declared: dict[Any, Any]) -> Outcome:
+def _outcome(state: Any, b: int, accepted: int, declared: dict[str, Any]) -> Outcome:
     done, tokens = int(state.length[b]), state.tokens[b].tolist()
     rows = getattr(state, "q", np.empty((len(tokens), 0, 0)))[b]
-    key = tuple(str(mass) for mass in rows.ravel().tolist())
-    declared[key] = rows
-    return Outcome(tuple(tokens[:done]), key, tuple(tokens[done : done + len(rows)]), accepted)
+    keys = tuple(" ".join(map(str, row.tolist())) for row in rows)
+    declared |= dict(zip(keys, rows, strict=True))
+    return Outcome(tuple(tokens[:done]), keys, tuple(tokens[done : done + len(rows)]), accepted)
 
 
 # Statements ------------------------------------------------------------------------------------------------------
@@ -279,19 +292,19 @@ def _emits(step: Step) -> Iterator[Terms]:
 
 
 def _leaves(step: Step) -> Iterator[Terms]:
-    """For the drafts after each outcome, how far their probability is off that which was declared."""
-    together: defaultdict[tuple[Context, Any], list[tuple[Where, Any]]] = defaultdict(list)
-    apart: defaultdict[tuple[Context, Any, Context], list[tuple[Where, Any]]] = defaultdict(list)
+    """For each draft after each outcome, how far its probability is off that which was declared."""
+    together: defaultdict[tuple[Context, Declared, Context], list[tuple[Where, Any]]] = defaultdict(list)
+    apart: defaultdict[tuple[Context, Declared, Context], list[tuple[Where, Any]]] = defaultdict(list)
     for outcome, terms in step.laws.items():
-        if outcome.declared and len(outcome.tokens) < step.target.length:
-            together[outcome.tokens, outcome.declared] += terms.items()
-            apart[outcome.tokens, outcome.declared, outcome.drafts] += terms.items()
+        if len(outcome.tokens) < step.target.length:
+            for j in range(len(outcome.drafts)):
+                declared = outcome.declared[: j + 1]
+                together[outcome.tokens, declared, outcome.drafts[:j]] += terms.items()
+                apart[outcome.tokens, declared, outcome.drafts[: j + 1]] += terms.items()
     for (tokens, declared, drafts), parts in apart.items():
-        rows, chance = step.declared[declared], step.cells.number(1)
-        for row, draft in zip(rows, drafts, strict=True):
-            chance = chance * row[draft]
-        parts = parts + [(where, value * chance * -1) for where, value in together[tokens, declared]]
-        yield _sum(parts, step.cells)
+        chance = step.declared[declared[-1]][drafts[-1]]
+        whole = together[tokens, declared, drafts[:-1]]
+        yield _sum(parts + [(where, value * chance * -1) for where, value in whole], step.cells)
 
 
 def accepted(step: Step) -> Terms:

@@ -17,8 +17,8 @@ from simlab.arrays import Array
 from simlab.randomness import Enumerator, Path, Purpose, explore
 from simlab.randomness.base import Lane
 from theory.symbolic.cells import Cells, Unsound
-from theory.symbolic.unknown import Refused
 from theory.symbolic.piecewise import Terms, Where, added, vanishes, without_edges
+from theory.symbolic.unknown import Refused
 
 Weighted = tuple[Hashable, Any]  # an outcome, and its probability
 

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from theory.symbolic.cells import Cell, Cells
-from theory.symbolic.unknown import Unknown
 from theory.symbolic.signs import ANY, POSITIVE, ZERO, negated
 from theory.symbolic.space import Literal
+from theory.symbolic.unknown import Unknown
 
 Where = frozenset[Literal]  # signs of polynomials, each polynomial once; empty: everywhere
 Terms = Mapping[Where, Unknown]

@@ -23,13 +23,13 @@ from simlab.decoders import DECODERS, Decoder, make_decoder
 from simlab.rules import RULES, Rule, Speculative, make_rule
 from theory.exact import sequence_law, target_law
 from theory.symbolic.cells import Cell, Cells, Limit, Limits
-from theory.symbolic.decoders import Step, accepted, first_failure, one_step, steps
+from theory.symbolic.decoders import accepted, first_failure, one_step, steps
 from theory.symbolic.histories import laws
-from theory.symbolic.unknown import Refused
 from theory.symbolic.piecewise import Terms, added, value_of, vanishes
 from theory.symbolic.rows import Rows, Table, contexts, row_name, rows_at, unknown_rows
 from theory.symbolic.small_rows import Row, coarsest, random_rows, simpler, smallest
 from theory.symbolic.statements import LOSSLESS, Statement, read_statement
+from theory.symbolic.unknown import Refused
 
 Outcome = Literal["proven", "counterexample", "unknown"]
 Heard = Callable[[int], Any]  # told how many cells are done

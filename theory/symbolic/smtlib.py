@@ -6,7 +6,8 @@ A file is a list of questions, each of which has to be answered with ``unsat``:
     signs that cannot be true together. Every branch that was left out, and every inequality of a statement, is one; only
     the literals that contradict each other are kept.
 *equality*
-    in a cell two numbers are equal, written as the program made them, divisions and all.
+    two numbers are equal that the statement wants equal in a cell: each as the program made it there, over everything
+    that it divided by. That none of this is 0 there is among the contradictions.
 *sum*
     probabilities add up to what the proof says they do, over their common denominator.
 
@@ -22,7 +23,6 @@ from pathlib import Path
 from flint import fmpq, fmpq_mpoly
 
 from theory.symbolic.cells import Cells, Identity, Lemma
-from theory.symbolic.unknown import Unknown
 from theory.symbolic.signs import RELATIONS
 from theory.symbolic.space import Literal
 
@@ -62,8 +62,7 @@ def questions(cells: Cells) -> Iterator[tuple[str, list[str]]]:
         everything = [*(each for each in assumed.values()), *literals]
         yield "contradiction", [_literal(cells, each) for each in everything]
     for identity in _once(cells.identities):
-        everything = [*assumed.values(), *identity.literals]
-        yield "equality", [*(_literal(cells, each) for each in everything), _unequal(identity)]
+        yield "equality", [_unequal(identity)]
     for lemma in cells.lemmas:
         if assertions := _sum(cells, lemma):
             yield "sum", assertions
@@ -82,33 +81,55 @@ def _literal(cells: Cells, literal: Literal) -> str:
 
 
 def _unequal(identity: Identity) -> str:
-    """That two numbers differ, each written as it was made; parts that are used twice have a name."""
-    names: dict[int, str] = {}
+    """That two numbers differ, each over the denominators that the program divided by; parts used twice have a name."""
+    parts: dict[int, tuple[str, str]] = {}  # of each number its numerator and denominator
     lets: list[tuple[str, str]] = []
 
-    def told(number: Unknown) -> str:
-        if number.term is None:
-            return _polynomial(number.cells, number.num)
-        return names[id(number)]
+    def named(term: str) -> str:
+        if not term.startswith("("):
+            return term
+        lets.append((f"t{len(lets)}", term))
+        return lets[-1][0]
 
     waiting = [identity.one, identity.other]
     while waiting:
         number = waiting[-1]
-        if number.term is None or id(number) in names:
+        if id(number) in parts:
             waiting.pop()
-            continue
-        operation, one, other = number.term
-        missing = [each for each in (one, other) if each.term is not None and id(each) not in names]
-        if missing:
+        elif number.term is None:
+            parts[id(number)] = _polynomial(number.cells, number.num), "1"
+        elif missing := [each for each in number.term[1:] if id(each) not in parts]:
             waiting += missing
-            continue
-        names[id(number)] = f"t{len(names)}"
-        lets.append((names[id(number)], f"({operation} {told(one)} {told(other)})"))
-        waiting.pop()
-    text = f"(not (= {told(identity.one)} {told(identity.other)}))"
+        else:
+            operation, one, other = number.term
+            found = _FRACTIONS[operation](parts[id(one)], parts[id(other)])
+            parts[id(number)] = named(found[0]), named(found[1])
+    (num, den), (other_num, other_den) = parts[id(identity.one)], parts[id(identity.other)]
+    text = f"(not (= {_times(num, other_den)} {_times(other_num, den)}))"
     for name, term in reversed(lets):
         text = f"(let (({name} {term})) {text})"
     return text
+
+
+Fraction = tuple[str, str]  # the terms of a numerator and a denominator
+
+
+def _times(*factors: str) -> str:
+    factors = tuple(each for each in factors if each != "1")
+    return "1" if not factors else factors[0] if len(factors) == 1 else f"(* {' '.join(factors)})"
+
+
+def _plus(one: Fraction, other: Fraction) -> Fraction:
+    if one[1] == other[1]:
+        return f"(+ {one[0]} {other[0]})", one[1]
+    return f"(+ {_times(one[0], other[1])} {_times(other[0], one[1])})", _times(one[1], other[1])
+
+
+_FRACTIONS = {
+    "+": _plus,
+    "*": lambda one, other: (_times(one[0], other[0]), _times(one[1], other[1])),
+    "/": lambda one, other: (_times(one[0], other[1]), _times(one[1], other[0])),
+}
 
 
 def _sum(cells: Cells, lemma: Lemma) -> list[str]:

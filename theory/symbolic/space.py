@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from theory.symbolic.unknown import Unknown, reduced
 from theory.symbolic.signs import POSITIVE, RELATIONS, ZERO, negated, sign_of, times
+from theory.symbolic.unknown import Unknown, reduced
 
 Point = list[fmpq]  # a value for each variable
 
