@@ -131,9 +131,12 @@ def steps(
     visited = 0
     while waiting:
         prefix, supports = waiting.pop(0)
-        made = one_step(
-            decoder, rule, vocabulary, length, prefix, supports, limits, lambda n: heard and heard(visited + n)
-        )
+
+        def more(count: int, before: int = visited) -> None:
+            if heard:
+                heard(before + count)
+
+        made = one_step(decoder, rule, vocabulary, length, prefix, supports, limits, more)
         visited += made.cells.visited
         yield made
         for after in _states_after(made):

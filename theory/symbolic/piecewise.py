@@ -1,11 +1,10 @@
 """Sums of rational functions, each of which counts in a part of the space only.
 
 The probability that a program emits something is such a sum: over the outcomes of its coins, and over the cells that
-its comparisons make. Most of the comparisons do not matter to the sum, min(p, q) + [p - q]+ = p being the simplest case:
-a polynomial's sign does not matter where the sum is the same function for each of its signs. So signs are taken away
-one after the other, those that few terms depend on first, and what is left depends on no cell at all where the
-program is lossless. Only functions that are the same are called the same, and the solver says which signs are impossible
-together.
+its comparisons make. Most of the comparisons do not matter to the sum, as in min(p, q) + [p - q]+ = p: a polynomial's
+sign does not matter where the sum is the same function for each of its signs. So signs are taken away one after the
+other, and what is left depends on no cell at all where the program is lossless. Only functions that are the same are
+called the same, and the solver says which signs are impossible together.
 """
 
 from __future__ import annotations

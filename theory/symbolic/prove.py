@@ -436,7 +436,7 @@ def prove_decoder(
     names = dict.fromkeys((row_name(model, each) for model in models for each in contexts(size, length)), size)
     found = _simple_tables(fails, names)
     if found is None:
-        why = "a step from some state does not follow the target, but no rational tables were found whose sequences show it"
+        why = "a step from some state does not follow the target, but no tables were found whose sequences show it"
         return answer("unknown", why=why)
     law = sequence_law(decoder, *_tables(decoder, rule, size, length, found))[0]
     return answer("counterexample", rows=found, values={"law": law})

@@ -3,8 +3,8 @@
 A file is a list of questions, each of which has to be answered with ``unsat``:
 
 *contradiction*
-    signs that cannot be true together. Every branch that was left out, and every inequality of a statement, is one; only
-    the literals that contradict each other are kept.
+    signs that cannot be true together. Every branch that was left out is one, and every inequality of a statement; of
+    linear literals only those are kept that contradict each other.
 *equality*
     two numbers are equal that the statement wants equal in a cell: each as the program made it there, over everything
     that it divided by. That none of this is 0 there is among the contradictions.

@@ -1,8 +1,8 @@
 """What z3 is asked: whether signs of polynomials are possible together.
 
-One linear solver knows each literal by a name, and is asked about sets of names; where they contradict each other it says
-which of them do, and the same contradiction is not asked for twice. What is not linear is asked anew each time, and only
-where the linear part does not decide.
+One linear solver knows each literal by a name, and is asked about sets of names; where they contradict each other it
+says which of them do, and the same contradiction is not asked for twice. What is not linear is asked anew each time,
+and only where the linear part does not decide.
 """
 
 from __future__ import annotations

@@ -76,6 +76,7 @@ def test_the_document_has_what_a_reader_needs(document: dict[str, Any]) -> None:
         "sampling",
         "steps",
         "auto",
+        "proofs",
     }
     for row in document["times"]:
         assert row["work"]

@@ -1,0 +1,181 @@
+"""Benchmarks of proofs for all rows: against the plainest prover, and whether larger sizes take a minute at most.
+
+A proof is run once: what else the machine does can only make it longer. The plain prover takes up to a minute for one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import z3
+
+from experiments.bench.benchmark import Results, Time, ratio
+from experiments.bench.plain_prover import PlainProver, Term, lifted
+from simlab.candidates import Independent, WithoutReplacement, make_verifier
+from simlab.decoders import Decoder, make_decoder
+from simlab.rules import make_rule
+from theory.exact import sequence_law
+from theory.symbolic import Answer, Limits, prove, prove_verifier
+from theory.symbolic.rows import Table, contexts, unknown_masses
+
+NAME = "proofs"
+OWN, PLAIN, MINUTE = "simlab prove", "a fresh solver for each way", "a minute"
+LONGEST = 60.0  # seconds that a proof may take
+LOSSLESS = make_rule("speculative")
+
+__all__ = ["proofs"]
+
+
+def proofs(quick: bool, watch: Callable[[str], None]) -> Results:
+    """How much faster than the plainest prover proofs are, and how far they come in a minute."""
+    results = Results([], [], [])
+    for what, own, plain, wanted in _beside(quick):
+        watch(f"{NAME}: {what}")
+        times = {name: _timed(what, name, run) for name, run in ((OWN, own), (PLAIN, plain))}
+        results.findings.append(ratio(times, OWN, PLAIN, "proofs", None if quick else wanted))
+        results.times.extend(times.values())
+    for what, run in _sizes(quick).items():
+        watch(f"{NAME}: {what}")
+        times = {OWN: _timed(what, OWN, run), MINUTE: Time(NAME, what, MINUTE, {"proofs": 1.0}, LONGEST, 1.0, [])}
+        results.findings.append(ratio(times, OWN, MINUTE, "proofs", 1.0))
+        results.times.extend(times.values())
+    return results
+
+
+def _timed(what: str, contender: str, run: Callable[[], bool]) -> Time:
+    cpu, begin = time.process_time(), time.perf_counter()
+    if not run():
+        raise ArithmeticError(f"{what} was not proven by {contender}; expected a proof")
+    seconds = time.perf_counter() - begin
+    return Time(NAME, what, contender, {"proofs": 1.0}, seconds, (time.process_time() - cpu) / seconds, [seconds])
+
+
+def _proven(answer: Answer) -> bool:
+    return answer.outcome == "proven"
+
+
+# Against the plainest prover -------------------------------------------------------------------------------------
+
+Beside = tuple[str, Callable[[], bool], Callable[[], bool], float]
+
+
+def _beside(quick: bool) -> list[Beside]:
+    """Of each statement its name, both proofs, and how many times as fast the one should be."""
+    size = 3 if quick else 4
+    found: list[Beside] = [
+        (f"speculative, V = {size}", lambda: _proven(prove(LOSSLESS, sizes=[size])), lambda: _plain_rule(size), 5.0)
+    ]
+    decoders: list[tuple[str, Decoder, int, float]] = [("block, gamma 2", make_decoder("block", gamma=2), 2, 5.0)]
+    if not quick:
+        decoders.append(("sjd, window 2, sequences of 3", make_decoder("sjd", window=2), 3, 10.0))
+    for name, decoder, length, wanted in decoders:
+
+        def own(decoder: Decoder = decoder, length: int = length) -> bool:
+            return _proven(prove(decoder, size=2, length=length))
+
+        def plain(decoder: Decoder = decoder, length: int = length) -> bool:
+            return _plain_sequences(decoder, length)
+
+        found.append((name, own, plain, wanted))
+    return found
+
+
+def _plain_rule(size: int) -> bool:
+    p, q = ([z3.Real(f"{name}{x}") for x in range(size)] for name in "pq")
+    prover = PlainProver([mass >= 0 for mass in (*p, *q)] + [z3.Sum(p) == 1, z3.Sum(q) == 1])
+    rows = [np.array([[Term(prover, mass) for mass in row]], dtype=object) for row in (p, q)]
+
+    def program() -> Any:
+        law = LOSSLESS.step_rows(*rows).law[0]
+        return z3.And(*(lifted(mass) == wanted for mass, wanted in zip(law, p, strict=True)))
+
+    return prover.proves(program)
+
+
+def _plain_sequences(decoder: Decoder, length: int) -> bool:
+    prover = PlainProver([])
+    tables = [_plain_table(prover, name, length) for name in ("pq" if decoder.needs_draft else "p")]
+    target, draft = tables[0], tables[1:]
+
+    def program() -> Any:
+        law, _ = sequence_law(decoder, target, LOSSLESS, *draft)
+        parts = []
+        for sequence in product(range(2), repeat=length):
+            chance = z3.RealVal(1)
+            for k in range(length):
+                chance = chance * target.rows[sequence[:k]][sequence[k]].term
+            parts.append(lifted(law.get(sequence, 0)) == chance)
+        return z3.And(*parts)
+
+    return prover.proves(program)
+
+
+def _plain_table(prover: PlainProver, name: str, length: int) -> Table:
+    rows = {}
+    for context in contexts(2, length):
+        mass = z3.Real(name + "".join(map(str, context)))
+        prover.assumed += [mass > 0, mass < 1]
+        rows[context] = np.array([Term(prover, mass), Term(prover, 1 - mass)], dtype=object)
+    return Table(2, length, rows)
+
+
+# Larger sizes ----------------------------------------------------------------------------------------------------
+
+
+def _sizes(quick: bool) -> dict[str, Callable[[], bool]]:
+    """Statements that a minute should suffice for, on one core."""
+    limits = Limits(seconds=10 * LONGEST)
+
+    def decoder(name: str, size: int, length: int, **settings: Any) -> Callable[[], bool]:
+        return lambda: _proven(prove(make_decoder(name, **settings), size=size, length=length, limits=limits))
+
+    def verifier(name: str, candidates: Any, **settings: Any) -> Callable[[], bool]:
+        made = make_verifier(name, **settings)
+        return lambda: _proven(prove_verifier(made, candidates=candidates, sizes=[3], limits=limits))
+
+    known = {
+        "speculative, V = 6": lambda: _proven(prove(LOSSLESS, sizes=[6], limits=limits)),
+        "sjd, window 3, sequences of 4": decoder("sjd", 2, 4, window=3),
+        "sjd, window 2, sequences of 2, V = 3": decoder("sjd", 3, 2, window=2),
+        "sjd-pac, window 3, two candidates, sequences of 3": decoder("sjd-pac", 2, 3, window=3, candidates=2, depth=2),
+        "sjd renewed by the maximal coupling, window 3, sequences of 4": decoder(
+            "sjd", 2, 4, window=3, renewal="maximal"
+        ),
+        "sjd renewed by Gumbel noise, window 2, sequences of 2": decoder("sjd", 2, 2, window=2, renewal="gumbel"),
+        "block, gamma 3": decoder("block", 2, 4, gamma=3),
+        "block, gamma 2, V = 3": decoder("block", 3, 3, gamma=2),
+        "hierarchical with its cap, gamma 2": decoder("hierarchical", 2, 3, gamma=2),
+        "hierarchical with its cap, gamma 3": decoder("hierarchical", 2, 4, gamma=3),
+        "traversal, a tree of 6 nodes": decoder("traversal", 2, 3, branching=[2, 2]),
+        "traversal, a tree of 6 nodes without replacement": decoder(
+            "traversal", 2, 3, branching=[2, 2], replacement=False
+        ),
+        "recursive, K = 2, V = 3": verifier("recursive", Independent()),
+        "recursive without replacement, K = 2, V = 3": verifier("recursive", WithoutReplacement()),
+        "k-seq with rho = 2, K = 2, V = 3": verifier("k-seq", None, rho=2),
+        "greedy, K = 2, V = 3": verifier("greedy", None),
+        "optimal, K = 2, V = 3": verifier("optimal", WithoutReplacement()),
+        "GSD theorem 1, a group of 1 to 7 tokens": lambda: all(_group_gains(count) for count in range(1, 8)),
+    }
+    few = ("sjd, window 2, sequences of 2, V = 3", "recursive, K = 2, V = 3")
+    return {name: run for name, run in known.items() if not quick or name in few}
+
+
+def _group_gains(count: int) -> bool:
+    """A group of ``count`` tokens, of any masses, is accepted at least as often as they are one by one; so is any
+    partition of as many tokens, group by group."""
+    names = [f"{row}{x}" for row in "pq" for x in range(count)]
+    cells, rows = unknown_masses(names)
+    p, q = ([rows[f"{row}{x}"][0] for x in range(count)] for row in "pq")
+
+    def program() -> bool:
+        apart = sum((min(one, other) for one, other in zip(p, q, strict=True)), cells.number(0))
+        whole = min(sum(p, cells.number(0)), sum(q, cells.number(0)))
+        with cells.stating():
+            return bool(whole >= apart)
+
+    return all(cell.result for cell in cells.explore(program))
