@@ -20,9 +20,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from flint import fmpq, fmpq_mpoly
 
-from theory.symbolic.signs import ANY, POSITIVE, SIGNS, ZERO, negated, of_powers, sign_of
+from theory.symbolic.signs import ANY, NEGATIVE, POSITIVE, SIGNS, ZERO, negated, of_powers, sign_of
 from theory.symbolic.solver import Solver
-from theory.symbolic.space import Literal, Point, Product, Space
+from theory.symbolic.space import Literal, Point, Product, Solution, Space
 from theory.symbolic.unknown import Refused, Unknown
 
 Result = TypeVar("Result")
@@ -139,6 +139,7 @@ class Cells(Space):
         self.visited = 0
         self._assumed: dict[int, int] = {}
         self._points: list[Point] = []
+        self._solutions: dict[int, Solution | None] = {}
         self._at: dict[int, tuple[int, dict[int, int]]] = {}
         self._stating = False
         self._impossible = set[tuple[Literal, ...]]()
@@ -363,6 +364,28 @@ class Cells(Space):
                 alive &= self._where(literal)
             self._possible[literals] = bool(alive) or self._asked(literals)
         return self._possible[literals]
+
+    def solution(self, atom: int) -> Solution | None:
+        """A variable as a polynomial says it where it is 0: one by whose positive factor it can be divided."""
+        if atom not in self._solutions:
+            polynomial = self.polynomials[atom]
+            linear = [k for k, degree in enumerate(polynomial.degrees()) if degree == 1]
+            candidates = (self._solution(polynomial, variable) for variable in linear)
+            self._solutions[atom] = next((each for each in candidates if each), None)
+        return self._solutions[atom]
+
+    def _solution(self, polynomial: fmpq_mpoly, variable: int) -> Solution | None:
+        factor = polynomial.derivative(variable)
+        rest = polynomial - factor * self.ring.gens()[variable]
+        product = self.factors(factor)
+        sign = of_powers(product.sign, [(self.may_be(atom), odd) for atom, odd in product.factors])
+        if sign not in (NEGATIVE, POSITIVE):
+            return None
+        return Solution(variable, -rest, factor) if sign == POSITIVE else Solution(variable, rest, -factor)
+
+    def solved_sign(self, atom: int, solution: Solution) -> Product:
+        """The sign of a polynomial, taken apart, once a variable is said by others."""
+        return self.factors(solution.put_into(self.polynomials[atom])[0])
 
     def _asked(self, literals: tuple[Literal, ...]) -> bool:
         answer = self.solver.ask(literals[:-1], literals[-1])

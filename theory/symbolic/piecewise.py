@@ -15,7 +15,7 @@ from typing import Any
 
 from theory.symbolic.cells import Cell, Cells
 from theory.symbolic.signs import ANY, POSITIVE, ZERO, negated
-from theory.symbolic.space import Literal
+from theory.symbolic.space import Literal, Solution
 from theory.symbolic.unknown import Unknown
 
 Where = frozenset[Literal]  # signs of polynomials, each polynomial once; empty: everywhere
@@ -124,15 +124,13 @@ def _reaches(one: Terms, atom: int, other: Terms, cells: Cells, given: tuple[Lit
 
 
 def _at_zero(terms: Terms, cells: Cells, given: tuple[Literal, ...]) -> Terms:
-    """The same where the last of ``given``, a polynomial, is 0: if it is linear, it says one of its variables."""
-    polynomial = cells.polynomials[given[-1].atom]
-    if polynomial.total_degree() > 1:
+    """The same where the last of ``given``, a polynomial, is 0, which says one of its variables."""
+    solution = cells.solution(given[-1].atom)
+    if solution is None:
         return terms
-    lead, generators = polynomial.monoms()[0].index(1), list(cells.ring.gens())
-    generators[lead] = generators[lead] - polynomial
     parts: list[tuple[Where, Any]] = []
     for where, value in terms.items():
-        literals, changed = _composed(where, generators, cells), cells.composed(value, generators)
+        literals, changed = _solved(where, solution, cells), cells.solved(value, solution)
         # a number is nowhere divided by 0 where it counts, so one that would be does not count here
         if literals is not None and changed is not None:
             cells.lemma(given, [value], changed)
@@ -140,11 +138,11 @@ def _at_zero(terms: Terms, cells: Cells, given: tuple[Literal, ...]) -> Terms:
     return added(parts, cells, given)
 
 
-def _composed(where: Where, generators: list[Any], cells: Cells) -> list[Literal] | None:
-    """Literals with other numbers for the variables; None where they contradict each other."""
+def _solved(where: Where, solution: Solution, cells: Cells) -> list[Literal] | None:
+    """Literals with a variable that is said by others; None where they contradict each other."""
     known: dict[int, int] = {}
     for literal in where:
-        sign, factors = cells.factors(cells.polynomials[literal.atom].compose(*generators))
+        sign, factors = cells.solved_sign(literal.atom, solution)
         if not factors:
             if not sign & literal.signs:
                 return None

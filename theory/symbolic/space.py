@@ -17,7 +17,7 @@ from theory.symbolic.unknown import Unknown, reduced
 
 Point = list[fmpq]  # a value for each variable
 
-__all__ = ["Literal", "Point", "Product", "Space"]
+__all__ = ["Literal", "Point", "Product", "Solution", "Space"]
 
 
 class Literal(NamedTuple):
@@ -32,6 +32,26 @@ class Product(NamedTuple):
 
     sign: int  # of its constant
     factors: tuple[tuple[int, bool], ...]  # atoms, each with whether its power is odd
+
+
+class Solution(NamedTuple):
+    """A variable as a quotient of polynomials in the others: what a polynomial says where it is 0."""
+
+    variable: int
+    num: fmpq_mpoly
+    den: fmpq_mpoly  # positive everywhere
+
+    def put_into(self, polynomial: fmpq_mpoly) -> tuple[fmpq_mpoly, fmpq_mpoly]:
+        """A polynomial with the quotient for the variable: two polynomials whose quotient that is."""
+        by_power: dict[int, dict[tuple[int, ...], fmpq]] = {}
+        for powers, coefficient in polynomial.terms():
+            rest = tuple(0 if k == self.variable else int(power) for k, power in enumerate(powers))
+            by_power.setdefault(int(powers[self.variable]), {})[rest] = coefficient
+        degree, ring = max(by_power, default=0), polynomial.context()
+        found = ring.constant(0)
+        for power, rest in by_power.items():
+            found = found + ring.from_dict(rest) * self.num**power * self.den ** (degree - power)
+        return found, self.den**degree
 
 
 class Space:
@@ -98,13 +118,13 @@ class Space:
                 odd[atom] = odd.get(atom, False) ^ bool(power % 2)
         return Product(sign, tuple(odd.items()))
 
-    def composed(self, number: Unknown, polynomials: list[fmpq_mpoly]) -> Unknown | None:
-        """A number with polynomials for the variables; None where its denominator becomes 0."""
-        num = number.num.compose(*polynomials)
+    def solved(self, number: Unknown, solution: Solution) -> Unknown | None:
+        """A number with a variable that is said by others; None where its denominator becomes 0."""
+        num, more = solution.put_into(number.num)
         if number.den is None:
-            return Unknown(number.cells, num)
-        den = number.den.compose(*polynomials)
-        return None if den.is_zero() else reduced(number.cells, num, den)
+            return reduced(number.cells, num, more)
+        den, less = solution.put_into(number.den)
+        return None if den.is_zero() else reduced(number.cells, num * less, den * more)
 
     def is_linear(self, literal: Literal) -> bool:
         """Whether a literal is about a polynomial of degree 1."""
