@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from reports.data.files import read_table
 from reports.data.measured import read_measured
-from reports.figures import acceptance_maps, digits, small_processes
+from reports.data.triangle import cut
+from reports.figures import acceptance_maps, cells, digits, small_processes
 from reports.figures.plot_style import LOSSLESS, use_style
 from reports.site.gallery import Draw
+from simlab.rules import make_rule
 
 COMPARED = ("speculative", "sjd, repeat-above")
 MADE_BY = "simlab verify"
@@ -56,6 +60,7 @@ def measured(out: Path, draw: Draw) -> dict[str, Any]:
             acceptance_maps.candidates_map(table("codebook-candidates")),
             "acceptance of several candidates",
         ),
+        "cells": draw("cells", all_rows(), "cells of all rows over three tokens, and the law in each"),
         "steps": draw("steps", small_processes.steps(table("steps")), "exact step distributions"),
         "pac_steps": _pac_steps(table("pac-steps"), draw),
         "pac": _pac(table("digits-pac"), table("digits-lengths"), draw),
@@ -69,6 +74,16 @@ def measured(out: Path, draw: Draw) -> dict[str, Any]:
         ),
         "grid": draw("digits-samples", digits.grid(methods), "samples of each method"),
     }
+
+
+def all_rows() -> Figure:
+    """The cells of all target rows over three tokens, for a rule that is lossless in all and one that is not."""
+    draft = Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)
+    rules = {
+        "Speculative sampling: the law is p in every cell": make_rule("speculative"),
+        "Tokens 0 and 1 in one group: it is not p where hatched": make_rule("grouped", labels=[0, 0, 1]),
+    }
+    return cells.triangles([(title, cut(rule, draft)) for title, rule in rules.items()], draft)
 
 
 def _recorded() -> dict[str, pd.DataFrame]:
