@@ -1,0 +1,227 @@
+"""Statements about all rows: right ones are proven, wrong ones come back with rows."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simlab import mutants
+from simlab.arrays import Array
+from simlab.candidates import Independent, WithoutReplacement, make_verifier
+from simlab.decoders import Decoder, make_decoder
+from simlab.mutants import ac_decoders, sjd_decoders, speculative_decoders
+from simlab.mutants import rules as wrong_rules
+from simlab.rules import Rule, Speculative, make_rule
+from theory.exact import sequence_law, target_law
+from theory.symbolic import Limits, Refused, prove, prove_rule, prove_verifier
+from theory.symbolic.rows import Table, contexts, row_name
+
+pytestmark = pytest.mark.exact
+
+NEAR = [[1, 2], [0, 2], [0, 1]]
+LOSSLESS = Speculative()
+
+
+@pytest.mark.parametrize(
+    ("rule", "that", "size"),
+    [
+        (LOSSLESS, "lossless", 3),
+        (LOSSLESS, "frontier", 3),
+        (LOSSLESS, "accepts == alpha", 3),
+        (make_rule("grouped", labels=[0, 0, 1]), "accepts >= speculative", 3),
+        (make_rule("amplify", k=2), "frontier", 3),
+        (make_rule("lenience", factor=Fraction(1, 2)), "frontier", 2),
+        (make_rule("lantern", neighbours=NEAR, delta=Fraction(1, 5)), "frontier", 3),
+        (wrong_rules.ResidualFiltered(), "lossless", 2),  # it sorts, and sums what is true
+    ],
+)
+def test_what_is_true_of_all_rows_is_proven(rule: Rule, that: str, size: int) -> None:
+    answer = prove_rule(rule, that, sizes=[size])
+    assert answer.outcome == "proven", answer
+    assert answer.cells > 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "that", "size"),
+    [
+        (make_rule("grouped", labels=[0, 0]), "lossless", 2),
+        (make_rule("grouped", labels=[0, 0, 1]), "frontier", 3),
+        (make_rule("lantern", neighbours=NEAR, delta=Fraction(1, 5)), "tv <= 1/5", 3),
+        (make_rule("amplify", k=2), "tv <= 1/10", 2),
+        (LOSSLESS, "accepts > alpha", 2),
+        (LOSSLESS, "accepts <= 1/2", 2),
+    ],
+)
+def test_what_is_false_comes_back_with_rows_where_it_is(rule: Rule, that: str, size: int) -> None:
+    answer = prove_rule(rule, that, sizes=[size])
+    assert answer.outcome == "counterexample", answer
+    assert all(sum(row) == 1 and min(row) >= 0 for row in answer.rows.values())
+    assert all(mass.denominator <= 12 for row in answer.rows.values() for mass in row)
+    p, q = (np.array(answer.rows[name], dtype=object) for name in "pq")
+    step = rule.step_rows(p[None], q[None])
+    assert answer.values["law"] == tuple(step.law[0])
+    assert answer.values["accepts"] == step.acceptance[0]
+
+
+WRONG = {
+    **mutants.RULES,
+    "1/p": wrong_rules.InvertedQuotient(),
+    "ratio plus": wrong_rules.RatioPlus(slack=Fraction(1, 100)),  # type: ignore[arg-type]
+    "neighbours": wrong_rules.NeighbourNumerator(),
+    "pairs": wrong_rules.PairsGrouped(),
+    "argmax": wrong_rules.ArgmaxVerified(),
+    "residual without draft": wrong_rules.ResidualWithoutDraft(),
+    "residual squared": wrong_rules.ResidualTempered(),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_every_wrong_rule_is_refuted(name: str) -> None:
+    answer = prove_rule(WRONG[name], sizes=[2, 3])
+    assert answer.outcome == "counterexample", answer
+    p, q = (np.array(answer.rows[each], dtype=object) for each in "pq")
+    assert tuple(WRONG[name].step_rows(p[None], q[None]).law[0]) != answer.rows["p"]
+
+
+# Decoders --------------------------------------------------------------------------------------------------------
+
+RIGHT: dict[str, tuple[Decoder, int]] = {
+    "speculative": (make_decoder("speculative", gamma=2), 3),
+    "block": (make_decoder("block", gamma=2), 3),
+    "hierarchical": (make_decoder("hierarchical", gamma=2), 2),
+    "traversal": (make_decoder("traversal", branching=[2], replacement=False), 2),
+    "candidate-tree": (make_decoder("candidate-tree", branching=[2]), 2),
+    "sjd": (make_decoder("sjd", window=2), 3),
+    "sjd, neighbours copied": (make_decoder("sjd", window=2, initial="repeat-left"), 3),
+    "sjd-ac": (make_decoder("sjd-ac", window=2), 3),
+    "sjd-pac": (make_decoder("sjd-pac", window=2, candidates=2, depth=1), 2),
+    "maximal coupling": (make_decoder("sjd", window=2, renewal="maximal"), 3),
+    "gumbel": (make_decoder("sjd", window=2, renewal="gumbel"), 2),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_lossless_decoders_are_proven(name: str) -> None:
+    decoder, length = RIGHT[name]
+    answer = prove(decoder, length=length)
+    assert answer.outcome == "proven", answer
+
+
+WRONG_DECODERS: dict[str, Decoder] = {
+    **{f"speculative: {name}": each for name, each in speculative_decoders(2).items()},
+    **{f"sjd: {name}": each for name, each in sjd_decoders(2).items()},
+    **{f"ac: {name}": each for name, each in ac_decoders(3).items()},
+    "hierarchical, uncapped": make_decoder("hierarchical", gamma=2, final="uncapped"),
+    "maximal as published": make_decoder("sjd", window=2, renewal="maximal-reference"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_DECODERS)
+def test_every_wrong_decoder_is_refuted_by_its_sequences(name: str) -> None:
+    decoder = WRONG_DECODERS[name]
+    length = 4 if "bonus duplicated" in name else 3  # it takes a bonus token that is not the last
+    answer = prove(decoder, length=length)
+    assert answer.outcome == "counterexample", answer
+
+    def table(model: str) -> Table:
+        rows = {each: np.array(answer.rows[row_name(model, each)], dtype=object) for each in contexts(2, length)}
+        return Table(2, length, rows)
+
+    target = table("p")
+    law, _ = sequence_law(decoder, target, LOSSLESS, *([table("q")] if decoder.needs_draft else []))
+    assert law != target_law(target)
+
+
+def test_a_lossy_rule_makes_a_decoder_lossy() -> None:
+    answer = prove(make_decoder("sjd", window=2), rule=make_rule("amplify", k=2))
+    assert answer.outcome == "counterexample"
+
+
+def test_block_verification_accepts_at_least_as_much() -> None:
+    assert prove(make_decoder("block", gamma=2), "accepts >= speculative").outcome == "proven"
+    answer = prove(make_decoder("speculative", gamma=2), "accepts >= block")
+    assert answer.outcome == "counterexample"
+
+
+# Verifiers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "candidates"),
+    [("recursive", WithoutReplacement()), ("recursive", Independent()), ("sample-and-match", None), ("optimal", None)],
+)
+def test_verifiers_of_candidates_are_proven(name: str, candidates: Any) -> None:
+    assert prove_verifier(make_verifier(name), candidates=candidates, sizes=[2]).outcome == "proven"
+
+
+def test_a_verifier_with_a_lossy_rule_is_refuted() -> None:
+    answer = prove_verifier(make_verifier("recursive", rule=make_rule("amplify", k=2)), sizes=[2])
+    assert answer.outcome == "counterexample"
+
+
+# What cannot be run, and limits ----------------------------------------------------------------------------------
+
+
+class Floats(Speculative):
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return np.vectorize(float)(super().accept_rows(p, q, x))
+
+
+class Tempered(Speculative):
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return np.exp(p)
+
+
+class Half(Speculative):
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        return super().accept_rows(p, q, x) * 0.3
+
+
+class Kept(Speculative):
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        assert len({*p.ravel().tolist()}) > 0
+        return super().accept_rows(p, q, x)
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        (Floats(), "float"),
+        (Tempered(), "exponentials"),
+        (Half(), "0.3"),
+        (Kept(), "unhashable"),
+        (make_rule("typical"), "float"),
+    ],
+)
+def test_a_rule_that_needs_more_than_fractions_is_refused(rule: Rule, told: str) -> None:
+    with pytest.raises(Refused, match=told):
+        prove(rule, sizes=[2])
+
+
+def test_a_rule_that_divides_by_0_somewhere_is_refuted_there() -> None:
+    class Divides(Speculative):
+        def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+            ratio = np.take_along_axis(p, x[..., None], -1)[..., 0] / np.take_along_axis(q, x[..., None], -1)[..., 0]
+            return np.where(ratio < 1, ratio, Fraction(1))
+
+    answer = prove(Divides(), sizes=[2])
+    assert answer.outcome == "counterexample"
+    assert "divides by 0" in answer.why
+    assert 0 in answer.rows["q"]
+    assert prove_rule(Divides(), sizes=[2], zeros=False).outcome == "proven"
+
+
+def test_a_limit_gives_unknown_and_never_proven() -> None:
+    answer = prove(LOSSLESS, sizes=[4], limits=Limits(cells=10))
+    assert answer.outcome == "unknown"
+    assert "10 cells" in answer.why
+    assert prove(make_decoder("block", gamma=2), limits=Limits(seconds=0.05)).outcome == "unknown"
+
+
+@pytest.mark.parametrize("that", ["losless", "accepts", "accepts >= nothing", "__import__('os') == 1", "tv <= 'a'"])
+def test_a_statement_that_is_none_is_told(that: str) -> None:
+    with pytest.raises(ValueError, match="expected lossless, frontier"):
+        prove(LOSSLESS, that)
