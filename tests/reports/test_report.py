@@ -118,6 +118,7 @@ def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
         "Over a codebook",
         "Several candidates",
         "On digits",
+        "Proofs for all rows",
         "Exact step distributions",
         "SJD-PAC: more candidates",
         "Distortion compounds",
@@ -129,6 +130,7 @@ def test_the_page_is_drawn_from_the_saved_files(results: Path) -> None:
     drawings = (
         "acceptance against distortion over a codebook",
         "acceptance of several candidates",
+        "cells of all rows over three tokens, and the law in each",
         "acceptance against distortion on digits",
         "acceptance of all rules against TV, KL and Wasserstein-1",
         "exact step distributions",
@@ -162,7 +164,7 @@ def test_on_the_site_every_figure_of_the_report_is_a_pdf_too(results: Path) -> N
         if not path.stem.startswith(("continuous-", "draft-length-"))
     }
     assert names == {
-        "codebook-map", "rules-map", "candidates", "digits-map", "steps", "pac-steps-1", "compounding",
+        "cells", "codebook-map", "rules-map", "candidates", "digits-map", "steps", "pac-steps-1", "compounding",
         "digits-compounding", "digits-samples", "digits-lengths",
     }  # fmt: skip
     assert all(f'href="figures/{name}.pdf"' in page for name in names)
