@@ -9,10 +9,11 @@ Imports nothing of the program that wrote the files. Exits with 1 if an answer i
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 
-def cvc5_answers(text, limit):
+def cvc5_answers(text: str, limit: int) -> Iterator[str]:
     import cvc5
 
     terms = cvc5.TermManager()
@@ -31,7 +32,7 @@ def cvc5_answers(text, limit):
             yield answer
 
 
-def z3_answers(text, limit):
+def z3_answers(text: str, limit: int) -> Iterator[str]:
     import z3
 
     head, *questions = text.split("(push 1)\n")
@@ -45,7 +46,7 @@ def z3_answers(text, limit):
 SOLVERS = {"cvc5": cvc5_answers, "z3": z3_answers}
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", type=Path, default=[Path(__file__).parent])
     parser.add_argument("--solver", choices=[*SOLVERS], action="append", help="one of the two; both by default")

@@ -24,7 +24,7 @@ from simlab.rules import RULES, Rule, Speculative, make_rule
 from theory.exact import sequence_law, target_law
 from theory.symbolic.cells import Cell, Cells, Limit, Limits
 from theory.symbolic.decoders import accepted, first_failure, one_step, steps
-from theory.symbolic.histories import laws
+from theory.symbolic.histories import Weighted, laws
 from theory.symbolic.piecewise import Terms, added, value_of, vanishes
 from theory.symbolic.rows import Rows, Table, contexts, row_name, rows_at, unknown_rows
 from theory.symbolic.small_rows import Row, coarsest, random_rows, simpler, smallest
@@ -342,7 +342,7 @@ def prove_verifier(
     return answer("proven", f"K = {count}, V = {_listed(sizes)}")
 
 
-def _emitted(verifier: Verifier, drawing: Candidates, rows: Rows, count: int, cells: Cells) -> list[tuple[int, Any]]:
+def _emitted(verifier: Verifier, drawing: Candidates, rows: Rows, count: int, cells: Cells) -> list[Weighted]:
     """The token emitted, and its probability, for candidates that are chosen one way after the other."""
     p, q, weight = rows["p"][None], rows["q"][None], cells.number(1)
     drawn: list[int] = []

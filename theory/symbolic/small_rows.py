@@ -59,16 +59,16 @@ def smallest(fails: Fails, sizes: Mapping[str, int], seconds: float, positive: b
     until = perf_counter() + seconds
     known: dict[int, list[list[Row]]] = {size: [[]] for size in sizes.values()}
     for largest in range(1, 25):
-        for size, rows in known.items():
-            rows.append(list(rows_of(size, largest, positive)))
+        for size, by_denominator in known.items():
+            by_denominator.append(list(rows_of(size, largest, positive)))
         choices = [[row for rows in known[size] for row in rows] for size in sizes.values()]
         newest = [set(known[size][largest]) for size in sizes.values()]
-        for rows in product(*choices):
-            if not any(row in new for row, new in zip(rows, newest, strict=True)):
+        for chosen in product(*choices):
+            if not any(row in new for row, new in zip(chosen, newest, strict=True)):
                 continue  # looked at before
             if perf_counter() > until:
                 return None
-            named = dict(zip(sizes, rows, strict=True))
+            named = dict(zip(sizes, chosen, strict=True))
             if fails(named):
                 return named
     return None

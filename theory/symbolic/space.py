@@ -49,8 +49,8 @@ class Solution(NamedTuple):
             by_power.setdefault(int(powers[self.variable]), {})[rest] = coefficient
         degree, ring = max(by_power, default=0), polynomial.context()
         found = ring.constant(0)
-        for power, rest in by_power.items():
-            found = found + ring.from_dict(rest) * self.num**power * self.den ** (degree - power)
+        for power, terms in by_power.items():
+            found = found + ring.from_dict(terms) * self.num**power * self.den ** (degree - power)
         return found, self.den**degree
 
 

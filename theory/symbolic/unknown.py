@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import prod
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
@@ -72,15 +73,14 @@ class Unknown:
         if (other := self._lifted(other)) is None:
             return NotImplemented
         term = "+", self, other
-        if self.den is None and other.den is None:
-            return Unknown(self.cells, self.num + other.num, None, term)
-        if self.den is None:  # no factor in common, still
-            return Unknown(self.cells, self.num * other.den + other.num, other.den, term)
-        if other.den is None:
-            return Unknown(self.cells, self.num + other.num * self.den, self.den, term)
-        if self.den == other.den:
-            return reduced(self.cells, self.num + other.num, self.den, term)
-        return reduced(self.cells, self.num * other.den + other.num * self.den, self.den * other.den, term)
+        one, two = self.den, other.den
+        if one is None:
+            return Unknown(self.cells, (self.num if two is None else self.num * two) + other.num, two, term)
+        if two is None:  # no factor in common, still
+            return Unknown(self.cells, self.num + other.num * one, one, term)
+        if one == two:
+            return reduced(self.cells, self.num + other.num, one, term)
+        return reduced(self.cells, self.num * two + other.num * one, one * two, term)
 
     __radd__ = __add__
 
@@ -104,8 +104,8 @@ class Unknown:
         term = "*", self, other
         if self.den is None and other.den is None:
             return Unknown(self.cells, self.num * other.num, None, term)
-        den = other.den if self.den is None else self.den if other.den is None else self.den * other.den
-        return reduced(self.cells, self.num * other.num, den, term)
+        dens = [den for den in (self.den, other.den) if den is not None]
+        return reduced(self.cells, self.num * other.num, prod(dens[1:], start=dens[0]), term)
 
     __rmul__ = __mul__
 
@@ -123,13 +123,10 @@ class Unknown:
             return NotImplemented
         return other / self
 
-    def __pow__(self, exponent: Any) -> Unknown:
+    def __pow__(self, exponent: Any) -> Any:
         if not isinstance(exponent, int) or exponent < 0:
             raise Refused(f"it raises a number to the power {exponent!r}; only whole powers are rational")
-        found = self._lifted(1)
-        for _ in range(exponent):
-            found = found * self
-        return found
+        return prod([self] * exponent, start=self.cells.number(1))
 
     def __abs__(self) -> Unknown:
         return -self if self.cells.holds(self, NEGATIVE) else self
