@@ -217,13 +217,17 @@ class Cells(Space):
             waiting += self._others
             yield Cell(self.literals, result, self._point())
             if self.visited >= self.limits.cells and waiting:
-                raise Limit(f"it visited {self.visited:,} cells, the most that it may")
+                raise Limit(f"it visited {self.visited:,} cells, the most that it may; the last was {self._here()}")
         check_cover(ways, self._impossible, self._assumed)
 
     @property
     def literals(self) -> tuple[Literal, ...]:
         """What was decided on the way so far."""
         return tuple(decision.literal for decision in self._path if not decision.forced)
+
+    def _here(self) -> str:
+        """Where the program is, by the last things that were decided."""
+        return f"where {' and '.join(map(self.told, self.literals[-3:]))}" if self.literals else "at the beginning"
 
     def _begin(self, given: Way) -> None:
         self._given, self._path, self._others = given, list[Decision](), list[Way]()
@@ -312,7 +316,8 @@ class Cells(Space):
     def _decide(self, atom: int, one: int, other: int) -> None:
         """Take one of two ways, and remember the other if it is possible."""
         if perf_counter() > self._deadline:
-            raise Limit(f"it took {self.limits.seconds:g} s, the longest that it may, for {self.visited:,} cells")
+            limit = f"it took {self.limits.seconds:g} s, the longest that it may, for {self.visited:,} cells"
+            raise Limit(f"{limit}, and was {self._here()}")
         if len(self._path) < len(self._given):
             decision = self._given[len(self._path)]
             if decision.literal not in (Literal(atom, one), Literal(atom, other)):
