@@ -1,6 +1,7 @@
 # make verify   set up, decide the claims, measure a real model pair, write out/report.html
 # make test     set up with everything the tests need, and run them: some minutes
 # make slow     run the tests that take longer, as CI does
+# make proofs   make the proofs of theory/proofs again, and let z3 and cvc5 check every question
 # make models   set up what `simlab generate` and the other commands for real models need: torch
 # make measured NAME=h100 DEVICE=cuda    measure a device, and put the results where the pages have them from
 # make engines  set up engines of others in .engines, and certify what has no certificate of these versions
@@ -13,7 +14,7 @@ BIN := .venv/bin
 
 unexport PYTHONDONTWRITEBYTECODE  # a thousand modules, and many processes: each is compiled once
 
-.PHONY: verify test slow models measured engines lab docs check clean
+.PHONY: verify test slow proofs models measured engines lab docs check clean
 
 verify: .venv/.verify
 	$(BIN)/simlab verify --out out
@@ -23,6 +24,9 @@ test: .venv/.test
 
 slow: .venv/.test
 	$(BIN)/pytest -n auto --dist loadfile -m slow
+
+proofs: .venv/.test
+	$(BIN)/python -m theory.proofs --check
 
 check: .venv/.test
 	$(BIN)/ruff check .

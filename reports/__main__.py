@@ -66,7 +66,7 @@ def _pages(out: Path, wanted: list[str]) -> int:
     if not found:
         print(
             f"reports: {out / 'verdicts.json'} is missing, and so are judge.json, certificate.json and selftest.json; "
-            "expected the results of simlab verify, simlab judge or simlab certify",
+            "expected the results of simlab verify, simlab prove --judge or simlab certify",
             file=sys.stderr,
         )
     return 2 if missing or not found else 0

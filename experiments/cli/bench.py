@@ -32,9 +32,9 @@ def bench_command(
 ) -> int:
     """Measure how fast this machine is, as ratios.
 
-    Verification, decoders, threads, how cost grows, continuous tokens, sampling, steps over ready rows and proofs for all
-    rows, each against what else could be used, and what simlab generate --method auto takes against the fastest method, in turns within
-    this run. Some minutes, on a machine that does nothing else.
+    Verification, decoders, threads, how cost grows, continuous tokens, sampling, steps over ready rows and proofs for
+    all rows, each against what else could be used, and what simlab generate --method auto takes against the fastest
+    method, in turns within this run. Some minutes, on a machine that does nothing else.
     """
     from experiments.bench import BENCHMARKS, bench
     from experiments.results import write_json

@@ -100,7 +100,26 @@ def _explain(claim: Claim, verdicts: dict[str, str]) -> None:
         width = max(map(len, claim.parts))
         for part in claim.parts:
             console.print(f"  {part:<{width}} ", _verdict(verdicts, part), highlight=False)
+    _print_proofs(claim)
     if claim.proof:
         print_text(console, "\nargument", "bold")
         console.print(Padding(Text(plain_math(claim.proof)), (0, 0, 0, 2)))
     print_text(console, f"\nsimlab verify --claim {claim.id}    decides it and writes the evidence")
+
+
+def _print_proofs(claim: Claim) -> None:
+    """The proofs by solvers that a claim has, or why it has none."""
+    from theory.proofs.kept import kept_entries
+    from theory.proofs.reasons import REASONS
+    from theory.proofs.support import badge
+
+    console = output()
+    entries = [entry for entry in kept_entries().values() if claim.id in entry["claims"]]
+    if entries:
+        print_text(console, "\nproof", "bold")
+    for entry in sorted(entries, key=lambda entry: not entry["lemma"]):
+        print_text(console, f"  {badge(entry)}: {entry['statement']}")
+        if entry["lemma"]:
+            print_text(console, f"  lemma: {entry['lemma']}", "dim")
+    if not entries and claim.id in REASONS:
+        print_text(console, f"\nno proof by solvers: {REASONS[claim.id]}", "dim")

@@ -1,16 +1,12 @@
-"""``simlab judge``: judge a verification rule of the user's own."""
+"""``simlab prove --judge``: judge a verification rule of the user's own."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from experiments.cli.options import file_option, out_option, seed_option
 from experiments.cli.terminal import (
     UsageError,
-    check_copy,
     check_writable,
     drawn,
     output,
@@ -28,29 +24,36 @@ if TYPE_CHECKING:
 COLOURS = {"lossless": "green", "lossy": "yellow", "breaks": "red", "passes": "green", "note": "cyan", "fails": "red"}
 
 
-def judge_command(
-    spec: Annotated[str, typer.Argument(metavar="MODULE:NAME", help="where the rule is", show_default=False)],
-    out: Annotated[Path, out_option()] = Path("out/judge"),
-    seed: Annotated[int, seed_option("of random rows and searches")] = 0,
-    copy: Annotated[Path | None, file_option("--json", "write judge.json here as well")] = None,
-) -> int:
-    """Judge a verification rule of your own.
+def judged(spec: str, out: Path, seed: int) -> tuple[int, str]:
+    """Judge a rule of the user's own, print what is found, and write judge.json and judge.html.
 
     Checks that the rule satisfies the contract, computes its output law, its acceptance and what that costs beside the
-    rules known here, searches for inputs where it goes wrong, and writes judge.json and judge.html.
+    rules known here, and searches for inputs where it goes wrong.
 
-    A rule is accept(p, q, x), the probability of accepting x, and residual(p, q, x), the pmf to draw from once x is
-    rejected; p and q are float64 arrays [V], x is a token. NAME is an object with these two methods, a class or
-    function without arguments that makes one, a function of the argument codebook that makes one for any table
-    [V, dimensions], or a pair of functions; without it the module's own accept and residual are taken. The module may
-    be a file: path/to/file.py.
+    Parameters
+    ----------
+    spec
+        Where the rule is.
+    out
+        A folder.
+    seed
+        Of random rows and searches.
+
+    Returns
+    -------
+    tuple
+        0, or 1 if the rule breaks its contract or the page could not be drawn; and the verdict.
+
+    Raises
+    ------
+    UsageError
+        If there is no such rule.
     """
     from experiments.judging.judge import PARTS, judge_apart
     from experiments.judging.load_object import load_rule
     from experiments.judging.measures import codebook
-    from experiments.results import write_json
 
-    shown, out, copy = out, out.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
+    shown, out = out, out.absolute()  # whatever becomes of the current folder
     progress = progress_bar()
     bar = progress.add_task("starting", total=len(PARTS))
 
@@ -59,8 +62,6 @@ def judge_command(
 
     def found() -> None:
         check_writable("--out", out)
-        if copy:
-            check_copy("--json", copy)
         progress.start()  # its thread, once the other process is there
 
     def heard(name: str, done: int, total: int) -> None:
@@ -72,15 +73,13 @@ def judge_command(
         raise UsageError(str(error)) from None
     finally:
         progress.stop()
-    if copy:
-        write_json(copy, document)
     console = output()
     _print(console, document, out)
     complete = drawn(out, "judge")
     if not complete:
         print_text(console, "the page could not be drawn; the results are saved", "bold red")
     print_text(console, where(verdict=shown / "judge.json", page=shown / "judge.html"))
-    return 0 if complete and document["verdict"] != "breaks" else 1
+    return 0 if complete and document["verdict"] != "breaks" else 1, str(document["verdict"])
 
 
 def _print(console: Console, document: dict[str, Any], out: Path) -> None:

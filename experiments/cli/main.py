@@ -1,8 +1,8 @@
 """The command line: all commands, common options, exit statuses.
 
 Exit status: 0 when every check ran, whatever the verdicts, and every cell of a sweep; 1 when a check or a cell failed,
-a result could not be written, the rule that is judged breaks the contract of a rule, or what is certified is lossy or
-breaks; 2 for wrong usage; 3 when a certificate is inconclusive; 130 when interrupted.
+a result could not be written, a statement is refuted, a rule breaks the contract of a rule, or what is certified is
+lossy or breaks; 2 for wrong usage; 3 when a certificate is inconclusive, or nothing is proven; 130 when interrupted.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from experiments.cli.convert import convert_command
 from experiments.cli.device import device_command
 from experiments.cli.doctor import doctor_command
 from experiments.cli.generate import generate_command
-from experiments.cli.judge import judge_command
 from experiments.cli.large import large_command
+from experiments.cli.prove import prove_command
 from experiments.cli.record import record_command
 from experiments.cli.replay import replay_command
 from experiments.cli.report import SeveralRuns, report_command
@@ -44,6 +44,7 @@ OPTIONAL = {  # packages that only some commands need: the extra that brings the
 }  # fmt: skip
 
 
+RENAMED = "simlab judge is now part of simlab prove: simlab prove {} --judge"
 COMPLETING = "_SIMLAB_COMPLETE"  # in the environment, by the script of --show-completion
 
 
@@ -83,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     WRITTEN.clear()
     try:
+        if given[:1] == ["judge"]:
+            raise UsageError(RENAMED.format(" ".join(given[1:]) or "FILE:NAME"))
         with lasting_interrupts(), command.make_context("simlab", given) as context:
             status: int = command.invoke(context)
             return status
@@ -140,7 +143,7 @@ def _simlab(
 
 app.command("verify")(verify_command)
 app.command("show")(show_command)
-app.command("judge")(judge_command)
+app.command("prove")(prove_command)
 app.command("certify")(certify_command)
 app.command("run")(run_command)
 app.command("report", cls=SeveralRuns)(report_command)

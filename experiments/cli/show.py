@@ -25,27 +25,33 @@ Row = Annotated[str, typer.Argument(help="probabilities of tokens, as 1/3,1/3,1/
 def show_command(
     p: Row,
     q: Row,
-    rule: Annotated[str, typer.Option("--rule", metavar="NAME", help="which rule")] = "speculative",
+    rule: Annotated[str, typer.Option("--rule", metavar="NAME", help="which rule, or file.py:NAME")] = "speculative",
     settings: Settings = None,
 ) -> int:
     """Show what a rule does to one target row p and one draft row q.
 
     Prints what comes out, how often a draft is accepted, how far that is from p, and the most that any rule accepts
     at this distance: exact, in fractions where the rows are.
+    A rule of your own is named as simlab prove takes it: --rule my_rule.py:Mine.
     A rule that asks for neighbours takes the nearest by number, unless --set neighbours='[[1], [0]]' says others.
     """
     from theory.acceptance import alpha, frontier
     from theory.distances import tv
     from theory.exact import acceptance, step_law
+    from theory.judge.user_rule import Broken, Inexact
 
     try:
         given = {name: read_value(value) for name, value in map(read_setting, settings or [])}
         rows = read_row("P", p), read_row("Q", q)
-        made = make(rule, given, len(rows[0]))
-        emitted, accepted = step_law(made, *rows), acceptance(made, *rows)
+        made = _of_a_user(rule, given) if ":" in rule or rule.endswith(".py") else make(rule, given, len(rows[0]))
+        try:
+            emitted, accepted = step_law(made, *rows), acceptance(made, *rows)
+        except Inexact:  # rows of fractions, answered with floats
+            rows = list(map(float, rows[0])), list(map(float, rows[1]))
+            emitted, accepted = step_law(made, *rows), acceptance(made, *rows)
         spent, kept = tv(rows[0], emitted), alpha(*rows)
         most = frontier(*rows, spent)
-    except ValueError as error:
+    except (ValueError, Broken) as error:
         raise UsageError(str(error)) from None
     console = output()
     longest = max(map(float, emitted))
@@ -103,6 +109,21 @@ def make(name: str, given: dict[str, Any], size: int) -> Rule:
         line: Sequence[Any] = [[float(x)] for x in range(size)]
         given = given | {"neighbours": codebook_neighbours(line, count=min(NEAR, size - 1))}
     return make_rule(name, **given)
+
+
+def _of_a_user(spec: str, given: dict[str, Any]) -> Rule:
+    """The rule that a module or a file has, as ``simlab prove`` takes it."""
+    from experiments.judging.proving import subject_of
+    from simlab.rules import Rule
+    from theory.judge.on_unknowns import RuleOnUnknowns
+    from theory.judge.user_rule import UserRule
+
+    made = subject_of(spec, given)
+    if isinstance(made, RuleOnUnknowns):
+        return UserRule(made.functions)
+    if isinstance(made, Rule):
+        return made
+    raise ValueError(f"--rule {spec}: expected a rule")
 
 
 def told(value: Any) -> str:

@@ -94,6 +94,7 @@ def verify_command(
     failed = {name: reason for name, reason in document["failed"].items() if name in seconds}
     console.print(_table(console, entries, seconds))
     _print_counts(console, entries)
+    _print_rests(console, entries)
     if old is not None:
         _print_changes(console, old, entries)
     for name, reason in failed.items():
@@ -172,6 +173,16 @@ def _print_counts(console: Console, entries: list[dict[str, Any]]) -> None:
         if verdicts:
             counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in COLOURS if verdict in verdicts)
             print_text(console, f"{kind + ':':<20}{counts}")
+
+
+def _print_rests(console: Console, entries: list[dict[str, Any]]) -> None:
+    """What the claims that hold rest on, and how many of each."""
+    from theory.proofs.support import MEANING
+
+    found = [entry["rests_on"] for entry in entries]
+    counts = ", ".join(f"{found.count(name)} {name}" for name in MEANING if name in found)
+    if counts:
+        print_text(console, f"{'what holds rests on:':<20} {counts}")
 
 
 def _print_changes(console: Console, old: dict[str, str], entries: list[dict[str, Any]]) -> None:

@@ -24,7 +24,7 @@ EXPECTED = (
     "without arguments or from a codebook, a pair of functions, or a module with both"
 )
 
-__all__ = ["load_object", "load_rule"]
+__all__ = ["as_rule", "load_object", "load_rule", "needed"]
 
 
 def load_rule(spec: str, codebook: Callable[[int], Array]) -> UserRule:
@@ -32,7 +32,7 @@ def load_rule(spec: str, codebook: Callable[[int], Array]) -> UserRule:
 
     Raises ``ValueError`` where there is no such module, name or rule, naming what was given and what was expected.
     """
-    return _rule(load_object(spec), spec, codebook)
+    return as_rule(load_object(spec), spec, codebook)
 
 
 def load_object(spec: str) -> Any:
@@ -105,19 +105,20 @@ def _may_be(value: Any) -> bool:
     return callable(value) or _functions(value) is not None
 
 
-def _rule(value: Any, spec: str, codebook: Callable[[int], Array]) -> UserRule:
+def as_rule(value: Any, spec: str, codebook: Callable[[int], Array]) -> UserRule:
+    """The rule that ``value``, which its user calls ``spec``, is or makes; ``ValueError`` where it is none."""
     functions = None if isinstance(value, type) else _functions(value)
     if functions is not None:
         return _always(functions)
     if isinstance(value, ModuleType) or not callable(value):
         raise ValueError(f"{spec} is {_what(value)}; {EXPECTED}")
-    needed = _needed(value)
-    if needed == ["codebook"]:
+    asks = needed(value)
+    if asks == ["codebook"]:
         of = cache(lambda vocabulary: _made(spec, value, codebook(vocabulary).copy()))
         _tried(spec, lambda: of(4))
         return UserRule(of)
-    if needed:
-        raise ValueError(f"{spec} needs {', '.join(needed)}; {EXPECTED}")
+    if asks:
+        raise ValueError(f"{spec} needs {', '.join(asks)}; {EXPECTED}")
     return _always(_tried(spec, lambda: _made(spec, value)))
 
 
@@ -154,7 +155,7 @@ def _functions(value: Any) -> Functions | None:
     return Functions(accept, residual) if callable(accept) and callable(residual) else None
 
 
-def _needed(make: Callable[..., Any]) -> list[str]:
+def needed(make: Callable[..., Any]) -> list[str]:
     """The arguments that ``make`` cannot do without."""
     try:
         parameters = inspect.signature(make).parameters.values()

@@ -11,6 +11,7 @@ from experiments.verification.pool import Failure, Job, Task
 from theory.claims import CLAIMS, HEADLINES, TAKE_HOME, Evidence, Finding, combined
 from theory.claims.format import plain
 from theory.claims.witnesses import sources
+from theory.proofs.support import rests_on, supported, why_not
 
 SECONDS = {  # of long simulations
     "SJD-PAC on the image-like process": 20.0,
@@ -41,10 +42,10 @@ def tasks(ids: Iterable[str], seed: int) -> list[Task]:
 
 
 def decide(id: str, seed: int) -> Finding:
-    """The finding on one claim."""
+    """The finding on one claim, with the proofs by solvers that it rests on."""
     check = CLAIMS[id].decide
     assert check is not None, f"{id} is decided by its parts"
-    return check(seed)
+    return supported(id, check(seed))
 
 
 def finding_of(id: str, findings: dict[str, Finding]) -> Finding:
@@ -76,6 +77,8 @@ def entry(id: str, finding: Finding) -> dict[str, Any]:
         "verdict": finding.verdict,
         "assumptions": _assumptions(id) if finding.verdict == "holds-under-assumptions" else [],
         "parts": list(claim.parts),
+        "rests_on": rests_on(claim, finding),
+        "why_not": why_not(id, finding),
         "argument": claim.proof,
         "evidence": [_piece(piece) for piece in finding.evidence],
         "witness": f"claims/{id}.py" if id in sources() else "",

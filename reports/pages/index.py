@@ -26,7 +26,7 @@ from reports.site.html import Entries, template
 
 FILE = report.INDEX
 HEADLINE = "ablation"  # the study that sets most printed numbers beside predictions
-CERTIFIED, JUDGED = "certify", "judge"  # folders that simlab certify and simlab judge write to
+CERTIFIED, JUDGED = "certify", "judge"  # folders that simlab certify and simlab prove --judge write to
 OWN = (
     large_vocabulary.FILE,
     continuous.FILE,
@@ -64,6 +64,8 @@ def page(
         problems=problems,
         verdicts=report.counts(verdicts or ()),
         meaning=report.VERDICT_NAMES,
+        rests=report.rests(verdicts or ()),
+        rests_meaning=report.MEANING,
         printed=published.FILE in paths,
         verify=report.COMMAND,
         studies=[

@@ -1,4 +1,4 @@
-"""The page on one rule, made from the files of ``simlab judge``."""
+"""The page on one rule, made from the files of ``simlab prove --judge``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reports.figures.judge import compared
 from reports.figures.plot_style import use_style
 from reports.site.html import save, svg, template
 
-SOURCE, FILE, COMMAND = "judge.json", "judge.html", "simlab judge RULE"
+SOURCE, FILE, COMMAND = "judge.json", "judge.html", "simlab prove RULE --judge"
 SHORT = 8  # tokens an example may have and still be printed whole
 
 

@@ -13,6 +13,7 @@ from reports.pages import claims as claim_pages
 from reports.pages import published as published_page
 from reports.site.gallery import Draw, inline
 from reports.site.html import remove, save, template
+from theory.proofs.support import MEANING
 
 SOURCE, FILE, INDEX = "verdicts.json", "report.html", "index.html"
 COMMAND = "simlab verify"
@@ -90,6 +91,8 @@ def report(out: Path, draw: Draw = inline, indexed: bool = False) -> Report:
         manifest=manifest,
         counts=counts(found["claims"]),
         meaning=VERDICT_NAMES,
+        rests=rests(found["claims"]),
+        rests_meaning=MEANING,
         kinds=KINDS,
         papers=papers(found["claims"]),
         measured=_measured(out, draw) if manifest["measured"] else None,
@@ -102,6 +105,12 @@ def counts(claims: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
     """How many verdicts of each there are: on what papers state, on other statements, on code, and of ours."""
     groups = {name: [claim["verdict"] for claim in claims if claim["kind"] == kind] for kind, name in KINDS.items()}
     return {name: {v: found.count(v) for v in VERDICT_NAMES} for name, found in groups.items() if found}
+
+
+def rests(claims: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """How many of the claims that hold rest on what, the strongest first."""
+    found = [claim.get("rests_on", "") for claim in claims]
+    return {name: found.count(name) for name in MEANING if name in found}
 
 
 def papers(claims: list[dict[str, Any]]) -> dict[str, str]:

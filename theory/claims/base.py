@@ -20,6 +20,7 @@ from theory.claims.sources import Source
 Verdict = Literal["holds", "holds-under-assumptions", "refuted", "not-refuted", "not-decided"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 Kind = Literal[
+    "proof",
     "enumeration",
     "identity",
     "search",

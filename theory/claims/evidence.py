@@ -41,6 +41,7 @@ def refuted_if(condition: bool, *evidence: Evidence) -> Finding:
 
 # Evidence of each kind: what it says, and the numbers of a (counter)example ---------------------------------------
 
+proof = partial(Evidence, "proof")  # by solvers, for all real rows up to a size, or pointwise (theory.proofs)
 enumeration = partial(Evidence, "enumeration")  # all outcomes with their exact probabilities
 identity = partial(Evidence, "identity")  # an equation or inequality, checked on given inputs
 search = partial(Evidence, "search")  # what was searched for a violation

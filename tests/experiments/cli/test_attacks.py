@@ -102,7 +102,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", sys.path[:])
     monkeypatch.setattr(judging, "SEARCH_SECONDS", 0.0)
     monkeypatch.setattr(judging, "MAP_SECONDS", 0.0)
-    for command in ("certify", "judge"):
+    for command in ("certify", "judging"):
         monkeypatch.setattr(f"experiments.cli.{command}.drawn", lambda out, command: True)
     return tmp_path
 
@@ -115,7 +115,7 @@ def verdict(folder: Path, command: str, attack: str, where: str, limit: float) -
     asked = (
         ["certify", "mine.py:verify", "--calls", "64", "--limit", str(limit)]
         if command == "certify"
-        else ["judge", "mine.py"]
+        else ["prove", "mine.py", "--judge"]
     )
     status = main([*asked, "--out", str(out)])
     return status, json.loads((out / ("certificate.json" if command == "certify" else "judge.json")).read_text())

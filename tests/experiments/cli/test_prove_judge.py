@@ -1,4 +1,4 @@
-"""``simlab judge`` as a user meets it: rules that are brought, what is said of them, what is saved, what is drawn."""
+"""``simlab prove --judge`` as a user meets it: rules that are brought, what is said, what is saved, what is drawn."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Comp
     (folder / "reports").mkdir()
     (folder / "reports" / "__main__.py").write_text("raise SystemExit('not the simlab package')")
     command = [sys.executable, "-P", "-c", "import sys; from experiments.cli.main import main; sys.exit(main())"]
-    arguments = ["judge", "plain", "--seed", "3", "--out", "results", "--json", "copy.json"]
+    arguments = ["prove", "plain", "--judge", "--seed", "3", "--out", "results", "--json", "copy.json"]
     done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
     return folder, done
 
@@ -170,7 +170,8 @@ def test_it_prints_the_verdict_and_where_things_are(run: tuple[Path, Any]) -> No
     _, done = run
     assert done.stderr == ""
     assert done.stdout.startswith("lossless: no deviation found\n")
-    for text in ("accept returns one number from 0 to 1", "behaves like: speculative", "this rule", "judge.html"):
+    texts = "accept returns one number from 0 to 1", "behaves like: speculative", "this rule", "judge.html", "\nproven "
+    for text in texts:
         assert text in done.stdout
 
 
@@ -178,8 +179,9 @@ def test_it_prints_the_verdict_and_where_things_are(run: tuple[Path, Any]) -> No
 def test_it_saves_whole_files_and_nothing_else(run: tuple[Path, Any]) -> None:
     folder, _ = run
     names = {"judge.json", "judge-manifest.json", "judge-map.parquet", "judge-frontier.parquet", "judge.html"}
+    names |= {"answer.json", "check.py", "proof-1.smt2", "proof-2.smt2"}
     assert {path.name for path in (folder / "results").iterdir()} == names
-    assert (folder / "copy.json").read_bytes() == (folder / "results" / "judge.json").read_bytes()
+    assert (folder / "copy.json").read_bytes() == (folder / "results" / "answer.json").read_bytes()
     assert {path.name for path in folder.iterdir()} - {"__pycache__"} == {"plain.py", "reports", "results", "copy.json"}
 
 
@@ -302,8 +304,8 @@ def test_nothing_of_an_earlier_rule_is_left(folder: Path) -> None:
 def test_a_broken_contract_returns_1_and_is_drawn_without_markup_of_the_user(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["judge", "mine:raises"]) == 1
-    page = (folder / "out" / "judge" / "judge.html").read_text(encoding="utf-8")
+    assert cli.main(["prove", "mine:raises", "--judge"]) == 1
+    page = (folder / "out" / "proofs" / "mine.raises" / "judge.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; [red]more[/red]" in page
     printed = capsys.readouterr().out
@@ -311,8 +313,8 @@ def test_a_broken_contract_returns_1_and_is_drawn_without_markup_of_the_user(
     assert "[red]more[/red]" in printed
 
 
-def test_a_lossy_rule_returns_0_and_its_page_shows_the_counterexample(folder: Path) -> None:
-    assert cli.main(["judge", "mine:built_in", "--out", "page"]) == 0
+def test_a_lossy_rule_is_refuted_and_its_page_shows_the_counterexample(folder: Path) -> None:
+    assert cli.main(["prove", "mine:built_in", "--judge", "--size", "2", "--out", "page"]) == 1
     page = (folder / "page" / "judge.html").read_text(encoding="utf-8")
     document = json.loads((folder / "page" / "judge.json").read_text(encoding="utf-8"))
     section = page[page.index('id="counterexample"') : page.index('id="map"')]
@@ -326,7 +328,7 @@ def test_a_lossy_rule_returns_0_and_its_page_shows_the_counterexample(folder: Pa
 @pytest.mark.slow
 def test_verdicts_and_a_judged_rule_are_drawn_side_by_side(folder: Path) -> None:
     assert cli.main(["verify", "--claim", "gsd.speed", "--out", "both"]) == 0
-    assert cli.main(["judge", "mine:nan", "--out", "both"]) == 1
+    assert cli.main(["prove", "mine:nan", "--judge", "--out", "both"]) == 1
     assert {"report.html", "judge.html"} <= {path.name for path in (folder / "both").iterdir()}
 
 
@@ -398,7 +400,7 @@ def test_wrong_usage_is_explained_and_returns_2(
     (folder / "syntax.py").write_text("def f(:\n    pass")
     (folder / "leaves.py").write_text("raise SystemExit(5)")
     with pytest.raises(SystemExit) as left:
-        cli.main(["judge", spec])
+        cli.main(["prove", spec])
     assert left.value.code == 2
     told = capsys.readouterr()
     assert told.err.startswith("simlab: ")
@@ -410,7 +412,7 @@ def test_wrong_usage_is_explained_and_returns_2(
 def test_a_folder_that_cannot_be_written_is_wrong_usage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "taken").write_text("")
     with pytest.raises(SystemExit) as left:
-        cli.main(["judge", "mine:rule", "--out", "taken"])
+        cli.main(["prove", "mine:rule", "--out", "taken"])
     assert left.value.code == 2
     assert "expected a folder" in capsys.readouterr().err
 
@@ -431,7 +433,7 @@ def test_what_is_kept_too_often_is_seen_at_any_size_and_the_residual_not_asked_f
 
 def test_a_copy_cannot_be_a_folder(folder: Path) -> None:
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["judge", "plain", "--json", str(folder)])
+        cli.main(["prove", "plain", "--json", str(folder)])
     assert stopped.value.code == 2
 
 

@@ -1,0 +1,189 @@
+"""``simlab prove``: prove a statement about a rule or a decoder for all rows, or find rows where it fails."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from experiments.cli.options import Settings, count_option, file_option, seed_option
+from experiments.cli.show import read_setting, read_value
+from experiments.cli.terminal import (
+    UsageError,
+    check_copy,
+    check_writable,
+    output,
+    print_text,
+    progress_bar,
+    where,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STATUS = {"proven": 0, "counterexample": 1, "unknown": 3}
+COLOURS = {"proven": "green", "counterexample": "red", "unknown": "yellow"}
+WORDS = {"proven": "proven", "counterexample": "refuted", "unknown": "unknown"}
+SIZE = re.compile(r"(?:V=)?(\d+)")
+MOST_SIZE = 8
+
+
+def prove_command(
+    subject: Annotated[
+        str | None, typer.Argument(metavar="[SUBJECT]", help="file.py:NAME, module:NAME or a name known here")
+    ] = None,
+    that: Annotated[
+        str, typer.Option("--that", metavar="STATEMENT", help="lossless, frontier or a comparison")
+    ] = "lossless",
+    decoder: Annotated[str | None, typer.Option("--decoder", metavar="NAME", help="a decoder, instead")] = None,
+    rule: Annotated[str | None, typer.Option("--rule", metavar="NAME", help="that the decoder verifies by")] = None,
+    settings: Settings = None,
+    size: Annotated[
+        list[str] | None,
+        typer.Option("--size", metavar="V=N", help="tokens (repeatable) [default: 2 and 3; of decoders 2]"),
+    ] = None,
+    length: Annotated[int, count_option("--length", "of a decoder's sequences")] = 3,
+    count: Annotated[int, count_option("--count", "of a verifier's candidates")] = 2,
+    positive: Annotated[bool, typer.Option("--positive", help="only rows without zeros")] = False,
+    limit: Annotated[float, typer.Option("--limit", metavar="SECONDS", min=0.1, help="when to give up")] = 300.0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="where to write [default: out/proofs/NAME]")
+    ] = None,
+    copy: Annotated[Path | None, file_option("--json", "write answer.json here as well")] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="judge a rule of your own as well: judge.json, judge.html")
+    ] = False,
+    seed: Annotated[int, seed_option("of random rows and searches of --judge")] = 0,
+) -> int:
+    """Prove a statement for all rows, or find rows at which it fails.
+
+    Asks whether a rule, a decoder or a verifier is lossless, or what --that says: "accepts >= speculative",
+    "tv <= 1/10", frontier. Exit status 0: proven; 1: refuted, with the simplest rows that were found; 3: unknown.
+
+    A rule of your own is accept(p, q, x), the probability of accepting x, and residual(p, q, x), the pmf to draw from
+    once x is rejected; p and q are arrays [V], x is a token. NAME is an object with these two methods, a class or
+    function without arguments that makes one, a function of the argument codebook that makes one for any table
+    [V, dimensions], or a pair of functions; without it the module's own accept and residual are taken. It may also be
+    a rule, a decoder or a verifier of simlab, or a class of one. It is run on numbers that are not known, so that it
+    has to be exact: no floats.
+    """
+    from experiments.judging.proving import prove_apart
+    from experiments.results import write_json
+
+    if (subject is None) == (decoder is None):
+        raise UsageError("expected one of SUBJECT and --decoder NAME")
+    spec = subject or decoder or ""
+    if judge and (decoder or not _is_file(spec)):
+        raise UsageError(f"--judge is for a rule of your own, as file.py:NAME; not for {spec}")
+    try:
+        sizes = [_size(text) for text in size or []]
+        given = {name: read_value(value) for name, value in map(read_setting, settings or [])}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    shown = out or Path("out/proofs") / _folder(spec)
+    folder, copy = shown.absolute(), copy and copy.absolute()  # whatever becomes of the current folder
+    status = 0
+    if judge:
+        from experiments.cli.judging import judged
+
+        status, verdict = judged(spec, folder, seed)
+        if verdict == "breaks":  # there is no rule to prove anything of
+            return status
+    progress = progress_bar()
+    bar = progress.add_task("starting", total=None)
+
+    def found() -> None:
+        check_writable("--out", folder)
+        if copy:
+            check_copy("--json", copy)
+        progress.start()
+
+    def heard(cells: int) -> None:
+        progress.update(bar, description=f"{cells:,} cells", completed=cells)
+
+    try:
+        answer = prove_apart(
+            spec,
+            that,
+            folder,
+            settings=given,
+            kind="decoder" if decoder else "",
+            rule=rule,
+            sizes=sizes,
+            length=length,
+            count=count,
+            zeros=not positive,
+            limit=limit,
+            found=found,
+            heard=heard,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    finally:
+        progress.stop()
+    if copy:
+        write_json(copy, answer)
+    console = output()
+    _print(console, answer, "" if decoder else _shown_by(spec, settings or []))
+    print_text(console, where(answer=shown / "answer.json", checker=shown / "check.py"))
+    return status or STATUS[answer["outcome"]]
+
+
+def _print(console: Console, answer: dict[str, Any], show: str) -> None:
+    from rich.text import Text
+
+    outcome, word = answer["outcome"], WORDS[answer["outcome"]]
+    of = f"{answer['subject']}, {answer['size']}: {answer['statement']}"
+    told = f"for all {answer['assumed']}, {of} ({answer['cells']:,} cells)" if outcome == "proven" else of
+    console.print(Text.assemble((word, f"bold {COLOURS[outcome]}"), f" {told}"), soft_wrap=True, highlight=False)
+    if answer["why"]:
+        print_text(console, answer["why"])
+    rows, values = answer["rows"], answer["values"]
+    width = max(map(len, rows), default=0)
+    for name, row in rows.items():
+        print_text(console, f"{name:{width}} = ({', '.join(row)})")
+    if isinstance(values.get("law"), list):
+        print_text(console, f"{'law':{width}} = ({', '.join(values['law'])})")
+        print_text(console, f"accepts {values['accepts']}, tv {values['tv']}, alpha {values['alpha']}")
+    if worst := answer.get("worst"):
+        print_text(
+            console, f"sequence {worst['sequence']} has probability {worst['law']}; its target {worst['target']}"
+        )
+    if "ZeroDivision" in answer["why"] or "divides by 0" in answer["why"]:
+        print_text(console, "--positive leaves rows with zeros out")
+    if show and {"p", "q"} <= rows.keys():
+        print_text(console, f"simlab show {','.join(rows['p'])} {','.join(rows['q'])} {show}")
+    if outcome == "proven":
+        print_text(
+            console, f"{len(answer['files'])} files for other solvers: pip install cvc5 z3-solver; python check.py"
+        )
+
+
+def _shown_by(spec: str, settings: list[str]) -> str:
+    """The options of ``simlab show`` that name the same rule."""
+    return " ".join(["--rule", quote(spec), *(f"--set {quote(setting)}" for setting in settings)])
+
+
+def _is_file(spec: str) -> bool:
+    """Whether it names something of the user's own."""
+    from simlab.candidates import VERIFIERS
+    from simlab.decoders import DECODERS
+    from simlab.rules import RULES
+
+    return spec not in {*RULES, *DECODERS, *VERIFIERS}
+
+
+def _size(text: str) -> int:
+    found = SIZE.fullmatch(text)
+    if found is None or not 2 <= int(found[1]) <= MOST_SIZE:
+        raise ValueError(f"--size {text}: expected V=N, a whole number from 2 to {MOST_SIZE}")
+    return int(found[1])
+
+
+def _folder(spec: str) -> str:
+    where, _, name = spec.rpartition(":") if ":" in spec else (spec, "", "")
+    parts = Path(where).stem if where.endswith(".py") else where, name
+    return re.sub(r"[^\w.-]+", "-", ".".join(filter(None, parts))).strip(".") or "answer"

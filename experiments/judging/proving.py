@@ -1,0 +1,420 @@
+"""Prove a statement about whatever a person brings: a rule, a decoder or a verifier, by name, file or object.
+
+=====================  ==============================================================================
+answer.json            what was asked and what came out; of a counterexample the rows, as fractions
+proof-K.smt2           of a proof, everything that the solver was asked, one file a space
+check.py               asks two other solvers the same
+=====================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from experiments.apart import Apart, Link, Lost
+from experiments.cli.show import make
+from experiments.judging.load_object import as_rule, load_object, needed
+from experiments.judging.measures import codebook
+from experiments.results import versions, write_json, write_text
+from simlab.candidates import VERIFIERS, Verifier
+from simlab.candidates import make_verifier as verifier_of
+from simlab.decoders import DECODERS, Decoder, make_decoder
+from simlab.rules import RULES, Rule
+from theory.exact import target_law
+from theory.judge.on_unknowns import RuleOnUnknowns
+from theory.judge.user_rule import Functions, UserRule, last_line
+from theory.symbolic.cells import Limit, Limits, Unsound
+from theory.symbolic.prove import Answer, prove_decoder, prove_rule, prove_verifier
+from theory.symbolic.rows import Table, contexts, row_name
+from theory.symbolic.smtlib import CHECKER, written
+from theory.symbolic.statements import LOSSLESS
+from theory.symbolic.unknown import Refused
+
+LIMIT = 300.0  # seconds
+SEARCH = 45.0  # seconds more, in which rows are looked for and made simple
+IMPORTING = 120.0  # seconds that an import may take
+HEARD = 0.1  # seconds between two reports of progress
+BROKEN = "the rule raises BrokenRule: "  # what is wrong is said after it
+FICKLE = "it answers now this way, now that"
+AGAIN = 8  # runs at the rows of a counterexample
+OF_SIZE = ["size"], ["vocabulary"], ["V"]  # the argument of a function from V to a rule
+MADE = Rule, Decoder, Verifier
+
+__all__ = ["prove", "prove_apart", "subject_of", "write_answer"]
+
+
+def prove(
+    subject: Any,
+    that: str = LOSSLESS,
+    size: int | Sequence[int] | None = None,
+    *,
+    rule: Any = None,
+    length: int = 3,
+    count: int = 2,
+    zeros: bool = True,
+    limit: float = LIMIT,
+    heard: Callable[[int], Any] | None = None,
+) -> Answer:
+    """Prove a statement for all rows, or find rows at which it fails.
+
+    Parameters
+    ----------
+    subject
+        A rule, a decoder or a verifier: an object, two functions ``(accept, residual)``, an object that has both, or
+        text as ``simlab prove`` takes it: a name known here, or ``file.py:NAME``.
+    that
+        The statement; see :mod:`theory.symbolic.statements`.
+    size
+        V, or several; 2 and 3 by default, of decoders 2.
+    rule
+        Of a decoder, its verification rule.
+    length
+        Of a decoder, the tokens of a sequence.
+    count
+        Of a verifier, K.
+    zeros
+        Whether rows may hold zeros; those of decoders never do.
+    limit
+        Seconds after which it is ``unknown``.
+    heard
+        Is told how many cells are done.
+
+    Returns
+    -------
+    Answer
+        ``outcome`` is ``proven``, ``counterexample`` or ``unknown``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such subject, or the statement is none.
+    """
+    made, until = _subject(subject, {}), perf_counter() + limit
+    limits = Limits(seconds=limit)
+
+    def going_on(cells: int) -> None:
+        if heard:
+            heard(cells)
+        if perf_counter() > until:
+            raise Limit(f"it took {limit:g} s, the longest that it may, for {cells:,} cells")
+
+    sizes = (size,) if isinstance(size, int) else tuple(size or ())
+    try:
+        if isinstance(made, Decoder):
+            if len(sizes) > 1:
+                raise ValueError(f"size is {', '.join(map(str, sizes))}; expected one for a decoder")
+            verified = None if rule is None else _of_size(_subject(rule, {}), sizes[0] if sizes else 2)
+            given = {"size": sizes[0]} if sizes else {}
+            answer = prove_decoder(made, that, verified, length=length, limits=limits, heard=going_on, **given)
+        elif isinstance(made, Verifier):
+            answer = prove_verifier(
+                made, that, count=count, sizes=sizes or (2, 3), zeros=zeros, limits=limits, heard=going_on
+            )
+        else:
+            answer = prove_rule(made, that, sizes or (2, 3), zeros, limits, going_on)
+    except (Refused, Unsound) as error:
+        told = f"V = {', '.join(map(str, sizes or (2, 3)))}"
+        if isinstance(error, Unsound):
+            error = Refused(f"{FICKLE}: {error}")
+        return Answer("unknown", _name(made), that, told, "", 0, perf_counter() - until + limit, why=str(error))
+    if answer.outcome == "counterexample" and isinstance(made, RuleOnUnknowns) and not _repeats(made, answer):
+        return replace(answer, outcome="unknown", why=f"at the rows that were found {FICKLE}", rows={}, values={})
+    return replace(answer, why=answer.why.removeprefix(BROKEN))
+
+
+def _repeats(rule: RuleOnUnknowns, answer: Answer) -> bool:
+    """Whether a rule does the same at the rows of a counterexample whenever it is run there."""
+    if not {"law", "accepts"} <= answer.values.keys():
+        return True
+    p, q = (np.array([answer.rows[name]], dtype=object) for name in ("p", "q"))
+    steps = [rule.step_rows(p, q) for _ in range(AGAIN)]
+    return all(
+        (s.law[0].tolist(), s.acceptance[0]) == (list(answer.values["law"]), answer.values["accepts"]) for s in steps
+    )
+
+
+# Subjects --------------------------------------------------------------------------------------------------------
+
+
+def subject_of(spec: str, settings: Mapping[str, Any] | None = None, kind: str = "") -> Any:
+    """What ``spec`` names: of this house, or of a module or a file.
+
+    Parameters
+    ----------
+    spec
+        A name, ``module:name`` or ``file.py:name``.
+    settings
+        What it is made with.
+    kind
+        ``decoder`` or ``rule``, where it has to be one.
+
+    Returns
+    -------
+    Any
+        A decoder, a verifier, a rule, or a function from V to a rule.
+
+    Raises
+    ------
+    ValueError
+        If there is none, saying what was expected.
+    """
+    given = {name: _fraction(value) for name, value in (settings or {}).items()}
+    if ":" not in spec and not spec.endswith(".py"):
+        if spec in RULES and kind != "decoder":
+            return _built_in(spec, given)
+        if spec in DECODERS and kind != "rule":
+            return make_decoder(spec, **given)
+        if spec in VERIFIERS and not kind:
+            return verifier_of(spec, **given)
+        if kind == "decoder":
+            return make_decoder(spec, **given)  # which says what is known
+        if kind == "rule":
+            return make(spec, given, 2)
+    made = _subject_from(load_object(spec), spec, given)
+    if kind == "decoder" and not isinstance(made, Decoder):
+        raise ValueError(f"--decoder {spec}: expected a simlab.decoders.Decoder, or a class of one")
+    return made
+
+
+def _built_in(name: str, given: Mapping[str, Any]) -> Callable[[int], Rule]:
+    def of(size: int) -> Rule:
+        return make(name, dict(given), size)
+
+    of.__name__ = name if not given else f"{name}({', '.join(f'{k}={v}' for k, v in given.items())})"
+    of(2)
+    return of
+
+
+def _subject(value: Any, given: Mapping[str, Any]) -> Any:
+    return subject_of(value, given) if isinstance(value, str) else _subject_from(value, _name(value), given)
+
+
+def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
+    if isinstance(value, MADE) or getattr(value, "step_of_rows", False):
+        if given:
+            raise ValueError(f"{spec} is made already; expected no settings")
+        return value.functions and RuleOnUnknowns(value.functions, spec) if isinstance(value, UserRule) else value
+    if callable(value) and not isinstance(value, type) and not given and needed(value) in OF_SIZE:
+        return value
+    if isinstance(value, type) or (callable(value) and (given or not needed(value))):
+        if given or (isinstance(value, type) and issubclass(value, MADE)):
+            try:
+                value = value(**given)
+            except Exception as error:
+                raise ValueError(f"{spec}, called to make it, raises {last_line(error)}") from error
+        elif not isinstance(value, type) and not hasattr(value, "accept"):
+            try:
+                made = value()
+            except Exception as error:
+                raise ValueError(f"{spec}, called to make a rule, raises {last_line(error)}") from error
+            value = made if isinstance(made, MADE) else value
+        if isinstance(value, MADE):
+            return value
+    elif given:
+        raise ValueError(f"{spec} is made already; expected no settings")
+    return RuleOnUnknowns(as_rule(value, spec, lambda size: codebook(0, size)).functions, spec)
+
+
+def _of_size(rule: Any, size: int) -> Rule:
+    made: Rule = rule if isinstance(rule, Rule) else rule(size)
+    return made
+
+
+def _name(value: Any) -> str:
+    return str(getattr(value, "__name__", None) or repr(value))
+
+
+def _fraction(value: Any) -> Any:
+    if isinstance(value, float):
+        return Fraction(str(value))
+    return [_fraction(each) for each in value] if isinstance(value, list) else value
+
+
+# Answers ---------------------------------------------------------------------------------------------------------
+
+
+def write_answer(answer: Answer, out: Path, **more: Any) -> dict[str, Any]:
+    """Write it to a folder, with the files of a proof; nothing of an earlier one is left.
+
+    Parameters
+    ----------
+    answer
+        What came out.
+    out
+        The folder.
+    more
+        More for answer.json.
+
+    Returns
+    -------
+    dict
+        What answer.json holds.
+    """
+    for stale in (*out.glob("proof-*.smt2"), out / "check.py"):
+        stale.unlink(missing_ok=True)
+    files = []
+    if answer.outcome == "proven":
+        for k, text in enumerate(written(answer.spaces, str(answer))):
+            files.append(f"proof-{k + 1}.smt2")
+            write_text(out / files[-1], text)
+        write_text(out / "check.py", CHECKER.read_text(encoding="utf-8"))
+    document = {
+        "simlab": versions()["simlab"],
+        "outcome": answer.outcome,
+        "told": str(answer),
+        "subject": answer.subject,
+        "statement": answer.statement,
+        "size": answer.size,
+        "assumed": answer.assumed,
+        "cells": answer.cells,
+        "seconds": round(answer.seconds, 2),
+        "why": answer.why,
+        "rows": {name: [str(mass) for mass in row] for name, row in answer.rows.items()},
+        "values": {name: _value(value) for name, value in answer.values.items()},
+        "files": files,
+        **more,
+    }
+    write_json(out / "answer.json", document)
+    return document
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {" ".join(map(str, sequence)): str(mass) for sequence, mass in value.items()}
+    return [str(each) for each in value] if isinstance(value, tuple | list | np.ndarray) else str(value)
+
+
+def _worst(answer: Answer, size: int, length: int) -> dict[str, Any]:
+    """Of sequences that do not follow the target, the one that is most off."""
+    law = answer.values.get("law")
+    if not isinstance(law, Mapping):
+        return {}
+    rows = {each: np.array(list(answer.rows[row_name("p", each)]), dtype=object) for each in contexts(size, length)}
+    wanted = target_law(Table(size, length, rows))
+    worst = max(sorted({*law, *wanted}), key=lambda each: abs(law.get(each, 0) - wanted.get(each, 0)))
+    named = {"sequence": " ".join(map(str, worst))}
+    return {"worst": {**named, "law": str(law.get(worst, 0)), "target": str(wanted.get(worst, 0))}}
+
+
+def prove_apart(
+    spec: str,
+    that: str,
+    out: Path,
+    *,
+    settings: Mapping[str, Any],
+    kind: str = "",
+    rule: str | None = None,
+    sizes: Sequence[int] = (),
+    length: int = 3,
+    count: int = 2,
+    zeros: bool = True,
+    limit: float = LIMIT,
+    found: Callable[[], None] = lambda: None,
+    heard: Callable[[int], None] = lambda cells: None,
+) -> dict[str, Any]:
+    """As :func:`prove`, in a process that may be lost, by names alone; what answer.json holds.
+
+    Raises ``ValueError`` where there is no such subject or statement. ``found`` is called once there is one.
+    """
+    began, there = perf_counter(), list[bool]()
+
+    def told(cells: int) -> None:
+        if not there:
+            there.append(True)
+            found()
+        heard(cells)
+
+    def work(link: Link) -> dict[str, Any]:
+        try:
+            with link.asking(IMPORTING):
+                subject = subject_of(spec, settings, kind)
+                verifying = None if rule is None else subject_of(rule, {}, "rule" if ":" not in rule else "")
+                if kind != "decoder" and not isinstance(subject, Rule | Decoder | Verifier):
+                    _fits(subject, sizes or (2, 3))
+            link.tell(0)
+            begin = perf_counter()
+            answer = _watched(subject, link, limit, told_apart(link), begin, verifying)
+        except ValueError as error:
+            return {"unfit": str(error)}
+        size = sizes[0] if sizes else 2
+        return write_answer(answer, out, **_worst(answer, size, length))
+
+    def told_apart(link: Link) -> Callable[[int], None]:
+        last = [0.0]
+
+        def tell(cells: int) -> None:
+            if perf_counter() - last[0] > HEARD:
+                last[0] = perf_counter()
+                link.tell(cells)
+
+        return tell
+
+    def _watched(
+        subject: Any, link: Link, limit: float, tell: Callable[[int], None], begin: float, verifying: Any
+    ) -> Answer:
+        def proven(subject: Any) -> Answer:
+            try:
+                return prove(
+                    subject,
+                    that,
+                    tuple(sizes),
+                    rule=verifying,
+                    length=length,
+                    count=count,
+                    zeros=zeros,
+                    limit=limit,
+                    heard=tell,
+                )
+            except ValueError as error:
+                if not isinstance(subject, Decoder | Verifier) or str(error).startswith(("that is", "size is")):
+                    raise
+                why = f"it raises {last_line(error)}"
+            except Exception as error:
+                why = f"it raises {last_line(error)}"
+            told = f"V = {', '.join(map(str, sizes)) or 'the smallest'}"
+            return Answer("unknown", spec, that, told, "", 0, perf_counter() - begin, why=why)
+
+        if isinstance(subject, RuleOnUnknowns):  # each call of its functions is watched
+            return proven(_watched_rule(subject, link, limit))
+        with link.asking(limit + SEARCH):
+            return proven(subject)
+
+    with Apart(work) as process:
+        answer = process.answer(told)
+    if isinstance(answer, Lost):
+        why = {
+            "hangs": f"a call of it took longer than --limit {limit:g} s",
+            "raises": f"it {answer.message}",
+        }.get(answer.kind, f"it {answer.message}")
+        size = f"V = {', '.join(map(str, sizes))}" if sizes else "the smallest size"
+        lost = Answer("unknown", spec, that, size, "", 0, perf_counter() - began, why=why)
+        return write_answer(lost, out)
+    if "unfit" in answer:
+        raise ValueError(answer["unfit"])
+    return dict(answer)
+
+
+def _watched_rule(rule: RuleOnUnknowns, link: Link, limit: float) -> RuleOnUnknowns:
+    def called(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            with link.asking(limit):
+                return function(*arguments)
+
+        return call
+
+    return RuleOnUnknowns(cache(lambda size: Functions(*map(called, rule.functions(size)))), rule.name)
+
+
+def _fits(subject: Callable[[int], Rule], sizes: Sequence[int]) -> None:
+    """Raise ``ValueError`` if a rule of this house has settings of other sizes."""
+    for size in sizes:
+        row = np.array([Fraction(1, size)] * size, dtype=object)
+        subject(size).step_rows(row[None], row[None])

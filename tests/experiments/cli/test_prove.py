@@ -1,0 +1,228 @@
+"""``simlab prove`` as a user meets it: what is proven, what is refuted, what is refused, and what is left in files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from fractions import Fraction as F
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.cli.main import main
+from experiments.judging.proving import prove
+from simlab.decoders import Sjd
+from simlab.rules import Amplify, Speculative
+from tests.support.cli import usage_error
+from theory.judge.on_unknowns import BrokenRule, RuleOnUnknowns
+from theory.judge.user_rule import Functions
+from theory.symbolic.unknown import Refused
+
+pytestmark = pytest.mark.cli
+DEFAULT_EVERY = 3
+
+RULES = """
+import itertools
+import random
+import numpy as np
+from simlab.decoders import Sjd
+from simlab.rules import Speculative
+
+def accept(p, q, x):
+    return min(1, p[x] / q[x])
+
+def residual(p, q, x):
+    left = np.maximum(p - q, 0)
+    return left / left.sum() if left.sum() > 0 else p
+
+class Other:
+    residual = staticmethod(residual)
+
+    def accept(self, p, q, x):
+        return accept(p, q, x)
+
+class Mine(Other):
+    def residual(self, p, q, x):
+        return p
+
+class Floats(Other):
+    def accept(self, p, q, x):
+        return min(1, 1.2 * p[x] / q[x])
+
+class Asks(Other):
+    def accept(self, p, q, x):
+        return float(p[x]) > 0.5
+
+class Loops(Other):
+    def accept(self, p, q, x):
+        for _ in itertools.count():
+            pass
+
+class Raises(Other):
+    def accept(self, p, q, x):
+        raise RuntimeError("not today")
+
+class Fickle(Other):
+    def accept(self, p, q, x):
+        return accept(p, q, x) if random.random() < 0.5 else p[x] * q[0]
+
+class Scaled(Other):
+    def __init__(self, k=1):
+        self.k = k
+
+    def accept(self, p, q, x):
+        return min(1, self.k * p[x] / q[x])
+
+class Changes(Other):
+    def residual(self, p, q, x):
+        left = residual(p, q, x)
+        p[:] = 0
+        return left
+
+class Leaves(Other):
+    def accept(self, p, q, x):
+        import os
+        os._exit(0)
+
+class Subclass(Speculative):
+    pass
+
+wide = Sjd(window=2)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mine.py").write_text(RULES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    return tmp_path
+
+
+def answered(folder: Path, name: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(
+        (folder / "out" / "proofs" / name / "answer.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["mine.py"], 0, "proven for all real rows, mine.py, V = 2 to 3: lossless"),
+        (["mine.py:Mine"], 1, "refuted mine.py:Mine, V = 2: lossless\n"),
+        (["mine.py:Changes", "--size", "2"], 0, "proven"),  # of copies
+        (["mine.py:Subclass", "--size", "V=2", "--positive"], 0, "proven for all real rows without zeros"),
+        (["mine.py:Scaled", "--size", "2"], 0, "proven"),
+        (["mine.py:Scaled", "--size", "2", "--set", "k=1.2"], 1, "--rule mine.py:Scaled --set k=1.2\n"),
+        (["mine.py:Scaled", "--size", "2", "--set", "k=6/5", "--that", "tv <= 1/6"], 0, "proven"),
+        (["mine.py:Mine", "--size", "2", "--that", "accepts >= speculative"], 0, "proven"),
+        (["mine.py:Mine", "--size", "2", "--that", "frontier"], 1, "refuted"),
+        (["speculative", "--size", "2"], 0, "proven for all real rows, speculative"),
+        (["amplify", "--set", "k=2", "--size", "2", "--that", "tv <= 1/10"], 1, "--rule amplify --set k=2\n"),
+        (["recursive", "--size", "2"], 0, "K = 2"),
+        (["--decoder", "sjd", "--set", "window=2", "--length", "2"], 0, "sequences of 2: lossless"),
+        (["mine.py:wide", "--length", "2"], 0, "sequences of 2: lossless"),
+        (["--decoder", "sjd", "--set", "window=2", "--length", "2", "--rule", "mine.py:Mine"], 1, "; its target "),
+        (["mine.py:Floats"], 3, "it mixes 1.2, a float, with exact numbers; write a Fraction"),
+        (["mine.py:Asks"], 3, "it asks for float() of a number"),
+        (["mine.py:Loops", "--limit", "0.5"], 3, "a call of it took longer than --limit 0.5 s"),
+        (["mine.py:Leaves"], 3, "it ends the process that runs it"),
+        (["mine.py:Fickle", "--size", "2"], 3, "now that"),
+        (["mine.py:Raises"], 1, "\naccept raises RuntimeError: not today\np = (1, 0)\n"),
+    ],
+)
+def test_what_comes_out(
+    arguments: list[str], status: int, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["prove", *arguments]) == status
+    printed = capsys.readouterr()
+    assert told in printed.out
+    assert printed.err == ""
+
+
+def test_the_files_of_a_proof(folder: Path) -> None:
+    assert main(["prove", "mine.py", "--json", "copy.json"]) == 0
+    out = folder / "out" / "proofs" / "mine"
+    assert {path.name for path in out.iterdir()} == {"answer.json", "check.py", "proof-1.smt2", "proof-2.smt2"}
+    assert (folder / "copy.json").read_bytes() == (out / "answer.json").read_bytes()
+    answer = answered(folder, "mine")
+    assert (answer["outcome"], answer["statement"], answer["assumed"]) == ("proven", "lossless", "real rows")
+    assert answer["files"] == ["proof-1.smt2", "proof-2.smt2"]
+    text = (out / "proof-2.smt2").read_text(encoding="utf-8")
+    assert "(set-logic QF_NRA)" in text
+    assert "(check-sat)" in text
+    assert main(["prove", "mine.py:Mine", "--out", str(out)]) == 1  # nothing is left of what was proven
+    assert {path.name for path in out.iterdir()} == {"answer.json"}
+
+
+def test_the_rows_that_are_printed_can_be_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "mine.py:Mine"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    line = next(each for each in told if each.startswith("simlab show "))
+    answer = answered(folder, "mine.Mine")
+    assert answer["rows"] == {"p": ["1/2", "1/2"], "q": ["1", "0"]}
+    assert answer["values"] == {"law": ["3/4", "1/4"], "accepts": "1/2", "tv": "1/4", "alpha": "1/2"}
+    assert main(line.split()[1:]) == 0
+    shown = capsys.readouterr().out
+    assert "TV       1/4 of what is emitted" in shown
+    assert main(["show", "1/2,1/2", "1/3,2/3", "--rule", "mine.py:Floats"]) == 0
+    assert main(["show", "1/2,1/2", "1/3,2/3", "--rule", "mine.py:Scaled", "--set", "k=2"]) == 0
+    assert "accepts  1 of drafts" in capsys.readouterr().out
+    for name, what in (("Raises", "accept raises RuntimeError: not today"), ("wide", "mine.py:wide")):
+        assert what in usage_error(["show", "1/2,1/2", "1/3,2/3", "--rule", f"mine.py:{name}"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["mine.py", "--that", "tv <= foo"], "foo is not known; expected lossless, frontier, or a comparison"),
+        (["mine.py", "--size", "1"], "--size 1: expected V=N, a whole number from 2 to 8"),
+        (["mine.py", "--set", "k"], "--set k: expected KEY=VALUE"),
+        (["mine.py", "--decoder", "sjd"], "expected one of SUBJECT and --decoder NAME"),
+        (["--decoder", "sdj"], "unknown decoder 'sdj'"),
+        (["--decoder", "mine.py:Mine"], "expected a simlab.decoders.Decoder"),
+        (["--decoder", "sjd", "--set", "window=2", "--size", "2", "--size", "3"], "expected one for a decoder"),
+        (["grouped", "--set", "labels=0,0,1"], "expected V = 2"),
+        (["amplify"], "rule 'amplify' needs the parameter 'k'"),
+        (["mine.py:Scaled", "--set", "j=1"], "raises TypeError"),
+        (["speculative", "--judge"], "--judge is for a rule of your own"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], told: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told in usage_error(["prove", *arguments], capsys)
+
+
+def test_in_python() -> None:
+    def accept(p: np.ndarray, q: np.ndarray, x: int) -> object:
+        return min(1, p[x] / q[x])
+
+    def residual(p: np.ndarray, q: np.ndarray, x: int) -> object:
+        left = np.maximum(p - q, 0)
+        return left / left.sum() if left.sum() > 0 else p
+
+    assert prove((accept, residual), "lossless", 2).outcome == "proven"
+    assert prove(Speculative, size=(2,)).outcome == "proven"
+    assert prove(lambda size: Amplify(size), size=2).outcome == "counterexample"
+    assert prove(Sjd(window=2), length=2, rule=(accept, residual)).outcome == "proven"
+    assert prove("speculative", size=2, limit=0).why.startswith("it took 0 s")
+
+
+@pytest.mark.parametrize(
+    ("chance", "drawn", "error", "told"),
+    [
+        (F(1, 2), [1, 1], BrokenRule, "residual for x = 0 sums to 2; expected 1"),
+        (F(1, 2), [2, -1], BrokenRule, "residual for x = 0 holds -1; expected probabilities >= 0"),
+        (F(1, 2), [1], BrokenRule, "residual returns an array of shape"),
+        (F(3, 2), [1, 0], BrokenRule, "accept returns 3/2 for x = 0; expected one number from 0 to 1"),
+        (None, [1, 0], BrokenRule, "accept returns None"),
+        (np.nan, [1, 0], BrokenRule, "accept returns NaN"),
+        (0.5, [1, 0], Refused, "accept answers 0.5, a float"),
+    ],
+)
+def test_answers_are_read_strictly(chance: object, drawn: list[object], error: type[Exception], told: str) -> None:
+    rule = RuleOnUnknowns(lambda size: Functions(lambda p, q, x: chance, lambda p, q, x: np.array(drawn, dtype=object)))
+    row = np.array([[F(1, 2), F(1, 2)]], dtype=object)
+    with pytest.raises(error, match=told):
+        rule.step_rows(row, row)

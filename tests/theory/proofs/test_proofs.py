@@ -1,0 +1,93 @@
+"""Proofs that claims rest on: each claim that holds has one or says why not, and what is kept is of the code there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from theory.claims import CLAIMS, Evidence, Finding
+from theory.proofs.catalogue import PROOFS
+from theory.proofs.kept import code_hash, is_fresh, kept_entries, made
+from theory.proofs.reasons import REASONS
+from theory.proofs.support import EVERY, MEANING, ROWS, rests_on, supported, why_not
+
+SMALL = [name for name in PROOFS if name.startswith("pointwise.")] + [
+    "rows.concentrated",
+    "lantern.gain",
+    "candidates.sample-and-match",
+    "addition.explodes",
+]
+AGAIN = "expected kept proofs of the code that is there; `make proofs` makes them again"
+
+
+def test_proofs_and_reasons_are_of_claims_that_there_are() -> None:
+    served = {id for proof in PROOFS.values() for id in proof.claims}
+    assert served <= CLAIMS.keys()
+    assert REASONS.keys() <= CLAIMS.keys()
+    assert not served & REASONS.keys()
+
+
+def test_every_proof_is_kept_with_what_it_serves() -> None:
+    kept = kept_entries()
+    assert list(kept) == list(PROOFS), AGAIN
+    for name, proof in PROOFS.items():
+        assert kept[name]["claims"] == list(proof.claims), AGAIN
+        assert kept[name]["lemma"] == proof.lemma, AGAIN
+        assert kept[name]["outcome"] == "proven"
+        assert list(kept[name]["refuted"]) == list(proof.wrong), AGAIN
+
+
+@pytest.mark.slow
+def test_kept_proofs_are_of_the_code_that_is_there() -> None:
+    stale = [name for name, entry in kept_entries().items() if not is_fresh(entry)]
+    assert not stale, f"{AGAIN}: {', '.join(stale)}"
+
+
+@pytest.mark.slow
+def test_both_solvers_have_answered_every_question() -> None:
+    missing = [name for name, entry in kept_entries().items() if "cvc5" not in entry["solvers"]]
+    assert not missing, f"{AGAIN}: {', '.join(missing)}"
+
+
+def test_every_proof_has_a_wrong_variant() -> None:
+    assert not [name for name, proof in PROOFS.items() if not proof.wrong]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_proofs_come_out_as_kept(name: str) -> None:
+    entry, answers = made(name)  # raises where a wrong variant is not refuted
+    kept = kept_entries()[name]
+    assert all(answer.outcome == "proven" for answer in answers)
+    assert entry["sizes"] == kept["sizes"]
+    assert entry["refuted"].keys() == kept["refuted"].keys()
+
+
+def test_a_claim_that_holds_says_what_it_rests_on() -> None:
+    finding = Finding("holds", [Evidence("identity", "equal")])
+    claim = CLAIMS["leviathan.residual-cost"]
+    found = supported(claim.id, finding)
+    assert found.evidence[0].kind == "proof"
+    assert found.evidence[0].summary.startswith("proven for every V")
+    assert rests_on(claim, found) == EVERY
+    assert not why_not(claim.id, found)
+    rows = CLAIMS["baselines.optimal-lossy"]
+    assert rests_on(rows, supported(rows.id, finding)) == ROWS
+    other = CLAIMS["lantern.metric.js"]
+    assert supported(other.id, finding) == finding
+    assert rests_on(other, finding) in MEANING
+    assert why_not(other.id, finding)
+
+
+def test_a_claim_that_does_not_hold_rests_on_nothing() -> None:
+    finding = Finding("refuted", [])
+    claim = CLAIMS["leviathan.acceptance"]
+    assert supported(claim.id, finding) == finding
+    assert rests_on(claim, finding) == ""
+    assert why_not(claim.id, finding) == ""
+
+
+def test_the_hash_is_of_text() -> None:
+    assert len(code_hash()) == 64
+    assert code_hash() == code_hash()
+    json.dumps(kept_entries())

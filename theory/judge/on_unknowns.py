@@ -1,0 +1,155 @@
+"""A user's two functions as a rule that can be run on rows of unknown numbers, and on exact rows alike.
+
+:class:`~theory.judge.user_rule.UserRule` reads answers as floats or fractions; here they may be numbers that are not
+known (:mod:`theory.symbolic.unknown`), and every question that is asked about one cuts the space of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Rational, Real
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.engine.messages import shown
+from simlab.rules import Rule, Step
+from theory.judge.user_rule import Functions, last_line
+from theory.symbolic.cells import Empty, Limit, Unsound
+from theory.symbolic.unknown import Refused, Unknown
+
+OURS = Refused, Limit, Unsound, Empty  # what is raised through a user's function, and is none of its faults
+
+__all__ = ["BrokenRule", "RuleOnUnknowns"]
+
+
+class BrokenRule(ValueError):
+    """A function of a rule raised, or its answer is no probability and no pmf."""
+
+
+@dataclass(frozen=True, eq=False)
+class RuleOnUnknowns(Rule):
+    """The rule that two functions make, on rows of ``Fraction`` or of unknown numbers.
+
+    Attributes
+    ----------
+    functions
+        From the vocabulary V to the two functions. They get copies of the rows.
+    name
+        What it is called.
+
+    Raises
+    ------
+    BrokenRule
+        By every method, where an answer is no answer.
+    Refused
+        By every method, where an answer is a float that is not whole, or cannot be computed for unknown numbers.
+    """
+
+    functions: Callable[[int], Functions]
+    name: str = "rule"
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        found = [self._accepted(*row) if row[1][row[2]] > 0 else 1 for row in _positions(p, q, x)]
+        return np.array(found, dtype=object).reshape(np.shape(x))
+
+    def weights_rows(self, p: Array, q: Array, x: Array) -> Array:
+        found = [self._drawn(*row) if self._rejects(*row) else row[0] for row in _positions(p, q, x)]
+        return np.array(found, dtype=object).reshape(p.shape)
+
+    def step_rows(self, p: Array, q: Array) -> Step:
+        """As every rule's, row by row; no residual is asked for where x is never rejected."""
+        size = p.shape[-1]
+        steps = [self._step(*row) for row in zip(p.reshape(-1, size), q.reshape(-1, size), strict=True)]
+        law, acceptance = (np.array(part, dtype=object) for part in zip(*steps, strict=True))
+        return Step(acceptance.reshape(p.shape[:-1]), law.reshape(p.shape))
+
+    def _step(self, p: Array, q: Array) -> tuple[list[Any], Any]:
+        law: list[Any] = [mass * 0 for mass in p]
+        accepted: Any = 0
+        for x in range(len(p)):
+            if not q[x] > 0:
+                continue
+            chance = self._accepted(p, q, x)
+            law[x] = law[x] + q[x] * chance
+            accepted = accepted + q[x] * chance
+            if chance < 1:
+                rejected = q[x] * (1 - chance)
+                law = [mass + rejected * drawn for mass, drawn in zip(law, self._drawn(p, q, x), strict=True)]
+        return law, accepted
+
+    def _rejects(self, p: Array, q: Array, x: int) -> bool:
+        return bool(q[x] > 0) and bool(self._accepted(p, q, x) < 1)
+
+    def _accepted(self, p: Array, q: Array, x: int) -> Any:
+        expected = "expected one number from 0 to 1"
+        answer = _asked(self._of(p).accept, "accept", p, q, x)
+        if getattr(answer, "ndim", 0):
+            raise BrokenRule(f"accept returns an array of shape {tuple(answer.shape)}; {expected}")
+        value = _exact(answer.item() if hasattr(answer, "item") else answer, "accept", expected)
+        if not value >= 0 or not value <= 1:
+            raise BrokenRule(f"accept returns {value} for x = {x}; {expected}")
+        return value
+
+    def _drawn(self, p: Array, q: Array, x: int) -> list[Any]:
+        expected = f"expected a pmf of {len(p)} numbers"
+        answer = _asked(self._of(p).residual, "residual", p, q, x)
+        try:
+            row = np.asarray(answer)
+        except ValueError:
+            raise BrokenRule(f"residual returns {shown(answer)}; {expected}") from None
+        if row.shape != p.shape:
+            what = f"an array of shape {row.shape}" if row.ndim else shown(answer)
+            raise BrokenRule(f"residual returns {what}; {expected}")
+        values = [_exact(value, "residual", expected) for value in row.tolist()]
+        for value in values:
+            if not value >= 0:
+                raise BrokenRule(f"residual for x = {x} holds {value}; expected probabilities >= 0")
+        if (total := sum(values)) != 1:
+            raise BrokenRule(f"residual for x = {x} sums to {total}; expected 1")
+        return values
+
+    def _of(self, p: Array) -> Functions:
+        try:
+            return self.functions(len(p))
+        except OURS:
+            raise
+        except (Exception, SystemExit) as error:
+            raise BrokenRule(f"no rule is made for {len(p)} tokens: {last_line(error)}") from error
+
+
+def _positions(p: Array, q: Array, x: Array) -> Any:
+    size = p.shape[-1]
+    return zip(p.reshape(-1, size), q.reshape(-1, size), np.ravel(x).tolist(), strict=True)
+
+
+def _asked(function: Callable[[Array, Array, int], Any], name: str, p: Array, q: Array, x: int) -> Any:
+    """What a function answers for copies of the rows; what it raises, in words."""
+    try:
+        with np.errstate(all="ignore"):
+            return function(p.copy(), q.copy(), x)
+    except OURS:
+        raise
+    except TypeError as error:
+        if isinstance(p[0], Unknown):  # it may be because of them: rows of fractions will tell
+            raise Refused(f"{name} does what a number that is not known cannot: {last_line(error)}") from error
+        raise BrokenRule(f"{name} raises {last_line(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise BrokenRule(f"{name} raises {last_line(error)}") from error
+
+
+def _exact(value: Any, name: str, expected: str) -> Any:
+    if isinstance(value, Unknown):
+        return value
+    if isinstance(value, Rational | np.integer | np.bool):
+        return value
+    if isinstance(value, Real) and float(value).is_integer():  # a written 1.0 says what it means
+        return int(value)
+    if isinstance(value, Real) and np.isfinite(float(value)):
+        raise Refused(f"{name} answers {float(value)!r}, a float, where rows are exact; write a Fraction")
+    raise BrokenRule(f"{name} returns {shown(value)}; {expected}")

@@ -1,0 +1,60 @@
+"""Make all proofs again: ``python -m theory.proofs``.
+
+Each is kept in ``kept.json`` as soon as it is there, and leaves ``<out>/<name>/*.smt2``: everything that the solver was
+asked, for ``<out>/check.py``, which asks z3 and cvc5 and needs nothing of this project.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+from theory.claims.base import CheckFailed
+from theory.proofs.catalogue import PROOFS
+from theory.proofs.kept import KEPT, Entry, kept_entries
+from theory.proofs.making import make_again
+
+
+def main() -> int:
+    """Make proofs; 1 if one does not go through."""
+    parser = argparse.ArgumentParser(prog="python -m theory.proofs", description="Make the proofs again.")
+    parser.add_argument("--only", metavar="NAME", action="append", choices=list(PROOFS), help="only this proof")
+    parser.add_argument("--out", metavar="FOLDER", type=Path, default=Path("out/proofs"), help="where files go")
+    parser.add_argument("--check", action="store_true", help="let cvc5 and z3 answer every question again")
+    given = parser.parse_args()
+    entries, failed = dict(kept_entries()), 0
+    for gone in entries.keys() - PROOFS.keys():
+        del entries[gone]
+    names = given.only or list(PROOFS)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(make_again, name, given.out, given.check): name for name in names}
+        for k, done in enumerate(as_completed(waiting)):
+            name = waiting[done]
+            try:
+                entry = done.result()
+            except CheckFailed as error:
+                print(f"{name}: {error}", file=sys.stderr, flush=True)
+                failed += 1
+                continue
+            entries[name] = entry
+            _keep(entries)
+            told = f"{entry['seconds']:6.1f} s  {entry['cells']:>7,} cells  {name}"
+            print(f"{k + 1:>3}/{len(names)}  {told}", flush=True)
+    return 1 if failed else 0
+
+
+def _keep(entries: dict[str, Entry]) -> None:
+    """Write what is kept, all of it or nothing."""
+    ordered = {name: entries[name] for name in PROOFS if name in entries}
+    beside = KEPT.with_suffix(".new")
+    beside.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(beside, KEPT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

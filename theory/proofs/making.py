@@ -1,0 +1,45 @@
+"""One proof made again, with its files: in a process of its own, and so in a module of its own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from theory.claims.base import CheckFailed
+from theory.proofs.kept import Entry, made
+from theory.symbolic.smtlib import CHECKER, written
+
+__all__ = ["make_again"]
+
+
+def make_again(name: str, out: Path, check: bool) -> Entry:
+    """Make a proof, write its files, and let both solvers check them."""
+    entry, answers = made(name)
+    _write_files(out, name, answers)
+    if check:
+        _check(out, name)
+        entry["solvers"]["cvc5"] = version("cvc5")
+    return entry
+
+
+def _write_files(out: Path, name: str, answers: list[Any]) -> None:
+    folder = out / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for k, answer in enumerate(answers):
+        title = f"{answer.subject}: {answer.statement}, {answer.size}"
+        for j, text in enumerate(written(answer.spaces, title)):
+            (folder / f"{k:02d}-{j:02d}.smt2").write_text(text, encoding="utf-8")
+    shutil.copy(CHECKER, out / CHECKER.name)
+
+
+def _check(out: Path, name: str) -> None:
+    """Raise :class:`CheckFailed` unless both solvers answer every question of a proof as they have to."""
+    command = [sys.executable, str(out / CHECKER.name), str(out / name)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise CheckFailed(f"a solver does not agree: {done.stdout[-1000:]}{done.stderr[-1000:]}")

@@ -1,0 +1,85 @@
+"""Proofs as evidence of claims, and what a claim that holds rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from theory.claims.base import Claim, Evidence, Finding
+from theory.claims.evidence import proof as proof_evidence
+from theory.proofs.kept import Entry, entry_of, kept_entries
+from theory.proofs.reasons import PARTLY, REASONS
+
+EVERY, ROWS = "every V", "all rows up to a size"
+PROSE, CHECKED, SAMPLED, PARTS, PRINTED = "enumeration", "exact checks", "sampled", "its parts", "examples"
+MEANING = {  # what a claim that holds rests on, the strongest first
+    EVERY: "proven pointwise by solvers, and so for every V, by the lemma named",
+    ROWS: "proven by solvers for all real rows up to a size, at the parameters named, of the code as it is",
+    PROSE: "proof in prose; the code enumerated on small cases",
+    CHECKED: "proof in prose; equations checked on given inputs",
+    SAMPLED: "proof in prose; simulated or searched",
+    PARTS: "follows from its parts",
+    PRINTED: "examples, or numbers that are printed",
+}
+HOLDS = ("holds", "holds-under-assumptions")
+
+__all__ = ["MEANING", "badge", "proofs_of", "rests_on", "supported", "why_not"]
+
+
+def proofs_of(id: str) -> list[Entry]:
+    """The entries of the proofs that serve a claim, those for every V first; made again where the code is another."""
+    names = [name for name, entry in kept_entries().items() if id in entry["claims"]]
+    return sorted((entry_of(name) for name in names), key=lambda entry: not entry["lemma"])
+
+
+def supported(id: str, finding: Finding) -> Finding:
+    """A finding with the proofs of its claim before its other evidence, where it holds.
+
+    Raises
+    ------
+    CheckFailed
+        If a proof has to be made again and does not go through.
+    """
+    if finding.verdict not in HOLDS:
+        return finding
+    return replace(finding, evidence=[*(_evidence(id, entry) for entry in proofs_of(id)), *finding.evidence])
+
+
+def _evidence(id: str, entry: Entry) -> Evidence:
+    seen = f"; refutes {', '.join(entry['refuted'])}" if entry["refuted"] else ""
+    lemma = f"; then {entry['lemma']}" if entry["lemma"] else ""
+    return proof_evidence(
+        f"{'of a part, ' if id in PARTLY else ''}{badge(entry)}: {entry['statement']}{lemma}{seen}"
+    )
+
+
+def badge(entry: Entry) -> str:
+    """How much is proven, as a badge says it."""
+    solvers = " and ".join(name.removesuffix("-solver") for name in entry["solvers"])
+    if entry["lemma"]:
+        return f"proven for every V, pointwise, {entry['cells']:,} cells, {solvers}"
+    rows, sizes = " and ".join(entry["assumed"]), "; ".join(entry["sizes"])
+    return f"proven for all {rows}, {sizes}, {entry['cells']:,} cells, {solvers}"
+
+
+def rests_on(claim: Claim, finding: Finding) -> str:
+    """What a claim that holds rests on, a key of ``MEANING``; nothing for others."""
+    if finding.verdict not in HOLDS:
+        return ""
+    kinds: Sequence[str] = [piece.kind for piece in finding.evidence]
+    if "proof" in kinds and claim.id not in PARTLY:
+        lemmas = [entry["lemma"] for entry in kept_entries().values() if claim.id in entry["claims"]]
+        return EVERY if any(lemmas) else ROWS
+    if claim.parts:
+        return PARTS
+    for kind, told in (("enumeration", PROSE), ("identity", CHECKED), ("exact-small-scale", PROSE)):
+        if kind in kinds:
+            return told
+    return SAMPLED if "simulation" in kinds or "search" in kinds else PRINTED
+
+
+def why_not(id: str, finding: Finding) -> str:
+    """Why a claim that holds is not proven by solvers, or what is left of it; nothing where all of it is proven."""
+    if finding.verdict not in HOLDS:
+        return ""
+    return f"a part is; not {PARTLY[id]}" if id in PARTLY else REASONS.get(id, "")
