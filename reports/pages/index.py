@@ -66,8 +66,6 @@ def page(
         meaning=report.VERDICT_NAMES,
         rests=report.rests(verdicts or ()),
         rests_meaning=report.MEANING,
-        rests=report.rests(verdicts or ()),
-        rests_meaning=report.MEANING,
         printed=published.FILE in paths,
         verify=report.COMMAND,
         studies=[
