@@ -21,7 +21,7 @@ import numpy as np
 
 from experiments.apart import Apart, Link, Lost
 from experiments.cli.show import make
-from experiments.judging.load_object import as_rule, load_object, needed
+from experiments.judging.load_object import EXPECTED, as_rule, load_object, needed
 from experiments.judging.measures import codebook
 from experiments.results import versions, write_json, write_text
 from simlab.candidates import VERIFIERS, Verifier
@@ -214,7 +214,7 @@ def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
             try:
                 made = value()
             except Exception as error:
-                raise ValueError(f"{spec}, called to make a rule, raises {last_line(error)}") from error
+                raise ValueError(f"{spec}, called to make a rule, raises {last_line(error)}; {EXPECTED}") from error
             value = made if isinstance(made, MADE) else value
         if isinstance(value, MADE):
             return value

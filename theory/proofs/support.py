@@ -48,9 +48,7 @@ def supported(id: str, finding: Finding) -> Finding:
 def _evidence(id: str, entry: Entry) -> Evidence:
     seen = f"; refutes {', '.join(entry['refuted'])}" if entry["refuted"] else ""
     lemma = f"; then {entry['lemma']}" if entry["lemma"] else ""
-    return proof_evidence(
-        f"{'of a part, ' if id in PARTLY else ''}{badge(entry)}: {entry['statement']}{lemma}{seen}"
-    )
+    return proof_evidence(f"{'of a part, ' if id in PARTLY else ''}{badge(entry)}: {entry['statement']}{lemma}{seen}")
 
 
 def badge(entry: Entry) -> str:

@@ -3,7 +3,8 @@
     pip install cvc5 z3-solver
     python check.py [FOLDER or FILE ...]
 
-Imports nothing of the program that wrote the files. Exits with 1 if an answer is another, or the two solvers disagree.
+Imports nothing of the program that wrote the files. Exits with 1 if an answer is another, and with 2 if a solver could
+not tell in time, and none says otherwise.
 """
 
 import argparse
@@ -56,7 +57,7 @@ def main() -> int:
     if not files:
         print("no .smt2 files were found")
         return 1
-    asked, wrong, begin = 0, [], time.time()
+    asked, wrong, untold, begin = 0, [], [], time.time()
     for file in files:
         text = file.read_text()
         expected = text.count("(check-sat)")
@@ -64,14 +65,18 @@ def main() -> int:
         for name, found in answers.items():
             if len(found) != expected:
                 wrong.append(f"{file}: {name} answered {len(found)} of {expected} questions")
-            wrong += [f"{file}: question {k + 1}: {name} says {a}" for k, a in enumerate(found) if a != "unsat"]
+            for k, answer in enumerate(found):
+                if answer != "unsat":
+                    told = untold if answer.startswith("unknown") else wrong
+                    told.append(f"{file}: question {k + 1}: {name} says {answer}")
         asked += expected
         if sys.stdout.isatty():
             print(f"\r{asked} questions", end="", flush=True)
-    for line in wrong[:20]:
+    for line in (wrong + untold)[:20]:
         print(line)
-    print(f"{asked} questions in {len(files)} files, {len(wrong)} not unsat, {time.time() - begin:.0f} s")
-    return 1 if wrong else 0
+    several = f"{len(wrong)} not unsat, {len(untold)} not told in time"
+    print(f"{asked} questions in {len(files)} files, {several}, {time.time() - begin:.0f} s")
+    return 1 if wrong else 2 if untold else 0
 
 
 if __name__ == "__main__":
