@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WIDTH = 30  # of the longest bar
 NEAR = 2  # neighbours of a token, where a rule asks for some and none are given
 
+Rows = tuple[list[Any], list[Any]]
 Row = Annotated[str, typer.Argument(help="probabilities of tokens, as 1/3,1/3,1/3 or 0.2,0.8", show_default=False)]
 
 
@@ -38,20 +39,18 @@ def show_command(
     from theory.acceptance import alpha, frontier
     from theory.distances import tv
     from theory.exact import acceptance, step_law
-    from theory.judge.user_rule import Broken, Inexact
 
     try:
         given = {name: read_value(value) for name, value in map(read_setting, settings or [])}
-        rows = read_row("P", p), read_row("Q", q)
-        made = _of_a_user(rule, given) if ":" in rule or rule.endswith(".py") else make(rule, given, len(rows[0]))
-        try:
-            emitted, accepted = step_law(made, *rows), acceptance(made, *rows)
-        except Inexact:  # rows of fractions, answered with floats
-            rows = list(map(float, rows[0])), list(map(float, rows[1]))
-            emitted, accepted = step_law(made, *rows), acceptance(made, *rows)
+        rows: Rows = read_row("P", p), read_row("Q", q)
+        if ":" in rule or rule.endswith(".py"):
+            made, rows = _of_a_user(rule, given, rows)
+        else:
+            made = make(rule, given, len(rows[0]))
+        emitted, accepted = step_law(made, *rows), acceptance(made, *rows)
         spent, kept = tv(rows[0], emitted), alpha(*rows)
         most = frontier(*rows, spent)
-    except (ValueError, Broken) as error:
+    except ValueError as error:
         raise UsageError(str(error)) from None
     console = output()
     longest = max(map(float, emitted))
@@ -111,19 +110,25 @@ def make(name: str, given: dict[str, Any], size: int) -> Rule:
     return make_rule(name, **given)
 
 
-def _of_a_user(spec: str, given: dict[str, Any]) -> Rule:
-    """The rule that a module or a file has, as ``simlab prove`` takes it."""
+def _of_a_user(spec: str, given: dict[str, Any], rows: Rows) -> tuple[Rule, Rows]:
+    """The rule that a module or a file has, as ``simlab prove`` takes it, and the rows in numbers that it answers."""
     from experiments.judging.proving import subject_of
     from simlab.rules import Rule
+    from theory.exact import step_law
     from theory.judge.on_unknowns import RuleOnUnknowns
-    from theory.judge.user_rule import UserRule
+    from theory.judge.user_rule import Broken, Inexact, UserRule
 
-    made = subject_of(spec, given)
-    if isinstance(made, RuleOnUnknowns):
-        return UserRule(made.functions)
-    if isinstance(made, Rule):
-        return made
-    raise ValueError(f"--rule {spec}: expected a rule")
+    subject = subject_of(spec, given)
+    made = UserRule(subject.functions) if isinstance(subject, RuleOnUnknowns) else subject
+    if not isinstance(made, Rule):
+        raise ValueError(f"--rule {spec}: expected a rule")
+    try:
+        step_law(made, *rows)
+    except Inexact:  # rows of fractions, answered with floats
+        return made, (list(map(float, rows[0])), list(map(float, rows[1])))
+    except Broken as broken:
+        raise ValueError(str(broken)) from broken
+    return made, rows
 
 
 def told(value: Any) -> str:
