@@ -201,7 +201,7 @@ def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
     if isinstance(value, MADE) or getattr(value, "step_of_rows", False):
         if given:
             raise ValueError(f"{spec} is made already; expected no settings")
-        return value.functions and RuleOnUnknowns(value.functions, spec) if isinstance(value, UserRule) else value
+        return RuleOnUnknowns(value.functions, spec) if isinstance(value, UserRule) else value
     if callable(value) and not isinstance(value, type) and not given and needed(value) in OF_SIZE:
         return value
     if isinstance(value, type) or (callable(value) and (given or not needed(value))):
