@@ -121,7 +121,10 @@ def prove_command(
             heard=heard,
         )
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        if not judge:
+            raise UsageError(str(error)) from None
+        print_text(output(), f"judged, but not proven: {error}")  # such as a file that is gone by now
+        return status or STATUS["unknown"]
     finally:
         progress.stop()
     if copy:

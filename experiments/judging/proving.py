@@ -206,6 +206,8 @@ def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
         return value
     if isinstance(value, type) or (callable(value) and (given or not needed(value))):
         if given or (isinstance(value, type) and issubclass(value, MADE)):
+            if missing := [name for name in needed(value) if name not in given]:
+                raise ValueError(f"{spec} needs {', '.join(missing)}; {EXPECTED}")
             try:
                 value = value(**given)
             except Exception as error:

@@ -160,7 +160,8 @@ def test_an_attack_is_a_finding(
         assert told in str(found["summary"])
     else:
         assert found["verdict"] == ("inconclusive" if command == "certify" else "lossless")
-        assert status == (3 if command == "certify" else 0)
+        gone = "rmtree" in attack and where == "import"  # it can be judged, and no longer be proven
+        assert status == (3 if command == "certify" or gone else 0)
 
 
 @pytest.mark.slow
