@@ -57,7 +57,7 @@ Image(picture.getvalue())
 # rows that hold zeros, and lines on which $p(x) = q(x)$, are among those that are visited.
 
 # %%
-answer = prove(speculative, sizes=(3,))
+answer = prove(speculative, size=3)
 assert answer.outcome == "proven"
 print(answer)
 
@@ -99,7 +99,7 @@ table(lossy)
 # fractions, by the rule and without unknown numbers.
 
 # %%
-answer = prove(grouped, sizes=(3,))
+answer = prove(grouped, size=3)
 assert answer.outcome == "counterexample"
 p, q = (np.array(answer.rows[name], dtype=object) for name in "pq")
 assert tuple(step_law(grouped, p, q)) != tuple(p)
@@ -133,8 +133,8 @@ def careless(p, q):
 
 
 careless.step_of_rows = True
-assert prove(careless, "accepts == alpha", sizes=(3,)).outcome == "proven"
-assert prove(careless, sizes=(3,)).outcome == "counterexample"
-print(prove(careless, sizes=(3,)))
+assert prove(careless, "accepts == alpha", size=3).outcome == "proven"
+assert prove(careless, size=3).outcome == "counterexample"
+print(prove(careless, size=3))
 for statement in ("frontier", "accepts >= speculative", "tv <= 1/10"):
-    print(prove(grouped, statement, sizes=(3,)))
+    print(prove(grouped, statement, size=3))

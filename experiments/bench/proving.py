@@ -74,7 +74,7 @@ def _beside(quick: bool) -> list[Beside]:
     """Of each statement its name, both proofs, and how many times as fast the one should be."""
     size = 3 if quick else 4
     found: list[Beside] = [
-        (f"speculative, V = {size}", lambda: _proven(prove(LOSSLESS, sizes=[size])), lambda: _plain_rule(size), 5.0)
+        (f"speculative, V = {size}", lambda: _proven(prove(LOSSLESS, size=size)), lambda: _plain_rule(size), 5.0)
     ]
     decoders: list[tuple[str, Decoder, int, float]] = [("block, gamma 2", make_decoder("block", gamma=2), 2, 5.0)]
     if not quick:
@@ -114,7 +114,7 @@ def _plain_sequences(decoder: Decoder, length: int) -> bool:
         for sequence in product(range(2), repeat=length):
             chance = z3.RealVal(1)
             for k in range(length):
-                chance = chance * target.rows[sequence[:k]][sequence[k]].term
+                chance = chance * target.row(sequence[:k])[sequence[k]].term
             parts.append(lifted(law.get(sequence, 0)) == chance)
         return z3.And(*parts)
 
@@ -145,7 +145,7 @@ def _sizes(quick: bool) -> dict[str, Callable[[], bool]]:
         return lambda: _proven(prove_verifier(made, candidates=candidates, sizes=[3], limits=limits))
 
     known = {
-        "speculative, V = 6": lambda: _proven(prove(LOSSLESS, sizes=[6], limits=limits)),
+        "speculative, V = 6": lambda: _proven(prove(LOSSLESS, size=6, limits=limits)),
         "sjd, window 3, sequences of 4": decoder("sjd", 2, 4, window=3),
         "sjd, window 2, sequences of 2, V = 3": decoder("sjd", 3, 2, window=2),
         "sjd-pac, window 3, two candidates, sequences of 3": decoder("sjd-pac", 2, 3, window=3, candidates=2, depth=2),

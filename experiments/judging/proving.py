@@ -31,8 +31,9 @@ from simlab.rules import RULES, Rule
 from theory.exact import target_law
 from theory.judge.on_unknowns import RuleOnUnknowns
 from theory.judge.user_rule import Functions, UserRule, last_line
+from theory.symbolic.answers import Answer
 from theory.symbolic.cells import Limit, Limits, Unsound
-from theory.symbolic.prove import Answer, prove_decoder, prove_rule, prove_verifier
+from theory.symbolic.prove import prove as prove_for_all
 from theory.symbolic.rows import Table, contexts, row_name
 from theory.symbolic.smtlib import CHECKER, written
 from theory.symbolic.statements import LOSSLESS
@@ -107,19 +108,11 @@ def prove(
             raise Limit(f"it took {limit:g} s, the longest that it may, for {cells:,} cells")
 
     sizes = (size,) if isinstance(size, int) else tuple(size or ())
+    verified = None if rule is None else _of_size(_subject(rule, {}), sizes[0] if sizes else 2)
     try:
-        if isinstance(made, Decoder):
-            if len(sizes) > 1:
-                raise ValueError(f"size is {', '.join(map(str, sizes))}; expected one for a decoder")
-            verified = None if rule is None else _of_size(_subject(rule, {}), sizes[0] if sizes else 2)
-            given = {"size": sizes[0]} if sizes else {}
-            answer = prove_decoder(made, that, verified, length=length, limits=limits, heard=going_on, **given)
-        elif isinstance(made, Verifier):
-            answer = prove_verifier(
-                made, that, count=count, sizes=sizes or (2, 3), zeros=zeros, limits=limits, heard=going_on
-            )
-        else:
-            answer = prove_rule(made, that, sizes or (2, 3), zeros, limits, going_on)
+        answer = prove_for_all(
+            made, that, sizes, rule=verified, length=length, count=count, zeros=zeros, limits=limits, heard=going_on
+        )
     except (Refused, Unsound) as error:
         told = f"V = {', '.join(map(str, sizes or (2, 3)))}"
         if isinstance(error, Unsound):
@@ -198,7 +191,7 @@ def _subject(value: Any, given: Mapping[str, Any]) -> Any:
 
 
 def _subject_from(value: Any, spec: str, given: Mapping[str, Any]) -> Any:
-    if isinstance(value, MADE) or getattr(value, "step_of_rows", False):
+    if isinstance(value, MADE):
         if given:
             raise ValueError(f"{spec} is made already; expected no settings")
         return RuleOnUnknowns(value.functions, spec) if isinstance(value, UserRule) else value

@@ -1,7 +1,7 @@
 """Make all proofs again: ``python -m theory.proofs``.
 
 Each is kept in ``kept.json`` as soon as it is there, and leaves ``<out>/<name>/*.smt2``: everything that the solver was
-asked, for ``<out>/check.py``, which asks z3 and cvc5 and needs nothing of this project.
+asked, for ``<out>/check.py``, which asks cvc5 and z3 and needs nothing of this project.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m theory.proofs", description="Make the proofs again.")
     parser.add_argument("--only", metavar="NAME", action="append", choices=list(PROOFS), help="only this proof")
     parser.add_argument("--out", metavar="FOLDER", type=Path, default=Path("out/proofs"), help="where files go")
-    parser.add_argument("--check", action="store_true", help="let cvc5 and z3 answer every question again")
+    parser.add_argument("--check", action="store_true", help="let cvc5 answer every question as well")
     given = parser.parse_args()
     entries, failed = dict(kept_entries()), 0
     for gone in entries.keys() - PROOFS.keys():

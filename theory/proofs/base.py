@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from operator import eq, ge, le, lt
-from time import perf_counter
+from operator import eq, ge, gt, le, lt
 from typing import Any
 
-import numpy as np
-
-from theory.symbolic import Answer, Limit, Limits
+from theory.symbolic import Answer, Limits
+from theory.symbolic.answers import Asked, arrays, told_rows
 from theory.symbolic.cells import Cells
 from theory.symbolic.rows import Rows, rows_at, unknown_masses, unknown_rows
-from theory.symbolic.small_rows import Row, coarsest, smallest
+from theory.symbolic.small_rows import Fails, Row, simple_rows
+from theory.symbolic.space import Point
 
 Question = Callable[[], Answer]
 Comparison = tuple[Any, Callable[[Any, Any], bool], Any]  # a number, how it compares, another
 States = Callable[[Mapping[str, Any]], Iterable[Comparison]]
-SEARCH = 5.0  # seconds in which simple rows are looked for once a statement is known to fail
 
-__all__ = ["Comparison", "Proof", "Question", "States", "eq", "for_all_masses", "for_all_rows", "ge", "le", "lt"]
+__all__ = ["Comparison", "Proof", "Question", "States", "eq", "for_all_masses", "for_all_rows", "ge", "gt", "le", "lt"]
 
 
 @dataclass(frozen=True)
@@ -76,11 +74,10 @@ def for_all_rows(
     Answer
         Proven, a counterexample, or unknown.
     """
-    made = unknown_rows(sizes, zeros, Limits(**limits))
+    cells, rows = unknown_rows(sizes, zeros, Limits(**limits))
     size = "V = " + " and ".join(map(str, sorted(set(sizes.values()))))
-    assumed = "real rows" if zeros else "real rows without zeros"
-    simple = partial(smallest, sizes=sizes, seconds=SEARCH, positive=not zeros)
-    return _answered(states, made, simple, subject, statement, size, assumed)
+    asked = Asked(subject, statement, told_rows(zeros))
+    return _answered(asked, size, states, cells, rows, partial(simple_rows, rows=rows, positive=not zeros))
 
 
 def for_all_masses(states: States, names: tuple[str, ...], statement: str, **limits: Any) -> Answer:
@@ -106,44 +103,25 @@ def for_all_masses(states: States, names: tuple[str, ...], statement: str, **lim
     def states_of(rows: Mapping[str, Any]) -> Iterable[Comparison]:
         return states({name: row[0] for name, row in rows.items()})
 
-    made = unknown_masses(names, Limits(**limits))
-    return _answered(states_of, made, lambda fails: None, "numbers", statement, "pointwise", "real numbers >= 0")
+    def near(fails: Fails, point: Point | None) -> dict[str, Row] | None:
+        at = None if point is None else rows_at(rows, point)
+        return at if at and fails(at) else None
+
+    cells, rows = unknown_masses(names, Limits(**limits))
+    return _answered(Asked("numbers", statement, "real numbers >= 0"), "pointwise", states_of, cells, rows, near)
 
 
 def _answered(
-    states: States,
-    made: tuple[Cells, Rows],
-    simple: Callable[[Any], dict[str, Row] | None],
-    subject: str,
-    statement: str,
-    size: str,
-    assumed: str,
+    asked: Asked, size: str, states: States, cells: Cells, rows: Rows, simple: Callable[..., dict[str, Row] | None]
 ) -> Answer:
-    begin, (cells, rows) = perf_counter(), made
-
     def program() -> bool:
         compared = list(states(rows))
         with cells.stating():
             return all(holds(one, other) for one, holds, other in compared)
 
     def fails(named: Mapping[str, Row]) -> bool:
-        arrays = {name: np.array(list(row), dtype=object) for name, row in named.items()}
-        return not all(holds(one, other) for one, holds, other in states(arrays))
+        return not all(holds(one, other) for one, holds, other in states(arrays(named)))
 
-    def answer(outcome: Any, **more: Any) -> Answer:
-        seconds = perf_counter() - begin
-        return Answer(outcome, subject, statement, size, assumed, cells.visited, seconds, spaces=(cells,), **more)
-
-    try:
-        failing = next((cell for cell in cells.explore(program) if not cell.result), None)
-    except Limit as limit:
-        return answer("unknown", why=str(limit))
-    if failing is None:
-        return answer("proven")
-    found = simple(fails)
-    if found is None and failing.point is not None:
-        at = rows_at(rows, failing.point)
-        found = coarsest(fails, at, SEARCH) if assumed.startswith("real rows") else at if fails(at) else None
-    if found is None:
-        return answer("unknown", why="it may fail in a cell, but no rational numbers of it are known")
-    return answer("counterexample", rows=found)
+    asked.spaces.append(cells)
+    found = asked.settled(size, lambda: asked.first_false(cells, program), lambda point: simple(fails, point=point))
+    return found or asked.answer("proven", size)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import islice
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -62,19 +60,18 @@ from theory.claims.gsd.acceptance import HalfRatio
 from theory.claims.lantern.relaxation import OneMore, UpTo, WithoutSelf
 from theory.claims.scd.coupling import Relabelled, Stale
 from theory.claims.traversal.traversal import RowKept, Squared
-from theory.exact import sequence_law, target_law
-from theory.proofs.base import Comparison, Proof, Question, eq, for_all_rows, ge, le, lt
+from theory.proofs.base import Comparison, Proof, Question, eq, for_all_rows, ge, gt, le, lt
 from theory.proofs.pointwise import POINTWISE
 from theory.symbolic import Answer, prove_decoder, prove_rule, prove_verifier
-from theory.symbolic.rows import Table, contexts, row_name
-from theory.symbolic.small_rows import random_rows
+from theory.symbolic.answers import Asked, told_rows
+from theory.symbolic.prove_decoders import wrong_tables
 
 Numbers = Mapping[str, Any]
 Stated = Iterable[Comparison]
 Making = Callable[[int], Rule]
 TENTH, HALF = Fraction(1, 10), Fraction(1, 2)
 
-__all__ = ["PROOFS", "of_claim"]
+__all__ = ["PROOFS"]
 
 
 # Helpers -------------------------------------------------------------------------------------------------------
@@ -113,16 +110,10 @@ def step(rule: Rule, n: Numbers) -> tuple[Any, Any, Any, Any]:
     return n["p"], n["q"], found.law[0], found.acceptance[0]
 
 
-def whole(numbers: Iterable[Any]) -> Any:
-    """Their sum."""
-    first, *rest = numbers
-    return sum(rest, first)
-
-
 def masses_of(row: Any, labels: Sequence[int]) -> np.ndarray:
     """The mass of each group."""
     groups = [[x for x, label in enumerate(labels) if label == each] for each in sorted(set(labels))]
-    return np.array([whole(row[x] for x in group) for group in groups], dtype=object)
+    return np.array([sum(row[x] for x in group) for group in groups], dtype=object)
 
 
 def neighbours(size: int) -> list[list[list[int]]]:
@@ -155,11 +146,7 @@ def equality(rule: Any, n: Numbers, one_sided: Callable[[Sequence[Any]], bool] |
     groups = [[gaps[x] for x, label in enumerate(rule.labels) if label == each] for each in set(rule.labels)]
     fits = one_sided or (lambda group: not (any(gap > 0 for gap in group) and any(gap < 0 for gap in group)))
     lossless = 1 - total_variation(p, q)
-    return [(accepts, eq if all(map(fits, groups)) else _above, lossless)]
-
-
-def _above(one: Any, other: Any) -> bool:
-    return bool(one > other)
+    return [(accepts, eq if all(map(fits, groups)) else gt, lossless)]
 
 
 def group_law(rule: Any, n: Numbers) -> Stated:
@@ -238,7 +225,7 @@ def cut(rule: Any, n: Numbers, threshold: Fraction) -> Stated:
     """The law of truncation: q where p is likely, the rest from p cut to there."""
     p, q, law, _ = step(rule, n)
     inside = [bool(each) for each in likely(p[None], threshold)[0]]
-    kept, there = (whole([row[0] * 0, *(m for m, i in zip(row, inside, strict=True) if i)]) for row in (q, p))
+    kept, there = (sum(m for m, i in zip(row, inside, strict=True) if i) for row in (q, p))
     wanted = [
         (b if i else b * 0) + (a / there * (1 - kept) if i else a * 0) for a, b, i in zip(p, q, inside, strict=True)
     ]
@@ -285,29 +272,19 @@ def matched(n: Numbers, count: int, claimed: int | None = None) -> Stated:
     """Sample and match accepts sum p (1 - (1 - q)^K)."""
     found = verified_law(SampleAndMatch(), Independent(), n["p"], n["q"], count)
     power = count if claimed is None else claimed
-    wanted = whole(a * (1 - (1 - b) ** power) for a, b in zip(n["p"], n["q"], strict=True))
-    return [(whole(found.accepted), eq, wanted)]
+    wanted = sum(a * (1 - (1 - b) ** power) for a, b in zip(n["p"], n["q"], strict=True))
+    return [(sum(found.accepted), eq, wanted)]
 
 
 def likeliest(n: Numbers, count: int, more: int = 0) -> Stated:
     """EAGLE-2's node accepts with the mass that p has on the K likeliest tokens of q."""
     p, q = n["p"], n["q"]
     found = verified_law(Recursive(), Deterministic(), p, q, count)
-    order = sorted(range(len(q)), key=lambda x: _Descending(q[x]))
+    order = sorted(range(len(q)), key=lambda x: -q[x])
     return [
         *zip_equal(found.accepted + found.drawn, p),
-        (whole(found.accepted), eq, whole(p[x] for x in order[: count + more])),
+        (sum(found.accepted), eq, sum(p[x] for x in order[: count + more])),
     ]
-
-
-class _Descending:
-    """Sorts numbers from the largest."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __lt__(self, other: _Descending) -> bool:
-        return bool(self.value > other.value)
 
 
 # The catalogue -------------------------------------------------------------------------------------------------
@@ -339,22 +316,9 @@ def at_tables(decoder: Decoder, size: int, length: int, rule: Rule | None = None
 
     For decoders whose sequences show what is wrong only where there are many cells.
     """
-    models = ("p", "q") if decoder.needs_draft else ("p",)
-    prefixes = list(contexts(size, length))
-    names = dict.fromkeys((row_name(model, each) for model in models for each in prefixes), size)
-    begin = perf_counter()
-
-    def answer(outcome: Any, **more: Any) -> Answer:
-        told, seconds = f"V = {size}, sequences of {length}", perf_counter() - begin
-        return Answer(outcome, type(decoder).__name__, "lossless", told, "real rows without zeros", 0, seconds, **more)
-
-    for rows in islice(random_rows(names, seed=0), 100):
-        arrays = {name: np.array(row, dtype=object) for name, row in rows.items()}
-        target, *draft = (Table(size, length, {each: arrays[row_name(m, each)] for each in prefixes}) for m in models)
-        law, wanted = sequence_law(decoder, target, rule or Speculative(), *draft)[0], target_law(target)
-        if any(law.get(each, 0) != wanted.get(each, 0) for each in {*law, *wanted}):
-            return answer("counterexample", rows=rows)
-    return answer("unknown", why="100 tables were tried")
+    asked = Asked(repr(decoder), "lossless", told_rows(zeros=False))
+    told, rows = f"V = {size}, sequences of {length}", wrong_tables(decoder, rule or Speculative(), size, length)
+    return asked.answer("counterexample", told, rows=rows) if rows else asked.answer("unknown", told)
 
 
 def wrong_decoders(found: Mapping[str, Decoder], length: int = 3) -> dict[str, Question]:
@@ -801,9 +765,3 @@ DECODER_PROOFS = (
 PROOFS: dict[str, Proof] = {
     proof.name: proof for proof in (*RULE_PROOFS, *POINTWISE, *CANDIDATE_PROOFS, *DECODER_PROOFS)
 }
-
-
-def of_claim(id: str) -> list[Proof]:
-    """The proofs that a claim rests on, those for every V first."""
-    found = [proof for proof in PROOFS.values() if id in proof.claims]
-    return sorted(found, key=lambda proof: not proof.lemma)

@@ -42,13 +42,8 @@ def rejected(n: Numbers, sign: int = 1) -> Stated:
     return [
         (q - q * accepted(p, q), eq, max(0, (q - p) * sign)),
         (p - min(p, q), eq, max(0, p - q)),
-        (min(p, q) * 2, eq, p + q - abs_of(p - q)),
+        (min(p, q) * 2, eq, p + q - abs(p - q)),
     ]
-
-
-def abs_of(x: Any) -> Any:
-    """|x|."""
-    return max(x, -x)
 
 
 def proposed(n: Numbers, divisor: str = "p") -> Stated:
@@ -135,7 +130,7 @@ def row_costs(n: Numbers, rises: bool = True) -> Stated:
 def square(n: Numbers, count: int, factor: bool = True) -> Stated:
     """(sum of K masses)^2 <= K times the sum of their squares."""
     masses = [n[f"p{k}"] for k in range(count)]
-    whole, squares = sum(masses[1:], masses[0]), sum((each * each for each in masses[1:]), masses[0] * masses[0])
+    whole, squares = sum(masses), sum(each * each for each in masses)
     return [(whole * whole, le, squares * (count if factor else 1))]
 
 

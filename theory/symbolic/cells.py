@@ -66,11 +66,11 @@ class Identity(NamedTuple):
 
 
 class Lemma(NamedTuple):
-    """Numbers, and their sum, where some literals are true: a step of a proof that adds probabilities up."""
+    """Numbers and their sum, everywhere or where a polynomial is 0: a step of a proof that adds probabilities up."""
 
-    literals: tuple[Literal, ...]
     parts: list[Unknown]
     whole: Unknown
+    zero: int | None
 
 
 class Decision(NamedTuple):
@@ -114,8 +114,7 @@ class Cells(Space):
     Attributes
     ----------
     refuted
-        What the solver said cannot be true together, and whether the statement itself, not only a branch of the
-        program, needed it.
+        What the solver said cannot be true together, in the order in which it was asked.
     identities
         The equalities that a statement came down to.
     lemmas
@@ -133,7 +132,7 @@ class Cells(Space):
         super().__init__(names)
         self.limits = limits or Limits()
         self.solver = Solver(self, self.limits.query)
-        self.refuted: dict[frozenset[Literal], bool] = {}
+        self.refuted: dict[frozenset[Literal], None] = {}  # a set that keeps its order
         self.identities: list[Identity] = []
         self.lemmas: list[Lemma] = []
         self.visited = 0
@@ -142,6 +141,7 @@ class Cells(Space):
         self._solutions: dict[int, Solution | None] = {}
         self._at: dict[int, tuple[int, dict[int, int]]] = {}
         self._stating = False
+        self._stop: Exception | None = None
         self._impossible = set[tuple[Literal, ...]]()
         self._possible: dict[tuple[Literal, ...], bool] = {}
         self._deadline = perf_counter() + self.limits.seconds
@@ -212,6 +212,8 @@ class Cells(Space):
                 continue
             except TypeError as error:  # such as a table of numbers by their value, or exponentials
                 raise Refused(f"it does what a number that is not known cannot: {error}") from error
+            if self._stop:  # whatever the program has made of it
+                raise self._stop
             self.visited += 1
             ways.append(tuple(self._path))
             waiting += self._others
@@ -225,13 +227,18 @@ class Cells(Space):
         """What was decided on the way so far."""
         return tuple(decision.literal for decision in self._path if not decision.forced)
 
+    def stopped(self, reason: Exception) -> Exception:
+        """``reason``, to be raised: the exploration ends with it even if the program goes on."""
+        self._stop = reason
+        return reason
+
     def _here(self) -> str:
         """Where the program is, by the last things that were decided."""
         return f"where {' and '.join(map(self.told, self.literals[-3:]))}" if self.literals else "at the beginning"
 
     def _begin(self, given: Way) -> None:
         self._given, self._path, self._others = given, list[Decision](), list[Way]()
-        self._known = dict(self._assumed)
+        self._known, self._stop = dict(self._assumed), None
         self._alive = -1  # the points that take the way so far, a bit each
 
     def _point(self) -> Point | None:
@@ -292,7 +299,7 @@ class Cells(Space):
         if len(self._path) < len(self._given):
             decision = self._given[len(self._path)]
             if decision.literal.atom != -count:
-                raise Unsound("the program made other choices when it was run again; expected the same")
+                raise self.stopped(Unsound("the program made other choices when it was run again; expected the same"))
         else:
             decision, *others = (Decision(Literal(-count, k), True) for k in range(count))
             self._others += [(*self._path, other) for other in reversed(others)]
@@ -317,11 +324,12 @@ class Cells(Space):
         """Take one of two ways, and remember the other if it is possible."""
         if perf_counter() > self._deadline:
             limit = f"it took {self.limits.seconds:g} s, the longest that it may, for {self.visited:,} cells"
-            raise Limit(f"{limit}, and was {self._here()}")
+            raise self.stopped(Limit(f"{limit}, and was {self._here()}"))
         if len(self._path) < len(self._given):
             decision = self._given[len(self._path)]
             if decision.literal not in (Literal(atom, one), Literal(atom, other)):
-                raise Unsound("the program made other comparisons when it was run again; expected the same")
+                told = "the program made other comparisons when it was run again; expected the same"
+                raise self.stopped(Unsound(told))
             self._take(decision)
             return
         first, second = Literal(atom, one), Literal(atom, other)
@@ -347,7 +355,7 @@ class Cells(Space):
             return True
         answer = self.solver.ask(self.literals, literal)
         if answer.possible is False:
-            self._refute(answer.contradiction, self._stating)
+            self.refuted[answer.contradiction] = None
             self._impossible.add((*self.literals, literal))
             return False
         if answer.point is not None:
@@ -355,9 +363,6 @@ class Cells(Space):
             if self._alive < 0 or all(self.has(each, answer.point) for each in self.literals):
                 self._alive |= 1 << kept
         return True
-
-    def _refute(self, literals: frozenset[Literal], final: bool) -> None:
-        self.refuted[literals] = self.refuted.get(literals, False) or final
 
     # Questions about the space as such -------------------------------------------------------------------------
 
@@ -395,14 +400,14 @@ class Cells(Space):
     def _asked(self, literals: tuple[Literal, ...]) -> bool:
         answer = self.solver.ask(literals[:-1], literals[-1])
         if answer.possible is False:
-            self._refute(answer.contradiction, True)
+            self.refuted[answer.contradiction] = None
         elif answer.point is not None:
             self.keep_point(answer.point)
         return answer.possible is not False
 
-    def lemma(self, literals: tuple[Literal, ...], parts: list[Unknown], whole: Unknown) -> None:
+    def lemma(self, parts: list[Unknown], whole: Unknown, zero: int | None = None) -> None:
         """Keep a step of a proof for whoever wants to check it."""
-        self.lemmas.append(Lemma(literals, parts, whole))
+        self.lemmas.append(Lemma(parts, whole, zero))
 
     def never_zero(self, polynomial: fmpq_mpoly | None, given: tuple[Literal, ...]) -> bool:
         """Whether a polynomial is nowhere 0 where some literals are true; None stands for 1."""

@@ -324,5 +324,5 @@ def _probability(target: Table, sequence: Context, begin: int) -> Any:
     """Of the tokens from ``begin`` on."""
     found: Any = 1
     for k in range(begin, len(sequence)):
-        found = target.rows[sequence[:k]][sequence[k]] * found
+        found = target.row(sequence[:k])[sequence[k]] * found
     return found

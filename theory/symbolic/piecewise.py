@@ -24,7 +24,7 @@ Terms = Mapping[Where, Unknown]
 __all__ = ["Terms", "Where", "added", "simplified", "value_of", "vanishes", "without_edges"]
 
 
-def added(parts: Iterable[tuple[Where, Any]], cells: Cells, given: tuple[Literal, ...] = ()) -> Terms:
+def added(parts: Iterable[tuple[Where, Any]], cells: Cells) -> Terms:
     """The sum of ``parts``: functions that count in the same part of the space are added up."""
     groups: defaultdict[Where, list[Unknown]] = defaultdict(list)
     for where, value in parts:
@@ -33,7 +33,7 @@ def added(parts: Iterable[tuple[Where, Any]], cells: Cells, given: tuple[Literal
     for where, values in groups.items():
         whole = sum(values[1:], values[0])
         if len(values) > 1:
-            cells.lemma(given, values, whole)
+            cells.lemma(values, whole)
         if not whole.num.is_zero():
             found[where] = whole
     return found
@@ -74,7 +74,7 @@ def simplified(terms: Terms, cells: Cells, given: tuple[Literal, ...] = ()) -> T
     parts: list[tuple[Where, Any]] = []
     for component in _components(terms):
         parts += _simplified(component, cells, given).items()
-    return added(parts, cells, given)
+    return added(parts, cells)
 
 
 def _simplified(terms: Terms, cells: Cells, given: tuple[Literal, ...]) -> Terms:
@@ -98,7 +98,6 @@ def _simplified(terms: Terms, cells: Cells, given: tuple[Literal, ...]) -> Terms
                 if all(each.signs & signs for each in where if each.atom == atom)
             ),
             cells,
-            here,
         )
         found[signs] = simplified(_at_zero(inside, cells, here) if signs == ZERO else inside, cells, here)
     if len(found) <= 1:
@@ -133,9 +132,9 @@ def _at_zero(terms: Terms, cells: Cells, given: tuple[Literal, ...]) -> Terms:
         literals, changed = _solved(where, solution, cells), cells.solved(value, solution)
         # a number is nowhere divided by 0 where it counts, so one that would be does not count here
         if literals is not None and changed is not None:
-            cells.lemma(given, [value], changed)
+            cells.lemma([value], changed, given[-1].atom)
             parts.append((frozenset(literals), changed))
-    return added(parts, cells, given)
+    return added(parts, cells)
 
 
 def _solved(where: Where, solution: Solution, cells: Cells) -> list[Literal] | None:
@@ -184,10 +183,12 @@ def _components(terms: Terms) -> list[Terms]:
 
 def value_of(terms: Terms, cells: Cells) -> Unknown:
     """A sum in the cell that is explored, whose signs are decided one by one."""
-    found = cells.number(0)
-    for where, value in sorted(terms.items(), key=lambda each: sorted(each[0])):
-        if all(cells.decide(literal) for literal in sorted(where)):
-            found = found + value
+    ordered = sorted(terms.items(), key=lambda each: sorted(each[0]))
+    parts = [value for where, value in ordered if all(cells.decide(literal) for literal in sorted(where))]
+    whole = sum(parts, cells.number(0))
+    found = Unknown(cells, whole.num, whole.den)  # without how it was made, which the lemma says
+    if parts:
+        cells.lemma(parts, found)
     return found
 
 

@@ -9,8 +9,8 @@ from random import Random
 
 import numpy as np
 
-from simlab.arrays import Array
-from simlab.processes import Process
+from simlab.processes import TableProcess
+from theory.example_processes import random_row
 from theory.symbolic.cells import Cells, Limits
 from theory.symbolic.signs import POSITIVE, ZERO
 from theory.symbolic.space import Point
@@ -49,15 +49,9 @@ def unknown_rows(sizes: Mapping[str, int], zeros: bool, limits: Limits | None = 
             cells.assume(mass, POSITIVE | ZERO if zeros else POSITIVE)
         rows[name] = np.array(row, dtype=object)
     random = Random(0)
-    for k in range(POINTS):
-        weights = [_weights(random, size, 2 + k % 30, zeros) for size in sizes.values()]
-        cells.keep_point([Fraction(weight, sum(row)) for row in weights for weight in row[:-1]])
+    for _ in range(POINTS):
+        cells.keep_point([mass for size in sizes.values() for mass in random_row(random, size, int(not zeros))[:-1]])
     return cells, rows
-
-
-def _weights(random: Random, size: int, most: int, zeros: bool) -> list[int]:
-    weights = [random.randint(0 if zeros else 1, most) for _ in range(size)]
-    return weights if any(weights) else [1] * size
 
 
 def unknown_masses(names: Sequence[str], limits: Limits | None = None) -> tuple[Cells, Rows]:
@@ -87,8 +81,8 @@ def row_name(model: str, context: Context) -> str:
     return f"{model}_{''.join(map(str, context))}_"
 
 
-class Table(Process):
-    """A process whose row after each prefix is given, of unknown numbers or any other exact ones.
+class Table(TableProcess):
+    """A process whose rows are given as they are: of unknown numbers, or any other exact ones.
 
     Parameters
     ----------
@@ -99,13 +93,6 @@ class Table(Process):
     """
 
     def __init__(self, vocabulary: int, length: int, rows: Mapping[Context, np.ndarray]) -> None:
-        self.vocabulary, self.length, self.shape, self.rows = vocabulary, length, (1, length), rows
+        self.vocabulary, self.length, self.shape = vocabulary, length, (1, length)
         self.uniform = np.full(vocabulary, Fraction(1, vocabulary))
-
-    def _rows(self, tokens: Array, start: Array, count: int) -> Array:
-        found = np.empty((len(tokens), count, self.vocabulary), dtype=object)
-        for b, (sequence, first) in enumerate(zip(tokens.tolist(), start.tolist(), strict=True)):
-            for j in range(count):
-                inside = first + j < self.length
-                found[b, j] = self.rows[tuple(sequence[: first + j])] if inside else self.uniform
-        return found
+        self.row = rows.__getitem__  # type: ignore[assignment]

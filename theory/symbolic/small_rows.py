@@ -13,11 +13,17 @@ from math import lcm
 from random import Random
 from time import perf_counter
 
+from theory.example_processes import random_row
+from theory.symbolic.rows import Rows, rows_at
+from theory.symbolic.space import Point
+
 Row = tuple[Fraction, ...]
 Named = Mapping[str, Row]
 Fails = Callable[[dict[str, Row]], bool]
 
-__all__ = ["Row", "coarsest", "rows_of", "simpler", "smallest"]
+SEARCH = 20.0  # seconds
+
+__all__ = ["Row", "rows_of", "simple_rows", "simple_tables", "smallest"]
 
 
 def rows_of(size: int, denominator: int, positive: bool = False) -> Iterator[Row]:
@@ -114,14 +120,17 @@ def _cost(row: Row) -> tuple[int, Sequence[int]]:
     return lcm(*(mass.denominator for mass in row)), sorted(-mass.numerator for mass in row)
 
 
-def random_rows(sizes: Mapping[str, int], seed: int, positive: bool = True) -> Iterator[dict[str, Row]]:
-    """Rows with denominators that grow from 2, without end."""
-    random, tries = Random(seed), 0
-    while True:
-        most, tries = 1 + tries // 40, tries + 1
-        found = {}
-        for name, size in sizes.items():
-            weights = [random.randint(1 if positive else 0, 1 + most) for _ in range(size)]
-            weights = weights if any(weights) else [1] * size
-            found[name] = tuple(Fraction(weight, sum(weights)) for weight in weights)
-        yield found
+def simple_rows(fails: Fails, rows: Rows, point: Point | None, positive: bool) -> dict[str, Row] | None:
+    """Simple rows at which something fails: the smallest, or near a point at which it does."""
+    found = smallest(fails, {name: len(row) for name, row in rows.items()}, SEARCH, positive)
+    return found if found or point is None else coarsest(fails, rows_at(rows, point), SEARCH)
+
+
+def simple_tables(fails: Fails, sizes: Mapping[str, int]) -> dict[str, Row] | None:
+    """Simple positive rows, too many to go through all, at which something fails."""
+    random, until = Random(0), perf_counter() + SEARCH
+    while perf_counter() < until:
+        rows = {name: random_row(random, size, least=1) for name, size in sizes.items()}
+        if fails(rows):
+            return simpler(fails, rows, until)
+    return None

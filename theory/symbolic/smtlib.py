@@ -9,7 +9,8 @@ A file is a list of questions, each of which has to be answered with ``unsat``:
     two numbers are equal that the statement wants equal in a cell: each as the program made it there, over everything
     that it divided by. That none of this is 0 there is among the contradictions.
 *sum*
-    probabilities add up to what the proof says they do, over their common denominator.
+    probabilities add up to what the proof says they do, over their least common denominator, everywhere or up to a
+    multiple of a polynomial that is 0 where the sum is looked at.
 
 What the files do not show is how the questions make a proof: that all branches are visited
 (:func:`theory.symbolic.cells.check_cover`), and which sums are those of one outcome.
@@ -18,6 +19,7 @@ What the files do not show is how the questions make a proof: that all branches 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from flint import fmpq, fmpq_mpoly
@@ -64,8 +66,8 @@ def questions(cells: Cells) -> Iterator[tuple[str, list[str]]]:
     for identity in _once(cells.identities):
         yield "equality", [_unequal(identity)]
     for lemma in cells.lemmas:
-        if assertions := _sum(cells, lemma):
-            yield "sum", assertions
+        if wrong := _sum(cells, lemma):
+            yield "sum", [wrong]
 
 
 def _once(identities: Iterable[Identity]) -> Iterator[Identity]:
@@ -97,7 +99,8 @@ def _unequal(identity: Identity) -> str:
         if id(number) in parts:
             waiting.pop()
         elif number.term is None:
-            parts[id(number)] = _polynomial(number.cells, number.num), "1"
+            den = "1" if number.den is None else _polynomial(number.cells, number.den)
+            parts[id(number)] = _polynomial(number.cells, number.num), den
         elif missing := [each for each in number.term[1:] if id(each) not in parts]:
             waiting += missing
         else:
@@ -132,21 +135,23 @@ _FRACTIONS = {
 }
 
 
-def _sum(cells: Cells, lemma: Lemma) -> list[str]:
-    """That parts do not add up to a whole, over one denominator, where no denominator is 0."""
-    parts = [(part.num, part.den) for part in (*lemma.parts, -lemma.whole)]
+def _sum(cells: Cells, lemma: Lemma) -> str | None:
+    """That parts do not add up to a whole over their least common denominator: each part is over it, and what the
+    numerators leave is a multiple of the polynomial that is 0. None where the whole is its only part."""
+    parts = [(part.num, cells.constant(1) if part.den is None else part.den) for part in (*lemma.parts, -lemma.whole)]
+    zero = cells.constant(0) if lemma.zero is None else cells.polynomials[lemma.zero]
     if len(parts) == 2 and lemma.parts[0].key == lemma.whole.key:
-        return []
-    dens = list(dict.fromkeys(str(den) for _, den in parts if den is not None))
-    by_name = {str(den): den for _, den in parts if den is not None}
-    told = {name: _polynomial(cells, by_name[name]) for name in dens}
-    terms = []
-    for num, den in parts:
-        factors = [_polynomial(cells, num), *(told[name] for name in dens if den is None or name != str(den))]
-        terms.append(factors[0] if len(factors) == 1 else f"(* {' '.join(factors)})")
-    given = [_literal(cells, literal) for literal in lemma.literals]
-    nowhere = [f"(not (= {each} 0))" for each in told.values()]
-    return [*given, *nowhere, f"(not (= (+ {' '.join(terms)}) 0))"]
+        return None
+    common = cells.constant(1)
+    for _, den in parts:
+        common = common * den / common.gcd(den)
+    over = [(num, den, common / den) for num, den in parts]
+    left = sum((num * factor for num, _, factor in over), cells.constant(0))
+    told = partial(_polynomial, cells)
+    multiple = "0" if left.is_zero() else f"(* {told(left / zero)} {told(zero)})"
+    wrong = [f"(not (= (+ {' '.join(_times(told(num), told(factor)) for num, _, factor in over)}) {multiple}))"]
+    wrong += [f"(not (= {_times(told(den), told(factor))} common))" for _, den, factor in over if not den.is_one()]
+    return f"(let ((common {told(common)})) (or false {' '.join(dict.fromkeys(wrong))}))"
 
 
 def _polynomial(cells: Cells, polynomial: fmpq_mpoly) -> str:

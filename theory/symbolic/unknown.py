@@ -66,7 +66,7 @@ class Unknown:
         if isinstance(other, float | np.floating) and float(other).is_integer():  # a written 1.0 says what it means
             return Unknown(self.cells, self.cells.constant(int(other)))
         if isinstance(other, float | np.floating):
-            raise Refused(f"it mixes {other!r}, a float, with exact numbers; write a Fraction")
+            raise self.cells.stopped(Refused(f"it mixes {other!r}, a float, with exact numbers; write a Fraction"))
         return None
 
     def __add__(self, other: Any) -> Any:
@@ -125,7 +125,8 @@ class Unknown:
 
     def __pow__(self, exponent: Any) -> Any:
         if not isinstance(exponent, int) or exponent < 0:
-            raise Refused(f"it raises a number to the power {exponent!r}; only whole powers are rational")
+            told = f"it raises a number to the power {exponent!r}; only whole powers are rational"
+            raise self.cells.stopped(Refused(told))
         return prod([self] * exponent, start=self.cells.number(1))
 
     def __abs__(self) -> Unknown:
@@ -172,7 +173,8 @@ class Unknown:
 
 def _refusal(what: str) -> Callable[..., Any]:
     def refuse(self: Unknown, *args: Any, **options: Any) -> Any:
-        raise Refused(f"it asks for {what}, which a number that is not known does not have")
+        told = f"it asks for {what}, which a number that is not known does not have"
+        raise self.cells.stopped(Refused(told))
 
     return refuse
 

@@ -85,7 +85,7 @@ def test_probabilities_of_a_step_are_what_enumeration_finds() -> None:
 def _rest(target: Table, sequence: tuple[int, ...], begin: int) -> Fraction:
     found = Fraction(1)
     for k in range(begin, len(sequence)):
-        found *= target.rows[sequence[:k]][sequence[k]]
+        found *= target.row(sequence[:k])[sequence[k]]
     return found
 
 
@@ -198,7 +198,7 @@ def test_drafts_are_taken_one_at_a_time_only_where_nothing_is_counted_twice() ->
 def test_two_solvers_answer_every_question_of_a_proof(tmp_path: Path) -> None:
     asked = 0
     for name, answer in {
-        "rule": prove(make_rule("speculative"), sizes=[2, 3]),
+        "rule": prove(make_rule("speculative")),
         "decoder": prove(make_decoder("block", gamma=2), length=2),
         "window": prove(make_decoder("sjd", window=2), length=2),
     }.items():

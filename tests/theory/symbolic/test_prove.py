@@ -14,7 +14,7 @@ from simlab.candidates import Independent, WithoutReplacement, make_verifier
 from simlab.decoders import Decoder, make_decoder
 from simlab.mutants import ac_decoders, sjd_decoders, speculative_decoders
 from simlab.mutants import rules as wrong_rules
-from simlab.rules import Rule, Speculative, make_rule
+from simlab.rules import Rule, Speculative, Step, make_rule
 from theory.exact import sequence_law, target_law
 from theory.symbolic import Limits, Refused, prove, prove_rule, prove_verifier
 from theory.symbolic.rows import Table, contexts, row_name
@@ -175,6 +175,16 @@ class Tempered(Speculative):
         return np.exp(p)
 
 
+class Swallows(Speculative):
+    """Asks for a float, and goes on as if nothing had happened where there is none."""
+
+    def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
+        try:
+            return np.full(x.shape, Fraction(float(p.ravel()[0]) > 2))
+        except Exception:
+            return super().accept_rows(p, q, x)
+
+
 class Half(Speculative):
     def accept_rows(self, p: Array, q: Array, x: Array) -> Array:
         return super().accept_rows(p, q, x) * 0.3
@@ -191,6 +201,7 @@ class Kept(Speculative):
     [
         (Floats(), "float"),
         (Tempered(), "exponentials"),
+        (Swallows(), "float"),
         (Half(), "0.3"),
         (Kept(), "unhashable"),
         (make_rule("typical"), "float"),
@@ -198,7 +209,7 @@ class Kept(Speculative):
 )
 def test_a_rule_that_needs_more_than_fractions_is_refused(rule: Rule, told: str) -> None:
     with pytest.raises(Refused, match=told):
-        prove(rule, sizes=[2])
+        prove(rule, size=2)
 
 
 def test_a_rule_that_divides_by_0_somewhere_is_refuted_there() -> None:
@@ -207,7 +218,7 @@ def test_a_rule_that_divides_by_0_somewhere_is_refuted_there() -> None:
             ratio = np.take_along_axis(p, x[..., None], -1)[..., 0] / np.take_along_axis(q, x[..., None], -1)[..., 0]
             return np.where(ratio < 1, ratio, Fraction(1))
 
-    answer = prove(Divides(), sizes=[2])
+    answer = prove(Divides(), size=2)
     assert answer.outcome == "counterexample"
     assert "divides by 0" in answer.why
     assert 0 in answer.rows["q"]
@@ -215,10 +226,22 @@ def test_a_rule_that_divides_by_0_somewhere_is_refuted_there() -> None:
 
 
 def test_a_limit_gives_unknown_and_never_proven() -> None:
-    answer = prove(LOSSLESS, sizes=[4], limits=Limits(cells=10))
+    answer = prove(LOSSLESS, size=4, limits=Limits(cells=10))
     assert answer.outcome == "unknown"
     assert "10 cells" in answer.why
     assert prove(make_decoder("block", gamma=2), limits=Limits(seconds=0.05)).outcome == "unknown"
+
+
+def test_a_rule_that_catches_the_limit_is_not_proven_by_it() -> None:
+    class Patient(Speculative):
+        def step_rows(self, p: Array, q: Array) -> Step:
+            try:
+                return super().step_rows(p, q)
+            except Exception:
+                return Step(np.array([Fraction(1)]), p)
+
+    answer = prove_rule(Patient(), sizes=[4], limits=Limits(seconds=0.05))
+    assert answer.outcome == "unknown"
 
 
 @pytest.mark.parametrize("that", ["losless", "accepts", "accepts >= nothing", "__import__('os') == 1", "tv <= 'a'"])

@@ -1,0 +1,133 @@
+"""Statements about one step of a verification rule."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import total_variation
+from simlab.rules import RULES, Rule, make_rule
+from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows
+from theory.symbolic.cells import Limits
+from theory.symbolic.rows import unknown_rows
+from theory.symbolic.small_rows import simple_rows
+from theory.symbolic.statements import LOSSLESS, Statement, read_statement
+
+Making = Callable[[int], Rule]
+Stating = Callable[[], AbstractContextManager[None]]
+FREE = tuple(  # rules that are made without settings
+    name
+    for name, kind in RULES.items()
+    if all(parameter.default is not parameter.empty for parameter in inspect.signature(kind).parameters.values())
+)
+
+__all__ = ["prove_rule"]
+
+
+def prove_rule(
+    rule: Rule | Making,
+    that: str = LOSSLESS,
+    sizes: Sequence[int] = (2, 3),
+    zeros: bool = True,
+    limits: Limits | None = None,
+    heard: Heard | None = None,
+) -> Answer:
+    """Prove a statement about one step of a rule.
+
+    Parameters
+    ----------
+    rule
+        A rule, or a function from V to one.
+    that
+        The statement; other rules are named as :func:`simlab.rules.make_rule` knows them.
+    sizes
+        The V for which it is asked, the smallest first.
+    zeros
+        Whether rows may hold zeros.
+    limits
+        When to give up, for each V.
+    heard
+        Is told how many cells have been visited.
+
+    Returns
+    -------
+    Answer
+        For all sizes together.
+
+    Raises
+    ------
+    ValueError, Refused
+        As :func:`theory.symbolic.prove` does.
+    """
+    statement = read_statement(that, FREE)
+    name = repr(rule) if isinstance(rule, Rule) else rule.__name__
+    asked = Asked(name, statement.text, told_rows(zeros), heard)
+    for size in sizes:
+        made = rule if isinstance(rule, Rule) else rule(size)
+        cells, rows = unknown_rows({"p": size, "q": size}, zeros, limits)
+        asked.spaces.append(cells)
+
+        def fault(given: Mapping[str, np.ndarray], stating: Stating = nullcontext, made: Rule = made) -> str | None:
+            return _fault(made, statement, given["p"], given["q"], stating)
+
+        found = asked.settled(
+            f"V = {size}",
+            lambda: asked.first_false(cells, lambda: fault(rows, cells.stating) is None),  # noqa: B023
+            lambda point: simple_rows(lambda named: fault(arrays(named)) is not None, rows, point, not zeros),  # noqa: B023
+        )
+        if found is None:
+            continue
+        if not found.rows:
+            return found
+        given = arrays(found.rows)
+        why = fault(given)
+        return replace(found, why=why) if why else replace(found, values=_Step(made, given["p"], given["q"]).values())
+    return asked.answer("proven", f"V = {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}")
+
+
+def _fault(rule: Rule, statement: Statement, p: np.ndarray, q: np.ndarray, stating: Stating) -> str | None:
+    """What is wrong with a statement at these rows; None if it is true."""
+    try:
+        step = _Step(rule, p, q)
+        with stating():
+            if statement.text == LOSSLESS:
+                true = all(mass == wanted for mass, wanted in zip(step.law, p, strict=True))
+            else:
+                true = statement.holds(step.value)
+    except ZeroDivisionError:
+        return "the rule divides by 0"
+    except (ArithmeticError, AssertionError, LookupError, ValueError) as error:
+        return f"the rule raises {type(error).__name__}: {error}"
+    return None if true else ""
+
+
+class _Step:
+    """What a rule does to one pair of rows."""
+
+    def __init__(self, rule: Rule, p: np.ndarray, q: np.ndarray) -> None:
+        step = rule.step_rows(p[None], q[None])
+        self.p, self.q, self.law, self.acceptance = p, q, step.law[0], step.acceptance[0]
+
+    def value(self, name: str) -> Any:
+        """A number that statements are about."""
+        match name:
+            case "accepts":
+                return self.acceptance
+            case "tv":
+                return total_variation(self.p, self.law)
+            case "alpha":
+                return 1 - total_variation(self.p, self.q)
+        return make_rule(name).step_rows(self.p[None], self.q[None]).acceptance[0]
+
+    def values(self) -> dict[str, Any]:
+        """The law and all of them."""
+        return {
+            "law": tuple(map(Fraction, self.law)),
+            **{name: self.value(name) for name in ("accepts", "tv", "alpha")},
+        }
