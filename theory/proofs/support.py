@@ -27,9 +27,12 @@ __all__ = ["MEANING", "badge", "proofs_of", "rests_on", "supported", "why_not"]
 
 
 def proofs_of(id: str) -> list[Entry]:
-    """The entries of the proofs that serve a claim, those for every V first; made again where the code is another."""
+    """The entries of the proofs that serve a claim; made again where the code is another.
+
+    Those for every V come first, then those of sequences, which are what a claim is about that has any.
+    """
     names = [name for name, entry in kept_entries().items() if id in entry["claims"]]
-    return sorted((entry_of(name) for name in names), key=lambda entry: not entry["lemma"])
+    return sorted(map(entry_of, names), key=lambda entry: (not entry["lemma"], "sequences" not in entry["sizes"][0]))
 
 
 def supported(id: str, finding: Finding) -> Finding:
