@@ -35,7 +35,7 @@ from reports.data.triangle import cut
 from reports.figures.cells import triangles
 from reports.figures.plot_style import use_style
 from simlab.decoders import make_decoder
-from simlab.rules import make_rule
+from simlab.rules import Speculative, make_rule
 from theory.exact import step_law
 from theory.symbolic import prove
 
@@ -121,18 +121,19 @@ print(answer)
 # ## Break it yourself
 #
 # Take another rule or another statement: `frontier` says that no rule accepts more at the TV that it spends, and
-# `accepts >= speculative` compares two rules. Write a function of `p` and `q` that returns a law and what it accepts,
-# and mark it with `step_of_rows = True`: this one replaces a rejected draft from $p$ instead of the residual.
+# `accepts >= speculative` compares two rules. Write a rule of your own: this one replaces a rejected draft from $p$
+# instead of the residual.
 
 
 # %%
-def careless(p, q):
+class Careless(Speculative):
     """Draws what replaces a draft from p itself."""
-    kept = np.array([min(one, other) for one, other in zip(p, q, strict=True)], dtype=object)
-    return kept + (1 - kept.sum()) * p, kept.sum()
+
+    def weights_rows(self, p, q, x):
+        return p
 
 
-careless.step_of_rows = True
+careless = Careless()
 assert prove(careless, "accepts == alpha", size=3).outcome == "proven"
 assert prove(careless, size=3).outcome == "counterexample"
 print(prove(careless, size=3))
