@@ -4,15 +4,15 @@
    there hidden state?
 2. Where its chance is uniforms that can be given, coins are put at their ends, and small cases are enumerated. A
    fault that only shows at the end of a coin ends nothing: the rest goes on, to tell whether that is all.
-3. All cases are called again and again with the real generator, evenly, and sequential tests judge the counts after
-   every batch, until one of them fails or the time is up.
+3. All cases are called again and again with the real generator, evenly, and shapes are drawn and called beside them.
+   Sequential tests judge the counts after every batch, until one of them fails or the time is up.
 4. What failed is explained by the known bugs, and reduced to the smallest case that still fails.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
 from typing import Any
@@ -22,16 +22,20 @@ import numpy as np
 from simlab.arrays import total_variation
 from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts.base import Case, Function
-from simlab.certify.contracts.registry import Contract, contract_named
+from simlab.certify.contracts.registry import Contract, contract_named, makes
 from simlab.certify.engine.acceptance import acceptance
 from simlab.certify.engine.asking import TOO_SLOW
 from simlab.certify.engine.evidence import FALSE_ALARMS, Evidence, Finding
 from simlab.certify.engine.exact import SURE, Exact
 from simlab.certify.engine.failing import Failing
+from simlab.certify.engine.mapping import mapped
 from simlab.certify.engine.messages import TENSORS, of_tensors
 from simlab.certify.engine.planning import Plan
+from simlab.certify.engine.region import Region
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool, check_processes
+from simlab.certify.shapes.drawing import Drawing, cells
+from simlab.certify.shapes.ranges import limits, parsed
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.power import check_share
 
@@ -42,6 +46,8 @@ EXPLAINING = 2.0  # seconds of calls after a finding, to tell known bugs apart
 NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
+BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
+SHARE = 0.4  # of the time of calls that drawn shapes get
 LISTED = 12  # outcomes that are listed in text: those off by most
 USEFUL = 0.1  # TV that a test excludes in the principal cases, if it asks for nothing else
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
@@ -61,6 +67,9 @@ def certify(
     calls: int | None = None,
     processes: int = 2,
     limit: float = LIMIT,
+    shapes: Sequence[str] = (),
+    at_most: str = "",
+    strict: bool = False,
     subject: str | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
@@ -90,6 +99,14 @@ def certify(
         How many processes call it; 0 calls it in this one, where hangs and crashes are not caught.
     limit
         Seconds after which a call counts as hung; the first call of a process has three times as long.
+    shapes
+        Shapes that come first and get half of the time of drawn ones: sizes such as ``V=151936,gamma=7,batch=1..32``,
+        of which those that are missing are drawn, or the name of a preset
+        (:data:`simlab.certify.shapes.ranges.PRESETS`). For operators ``dtype=bfloat16`` as well.
+    at_most
+        The largest shapes that it takes, such as ``V=65536,gamma=16``: beyond them none is drawn.
+    strict
+        Whether what shows only where a coin is 0 or the largest float below 1 is a failure.
     subject
         What it is called in the certificate; its module and name, unless given.
     progress
@@ -103,8 +120,8 @@ def certify(
     Raises
     ------
     ValueError
-        For an unknown contract, what cannot be called, or a number out of range. Whatever ``function`` does is
-        reported, not raised.
+        For an unknown contract, what cannot be called, a number out of range, or a shape that there is not. Whatever
+        ``function`` does is reported, not raised.
     """
     if not callable(function):
         raise ValueError(f"function is {function!r}; expected something that can be called")
@@ -119,7 +136,10 @@ def certify(
     named_contract = contract_named(contract, arrays)
     if arrays is not None and arrays.startswith("cuda"):  # a device does not survive a fork
         processes = 0
-    run = _Run(function, named_contract, budget, epsilon, confidence, seed, calls, processes, limit, progress)
+    drawing = _drawing(named_contract, arrays, shapes, at_most, seed)
+    run = _Run(
+        function, named_contract, drawing, budget, epsilon, confidence, seed, calls, processes, limit, strict, progress
+    )
     with np.errstate(all="ignore"):  # whatever is set where this is called
         return run.certificate(subject or named(function))
 
@@ -212,10 +232,27 @@ def named(function: Function) -> str:
     return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
 
 
+def _drawing(contract: Contract, arrays: str | None, shapes: Sequence[str], at_most: str, seed: int) -> Drawing:
+    """The cases of a contract, with what is drawn beside them."""
+    if (shapes or at_most) and not contract.axes:
+        raise ValueError(f"shapes are given, which the contract {contract.name} does not take")
+    most = limits(at_most, contract.axes) if at_most else {}
+    own = [parsed(text, contract.axes) for text in shapes]
+    within = [one.within(contract.axes, most) for one in own]
+    for one, found in zip(own, within, strict=True):
+        if found is None:
+            raise ValueError(f"shape {one.name!r} is beyond at-most {at_most!r}, or does not fit memory")
+    ranges = (*(one for one in within if one is not None), *cells(contract.axes, most))
+    make = {dtype: makes(contract.name, arrays, dtype) for dtype in {one.dtype for one in ranges}}
+    fixed = (*contract.cases(), *contract.both_ends())
+    return Drawing(fixed, contract.axes, lambda one: make[one.dtype], ranges, seed)
+
+
 @dataclass
 class _Run:
     function: Function
     contract: Contract
+    drawing: Drawing
     budget: float
     epsilon: float
     confidence: float
@@ -223,6 +260,7 @@ class _Run:
     calls: int | None
     processes: int
     limit: float
+    strict: bool
     progress: Progress | None
     notes: list[str] = field(default_factory=list)
     laws: dict[int, Exact] = field(default_factory=dict)
@@ -237,24 +275,30 @@ class _Run:
         self.edges = tuple(self.contract.both_ends())
         self.evidence = Evidence(self.cases)
         self.plan = Plan(self.evidence, self.contract.principal, self.epsilon, self.confidence)
+        self.region = Region(self.drawing, BY_SHAPES * FALSE_ALARMS, self.confidence, self.limit / 4)
         self.start = time.monotonic()
 
     # The steps -----------------------------------------------------------------------------------------------
 
     def certificate(self, subject: str) -> Certificate:
-        failure = self._failure(subject)
+        failure, edge = self._failure(subject)
         seconds = time.monotonic() - self.start
+        shapes = mapped(self.region, self.calls is not None)
         bounds, detectable = self.evidence.bounds(self.confidence), self.evidence.detectable()
         passed, missing = self._passed(bounds), self.plan.missing(bounds)
         more = self._more(missing, seconds) if missing else ""
+        unseen = [one.told for one in shapes.own if not one.seen] if shapes else []
+        where = shapes.told if shapes else ""
         if failure is None:
-            verdict = "inconclusive" if missing or self._unsure else "lossless"
+            verdict = "inconclusive" if missing or self._unsure or unseen else "lossless"
             asked = f"{self.epsilon:g} was asked for" if missing else ""
-            summary = "; ".join(filter(None, (self._unsure, passed, asked, more)))
+            own = f"too little was seen of {' and of '.join(unseen)}, which was asked for" if unseen else ""
+            also = f"with an edge: {edge.told}" if edge else ""
+            summary = "; ".join(filter(None, (self._unsure, passed, where, asked, own, more, also)))
         else:
             verdict = "lossy" if failure.kind in ("law", "edge") else "breaks"
-            only = f"otherwise {passed}" if failure.at_the_ends and self.evidence.calls.all() else ""
-            summary = "; ".join(filter(None, (failure.told, failure.diagnosis, only)))
+            only = f"otherwise {passed}; {where}" if failure.at_the_ends and self.evidence.calls.all() else ""
+            summary = "; ".join(filter(None, (failure.told, failure.diagnosis, only.rstrip("; "))))
         return Certificate(
             subject=subject,
             contract=self.contract.name,
@@ -291,6 +335,8 @@ class _Run:
             more=more,
             unsure=failure is None and bool(self._unsure),
             acceptance=None if failure else acceptance(self.cases, self.laws, self.evidence.kept, self.evidence.calls),
+            edge=edge,
+            shapes=shapes,
         )
 
     def _passed(self, bounds: list[list[float]]) -> str:
@@ -326,10 +372,10 @@ class _Run:
             "was no time to make sure of it"
         )
 
-    def _failure(self, subject: str) -> Failure | None:
-        """What is wrong, if anything; a fault at the ends of coins only if nothing else is."""
+    def _failure(self, subject: str) -> tuple[Failure | None, Failure | None]:
+        """What is wrong, and what shows at the ends of coins only, which with ``strict`` is wrong as well."""
         edge = None
-        with WorkerPool(self.function, (*self.cases, *self.edges), self.seed, self.processes, self.limit) as pool:
+        with WorkerPool(self.function, self.drawing, self.seed, self.processes, self.limit) as pool:
             for step in (self._checked, self._forced, self._enumerated, self._sampled):
                 found = step(pool)
                 if found is not None:
@@ -343,15 +389,24 @@ class _Run:
                 self._explained(pool)
         self._report("shrinking")
         failing = Failing(
-            self.contract, self.function, self.seed, self.limit, self.processes, subject, self.evidence, self.laws
+            self.contract,
+            self.drawing,
+            self.function,
+            self.seed,
+            self.limit,
+            self.processes,
+            subject,
+            self.evidence,
+            self.laws,
         )
+        at_edge = failing.of_fault(edge) if edge else None
         if isinstance(found, Fault):
             if of_tensors(found.message):
                 self.notes.append(TENSORS)
-            return failing.of_fault(found)
+            return failing.of_fault(found), at_edge
         if found is not None:
-            return failing.of_law(found)
-        return failing.of_fault(edge) if edge else None
+            return failing.of_law(found), at_edge
+        return (at_edge, at_edge) if self.strict else (None, at_edge)
 
     def _checked(self, pool: WorkerPool) -> Fault | None:
         """A few calls of every case; the budget begins once the first ones have ended."""
@@ -439,11 +494,15 @@ class _Run:
 
     def _sampled(self, pool: WorkerPool) -> Fault | Finding | None:
         for found in pool.run(self._batches()):
+            drawn = found.task.case >= len(self.drawing)
             if isinstance(found, Fault):
-                return found
-            self.evidence.add(found)
+                if not (drawn and found.kind == "declines"):
+                    return found
+                self.region.left_out(found.task.case, found.message)
+                continue
+            (self.region if drawn else self.evidence).add(found)
             self._report("sampling")
-            finding = self.evidence.finding
+            finding = self.region.finding or self.evidence.finding
             if finding:
                 return finding
         return None
@@ -465,13 +524,26 @@ class _Run:
         """Batches of the case that the plan is for, until the time is up, or all have been called enough."""
         planned = np.zeros(len(self.cases), np.int64)
         numbers = np.zeros(len(self.cases), np.int64)
+        if self.calls:
+            yield from (Sample(*drawn) for drawn in self.region.once(self.calls))
         while (planned.min() < self.calls) if self.calls else (self._spent() < 1):
+            if not self.calls and planned.all() and self._turn_of_shapes:
+                drawn = self.region.next_case()
+                if drawn:
+                    yield Sample(*drawn, self._part(0.02))
+                    continue
             i = int(planned.argmin()) if self.calls else self.plan.next_case(planned)
             turn = FIRST_CALLS if planned[i] == 0 else min(int(planned[i]), LARGEST)
             turn = min(turn, self.calls - int(planned[i])) if self.calls else self._turn(i, turn)
             yield Sample(i, int(numbers[i]), turn, self._part(0.05))
             planned[i] += turn
             numbers[i] += 1
+
+    @property
+    def _turn_of_shapes(self) -> bool:
+        """Whether drawn shapes have had less than their share of the time."""
+        drawn = float(self.region.seconds.sum())
+        return drawn <= SHARE * (drawn + float(self.evidence.seconds.sum()))
 
     def _turn(self, i: int, turn: int) -> int:
         """How many calls of a case are made in turn, of at most so many; more of those that belong together."""

@@ -57,6 +57,74 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Looked:
+    """What was seen in a range of shapes, which were drawn.
+
+    Attributes
+    ----------
+    of
+        The least and the most of each axis.
+    name, dtype, source
+        Of one that was asked for: its text or the name of a preset, the precision of rows, and where a preset has its
+        numbers from. Empty in cells of the map.
+    shapes, outcomes
+        How many shapes were tried, and outcomes counted, in classes that no code can know.
+    detectable
+        The smallest TV, in the mean over these shapes, that would have raised an alarm with power 0.999.
+    tv_at_most
+        Upper limit on that TV; holds for all ranges at once with the confidence of the certificate.
+    seen
+        Whether it is in the region that the verdict is about.
+    why
+        Why it is not, if there is more to say than that time did not suffice.
+    """
+
+    of: dict[str, tuple[int, int]]
+    name: str
+    dtype: str
+    source: str
+    shapes: int
+    outcomes: int
+    detectable: float
+    tv_at_most: float
+    seen: bool
+    why: str = ""
+
+    @property
+    def told(self) -> str:
+        """The range in words."""
+        sizes = ", ".join(
+            f"{name} = {low}" if low == high else f"{name} {low} to {high}" for name, (low, high) in self.of.items()
+        )
+        return sizes + (f", {self.dtype}" if self.dtype else "")
+
+
+@dataclass(frozen=True)
+class Map:
+    """Where a certificate has looked, beyond its fixed cases.
+
+    Attributes
+    ----------
+    axes
+        The sizes that shapes have.
+    own
+        What was asked for.
+    cells
+        Bands of V with those of another axis.
+    told
+        The region that the verdict is about, in a sentence.
+    most
+        Numbers of the rows p of a call that are tried at most.
+    """
+
+    axes: tuple[str, ...]
+    own: tuple[Looked, ...]
+    cells: tuple[Looked, ...]
+    told: str
+    most: int
+
+
+@dataclass(frozen=True)
 class Failure:
     """The smallest case found that fails.
 
@@ -139,6 +207,10 @@ class Certificate:
         Whether a law was enumerated that is not the target's, and there was no time to make sure of it.
     acceptance
         How often first drafts are kept, against what is possible; None with a failure, and where no drafts are given.
+    edge
+        What shows only where a coin is exactly 0 or the largest float below 1; None where nothing does.
+    shapes
+        Where it looked beside the fixed cases; None where the contract has no shapes that are drawn.
     """
 
     subject: str
@@ -162,6 +234,8 @@ class Certificate:
     more: str = ""
     unsure: bool = False
     acceptance: Acceptance | None = None
+    edge: Failure | None = None
+    shapes: Map | None = None
 
     @property
     def document(self) -> dict[str, Any]:

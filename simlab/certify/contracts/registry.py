@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from simlab.certify.contracts import batches, candidates, decoding, drafting, verifying
 from simlab.certify.contracts.base import Case
 from simlab.certify.contracts.operators import batches as flat
@@ -14,6 +16,8 @@ from simlab.certify.contracts.operators.arrays import SINGLE, Arrays
 from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED, BatchLayout
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
 from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS, TreeLayout
+from simlab.certify.shapes import cases as drawn
+from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, Axis, Shape, V
 from simlab.mutants.logit_operators import FILTERS
 
 
@@ -36,6 +40,10 @@ class Contract:
     principal
         Names of the cases in which a pass needs the precision that was asked for; all of them where none is named. Of
         the others the bound is told, and it must exclude something.
+    axes
+        The sizes that a call has, from which shapes are drawn.
+    drawn
+        Makes a case of a shape.
     """
 
     name: str
@@ -44,6 +52,8 @@ class Contract:
     both_ends: Callable[[], Sequence[Case]]
     simplest: Callable[[], Iterable[Case]]
     principal: Collection[str] = ()
+    axes: tuple[Axis, ...] = ()
+    drawn: Callable[[Shape, np.random.Generator], Case] | None = None
 
 
 def _chain(layout: Layout, arrays: Arrays) -> Contract:
@@ -55,6 +65,8 @@ def _chain(layout: Layout, arrays: Arrays) -> Contract:
         partial(chains.both_ends, layout, arrays),
         partial(chains.simplest, layout, arrays),
         verifying.PRINCIPAL,
+        (V, GAMMA),
+        partial(drawn.chain, layout, arrays),
     )
 
 
@@ -68,6 +80,9 @@ def _batch(layout: BatchLayout, arrays: Arrays) -> Contract:
         partial(flat.cases, layout, arrays),
         partial(flat.both_ends, layout, arrays),
         partial(flat.simplest, layout, arrays),
+        (),
+        (V, GAMMA, BATCH),
+        partial(drawn.operator_batch, layout, arrays),
     )
 
 
@@ -94,6 +109,9 @@ def _logits(name: str, arrays: Arrays) -> Contract:
         partial(logits.cases, name, arrays),
         partial(logits.both_ends, name, arrays),
         partial(logits.simplest, name, arrays),
+        (),
+        (V, GAMMA),
+        partial(drawn.logits, name, arrays),
     )
 
 
@@ -114,6 +132,8 @@ CONTRACTS: dict[str, Contract] = {
             verifying.both_ends,
             verifying.simplest,
             verifying.PRINCIPAL,
+            (V, GAMMA),
+            drawn.verify,
         ),
         Contract(
             "verify_batch",
@@ -122,6 +142,8 @@ CONTRACTS: dict[str, Contract] = {
             batches.both_ends,
             batches.simplest,
             batches.PRINCIPAL,
+            (V, GAMMA, BATCH),
+            drawn.batch,
         ),
         Contract(
             "verify_candidates",
@@ -130,6 +152,8 @@ CONTRACTS: dict[str, Contract] = {
             candidates.both_ends,
             candidates.simplest,
             candidates.PRINCIPAL,
+            (V, CANDIDATES),
+            drawn.candidates,
         ),
         Contract(
             "decode",
@@ -138,6 +162,8 @@ CONTRACTS: dict[str, Contract] = {
             decoding.both_ends,
             decoding.simplest,
             decoding.PRINCIPAL,
+            (V, LENGTH),
+            drawn.decode,
         ),
         Contract(
             "draft",
@@ -146,6 +172,8 @@ CONTRACTS: dict[str, Contract] = {
             drafting.both_ends,
             drafting.simplest,
             drafting.PRINCIPAL,
+            (V, GAMMA),
+            drawn.draft,
         ),
         *(operator(SINGLE) for operator in OPERATORS.values()),
     )
@@ -180,3 +208,24 @@ def contract_named(name: str, arrays: str | None = None) -> Contract:
     if name not in OPERATORS:
         raise ValueError(f"arrays is {arrays!r}, which the contract {name} does not take; {', '.join(OPERATORS)} do")
     return OPERATORS[name](Arrays.named(arrays))
+
+
+def makes(name: str, arrays: str | None, dtype: str) -> Callable[[Shape, np.random.Generator], Case]:
+    """What makes drawn cases of a contract, with rows in a precision; empty for that of ``arrays``.
+
+    Raises
+    ------
+    ValueError
+        Where the contract takes no other precision, NumPy has not got it, or there is no such device.
+    """
+    found = contract_named(name, arrays)
+    if dtype:
+        library = (arrays or "numpy").partition(".")[0]
+        if name not in OPERATORS:
+            raise ValueError(f"dtype is {dtype!r}, but {name} takes float64 alone; {', '.join(OPERATORS)} take others")
+        if library == "numpy" and dtype == "bfloat16":
+            raise ValueError("dtype is 'bfloat16', which NumPy has not; expected arrays='torch' with it")
+        kinds = Arrays(Arrays.named(library).library, dtype, "float32")
+        found = OPERATORS[name](kinds)
+    assert found.drawn is not None, "there are shapes of contracts with axes alone"
+    return found.drawn

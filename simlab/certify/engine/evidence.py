@@ -21,7 +21,7 @@ from simlab.statistics import Sequential
 from simlab.statistics.likelihood_ratio import FINENESS, tails
 
 FALSE_ALARMS = 1e-6  # of a whole certificate
-BY_SAMPLING = 0.9  # the part of them that sampling may raise; enumeration raises far less than the rest
+BY_SAMPLING = 0.45  # the part of them that fixed cases may raise, as drawn shapes; enumeration far less than the rest
 ALIKE = 1e-9  # TV up to which two laws are one
 MOST_CALLS = 1 << 24  # beyond which no power is computed
 NEAR = 500  # calls after which a case that does not fail counts as one in which nothing is wrong

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -29,6 +29,7 @@ class Failing:
     """A callable under its contract, with what is known of it: counts, and laws that were enumerated."""
 
     contract: Contract
+    drawing: Sequence[Case]
     function: Function
     seed: int
     limit: float
@@ -37,13 +38,9 @@ class Failing:
     evidence: Evidence
     laws: Mapping[int, Exact]
 
-    @property
-    def _cases(self) -> tuple[Case, ...]:
-        return (*self.evidence.cases, *self.contract.both_ends())
-
     def of_law(self, found: Finding | Exact) -> Failure:
         """What comes out does not follow the target."""
-        case = self._cases[found.case]
+        case = self.drawing[found.case]
         if isinstance(found, Exact):
             laws = {i: exact.law for i, exact in self.laws.items() if i < len(self.evidence.cases)}
             diagnosis, first = recognised(self.evidence.cases, laws), Smallest(case, 0, None, found.law)
@@ -86,13 +83,13 @@ class Failing:
         else:
             fails = self.evidence.fails
             off = deviation(case, found.events, found.counts / max(1, found.counts.sum()))
-        return "; ".join(filter(None, (diagnosis.summary(), off, condition(self._cases, fails))))
+        return "; ".join(filter(None, (diagnosis.summary(), off, condition(self.evidence.cases, fails))))
 
     def of_fault(self, fault: Fault) -> Failure:
         """It raises, hangs, ends its process, or returns what it must not."""
-        where = self._cases[fault.task.case]
+        where = self.drawing[fault.task.case]
         small = Smallest(where, fault.call + 1, None, None, fault)
-        if fault.kind in ("broken", "raises", "edge"):
+        if fault.kind in ("broken", "raises", "declines", "edge"):
             small = (
                 smallest_faulty_case(
                     iter(self.contract.simplest()), self.function, self.seed, self.limit, self.processes, fault
@@ -104,7 +101,7 @@ class Failing:
         arguments = plain(given) | ({"uniforms": list(smallest.uniforms)} if smallest.uniforms else {})
         at = f", but only where {ENDS}" if smallest.at_the_ends else ""
         return Failure(
-            kind=fault.kind,
+            kind="raises" if fault.kind == "declines" else fault.kind,
             found_in=where.name,
             told=f"it {smallest.message}, in {small.case.name}{at}",
             at_the_ends=smallest.at_the_ends,

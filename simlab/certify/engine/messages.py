@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,15 @@ def raised(error: BaseException) -> str:
     except BaseException as why:  # also what Exception does not cover: it is asked for its message, no more
         said = f"(and so does its message: {type(why).__name__})"
     return printable(f"raises {type(error).__name__}: {said}")
+
+
+def declines(error: BaseException) -> bool:
+    """Whether an error says that something is not taken: it is not implemented, or there is no memory for it, or a
+    ``ValueError`` that a line beginning with ``raise`` makes on purpose."""
+    if isinstance(error, NotImplementedError | MemoryError):
+        return True
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, ValueError) and bool(frames) and (frames[-1].line or "").startswith("raise ")
 
 
 def printable(text: str) -> str:

@@ -16,7 +16,7 @@ from simlab.certify.contracts.base import Broken, Case, Function
 from simlab.certify.contracts.blocks import Tokens
 from simlab.certify.engine import exact
 from simlab.certify.engine.asking import Asking, Patient
-from simlab.certify.engine.messages import raised, tampered
+from simlab.certify.engine.messages import declines, raised, tampered
 from simlab.certify.engine.scripted import NotScripted
 
 LOST = ("hangs", "dies")  # kinds of faults after which the process that calls is gone
@@ -51,6 +51,7 @@ class Counts:
     counts: tuple[Array, ...]
     seconds: float
     kept: float = 0.0  # first drafts, where the case knows what is possible
+    names: tuple[str, ...] = ()  # of the kinds of events
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Sample(Task):
         done = case.completed(tokens[:made], completing)
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
         kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
-        return Counts(self, made, counts, seconds, kept)
+        return Counts(self, made, counts, seconds, kept, tuple(events.name for events in case.events))
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ class Fault:
     """What went wrong, in which call of which task; ``uniforms`` where they were given."""
 
     task: Task
-    kind: str  # broken, raises, hangs, dies, edge
+    kind: str  # broken, raises, declines, hangs, dies, edge
     message: str
     call: int
     inputs: Any = None
@@ -212,6 +213,6 @@ def attempt(
     except Broken as broken:  # the call has ended, and was counted
         found = Fault(task, "broken", str(broken), calls() - first - 1)
     except (caught, SystemExit) as error:
-        found = Fault(task, "raises", raised(error), calls() - first)
+        found = Fault(task, "declines" if declines(error) else "raises", raised(error), calls() - first)
     changed = tampered()
     return Fault(task, "broken", changed, max(0, calls() - first - 1)) if changed else found

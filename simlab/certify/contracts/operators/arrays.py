@@ -29,6 +29,7 @@ class Arrays:
 
     library: str = "numpy"
     dtype: str = "float32"
+    coins: str = ""  # the precision of uniforms, where it is not that of rows
 
     @classmethod
     def named(cls, name: str) -> Arrays:
@@ -77,8 +78,9 @@ class Arrays:
         return self._made(values, "int64")
 
     def uniforms(self, uniforms: Array) -> Any:
-        """Coins in [0, 1) of float64 ``uniforms``, cut off after as many bits as the precision has."""
-        return self._made(np.floor(np.asarray(uniforms) * 2.0**self.bits) * 2.0**-self.bits, self.dtype)
+        """Coins in [0, 1) of float64 ``uniforms``, cut off after as many bits as their precision has."""
+        dtype = self.coins or self.dtype
+        return self._made(np.floor(np.asarray(uniforms) * 2.0 ** BITS[dtype]) * 2.0 ** -BITS[dtype], dtype)
 
     def exponential(self, uniforms: Array) -> Any:
         """Exponential noise above 0: the smaller a uniform is, the smaller."""

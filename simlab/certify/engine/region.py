@@ -1,0 +1,239 @@
+"""Evidence from drawn shapes: which were looked at, what was counted in them, and down to which TV a deviation shows.
+
+Each drawn case is called a hundred times or so. Its counts have a test of their own, for what is wrong in one shape
+only; and as the law in classes is the same in all shapes, counts are added up over each cell of the map, over each size
+of an axis, and over all, for what is wrong by a little in many. A case whose counts look odd is called more often. All
+tests may be looked at whenever one likes, so that none of this raises more false alarms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import ceil, inf, log, log2
+
+import numpy as np
+import scipy
+
+from simlab.arrays import Array
+from simlab.certify.engine.evidence import Finding
+from simlab.certify.engine.tasks import Counts
+from simlab.certify.shapes.drawing import Drawing
+from simlab.certify.shapes.events import LOOKED_AT, law_of
+from simlab.certify.shapes.ranges import Shape, numbers
+from simlab.certify.shapes.rows import LAWS, classes
+from simlab.statistics import Sequential
+
+CALLS = 128  # of a drawn case at first
+MOST_CALLS = 1 << 14  # of one that looks odd
+ODD, STILL_ODD = 0.01, 0.1  # p-values below which a case is called more often, and goes on being
+AGAIN = 1.1  # times as many counts after which a test of added counts is made again
+SEEN = 0.3  # TV that has to be seen in every cell of a region
+DECLINED = 3  # shapes of a range that are declined before it is left alone
+TRIES = 8  # shapes of a range that are looked at for one that is quick enough
+FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
+LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
+QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
+KINDS = 6  # of events that there are
+SIZES = 400  # sizes of axes whose counts are added up, at most
+
+Key = tuple[str, int]
+
+
+class Tally:
+    """Counts of one kind of events, and a test of them, which is made again when there are noticeably more."""
+
+    def __init__(self, name: str, size: int, again: float = 1.0) -> None:
+        self.test, self.again = Sequential(law_of(name, size)), again
+        self.counts = np.zeros(self.test.law.size, np.int64)
+        self.tested = self.counts.copy()
+
+    def add(self, seen: Array) -> None:
+        self.counts += seen
+        if self.counts.sum() >= max(1, self.again * self.tested.sum()):
+            self.test = self.test.update(self.counts - self.tested)
+            self.tested = self.counts.copy()
+
+    @property
+    def p_value(self) -> float:
+        """Of the likelihood ratio, by its limit; 0 once something was seen that is excluded."""
+        if self.test.excluded:
+            return 0.0
+        seen, mass = self.test.seen, self.test.law.mass
+        ratio = 2 * float(scipy.special.xlogy(seen, seen / (self.test.n * mass)).sum())
+        return float(scipy.stats.chi2.sf(ratio, len(mass) - 1))
+
+
+@dataclass
+class Visit:
+    """A drawn case: the range it is of, its shape, and what was counted in it."""
+
+    index: int
+    at: int
+    shape: Shape
+    rank: int  # among all drawn cases
+    calls: int = 0
+    batches: int = 0
+    tallies: dict[str, Tally] = field(default_factory=dict)
+
+    @property
+    def odd(self) -> float:
+        """The p-value of the oddest of its counts."""
+        return min((tally.p_value for tally in self.tallies.values()), default=1.0)
+
+
+@dataclass
+class Pool:
+    """Counts of many cases, and the case among them that is the oddest by itself."""
+
+    tally: Tally
+    visit: Visit
+    odd: float = 1.0
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was seen of a range of shapes: how many shapes, outcomes of the token looked at, and their bounds."""
+
+    shapes: int
+    outcomes: int
+    detectable: float
+    tv_at_most: float
+
+
+class Region:
+    """Drawn cases, and what they are evidence of.
+
+    Parameters
+    ----------
+    drawing
+        The cases; those of its ranges that have a name are the user's own, the others cells of maps.
+    level
+        Bound on the probability of a false alarm.
+    confidence
+        With which all bounds hold.
+    patience
+        Seconds that a call may take: shapes that may take longer are left out.
+    """
+
+    def __init__(self, drawing: Drawing, level: float, confidence: float, patience: float) -> None:
+        self.drawing, self.level, self.confidence, self.patience = drawing, level, confidence, patience
+        count = len(drawing.ranges)
+        self.own = [at for at, one in enumerate(drawing.ranges) if one.name]
+        self.visits: dict[int, Visit] = {}
+        self.pools: dict[tuple[Key, str, int], Pool] = {}
+        self.turns, self.planned, self.seconds = np.zeros(count, int), np.zeros(count, int), np.zeros(count)
+        self.slow = np.zeros(count, bool)
+        self.declined: list[list[str]] = [[] for _ in range(count)]
+        self.waiting: list[Visit] = []  # they look odd
+        self.slope = 0.0  # seconds of a call for each number of its rows, at most
+        self.finding: Finding | None = None
+
+    # Which case is called next ---------------------------------------------------------------------------------
+
+    def next_case(self) -> tuple[int, int, int] | None:
+        """The number of a case, of its batch, and calls: an odd one again, or a new one where least has been seen."""
+        while self.waiting:
+            visit = self.waiting.pop(0)
+            if visit.calls < MOST_CALLS:
+                return self._asked(visit, min(3 * visit.calls, MOST_CALLS - visit.calls))
+        open_ones = [at for at in range(len(self.slow)) if not self.slow[at] and len(self.declined[at]) < DECLINED]
+        mine = [at for at in open_ones if at in self.own]
+        others = [at for at in open_ones if at not in self.own]
+        first = mine and (not others or self.seconds[self.own].sum() <= self.seconds.sum() / 2)
+        each = np.maximum(QUICK, self.seconds / np.maximum(1, self.planned))
+        for at in sorted(mine if first else others, key=lambda at: self.planned[at] * each[at] ** 0.5):
+            visit = self._new(at)
+            if visit:
+                return self._asked(visit, CALLS)
+            self.slow[at] = True
+        return None
+
+    def once(self, calls: int) -> Iterator[tuple[int, int, int]]:
+        """``calls`` of every range that has few numbers, whatever comes of it: the same ones on every machine."""
+        for at in range(len(self.slow)):
+            for _ in range(ceil(calls / CALLS)):
+                visit = self._new(at, inf if at in self.own else FEW)
+                if visit:
+                    yield self._asked(visit, min(calls, CALLS))
+
+    def _new(self, at: int, most: float = inf) -> Visit | None:
+        """Another case of a range; ``None`` where none of a few is quick enough."""
+        for _ in range(TRIES):
+            index = self.drawing.number(at, int(self.turns[at]))
+            self.turns[at] += 1
+            shape = self.drawing.shape(index)
+            count = numbers(self.drawing.axes, shape)
+            if count <= most and self.slope * count <= self.patience:
+                return self.visits.setdefault(index, Visit(index, at, shape, len(self.visits) + 1))
+        return None
+
+    def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
+        number, visit.batches = visit.batches, visit.batches + 1
+        self.planned[visit.at] += calls
+        return visit.index, number, calls
+
+    # What comes of it ------------------------------------------------------------------------------------------
+
+    def add(self, found: Counts) -> None:
+        """Take in the counts of a batch."""
+        visit = self.visits[found.task.case]
+        visit.calls += found.calls
+        self.seconds[visit.at] += found.seconds
+        count = max(LEAST_NUMBERS, numbers(self.drawing.axes, visit.shape))
+        self.slope = max(self.slope, found.seconds / max(1, found.calls) / count)
+        keys = list(self._keys(visit.shape))
+        for k, (name, seen) in enumerate(zip(found.names, found.counts, strict=True)):
+            if seen.any():
+                self._count(visit, k, name, seen, keys)
+        if visit.odd < (ODD if visit.batches == 1 else STILL_ODD):
+            self.waiting.append(visit)
+
+    def left_out(self, index: int, why: str) -> None:
+        """A shape that the code under test says it does not take."""
+        visit = self.visits.pop(index)
+        self.declined[visit.at].append(f"{visit.shape}: {why}")
+
+    def _count(self, visit: Visit, k: int, name: str, seen: Array, keys: list[Key]) -> None:
+        """Counts of one kind of events, by themselves and added to others; the first alarm is kept."""
+        size = visit.shape["V"]
+        tally = visit.tallies.setdefault(name, Tally(name, size))
+        tally.add(seen)
+        odd, doublings = tally.p_value, log2(visit.rank) + 1
+        self._raise(visit, k, tally, self.level / 2 / KINDS / (visit.rank * doublings * (doublings + 1)))
+        for key in keys:
+            kind = key, name, classes(size)
+            pool = self.pools.setdefault(kind, Pool(Tally(name, size, AGAIN), visit))
+            if odd < pool.odd:
+                pool.visit, pool.odd = visit, odd
+            pool.tally.add(seen)
+            self._raise(pool.visit, k, pool.tally, self.pooled)
+
+    def _raise(self, visit: Visit, k: int, tally: Tally, level: float) -> None:
+        if self.finding is None and tally.test.highest >= -log(level):
+            self.finding = Finding(visit.index, k, float(tally.test.highest), tally.counts.copy())
+
+    @property
+    def pooled(self) -> float:
+        """The level of each test of added counts."""
+        return self.level / 2 / (KINDS * len(LAWS) * (len(self.slow) + SIZES))
+
+    def _keys(self, shape: Shape) -> Iterator[Key]:
+        """What the counts of a shape are added to."""
+        yield "all", 0
+        yield "odd", shape["V"] % 2
+        yield "tiles", shape["V"] % 64
+        yield from (("range", at) for at, one in enumerate(self.drawing.ranges) if shape in one)
+        yield from ((name, min(size, 128)) for name, size in shape.sizes if name != "V")
+
+    # What it is worth ------------------------------------------------------------------------------------------
+
+    def looked(self, at: int) -> Looked:
+        """What was seen of a range: of the token looked at, of all shapes of it that have as many classes."""
+        found = [pool.tally for (key, name, _), pool in self.pools.items() if (key, name) == (("range", at), LOOKED_AT)]
+        shapes = sum(visit.shape in self.drawing.ranges[at] for visit in self.visits.values() if visit.calls)
+        if not found:
+            return Looked(shapes, 0, 1.0, 1.0)
+        test = max(found, key=lambda tally: tally.test.n).test
+        each = 1 - (1 - self.confidence) / len(self.slow)
+        return Looked(shapes, test.n, min(1.0, test.detectable(test.n, self.pooled)), test.tv_upper(each))

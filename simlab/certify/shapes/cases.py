@@ -1,0 +1,278 @@
+"""Drawn shapes under each contract: which block is drawn, and how it is handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Broken, Case, Counted, Function, as_emitted
+from simlab.certify.contracts.batches import BatchCase
+from simlab.certify.contracts.blocks import Block, Tokens, scaled
+from simlab.certify.contracts.candidates import CandidatesCase
+from simlab.certify.contracts.decoding import misshapen, whole
+from simlab.certify.contracts.drafting import DraftCase
+from simlab.certify.contracts.operators.arrays import Arrays
+from simlab.certify.contracts.operators.batches import BatchLayout, OperatorBatchCase
+from simlab.certify.contracts.operators.chains import ChainCase
+from simlab.certify.contracts.operators.layouts import UNIFORMS, Layout
+from simlab.certify.contracts.operators.logits import LogitsCase
+from simlab.certify.contracts.verifying import VerifyCase
+from simlab.certify.shapes import rows
+from simlab.certify.shapes.blocks import FEW_BITS, PLAIN, POINTS, DrawnBlock, Making, drawn_block, events_of
+from simlab.certify.shapes.events import LAST, LOOKED_AT, NEIGHBOURS, NEXT, PAIR, AtPlaces, Look, at
+from simlab.certify.shapes.ranges import Shape
+from simlab.mutants.logit_operators import Settings
+
+KINDS = 5  # blocks of a batch that differ
+TEMPERATURES = 1.0, 0.5, 0.7, 2.0
+UNCUT = 1 << 30
+
+Generator = np.random.Generator
+
+
+# One block ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _OfDrawn:
+    """What all cases of one drawn block do: only the places that are looked at are completed."""
+
+    drawn: DrawnBlock = field(kw_only=True)
+
+    def completed(self, tokens: Array, rng: Generator) -> Array:
+        return self.drawn.completed(tokens, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnVerify(_OfDrawn, VerifyCase):
+    """A drawn block for ``verify``."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnChain(_OfDrawn, ChainCase):
+    """A drawn block for an operator of one block."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnLogits(_OfDrawn, LogitsCase):
+    """A drawn block for an operator that is given logits."""
+
+
+def verify(shape: Shape, rng: Generator) -> Case:
+    """A block for ``verify``."""
+    drawn = drawn_block(shape["V"], shape["gamma"], rng)
+    return DrawnVerify(_told(shape, drawn), drawn.block, events_of((drawn,), (0,)), drawn=drawn)
+
+
+def chain(layout: Layout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+    """A block for an operator of one block."""
+    drawn = drawn_block(shape["V"], shape["gamma"], rng, _making(arrays, "q" in layout.given))
+    events = events_of((drawn,), (0,))
+    return DrawnChain(_told(shape, drawn), drawn.block, events, layout=layout, arrays=arrays, drawn=drawn)
+
+
+def logits(name: str, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+    """A block for an operator that is given logits, at one of several temperatures, and not cut."""
+    drawn = drawn_block(shape["V"], shape["gamma"], rng)
+    temperature = TEMPERATURES[int(rng.integers(len(TEMPERATURES)))]
+    p, q = (tuple(scaled(table**temperature) for table in tables) for tables in (drawn.block.p, drawn.block.q))
+    return DrawnLogits(
+        f"{_told(shape, drawn)}, temperature {temperature:g}",
+        drawn.block,
+        events_of((drawn,), (0,)),
+        layout=Layout(name, UNIFORMS.arguments, ""),
+        arrays=arrays,
+        raw=Block(p, q, 0),
+        settings=Settings(temperature, UNCUT, 1.0),
+        drawn=drawn,
+    )
+
+
+def _told(shape: Shape, drawn: DrawnBlock) -> str:
+    return f"{shape}, mostly ended by token {drawn.at[0]}"
+
+
+def _making(arrays: Arrays, scored: bool) -> Making:
+    """Rows for these arrays, and for an operator that is given q or not."""
+    return POINTS if not scored else FEW_BITS if arrays.coarse else PLAIN
+
+
+# Batches -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _OfDrawnBatch:
+    """What all cases of batches of drawn blocks do: rows, which depend on no draft, are put together once."""
+
+    drawn: tuple[DrawnBlock, ...] = field(kw_only=True)
+
+    def arguments(self: Any, given: Array) -> dict[str, Array]:
+        p, q = self.padded
+        return {"p": p.copy(), "q": q.copy(), "drafts": given.copy()}
+
+    @cached_property
+    def padded(self: Any) -> tuple[Array, Array]:
+        """p ``[B, gmax + 1, V]`` and q ``[B, gmax, V]``."""
+        most, size = max(self.widths) - 1, self.vocabulary
+        p, q = np.zeros((len(self.blocks), most + 1, size)), np.zeros((len(self.blocks), most, size))
+        for b, block in enumerate(self.blocks):
+            p[b, : block.gamma + 1] = np.concatenate(block.p)
+            if block.gamma:
+                q[b, : block.gamma] = np.concatenate(block.q)
+        return p, q
+
+    def completed(self: Any, tokens: Array, rng: Generator) -> Array:
+        ends = np.cumsum(self.widths).tolist()
+        parts = [
+            one.completed(tokens[:, end - len(one.block.p) : end], rng)
+            for one, end in zip(self.drawn, ends, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnBatch(_OfDrawnBatch, BatchCase):
+    """Drawn blocks for ``verify_batch``."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnOperatorBatch(_OfDrawnBatch, OperatorBatchCase):
+    """Drawn blocks for an operator of a batch."""
+
+
+def batch(shape: Shape, rng: Generator) -> Case:
+    """Blocks for ``verify_batch``, of which half have as many drafts as the shape says and others fewer."""
+    drawn = _drawn_blocks(shape, True, rng, PLAIN)
+    return DrawnBatch(str(shape), tuple(one.block for one in drawn), _events_of_batch(drawn), drawn=drawn)
+
+
+def operator_batch(layout: BatchLayout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+    """Blocks for an operator of a batch."""
+    drawn = _drawn_blocks(shape, layout.ragged, rng, _making(arrays, layout.scored))
+    blocks, events = tuple(one.block for one in drawn), _events_of_batch(drawn)
+    return DrawnOperatorBatch(str(shape), blocks, events, layout=layout, arrays=arrays, drawn=drawn)
+
+
+def _drawn_blocks(shape: Shape, ragged: bool, rng: Generator, making: Making) -> tuple[DrawnBlock, ...]:
+    """A block for each sequence, a few that differ, in any turn; one at least has all drafts of the shape."""
+    size, gamma, count = shape["V"], shape["gamma"], shape["batch"]
+    kinds = [drawn_block(size, gamma, rng, making)]
+    while len(kinds) < min(count, KINDS):
+        shorter = ragged and rng.random() < 0.5
+        kinds.append(drawn_block(size, int(rng.integers(gamma)) if shorter else gamma, rng, making))
+    turn = [0, *rng.integers(len(kinds), size=count - 1).tolist()]
+    rng.shuffle(turn)
+    return tuple(kinds[k] for k in turn)
+
+
+def _events_of_batch(drawn: tuple[DrawnBlock, ...]) -> tuple[Counted, ...]:
+    """All sequences together, the last one, and neighbours."""
+    starts = np.cumsum([0, *(len(one.block.p) for one in drawn)]).tolist()[:-1]
+    found = events_of(drawn, tuple(starts))
+    if len(drawn) == 1:
+        return found
+    looks = [at(start + one.at[0], one.at[1]) for one, start in zip(drawn, starts, strict=True)]
+    pairs = tuple((looks[b], looks[b + 1]) for b in range(0, len(looks) - 1, 2))
+    count = found[0].count
+    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), AtPlaces(NEIGHBOURS, count, pairs, halves=True))
+
+
+# Candidates, drafts, sequences ----------------------------------------------------------------------------------------
+
+
+def candidates(shape: Shape, rng: Generator) -> Case:
+    """Candidates of one position, from a row that can draw as many."""
+    size, count = shape["V"], shape["K"]
+    of = rows.row(size, rng)
+    q = next((q for q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
+    events = AtPlaces(LOOKED_AT, len(of.law), ((at(0, of.labels),),))
+    return CandidatesCase(str(shape), of.p, q, count, (events,))
+
+
+def draft(shape: Shape, rng: Generator) -> Case:
+    """Rows that a drafter draws from."""
+    size, gamma = shape["V"], shape["gamma"]
+    one = rows.row(size, rng)
+    every = [rows.turned(one, int(by)) for by in rng.integers(size, size=gamma)]
+    q = np.stack([row.p for row in every])
+    looks = [at(i, row.labels) for i, row in enumerate(every)]
+    return DraftCase(str(shape), q, None, _events_in_turn(looks, len(one.law), rng))
+
+
+def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[Counted, ...]:
+    """One of the tokens, and two neighbours together."""
+    place = int(rng.integers(len(looks)))
+    found = [AtPlaces(LOOKED_AT, count, ((looks[place],),))]
+    if len(looks) > 1:
+        place = int(rng.integers(len(looks) - 1))
+        found.append(AtPlaces(NEXT, count, ((looks[place + 1],),)))
+        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + 1]),), halves=True))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class TurningModel:
+    """After a prefix comes a row that is turned by its last token and its length: all have one law in classes."""
+
+    base: rows.Row
+    steps: tuple[int, int]
+
+    def __call__(self, prefix: Any) -> Array:
+        """The row ``[V]`` after ``prefix``; as of other models, whatever holds whole numbers is welcome."""
+        tokens = prefix.tolist() if hasattr(prefix, "tolist") else list(prefix)
+        if len(tokens) == 1 and isinstance(tokens[0], list | tuple):
+            tokens = list(tokens[0])
+        last = whole(tokens[-1], len(self.base.p)) if tokens else 0
+        return np.roll(self.base.p, self.turn(last, len(tokens)))
+
+    def turn(self, last: Any, place: int) -> Any:
+        """By how many places the row at a place is turned, after this token."""
+        return (last * self.steps[0] + place * self.steps[1]) % len(self.base.p)
+
+    def label(self, place: int, tokens: Array) -> Array:
+        """The classes of tokens at a place, in the row that they were drawn from."""
+        last = tokens[:, place - 1] if place else np.zeros(len(tokens), np.int64)
+        return np.asarray(self.base.labels[(tokens[:, place] - self.turn(last, place)) % len(self.base.p)])
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnDecode(Case):
+    """A sequence of a model whose rows are one, turned."""
+
+    name: str
+    model: TurningModel
+    length: int
+    events: tuple[Counted, ...]
+
+    def inputs(self, n: int, rng: Generator) -> Array:
+        return np.empty((n, 0))
+
+    def ask(self, function: Function, inputs: Any, i: int, rng: Generator) -> Tokens:
+        size = len(self.model.base.p)
+        tokens = as_emitted(function(self.model, self.length, rng), size, self.length)
+        wrong = misshapen(tokens, self.length, None)
+        if wrong:
+            raise Broken(wrong)
+        return tokens
+
+    def completed(self, tokens: Array, rng: Generator) -> Array:
+        return tokens
+
+    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
+        return {"model": f"rows of {len(self.model.base.p)} tokens, which are too long to read", "length": self.length}
+
+
+def decode(shape: Shape, rng: Generator) -> Case:
+    """A sequence."""
+    size, length = shape["V"], shape["length"]
+    model = TurningModel(rows.row(size, rng), (int(rng.integers(size)), int(rng.integers(size))))
+    looks = [partial(model.label, i) for i in range(length)]
+    return DrawnDecode(str(shape), model, length, _events_in_turn(looks, len(model.base.law), rng))
+
+
+__all__ = ["batch", "candidates", "chain", "decode", "draft", "logits", "operator_batch", "verify"]

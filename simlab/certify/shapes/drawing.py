@@ -1,0 +1,70 @@
+"""All cases of a certificate as one sequence: those that are fixed, and behind them drawn ones without end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from simlab.certify.contracts.base import Case
+from simlab.certify.shapes.ranges import Axis, Ranges, Shape
+
+PURPOSE = 13  # of the generator of a drawn case, beside those of calls
+
+
+def cells(axes: Sequence[Axis], at_most: Mapping[str, int]) -> tuple[Ranges, ...]:
+    """The bands of V with those of every other axis, as far as there are shapes in them: the cells of the maps."""
+    found = [
+        Ranges({one.name: a, other.name: b}).within(axes, at_most)
+        for one, other in combinations(axes, 2)
+        if one.name == "V"
+        for a in one.bands
+        for b in other.bands
+    ]
+    return tuple(cell for cell in found if cell is not None)
+
+
+@dataclass(eq=False)
+class Drawing(Sequence[Case]):
+    """Case i of ``fixed`` ones, or the drawn one of that number: a range by turns, and how often it was drawn from.
+
+    ``len`` is the number of fixed ones. The one that was drawn last is kept, for its rows are large.
+    """
+
+    fixed: tuple[Case, ...]
+    axes: tuple[Axis, ...]
+    make: Callable[[Ranges], Callable[[Shape, np.random.Generator], Case]]
+    ranges: tuple[Ranges, ...]
+    seed: int
+    _last: tuple[int, Case] | None = field(default=None, init=False)
+
+    def __len__(self) -> int:
+        return len(self.fixed)
+
+    def number(self, at: int, turn: int) -> int:
+        """The number of the case that is drawn from range ``at`` at this turn."""
+        return len(self.fixed) + at + turn * len(self.ranges)
+
+    def range_of(self, i: int) -> Ranges:
+        """What a drawn case was drawn from."""
+        return self.ranges[(i - len(self.fixed)) % len(self.ranges)]
+
+    def shape(self, i: int) -> Shape:
+        """The shape of a drawn case."""
+        return self._drawn(i)[0]
+
+    def __getitem__(self, i):  # type: ignore[no-untyped-def, override]
+        if i < len(self.fixed):
+            return self.fixed[i]
+        if self._last is None or self._last[0] != i:
+            self._last = None  # before the next one takes room
+            shape, rng = self._drawn(i)
+            self._last = i, self.make(self.range_of(i))(shape, rng)
+        return self._last[1]
+
+    def _drawn(self, i: int) -> tuple[Shape, np.random.Generator]:
+        turn, at = divmod(i - len(self.fixed), len(self.ranges))
+        rng = np.random.default_rng([self.seed, PURPOSE, at, turn])
+        return self.ranges[at].draw(self.axes, rng), rng

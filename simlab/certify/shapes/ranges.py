@@ -1,0 +1,259 @@
+"""Shapes of a call, and ranges of shapes: bands of a map, and what a user asks for.
+
+A shape gives each axis of a contract a size: ``V``, ``gamma`` and ``batch`` of a batch of blocks, ``V`` and ``length``
+of a decoder. A range of shapes gives some axes a least and a most; the others are drawn as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, log, prod
+
+import numpy as np
+
+MOST = 1 << 23  # numbers of the rows p of a call, which as float64 take 64 MiB, and as much again for q
+SMALL_SHARE = 3 / 4  # of the shapes that are drawn with few numbers, as far as their range has such
+SMALL = 1 << 19  # numbers that are few
+EDGES = 0.5  # the part of sizes that are next to a power of two, or to a multiple of 64
+TILE = 64
+
+Band = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A size that a contract has, the bands it is drawn from, and how many rows of V numbers it stands for.
+
+    Attributes
+    ----------
+    name
+        As it is written in a shape.
+    bands
+        The least and the most of each, in rising order.
+    more
+        Rows beyond its size: ``gamma`` drafts have ``gamma + 1`` rows. ``None`` where all share one row.
+    of_vocabulary
+        Whether it is at most half of V, as distinct candidates are.
+    """
+
+    name: str
+    bands: tuple[Band, ...]
+    more: int | None = 0
+    of_vocabulary: bool = False
+
+    @property
+    def most(self) -> int:
+        """The largest size that is drawn."""
+        return self.bands[-1][1]
+
+    @property
+    def least(self) -> int:
+        """The smallest size that there is."""
+        return self.bands[0][0]
+
+    def rows(self, size: int) -> int:
+        """How many rows a size stands for."""
+        return 1 if self.more is None else size + self.more
+
+
+V = Axis("V", ((2, 8), (9, 64), (65, 1024), (1025, 16_384), (16_385, 65_536), (65_537, 262_144)))
+DEPTHS = (1, 3), (4, 8), (9, 16), (17, 32), (33, 96)
+GAMMA = Axis("gamma", DEPTHS, 1)
+BATCH = Axis("batch", ((1, 2), (3, 8), (9, 32), (33, 128), (129, 256)))
+CANDIDATES = Axis("K", DEPTHS, None, of_vocabulary=True)
+LENGTH = Axis("length", DEPTHS, None)
+NODES = Axis("nodes", ((2, 4), (5, 8), (9, 16), (17, 32), (33, 96)))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A size for every axis of a contract."""
+
+    sizes: tuple[tuple[str, int], ...]
+
+    def __getitem__(self, name: str) -> int:
+        return dict(self.sizes)[name]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} = {size}" for name, size in self.sizes)
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Shapes whose sizes are within bounds.
+
+    Attributes
+    ----------
+    of
+        By the name of an axis, the least and the most. Axes that are not named are drawn from all of their bands.
+    name
+        What it is called: that of a preset, or the text of the user.
+    dtype
+        In which precision the rows are given; empty where it is the contract's.
+    source
+        Where the numbers of a preset come from.
+    """
+
+    of: Mapping[str, Band]
+    name: str = ""
+    dtype: str = ""
+    source: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name} = {_told(band)}" for name, band in self.of.items())
+        return sizes + (f", {self.dtype}" if self.dtype else "")
+
+    def __contains__(self, shape: Shape) -> bool:
+        return all(low <= shape[name] <= high for name, (low, high) in self.of.items())
+
+    def within(self, axes: Sequence[Axis], at_most: Mapping[str, int]) -> Ranges | None:
+        """What of it is within bounds, over all axes; ``None`` where nothing is that fits memory."""
+        found = {}
+        for axis in axes:
+            low, high = self.of.get(axis.name, (axis.least, axis.most))
+            high = min(high, at_most.get(axis.name, high))
+            found[axis.name] = low, high
+        for axis in axes:
+            low, high = found[axis.name]
+            if axis.of_vocabulary:  # and V is at least twice as large
+                found[axis.name] = low, min(high, found["V"][1] // 2)
+                found["V"] = max(found["V"][0], 2 * low), found["V"][1]
+        if any(low > high for low, high in found.values()):
+            return None
+        fits = _numbers(axes, {name: low for name, (low, _) in found.items()}) <= MOST
+        return Ranges(found, self.name, self.dtype, self.source) if fits else None
+
+    def draw(self, axes: Sequence[Axis], rng: np.random.Generator) -> Shape:
+        """One of its shapes: each size by its logarithm, often an edge, and mostly such that the numbers are few.
+
+        Of ranges that :meth:`within` gave. The axes are drawn in turn by chance, each within what the others leave.
+        """
+        sizes = {name: low for name, (low, _) in self.of.items()}
+        most = max(_numbers(axes, sizes), SMALL if rng.random() < SMALL_SHARE else MOST)
+        for k in rng.permutation(len(axes)).tolist():
+            axis = axes[k]
+            low, high = self.of[axis.name]
+            if axis.more is not None:
+                high = min(high, max(low, most // (_numbers(axes, sizes) // axis.rows(low)) - axis.more))
+            sizes[axis.name] = _size(low, high, rng)
+        halves = {axis.name: min(sizes[axis.name], sizes["V"] // 2) for axis in axes if axis.of_vocabulary}
+        return Shape(tuple((sizes | halves).items()))
+
+
+def _numbers(axes: Sequence[Axis], sizes: Mapping[str, int]) -> int:
+    return prod(axis.rows(sizes[axis.name]) for axis in axes)
+
+
+def numbers(axes: Sequence[Axis], shape: Shape) -> int:
+    """How many numbers the rows p of a call with this shape have."""
+    return _numbers(axes, dict(shape.sizes))
+
+
+def _size(low: int, high: int, rng: np.random.Generator) -> int:
+    """A size, half of the time next to a power of two or to a multiple of a tile."""
+    if rng.random() < EDGES:
+        centre = 1 << int(rng.integers(low.bit_length() - 1, high.bit_length() + 1))
+        if rng.random() < 1 / 3 and high >= TILE:
+            centre = TILE * int(rng.integers(max(1, low // TILE), high // TILE + 1))
+        size = centre + int(rng.integers(-1, 2))
+        if low <= size <= high:
+            return size
+    return min(high, max(low, round(exp(rng.uniform(log(low), log(high + 1))) - 0.5)))
+
+
+def _told(band: Band) -> str:
+    return str(band[0]) if band[0] == band[1] else f"{band[0]} to {band[1]}"
+
+
+# What a user asks for ----------------------------------------------------------------------------------------------
+
+DTYPES = ("float64", "float32", "float16", "bfloat16")
+
+
+def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
+    """The shapes that a text such as ``V=151936,gamma=7,batch=1..32,dtype=bfloat16`` or the name of a preset asks for.
+
+    Raises
+    ------
+    ValueError
+        For a preset that does not exist, an axis that the contract has not, no whole number, a size that is out of
+        range, a precision that does not exist, and a shape whose rows do not fit memory.
+    """
+    if text in PRESETS:
+        preset = PRESETS[text]
+        of = {axis.name: preset.of[axis.name] for axis in axes if axis.name in preset.of}
+        return Ranges(of, text, source=preset.source)
+    if "=" not in text:
+        raise ValueError(f"shape is {text!r}; expected sizes such as V=151936,gamma=7, or one of {', '.join(PRESETS)}")
+    of, dtype, known = dict[str, Band](), "", {axis.name: axis for axis in axes}
+    for part in text.split(","):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if name == "dtype":
+            if value not in DTYPES:
+                raise ValueError(f"dtype is {value!r} in shape {text!r}; expected one of {', '.join(DTYPES)}")
+            dtype = value
+        elif name not in known:
+            raise ValueError(f"{name!r} in shape {text!r}; expected {', '.join(known)} or dtype")
+        else:
+            of[name] = _band(known[name], value, text)
+    found = Ranges(of, text, dtype)
+    if not of:
+        raise ValueError(f"shape is {text!r}, which has no size; expected one of {', '.join(known)}")
+    if found.within(axes, {}) is None:
+        rows = "rows of p alone have more than"
+        raise ValueError(f"shape {text!r} does not fit memory: its {rows} {MOST} numbers ({MOST >> 17} MiB)")
+    return found
+
+
+def _band(axis: Axis, value: str, text: str) -> Band:
+    """The bounds of one axis."""
+    found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", value.replace("_", ""))
+    if found is None:
+        raise ValueError(f"{axis.name} is {value!r} in shape {text!r}; expected a whole number, or two as in 4..8")
+    low, high = int(found[1]), int(found[2] or found[1])
+    least = axis.least
+    if not least <= low <= high:
+        wanted = f"at least {least}" if low < least else "the smaller one first"
+        raise ValueError(f"{axis.name} is {value} in shape {text!r}; expected {wanted}")
+    return low, high
+
+
+def limits(text: str, axes: Sequence[Axis]) -> dict[str, int]:
+    """The most of each axis that a text such as ``V=65536,batch=64`` says; ``ValueError`` as of :func:`parsed`."""
+    known, found = {axis.name: axis for axis in axes}, dict[str, int]()
+    for part in text.split(","):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if name not in known:
+            raise ValueError(f"{name!r} in at-most {text!r}; expected one of {', '.join(known)}")
+        found[name] = _band(known[name], value, text)[1]
+    return found
+
+
+PRESETS: dict[str, Ranges] = {
+    "llama-3": Ranges(
+        {"V": (128_256, 128_256), "gamma": (1, 16), "length": (1, 16)},
+        source="vocab_size of meta-llama/Llama-3.1-8B, config.json",
+    ),
+    "qwen-3": Ranges(
+        {"V": (151_936, 151_936), "gamma": (1, 16), "length": (1, 16)},
+        source="vocab_size of Qwen/Qwen3-8B, config.json",
+    ),
+    "gemma-3": Ranges(
+        {"V": (262_144, 262_144), "gamma": (1, 16), "length": (1, 16)},
+        source="vocab_size of google/gemma-3-1b-it, config.json",
+    ),
+    "lumina-mgpt": Ranges(
+        {"V": (65_536, 65_536), "gamma": (64, 96), "length": (64, 96)},
+        source="vocab_size of Alpha-VLLM/Lumina-mGPT-7B-768, config.json; windows of SJD (arXiv 2410.01699) and GSD",
+    ),
+    "llamagen": Ranges(
+        {"V": (16_384, 16_384), "gamma": (1, 16), "length": (16, 96)},
+        source="codebook of LlamaGen (arXiv 2406.06525), vocab_size of GPT-XL, 16,384",
+    ),
+    "emu3": Ranges(
+        {"V": (184_622, 184_622), "gamma": (1, 32), "length": (1, 32)},
+        source="vocab_size of BAAI/Emu3-Gen, config.json",
+    ),
+}

@@ -1,0 +1,204 @@
+"""Rows of any size whose law in classes is known beforehand, while no code can know the classes.
+
+Every row of p gives its classes of tokens the same masses (``LAWS``): a few heavy tokens and many light ones in two
+halves, rare ones that q never draws, tokens without mass, and a *special* class of a place in the vocabulary where
+kernels go wrong: the first token, the last tile, indices that pass 16 bits. Which token is in which class is drawn for
+each row. So what comes out of shapes that are all different can be counted together, and compared with one law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.blocks import scaled
+
+TILE = 64
+LAWS = {  # the masses of classes under p, by how many there are; the first is the special one
+    2: np.array([1 / 2, 1 / 2]),
+    4: np.array([1 / 4, 1 / 4, 1 / 2, 0]),
+    7: np.array([1 / 8, 1 / 4, 1 / 8, 1 / 4, 1 / 8, 1 / 8, 0]),
+}
+HALVES = {2: (0,), 4: (0, 1), 7: (0, 1, 2)}  # classes that have half of the mass together
+DRAFTS = {  # masses of classes under q in rows that are hard: what p has more of, excludes, or has little of
+    2: ([1 / 8, 7 / 8], [3 / 4, 1 / 4]),
+    4: ([1 / 8, 1 / 2, 1 / 4, 1 / 8], [0, 1 / 2, 0, 1 / 2], [1 / 2, 1 / 8, 1 / 8, 1 / 4]),
+    7: (
+        [1 / 16, 1 / 8, 5 / 16, 1 / 8, 5 / 16, 0, 1 / 16],
+        [0, 1 / 4, 0, 1 / 4, 0, 0, 1 / 2],
+        [5 / 8, 1 / 16, 1 / 16, 1 / 16, 1 / 16, 0, 1 / 8],
+    ),
+}
+EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
+
+Weights = Callable[[int, np.random.Generator], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A row of p, the class ``labels[V]`` of every token, and the weight of each within its class."""
+
+    p: Array
+    labels: Array
+    weights: Array
+
+    @property
+    def law(self) -> Array:
+        """The masses of its classes."""
+        return LAWS[classes(len(self.p))]
+
+
+def classes(size: int) -> int:
+    """How many classes V tokens have."""
+    return 2 if size < 4 else 4 if size < 8 else 7
+
+
+def row(size: int, rng: np.random.Generator, weights: Array | None = None) -> Row:
+    """A row of p over V tokens."""
+    count = classes(size)
+    weights = _drawn_weights(size, rng) if weights is None else weights
+    labels = _labels(size, count, rng)
+    return Row(_massed(labels, weights, LAWS[count]), labels, weights)
+
+
+def turned(of: Row, by: int) -> Row:
+    """The same row with every token so many places further: another row with the same law in classes."""
+    return Row(*(np.roll(one, by) for one in (of.p, of.labels, of.weights)))
+
+
+def hard(of: Row, rng: np.random.Generator) -> Array:
+    """A row of q ``[V]`` that is drawn from, and verified by p, in one of the ways that drafts differ from targets."""
+    return HARD[int(rng.integers(len(HARD)))](of, rng)
+
+
+def nearly(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """The row, and one of q ``[V]`` whose drafts are accepted so often that a block gets past so many positions."""
+    share = _share(positions)
+    return of.p, scaled((1 - share) * of.p + share * np.roll(of.p, int(rng.integers(1, len(of.p)))))
+
+
+def certain(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """A row of p that is nearly certain of a token, and one of q that is."""
+    q, share = np.zeros_like(of.p), _share(positions)
+    q[int(rng.integers(len(q)))] = 1
+    return scaled((1 - share) * q + share * of.p), q
+
+
+def _share(positions: int) -> float:
+    """How much is rejected at a position before the one that is looked at."""
+    return min(EASY, 1 / (4 * max(1, positions)))
+
+
+def _massed(labels: Array, weights: Array, masses: Array) -> Array:
+    """Weights scaled so that each class has its mass."""
+    total = np.bincount(labels, weights, len(masses))
+    return np.asarray(weights * (masses / np.where(total > 0, total, 1))[labels])
+
+
+# How q differs -----------------------------------------------------------------------------------------------------
+
+
+def _by_classes(of: Row, rng: np.random.Generator) -> Array:
+    """Other masses of the classes; within a class as p, or as nothing that p knows."""
+    templates = DRAFTS[len(of.law)]
+    masses = np.asarray(templates[int(rng.integers(len(templates)))])
+    weights = of.weights if rng.random() < 0.5 else np.roll(of.weights, int(rng.integers(len(of.p))))
+    return scaled(_massed(of.labels, weights, masses))
+
+
+def _certain(of: Row, rng: np.random.Generator) -> Array:
+    """One token for certain: the likeliest, or any."""
+    found = np.zeros_like(of.p)
+    found[int(of.p.argmax()) if rng.random() < 0.75 else int(rng.integers(len(found)))] = 1
+    return found
+
+
+def _flat(of: Row, rng: np.random.Generator) -> Array:
+    return np.full(len(of.p), 1 / len(of.p))
+
+
+def _tempered(of: Row, rng: np.random.Generator) -> Array:
+    """p at another temperature."""
+    return scaled(of.p ** (2.0 if rng.random() < 0.5 else 0.5))
+
+
+def _other(of: Row, rng: np.random.Generator) -> Array:
+    """Another row with the same law in classes."""
+    return np.roll(of.p, int(rng.integers(1, len(of.p))))
+
+
+HARD = (_by_classes, _by_classes, _by_classes, _certain, _flat, _tempered, _other)
+
+
+# Rows that few bits hold ---------------------------------------------------------------------------------------------
+
+
+def dyadic_row(size: int, rng: np.random.Generator) -> Row:
+    """A row of p whose masses are powers of two: of each class 1, 2, 4 ... tokens alike, the others without mass."""
+    labels = _labels(size, classes(size), rng)
+    law, ones = LAWS[classes(size)], np.ones(size)
+    for label, mass in enumerate(law):
+        there = np.flatnonzero(labels == label)
+        left = there[1 << (len(there).bit_length() - 1) :]
+        ones[left] = 0
+        if mass and law[-1] == 0:
+            labels[left] = len(law) - 1
+    return Row(_massed(labels, ones, law), labels, ones)
+
+
+def dyadic_hard(of: Row, rng: np.random.Generator) -> Array:
+    """A row of q that few bits hold: other masses of the classes of p, or one token for certain."""
+    if rng.random() < 0.25:
+        return _certain(of, rng)
+    templates = DRAFTS[len(of.law)]
+    return _massed(of.labels, of.weights, np.asarray(templates[int(rng.integers(len(templates)))], float))
+
+
+def same(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """The row itself as q: its drafts are always accepted."""
+    return of.p, of.p
+
+
+# Classes and weights -----------------------------------------------------------------------------------------------
+
+
+def _drawn_weights(size: int, rng: np.random.Generator) -> Array:
+    """All alike, which makes ties, or somewhat different, or very."""
+    kind = int(rng.integers(3))
+    return np.ones(size) if kind == 0 else rng.gamma((2.0, 0.5)[kind - 1], size=size) + 1e-9
+
+
+def _labels(size: int, count: int, rng: np.random.Generator) -> Array:
+    """A class for every token, none of which is empty."""
+    labels = np.full(size, -1, np.int8)
+    special = _special(size, count, rng)
+    labels[special] = 0
+    others = rng.permutation(np.flatnonzero(labels < 0))
+    if count < 7:
+        labels[others] = np.arange(len(others)) % (count - 1) + 1
+        return labels
+    spare = len(others) - (count - 1)  # beyond one of each
+    heavy, rare, without = (int(spare * share * rng.random() ** 2) for share in (1 / 4, 1 / 4, 1 / 3))
+    if rng.random() < 0.5:
+        heavy = 0  # one token each
+    sizes = [1 + heavy // 2, 1 + heavy - heavy // 2, 0, 0, 1 + rare, 1 + without]
+    light = len(others) - sum(sizes)
+    sizes[2], sizes[3] = light // 2, light - light // 2
+    labels[others] = np.repeat(np.arange(1, count), sizes)
+    return labels
+
+
+def _special(size: int, count: int, rng: np.random.Generator) -> Array:
+    """A place in the vocabulary: an end, the last tile, a part, what passes 15 or 16 bits, or any token."""
+    if count < 7:
+        return np.array([rng.integers(size)])
+    last = (size - 1) // TILE * TILE
+    starts = [0, size - 1, last, size - size // 4, 1 << 15, 1 << 16, 1 << 17, size // 2]
+    fitting = [start for start in starts if start < size and size - start <= size * 3 // 4]
+    start = fitting[int(rng.integers(len(fitting)))] if rng.random() < 0.75 else -1
+    room = size - (count - 1)
+    found = np.array([0]) if start == 0 else np.arange(start, size) if start > 0 else rng.integers(size, size=1)
+    return found[-room:]
