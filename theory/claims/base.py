@@ -2,8 +2,9 @@
 
 A claim is one statement, its source, and the function that decides it. The function's docstring carries the
 proof, where there is one; it returns a :class:`Finding`: a verdict and the evidence for it, computed on the spot. A
-``holds`` rests on the proof, with enumeration as the check that the implementation is what the proof speaks of; every
-check is itself seen failing on deliberately wrong variants (:mod:`simlab.mutants`).
+``holds`` rests on the proof. That the implementation is what the proof speaks of is proven by solvers
+(:mod:`theory.claims.proven`), or else enumerated by a check that is itself seen failing on deliberately wrong variants
+(:mod:`simlab.mutants`), as those of the solvers' proofs are refuted.
 
 A claim with parts is decided by them (:func:`combined`).
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,14 @@ from theory.claims.evidence import (
     require,
 )
 from theory.claims.format import fmt, numbers
-from theory.claims.gsd.enumerated import COVERED, GROUPED, every_grouping, every_pair, group_masses, positive
+from theory.claims.gsd.enumerated import GROUPED, every_grouping, group_masses, positive
+from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
-from theory.distances import tv
 from theory.exact import acceptance, block_law, mean, sequence_law
 from theory.search import Pmf
 
 CLAIMS = Claims("gsd")
 
-Make = Callable[[tuple[int, ...]], Rule]
 PAIR = (Fraction(1, 3),) * 3, (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))  # the example with groups 0, 0, 1
 LABELS = (0, 0, 1)
 
@@ -82,35 +80,14 @@ def theorem_1(seed: int) -> Finding:
     $|p' - q'| \le \sum_{x \in C} |p(x) - q(x)|$, and so $\mathrm{TV}(p', q') \le \mathrm{TV}(p, q)$. The groups must
     be a partition that does not depend on the drafted token: only then do the sums close.
     """
-
-    @cache
-    def rates(make: Make) -> list[tuple[Any, Any, Any]]:
-        """The acceptance rates of groups, 1 - TV of their masses, and the lossless acceptance rates."""
-        return [
-            (acceptance(make(labels), *e), 1 - tv(*(group_masses(side, labels) for side in e)), alpha(*e))
-            for e, labels in every_grouping()
-        ]
-
-    def off(make: Make) -> Fraction:
-        """Most that the acceptance rate differs from 1 - TV of the group masses."""
-        return max(abs(own - shared).max() for own, shared, _ in rates(make))
-
-    def lost(make: Make) -> Fraction:
-        """Most that is accepted less than by the lossless rule."""
-        return max((lossless - own).max() for own, _, lossless in rates(make))
-
-    wrong = {"half the ratio of group masses": HalfRatio}
     accepted = acceptance(Grouped(LABELS), *PAIR)
     return holds_if(
-        off(Grouped) == 0 and lost(Grouped) <= 0,
-        enumeration(f"in rationals, {GROUPED}: the identity holds, and no pair accepts less"),
+        proven("gsd.theorem-1.partition"),
         example(
             f"p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4), groups of tokens 0, 1 and of token 2: acceptance "
             f"{fmt(accepted)} against {fmt(alpha(*PAIR))}",
             described("grouped", {"labels": LABELS}, *PAIR),
         ),
-        rejects_mutants(wrong, off, "the identity"),
-        rejects_mutants(wrong, lost, "the inequality"),
     )
 
 
@@ -124,43 +101,16 @@ def equality(seed: int) -> Finding:
     r"""By Theorem 1 the two are equal exactly if $|\sum_{x \in C} (p - q)(x)| = \sum_{x \in C} |p - q|(x)$ in every
     group $C$, and a sum of numbers is as large as the sum of their sizes exactly if no two of them have opposite signs.
     """
-
-    def disagreements(one_sided: Callable[[np.ndarray], np.ndarray]) -> int:
-        """Pairs and partitions where equality and ``one_sided``, of the differences of a group, part ways."""
-        return sum(
-            int(((acceptance(Grouped(labels), *e) == alpha(*e)) != _every_group(one_sided, e.p - e.q, labels)).sum())
-            for e, labels in every_grouping()
-        )
-
-    same = tuple(alpha(*PAIR) == acceptance(Grouped(labels), *PAIR) for labels in ((0, 1, 0), LABELS))
+    gained = [acceptance(Grouped(labels), *PAIR) - alpha(*PAIR) for labels in ((0, 1, 0), LABELS)]
     return holds_if(
-        disagreements(_one_sided) == 0 and same == (True, False),
-        enumeration(f"in rationals, {GROUPED}"),
+        proven("gsd.theorem-1.equality") and gained[0] == 0 < gained[1],
+        over_more_tokens("gsd.theorem-1.equality", seed),
         example(
             "p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4): tokens 0 and 2 have p > q, and grouping them gains nothing; "
             "grouping 0 with 1, where p < q, gains 1/12",
-            numbers(
-                p=PAIR[0],
-                q=PAIR[1],
-                gained_0_with_2=acceptance(Grouped((0, 1, 0)), *PAIR) - alpha(*PAIR),
-                gained_0_with_1=acceptance(Grouped(LABELS), *PAIR) - alpha(*PAIR),
-            ),
-        ),
-        rejects_mutants(
-            {"only tokens with p = q count as one side": lambda gaps: (gaps == 0).all(axis=1)},
-            disagreements,
-            "when equality holds",
+            numbers(p=PAIR[0], q=PAIR[1], gained_0_with_2=gained[0], gained_0_with_1=gained[1]),
         ),
     )
-
-
-def _one_sided(gaps: np.ndarray) -> np.ndarray:
-    return np.logical_or((gaps >= 0).all(axis=1), (gaps <= 0).all(axis=1))
-
-
-def _every_group(test: Callable[[np.ndarray], np.ndarray], gaps: np.ndarray, labels: tuple[int, ...]) -> Any:
-    groups = [gaps[:, np.array(labels) == label] for label in set(labels)]
-    return np.logical_and.reduce(np.array([test(group) for group in groups]))
 
 
 FIGURE_7 = (
@@ -196,28 +146,16 @@ def capped(seed: int) -> Finding:
     that of gsd.theorem-1.equality. For single tokens the difference can be negative: a token with $p \ge q$ in a group
     with $p' < q'$ has ratio 1 of its own and less in its group.
     """
-
-    def off(make: Make) -> Fraction:
-        """Most that the mean differs from TV(p, q) - TV(p', q'); 1 where that is 0 but for groups of one side."""
-        worst = Fraction(0)
-        for e, labels in every_grouping():
-            gained = tv(*e) - tv(*(group_masses(side, labels) for side in e))
-            each = make(labels).accept_each(*e) - Speculative().accept_each(*e)
-            worst = max(worst, abs((e.q * each).sum(axis=1) - gained).max())
-            worst = max(worst, Fraction(int(((gained == 0) != _every_group(_one_sided, e.p - e.q, labels)).any())))
-        return worst
-
     each = [Grouped(LABELS).accept(*PAIR, x) - Speculative().accept(*PAIR, x) for x in range(3)]
     mean_gain = sum(m * gap for m, gap in zip(PAIR[1], each, strict=True))
     return holds_if(
-        off(Grouped) == 0 and min(each) < 0 < mean_gain,
-        enumeration(f"in rationals, {GROUPED}"),
+        proven("gsd.expected-ratio.capped") and min(each) < 0 < mean_gain,
+        over_more_tokens("gsd.expected-ratio.capped", seed),
         example(
             f"p = (1/3, 1/3, 1/3), q = (1/4, 1/2, 1/4), groups of tokens 0, 1 and of token 2: the differences are "
             f"{', '.join(map(fmt, each))}, their mean {fmt(mean_gain)}",
             numbers(p=PAIR[0], q=PAIR[1], labels=list(LABELS), differences=each, mean=mean_gain),
         ),
-        rejects_mutants({"half the ratio of group masses": HalfRatio}, off, "the mean difference"),
     )
 
 
@@ -517,33 +455,15 @@ def dynamic_partition(seed: int) -> Finding:
     of $G$ ranks of the list sorted by $p$, are fixed before the draft is verified, and the theorem applies to each step
     as it stands.
     """
-
-    def most_lost(accepted: Callable[[Any, int], Any]) -> Fraction:
-        """Most that is accepted less than by the lossless rule, rows sorted by p, group sizes 2 and 3."""
-        return max((alpha(*e) - accepted(e, size)).max() for e in every_pair() for size in (2, 3))
-
-    def runs(e: Any, size: int) -> Any:
-        rank = np.argsort(np.argsort(e.p, axis=1, kind="stable"), axis=1, kind="stable")
-        each = np.empty(e.q.shape, dtype=object)
-        for labels in {tuple(row) for row in (rank // size).tolist()}:
-            own = (rank // size == labels).all(axis=1)
-            each[own] = Grouped(labels).accept_each(e.p[own], e.q[own])
-        return (e.q * each).sum(axis=1)
-
-    def window(e: Any, size: int) -> Any:
-        return acceptance(make_rule("dynamic-grouped", size=size, window="clamped"), *e)
-
     p, q = weights(1, 2, 3, 4, 5, 9), weights(0, 1, 3, 5, 3, 0)
     labels = (0, 0, 0, 1, 1, 1)
     return holds_under_assumptions_if(
-        most_lost(runs) <= 0,
-        enumeration(f"consecutive runs of 2 and 3 ranks, {COVERED}: none accepts less"),
+        proven("gsd.dynamic.partition"),
         example(
             f"on the pair of gsd.dynamic.centred runs of three ranks accept "
             f"{fmt(acceptance(Grouped(labels), p, q))} against {fmt(alpha(p, q))}",
             described("grouped", {"labels": labels}, p, q),
         ),
-        rejects_mutants({"windows of ranks, which overlap": window}, most_lost, "what is accepted"),
     )
 
 

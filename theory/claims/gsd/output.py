@@ -28,6 +28,7 @@ from theory.claims.evidence import (
 from theory.claims.format import fmt, fmt_row, numbers
 from theory.claims.gsd.acceptance import LABELS, PAIR, mean_ratio, weights
 from theory.claims.gsd.enumerated import COVERED, GROUPED, every_grouping, every_pair, group_masses, positive
+from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
 from theory.distances import kl, tv
 from theory.exact import acceptance, step_law
@@ -246,19 +247,16 @@ def unbiased_group_residual(seed: int) -> Finding:
     is replaced by one from $[p' - q']_+$. So the group follows $p'$ exactly. The token within it does not follow $p$:
     accepted tokens follow $q$ within their group.
     """
-    deviation = group_deviation
-    require(token_deviation(_group_residual) > 0, "tokens within a group follow p as well")
     numbers_of = _off(*TWO_GROUPS, LABELS, "group", "grouped-group-residual")
     return holds_if(
-        deviation(_group_residual) == 0,
-        enumeration(f"in rationals, {GROUPED}: the group follows p'"),
+        proven("gsd.unbiased.group-residual"),
+        over_more_tokens("gsd.unbiased.group-residual", seed),
         example(
             "p = (0, 1/2, 1/2), q = (1, 0, 0), groups of tokens 0, 1 and of token 2: groups come out with "
             f"({', '.join(numbers_of['exact']['group_law'])}) as in the target, tokens with "
             f"({', '.join(numbers_of['exact']['law'])})",
             numbers_of,
         ),
-        rejects_mutants({"the residual of the paper": Grouped}, deviation, "the law of groups"),
     )
 
 

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
-
-from simlab.rules import Addition, Amplify, Lenience, Mixture, Rule
-from theory.acceptance import frontier
 from theory.claims.base import Claims, Finding
-from theory.claims.evidence import holds_if, identity, rejects_mutants
-from theory.claims.leviathan.speculative_rule import random_pairs
+from theory.claims.evidence import holds_if
+from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import Repository, said
-from theory.distances import tv
-from theory.exact import acceptance, step_law
 
 CLAIMS = Claims("lossy")
 FAST_HSD = Repository("ZhouYuxuanYX/Fast-HSD", "00ffcd7a34e33d30de397e75f9f96355cbc391c4")
-WEIGHTS = (Fraction(0), Fraction(1, 4), Fraction(2, 3), Fraction(1))
 
 
 @CLAIMS.claim(
@@ -39,31 +31,7 @@ def static_ensemble(seed: int) -> Finding:
     $w$ times $\mathrm{TV}(p, q)$. With $\alpha = 1 - \mathrm{TV}(p, q)$ the acceptance is $\alpha + \mathrm{TV}(m, p)$,
     the bound of leviathan.frontier.
     """
-    tried = random_pairs(seed, 30)
-
-    def gap(make: Callable[[Fraction], Rule]) -> Fraction:
-        worst = Fraction(0)
-        for p, q in tried:
-            for w in WEIGHTS:
-                law, accepted = step_law(make(w), p, q), acceptance(make(w), p, q)
-                off = tv(law, [w * a + (1 - w) * b for a, b in zip(p, q, strict=True)])
-                worst = max(worst, off, abs(accepted - frontier(p, q, tv(law, p))), abs(accepted - 1 + w * tv(p, q)))
-        return worst
-
-    return holds_if(
-        gap(Mixture) == 0,
-        identity(
-            f"law, acceptance and frontier as stated, in rationals, on {len(tried)} pairs and {len(WEIGHTS)} weights"
-        ),
-        rejects_mutants(
-            {
-                "the weight of the draft": lambda w: Mixture(1 - w),
-                "the draft's mass added, uncapped": lambda w: Addition(1 - w),
-            },
-            gap,
-            "law and acceptance",
-        ),
-    )
+    return holds_if(proven("ensemble.frontier"), over_more_tokens("ensemble.frontier", seed))
 
 
 @CLAIMS.claim(
@@ -85,21 +53,4 @@ def lenience(seed: int) -> Finding:
     \ge l R$, a token with $p(x) > l q(x)$ is emitted with $q(x) + R (p(x) - l q(x))/S \le q(x) + (p(x) - l q(x))/l =
     p(x)/l$, and any other with $p(x)/l$.
     """
-    tried, factors = random_pairs(seed, 30), (Fraction(1, 5), Fraction(1, 2), Fraction(1))
-
-    def excess(make: Callable[[Fraction, str], Rule]) -> Fraction:
-        worst = Fraction(0)
-        for p, q in tried:
-            for factor in factors:
-                for residual in ("target", "lenient"):
-                    law = step_law(make(factor, residual), p, q)
-                    worst = max([worst, *(r - a / factor for r, a in zip(law, p, strict=True))])
-        return worst
-
-    return holds_if(
-        excess(Lenience) == 0,
-        identity(f"in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros, three factors and both residuals"),
-        rejects_mutants(
-            {"factor squared": lambda factor, _: Amplify(1 / factor**2 if factor < 1 else 2)}, excess, "the bound"
-        ),
-    )
+    return holds_if(proven("lenience.bound"), over_more_tokens("lenience.bound", seed))

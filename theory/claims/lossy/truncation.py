@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from simlab.rules import Cascade, Fuzzy, Rule, Speculative, Truncation
+from simlab.rules import Cascade, Fuzzy, Rule, Truncation
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import example, holds_if, identity, rejects_mutants
-from theory.claims.format import fmt_row
+from theory.claims.format import fmt, fmt_row
 from theory.claims.leviathan.speculative_rule import random_pairs
+from theory.claims.proven import over_more_tokens, proven
 from theory.claims.sources import derived, said
 from theory.distances import tv
 from theory.exact import acceptance, step_law
@@ -48,31 +49,13 @@ def truncation_law(seed: int) -> Finding:
     $q(A) (q_A - p_A)$. So it is what a truncated sampler of the target draws only if $q$ is in proportion to $p$ on $A$
     or puts nothing there.
     """
-    tried = random_pairs(seed, 30)
-
-    def gap(make: Callable[[Fraction], Rule]) -> Fraction:
-        worst = Fraction(0)
-        for p, q in tried:
-            for t in THRESHOLDS:
-                law, after = step_law(make(t), p, q), cut(p, t)
-                inside = sum(b for a, b in zip(p, q, strict=True) if a >= t * max(p))
-                left = [b if a >= t * max(p) else 0 * b for a, b in zip(p, q, strict=True)]
-                apart = sum(abs(b - inside * c) for b, c in zip(left, after, strict=True)) / 2  # q(A) times the TV
-                worst = max(worst, tv(law, drafted(p, q, t, after)), abs(tv(law, after) - apart))
-        return worst
-
     law = step_law(Truncation(Fraction(1, 2)), *PAIR)
     return holds_if(
-        gap(Truncation) == 0,
-        identity(f"in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros and {len(THRESHOLDS)} thresholds"),
+        proven("truncation.law"),
+        over_more_tokens("truncation.law", seed),
         example(
             f"p = {fmt_row(PAIR[0])}, q = {fmt_row(PAIR[1])}, t = 1/2: emits {fmt_row(law)}, where p cut to A is "
             f"{fmt_row(cut(PAIR[0], Fraction(1, 2)))}"
-        ),
-        rejects_mutants(
-            {"replaced from p": lambda t: Truncation(t, "target"), "the lossless rule": lambda t: Speculative()},
-            gap,
-            "the law emitted",
         ),
     )
 
@@ -139,26 +122,11 @@ def fuzzy_law(seed: int) -> Finding:
     """Where every draft is accepted, q is emitted. Where every draft is rejected and p drawn from, p is emitted, and so
     it is by the lossless rule. The draft is looked at by neither condition, so no token decides for itself.
     """
-    tried, limits = random_pairs(seed, 30), (Fraction(0), Fraction(1, 3), Fraction(3, 4))
-
-    def gap(make: Callable[[Fraction, str], Rule]) -> Fraction:
-        worst = Fraction(0)
-        for p, q in tried:
-            for limit in limits:
-                near = tv(p, q) <= limit
-                for beyond, rest in (("target", Fraction(0)), ("speculative", 1 - tv(p, q))):
-                    rule = make(limit, beyond)
-                    law, accepted = step_law(rule, p, q), acceptance(rule, p, q)
-                    # where q(x) = 0 nothing is drafted, so what is accepted is drafted mass
-                    worst = max(worst, tv(law, q if near else p), abs(accepted - (1 if near else rest)))
-        return worst
-
+    left, verified = (acceptance(Fuzzy(0, "tv", beyond_it), *PAIR) for beyond_it in ("target", "speculative"))
     return holds_if(
-        gap(lambda limit, beyond: Fuzzy(limit, "tv", beyond)) == 0,
-        identity(
-            f"in rationals on {len(tried)} pairs over 2 to 6 tokens with zeros and three thresholds, both readings"
-        ),
-        rejects_mutants(
-            {"the threshold halved": lambda limit, beyond: Fuzzy(limit / 2, "tv", beyond)}, gap, "law and acceptance"
+        proven("fuzzy.law") and left == 0 and verified == 1 - tv(*PAIR),
+        over_more_tokens("fuzzy.law", seed),
+        example(
+            f"p = {fmt_row(PAIR[0])}, q = {fmt_row(PAIR[1])}, T = 0: verified without loss {fmt(verified)} are accepted"
         ),
     )
