@@ -47,7 +47,7 @@ NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
-SHARE = 0.4  # of the time of calls that drawn shapes get
+SHARE, LATER_SHARE = 0.4, 0.75  # of the time of calls that drawn shapes get; the latter once fixed cases need no more
 LISTED = 12  # outcomes that are listed in text: those off by most
 USEFUL = 0.1  # TV that a test excludes in the principal cases, if it asks for nothing else
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
@@ -542,8 +542,8 @@ class _Run:
     @property
     def _turn_of_shapes(self) -> bool:
         """Whether drawn shapes have had less than their share of the time."""
-        drawn = float(self.region.seconds.sum())
-        return drawn <= SHARE * (drawn + float(self.evidence.seconds.sum()))
+        drawn, share = float(self.region.seconds.sum()), LATER_SHARE if self.plan.content else SHARE
+        return drawn <= share * (drawn + float(self.evidence.seconds.sum()))
 
     def _turn(self, i: int, turn: int) -> int:
         """How many calls of a case are made in turn, of at most so many; more of those that belong together."""

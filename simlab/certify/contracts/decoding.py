@@ -62,7 +62,7 @@ class Model:
             tokens = tuple(tokens[0])
         row = self._found.get(tokens)
         if row is None:
-            whole = tuple(whole(token, self.rows.vocabulary) for token in tokens)
+            whole = tuple(as_token(token, self.rows.vocabulary) for token in tokens)
             row = self._found[whole] = self._row(whole)
         return row.copy()
 
@@ -98,7 +98,7 @@ class Model:
         return listed
 
 
-def whole(token: Any, size: int) -> int:
+def as_token(token: Any, size: int) -> int:
     value = token.item() if hasattr(token, "item") else token
     if not isinstance(value, int | float) or value != int(value):
         raise TypeError(f"model is called with a prefix with {shown(token)}; expected whole numbers")

@@ -17,7 +17,8 @@ from simlab.certify.contracts.operators.batches import FLAT, FLAT_TOKENS, PADDED
 from simlab.certify.contracts.operators.layouts import EXPONENTIAL, GUMBEL, TOKENS, UNIFORMS, Layout
 from simlab.certify.contracts.operators.trees import PARENTS, SIBLINGS, TreeLayout
 from simlab.certify.shapes import cases as drawn
-from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, Axis, Shape, V
+from simlab.certify.shapes import trees as drawn_trees
+from simlab.certify.shapes.ranges import BATCH, CANDIDATES, GAMMA, LENGTH, NODES, Axis, Shape, V
 from simlab.mutants.logit_operators import FILTERS
 
 
@@ -96,6 +97,9 @@ def _tree(layout: TreeLayout, arrays: Arrays) -> Contract:
         partial(trees.cases, layout, arrays),
         partial(trees.both_ends, layout, arrays),
         partial(trees.simplest, layout, arrays),
+        (),
+        (V, NODES) if layout.single else (V, NODES, BATCH),
+        partial(drawn_trees.trees, layout, arrays),
     )
 
 

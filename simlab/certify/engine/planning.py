@@ -30,6 +30,7 @@ class Plan:
         self.evidence, self.epsilon, self.confidence = evidence, epsilon, confidence
         names = [case.name for case in evidence.cases]
         self.principal = [i for i, name in enumerate(names) if name in principal] or list(range(len(names)))
+        self.content = False  # whether all of it was met when a case was asked for last
         self._found: dict[int, tuple[int, float]] = {}  # bounds of cases, after so many calls
 
     def goal(self, i: int) -> float:
@@ -57,6 +58,7 @@ class Plan:
         wanting = [i for i in self.principal if self._bound(i) > CLOSE * self.epsilon]
         if wanting and float(seconds[self.principal].sum()) < PRINCIPAL_NEEDS * total:
             return min(wanting, key=lambda i: planned[i])
+        self.content = not wanting and not loose
         return int((planned * each**0.5).argmin())
 
     def _loosely(self, i: int) -> int:

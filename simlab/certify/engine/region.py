@@ -24,7 +24,7 @@ from simlab.certify.shapes.ranges import Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 from simlab.statistics import Sequential
 
-CALLS = 128  # of a drawn case at first
+CALLS, LEAST_CALLS = 128, 32  # of a drawn case at first, and where each has the outcomes of many sequences
 MOST_CALLS = 1 << 14  # of one that looks odd
 ODD, STILL_ODD = 0.01, 0.1  # p-values below which a case is called more often, and goes on being
 AGAIN = 1.1  # times as many counts after which a test of added counts is made again
@@ -145,7 +145,7 @@ class Region:
         for at in sorted(mine if first else others, key=lambda at: self.planned[at] * each[at] ** 0.5):
             visit = self._new(at)
             if visit:
-                return self._asked(visit, CALLS)
+                return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
             self.slow[at] = True
         return None
 

@@ -14,7 +14,7 @@ from simlab.certify.contracts.base import Broken, Case, Counted, Function, as_em
 from simlab.certify.contracts.batches import BatchCase
 from simlab.certify.contracts.blocks import Block, Tokens, scaled
 from simlab.certify.contracts.candidates import CandidatesCase
-from simlab.certify.contracts.decoding import misshapen, whole
+from simlab.certify.contracts.decoding import as_token, misshapen
 from simlab.certify.contracts.drafting import DraftCase
 from simlab.certify.contracts.operators.arrays import Arrays
 from simlab.certify.contracts.operators.batches import BatchLayout, OperatorBatchCase
@@ -227,7 +227,7 @@ class TurningModel:
         tokens = prefix.tolist() if hasattr(prefix, "tolist") else list(prefix)
         if len(tokens) == 1 and isinstance(tokens[0], list | tuple):
             tokens = list(tokens[0])
-        last = whole(tokens[-1], len(self.base.p)) if tokens else 0
+        last = as_token(tokens[-1], len(self.base.p)) if tokens else 0
         return np.roll(self.base.p, self.turn(last, len(tokens)))
 
     def turn(self, last: Any, place: int) -> Any:

@@ -76,6 +76,11 @@ class Shape:
     def __getitem__(self, name: str) -> int:
         return dict(self.sizes)[name]
 
+    @property
+    def batch(self) -> int:
+        """How many sequences it has."""
+        return dict(self.sizes).get("batch", 1)
+
     def __str__(self) -> str:
         return ", ".join(f"{name} = {size}" for name, size in self.sizes)
 

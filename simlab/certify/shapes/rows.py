@@ -25,11 +25,12 @@ LAWS = {  # the masses of classes under p, by how many there are; the first is t
 HALVES = {2: (0,), 4: (0, 1), 7: (0, 1, 2)}  # classes that have half of the mass together
 DRAFTS = {  # masses of classes under q in rows that are hard: what p has more of, excludes, or has little of
     2: ([1 / 8, 7 / 8], [3 / 4, 1 / 4]),
-    4: ([1 / 8, 1 / 2, 1 / 4, 1 / 8], [0, 1 / 2, 0, 1 / 2], [1 / 2, 1 / 8, 1 / 8, 1 / 4]),
+    4: ([1 / 8, 1 / 2, 1 / 4, 1 / 8], [0, 1 / 2, 0, 1 / 2], [1 / 2, 1 / 8, 1 / 8, 1 / 4], [1 / 3, 0, 2 / 3, 0]),
     7: (
         [1 / 16, 1 / 8, 5 / 16, 1 / 8, 5 / 16, 0, 1 / 16],
         [0, 1 / 4, 0, 1 / 4, 0, 0, 1 / 2],
         [5 / 8, 1 / 16, 1 / 16, 1 / 16, 1 / 16, 0, 1 / 8],
+        [1 / 7, 2 / 7, 1 / 7, 2 / 7, 1 / 7, 0, 0],  # all are accepted with 7/8, where a factor is seen best
     ),
 }
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
@@ -82,9 +83,15 @@ def nearly(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Ar
 
 def certain(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """A row of p that is nearly certain of a token, and one of q that is."""
-    q, share = np.zeros_like(of.p), _share(positions)
-    q[int(rng.integers(len(q)))] = 1
-    return scaled((1 - share) * q + share * of.p), q
+    token = int(rng.integers(len(of.p)))
+    return certainly(of.p, token, positions), np.eye(1, len(of.p), token)[0]
+
+
+def certainly(p: Array, token: int, positions: int) -> Array:
+    """A row of p that keeps the token so often that one gets past so many positions."""
+    found = p * _share(positions)
+    found[token] += 1 - found.sum()
+    return found
 
 
 def _share(positions: int) -> float:
@@ -153,7 +160,7 @@ def dyadic_hard(of: Row, rng: np.random.Generator) -> Array:
     """A row of q that few bits hold: other masses of the classes of p, or one token for certain."""
     if rng.random() < 0.25:
         return _certain(of, rng)
-    templates = DRAFTS[len(of.law)]
+    templates = [masses for masses in DRAFTS[len(of.law)] if all(16 * mass % 1 == 0 for mass in masses)]
     return _massed(of.labels, of.weights, np.asarray(templates[int(rng.integers(len(templates)))], float))
 
 

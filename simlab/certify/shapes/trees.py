@@ -1,0 +1,183 @@
+"""Drawn trees of candidates: one branch that is accepted nearly always down to a node whose row is hard.
+
+Every node that can be looked at has a row with the same law in classes, so that a token is counted by its class in the
+row of the node that was reached; whoever has left the tree goes on with one row more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Case, Counted
+from simlab.certify.contracts.operators.arrays import Arrays
+from simlab.certify.contracts.operators.trees import TreeCase, TreeLayout
+from simlab.certify.shapes import rows
+from simlab.certify.shapes.events import LAST, LOOKED_AT, NEXT, AtPlaces, Look
+from simlab.certify.shapes.ranges import Shape
+from simlab.mutants.tree_operators import Tree
+
+Generator = np.random.Generator
+
+KINDS = 4  # trees of a batch that differ
+AWAY = -1  # the node of whoever has left the tree
+MASSLESS = 0.2  # the part of nodes that have a candidate without mass
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTree:
+    """A tree, p ``[N + 1, V]`` after every node and away from the tree, classes of both, and the place looked at."""
+
+    tree: Tree
+    p: Array
+    labels: Array
+    place: int
+
+    @property
+    def width(self) -> int:
+        """How many tokens come out at most."""
+        return max(map(len, self.tree.paths)) + 1
+
+    def reached(self, place: int, tokens: Array) -> Array:
+        """The node ``int64[n]`` at which outcomes ``[n, width]`` are before the token at a place."""
+        node = np.zeros(len(tokens), np.int64)
+        for k in range(place):
+            following = np.full(len(tokens), AWAY)
+            for child, parent in enumerate(self.tree.parents):
+                if child:
+                    following[(node == parent) & (tokens[:, k] == self.tree.tokens[child])] = child
+            node = following
+        return node
+
+    def label(self, place: int, start: int, tokens: Array) -> Array:
+        """The classes of tokens at a place, in the rows that they come from; those of this tree begin at ``start``."""
+        own = tokens[:, start : start + self.width]
+        return np.asarray(self.labels[self.reached(place, own), own[:, place]])
+
+    def completed(self, tokens: Array, rng: Generator) -> Array:
+        """Outcomes ``[n, width]`` with draws in place of -1 at the places that are looked at."""
+        found = tokens.copy()
+        for place in range(self.place, min(self.place + 2, self.width)):
+            missing = np.flatnonzero(found[:, place] < 0)
+            nodes = self.reached(place, found[missing])
+            for node in np.unique(nodes).tolist():
+                there = missing[nodes == node]
+                upto = self.p[node].cumsum()
+                found[there, place] = np.searchsorted(upto, rng.random(len(there)) * upto[-1], side="right")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTreeCase(TreeCase):
+    """Drawn trees for an operator; their rows are put together once."""
+
+    drawn: tuple[DrawnTree, ...] = field(kw_only=True)
+
+    @property
+    def vocabulary(self) -> int:  # type: ignore[override]
+        return int(self.drawn[0].p.shape[1])
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(one.width for one in self.drawn)
+
+    def inputs(self, n: int, rng: Generator) -> Array:
+        return np.empty((n, 0))
+
+    def rows(self) -> Array:
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> Array:
+        return np.stack([one.p[:-1] for one in self.drawn])
+
+    def completed(self, tokens: Array, rng: Generator) -> Array:
+        ends = np.cumsum(self.widths).tolist()
+        parts = [
+            one.completed(tokens[:, end - one.width : end], rng) for one, end in zip(self.drawn, ends, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
+        return super().call_arguments(inputs, i)
+
+
+def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:
+    """Trees of so many nodes."""
+    count = 1 if layout.single else shape["batch"]
+    kinds = [drawn_tree(shape["V"], shape["nodes"], rng) for _ in range(min(count, KINDS))]
+    turn = [0, *rng.integers(len(kinds), size=count - 1).tolist()]
+    rng.shuffle(turn)
+    drawn = tuple(kinds[k] for k in turn)
+    found = tuple(one.tree for one in drawn)
+    return DrawnTreeCase(str(shape), (), _events_of(drawn), trees=found, layout=layout, arrays=arrays, drawn=drawn)
+
+
+def _events_of(drawn: tuple[DrawnTree, ...]) -> tuple[Counted, ...]:
+    starts = np.cumsum([0, *(one.width for one in drawn)]).tolist()[:-1]
+    looks: list[Look] = [partial(one.label, one.place, start) for one, start in zip(drawn, starts, strict=True)]
+    following: list[Look] = [
+        partial(one.label, one.place + 1, start)
+        for one, start in zip(drawn, starts, strict=True)
+        if one.place + 1 < one.width
+    ]
+    count = rows.classes(drawn[0].p.shape[1])
+    found = [AtPlaces(LOOKED_AT, count, tuple((look,) for look in looks))]
+    if following:
+        found.append(AtPlaces(NEXT, count, tuple((look,) for look in following)))
+    if len(drawn) > 1:
+        found.append(AtPlaces(LAST, count, ((looks[-1],),)))
+    return tuple(found)
+
+
+def drawn_tree(size: int, nodes: int, rng: Generator) -> DrawnTree:
+    """A tree of so many nodes over V tokens: from a chain to one with all candidates at a few nodes."""
+    parents, spine = _parents(size, nodes, rng)
+    place = int(rng.integers(len(spine)))
+    base = rows.row(size, rng)
+    p, labels = np.empty((nodes + 1, size)), np.empty((nodes + 1, size), np.int8)
+    tokens = np.full(nodes, int(rng.integers(size)))
+    for node in range(nodes + 1):
+        of = rows.row(size, rng) if node == spine[place] else rows.turned(base, int(rng.integers(size)))
+        p[node], labels[node] = of.p, of.labels
+    for node in range(nodes):
+        children = np.flatnonzero(parents == node)
+        if len(children):
+            tokens[children] = _candidates(p[node], len(children), rng)
+    for k in range(place):
+        p[spine[k]] = rows.certainly(p[spine[k]], int(tokens[spine[k + 1]]), place)
+    return DrawnTree(Tree(tuple(tokens.tolist()), tuple(parents.tolist())), p, labels, place)
+
+
+def _candidates(row: Array, count: int, rng: Generator) -> Array:
+    """Tokens that differ: drawn from the row, and some of those without mass."""
+    likely = np.flatnonzero(row > 0)
+    found = rng.choice(likely, min(count, len(likely)), replace=False, p=row[likely] / row[likely].sum())
+    others = np.setdiff1d(np.arange(len(row)) if count > len(found) else np.flatnonzero(row == 0), found)
+    if len(others) and (count > len(found) or rng.random() < MASSLESS):
+        more = rng.choice(others, max(1, count - len(found)), replace=False)
+        found = np.concatenate([found[: count - len(more)], more])
+    return np.asarray(rng.permutation(found))
+
+
+def _parents(size: int, nodes: int, rng: Generator) -> tuple[Array, list[int]]:
+    """The parent of every node, in the order of their depth, and the nodes of the branch that is followed."""
+    depth = nodes - 1 if rng.random() < 0.3 else 1 + int((nodes - 1) * rng.random())
+    depth = min(depth, nodes - 1)
+    parents = [-1, *range(depth)]
+    while len(parents) < nodes:
+        parent = int(rng.integers(len(parents)))
+        if parents.count(parent) < size:
+            parents.append(parent)
+    depths = [0] * nodes
+    for node in range(1, nodes):
+        depths[node] = depths[parents[node]] + 1
+    order = sorted(range(nodes), key=lambda node: (depths[node], rng.random()))
+    number = {node: k for k, node in enumerate(order)}
+    return np.array([-1 if node == 0 else number[parents[node]] for node in order]), [
+        number[k] for k in range(depth + 1)
+    ]
