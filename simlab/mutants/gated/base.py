@@ -1,0 +1,356 @@
+"""Calls of a verifier as all contracts make them, where its coins come from, and what a fault is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.mutants.gated.gates import ALWAYS, Gate
+from simlab.mutants.operators import perturbed, raced
+from simlab.randomness.coins import Coins
+
+Take = Callable[[Array, Any], int]
+
+# Calls -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Call:
+    """A call: its number, its blocks, and the call before, where it is kept."""
+
+    number: int = 0
+    blocks: list[Block] = field(default_factory=list)
+    before: Call | None = None
+    uniforms: dict[int, Any] = field(default_factory=dict)  # by sequences that were answered already
+    last: dict[int, Any] = field(default_factory=dict)
+    kept: dict[int, int] = field(default_factory=dict)
+    trees: list[Any] = field(default_factory=list)
+    written: Any = None  # arrays that a result is written to
+
+    @cached_property
+    def widest(self) -> int:
+        """The most drafts of a sequence."""
+        return max(block.gamma for block in self.blocks)
+
+
+@dataclass(eq=False)
+class Block:
+    """One sequence of a call.
+
+    Attributes
+    ----------
+    p, q
+        ``[gamma + 1, V]``, or ``[gamma, V]`` where bonus tokens are given; ``[gamma, V]``, or ``None`` where drafts
+        count as point masses.
+    drafts
+        ``[gamma]``.
+    call, sequence
+        The call, and its number in it.
+    bonus
+        The token after all drafts, where it is given.
+    start, length
+        The position of its first draft, and how many drafts count as gamma: of a sequence that is decoded in blocks.
+    """
+
+    p: Array
+    q: Array | None
+    drafts: Array
+    call: Call
+    sequence: int = 0
+    bonus: int | None = None
+    start: int = 0
+    length: int | None = None
+
+    @property
+    def V(self) -> int:
+        """How many tokens there are."""
+        return int(self.p.shape[-1])
+
+    @property
+    def gamma(self) -> int:
+        """How many drafts."""
+        return len(self.drafts)
+
+    @property
+    def other(self) -> Block:
+        """The sequence before in the batch, or the last one for the first."""
+        return self.call.blocks[self.sequence - 1]
+
+    @property
+    def first(self) -> Block:
+        """The first sequence of the call."""
+        return self.call.blocks[0]
+
+    @property
+    def earlier(self) -> Block:
+        """The same sequence in the call before where it is like this one; itself otherwise."""
+        before = self.call.before
+        if before is None or self.sequence >= len(before.blocks):
+            return self
+        found = before.blocks[self.sequence]
+        alike = found.p.shape == self.p.shape and found.gamma == self.gamma
+        return found if alike else self
+
+    def row_q(self, position: int, x: int) -> Array:
+        """The row ``[V]`` that the draft x was drawn from."""
+        if self.q is not None:
+            return self.q[position]
+        found = np.zeros(self.V, self.p.dtype)
+        found[x] = 1
+        return found
+
+    def masses(self, table: Array, rows: Array) -> Array:
+        """The masses ``float64[gamma]`` of the drafts in these rows of a table."""
+        return np.asarray(table[rows, self.drafts], np.float64)
+
+
+class Place:
+    """The facts of places of a block, found when they are asked for (:class:`~simlab.mutants.gated.gates.Facts`)."""
+
+    def __init__(self, block: Block, within: Any) -> None:
+        self.block, self.within = block, within
+        self.V, self.batch, self.sequence = block.V, len(block.call.blocks), block.sequence
+        self.gamma = block.gamma if block.length is None else block.length
+        self.call, self.position = block.call.number, within + block.start
+
+    @property
+    def widest(self) -> int:
+        """The most drafts of a sequence of the call."""
+        return self.block.call.widest if self.block.length is None else self.gamma
+
+    @cached_property
+    def _drafted(self) -> Any:
+        return np.minimum(self.within, self.block.gamma - 1)
+
+    @property
+    def draft(self) -> Any:
+        """The draft at each, or the last one."""
+        return self.block.drafts[self._drafted] if self.block.gamma else 0
+
+    @property
+    def p_draft(self) -> Any:
+        """Its mass under p."""
+        return self.block.p[self._drafted, self.draft] if self.block.gamma else 1.0
+
+    @property
+    def q_draft(self) -> Any:
+        """Its mass under q."""
+        return 1.0 if self.block.q is None or not self.block.gamma else self.block.q[self._drafted, self.draft]
+
+    @property
+    def support(self) -> Any:
+        """How many tokens have mass under p."""
+        rows = self.block.p[np.minimum(self.within, len(self.block.p) - 1)] if len(self.block.p) else np.ones(1)
+        return np.count_nonzero(rows, axis=-1)
+
+
+# Coins -------------------------------------------------------------------------------------------------------------
+
+
+def inverted(weights: Array, uniform: Any) -> int:
+    """The token at which the CDF of weights passes a uniform."""
+    upto = weights.cumsum(dtype=np.float64)
+    found = int(np.searchsorted(upto, float(uniform) * upto[-1], side="right"))
+    return min(found, int(np.searchsorted(upto, upto[-1])))
+
+
+class Source(ABC):
+    """Where the coins of a call come from. What a coin is, only the source knows."""
+
+    @abstractmethod
+    def uniforms(self, block: Block) -> Any:
+        """A coin for each draft, which can be indexed by a list of positions."""
+
+    @abstractmethod
+    def kept(self, uniforms: Any, ratios: Array) -> int:
+        """How many coins in a row are below their ratios."""
+
+    @abstractmethod
+    def last(self, block: Block, position: int) -> Any:
+        """What the token that ends a block there is drawn with."""
+
+    @abstractmethod
+    def token(self, last: Any, weights: Array) -> int:
+        """The token drawn from ``weights[V]`` with it."""
+
+    @abstractmethod
+    def of_coin(self, uniform: Any, weights: Array) -> int:
+        """The token drawn from ``weights[V]`` with a coin of a draft."""
+
+
+def _kept(uniforms: Array, ratios: Array) -> int:
+    below = uniforms < ratios
+    return len(below) if below.all() else int(below.argmin())
+
+
+class Generated(Source):
+    """Coins of a generator."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def uniforms(self, block: Block) -> Any:
+        return self.rng.random(block.gamma)
+
+    def kept(self, uniforms: Any, ratios: Array) -> int:
+        return _kept(uniforms, ratios)
+
+    def last(self, block: Block, position: int) -> Any:
+        return self.rng.random()
+
+    def token(self, last: Any, weights: Array) -> int:
+        return inverted(weights, last)
+
+    def of_coin(self, uniform: Any, weights: Array) -> int:
+        return inverted(weights, uniform)
+
+
+class Given(Source):
+    """Coins that are arguments: those of a sequence, and what ends it at a position, by these functions."""
+
+    def __init__(self, coins: Callable[[int], Array], last: Callable[[int, int], Any], take: Take = inverted) -> None:
+        self.coins, self.ends, self.take = coins, last, take
+
+    def uniforms(self, block: Block) -> Any:
+        return self.coins(block.sequence)
+
+    def kept(self, uniforms: Any, ratios: Array) -> int:
+        return _kept(uniforms, ratios)
+
+    def last(self, block: Block, position: int) -> Any:
+        return self.ends(block.sequence, position)
+
+    def token(self, last: Any, weights: Array) -> int:
+        return self.take(weights, last)
+
+    def of_coin(self, uniform: Any, weights: Array) -> int:
+        return inverted(weights, uniform)
+
+
+class OverCoins(Source):
+    """Coins that may be enumerated: only tokens with mass are looked at, so that many tokens cost little."""
+
+    def __init__(self, coins: Coins) -> None:
+        self.coins = coins
+
+    def uniforms(self, block: Block) -> Any:
+        found = np.empty(block.gamma, object)
+        for k in range(block.gamma):
+            found[k] = self.coins.uniform()
+        return found
+
+    def kept(self, uniforms: Any, ratios: Array) -> int:
+        for k, ratio in enumerate(ratios.tolist()):
+            if not self.coins.below(uniforms[k], ratio):
+                return k
+        return len(ratios)
+
+    def last(self, block: Block, position: int) -> Any:
+        return self.coins.uniform()
+
+    def token(self, last: Any, weights: Array) -> int:
+        there = np.flatnonzero(weights)
+        return int(there[self.coins.invert(last, np.asarray(weights[there], np.float64))])
+
+    def of_coin(self, uniform: Any, weights: Array) -> int:
+        return self.token(uniform, weights)
+
+
+# Faults ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong: a name, the number of the bug in the guide, and what it needs of a contract and of V.
+
+    ``pair`` is of a fault that only two sequences together show; ``stale`` needs the rows of the call before.
+    """
+
+    name: str
+    number: str = ""
+    needs: frozenset[str] = frozenset()
+    least: int = 2
+    pair: bool = False
+    stale: bool = False
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A fault behind a gate."""
+
+    fault: Any
+    gate: Gate = ALWAYS
+
+    def inside(self, block: Block, positions: Any) -> Any:
+        """Whether positions of a block are inside the gate."""
+        return self.gate.open(Place(block, positions))
+
+
+# Faults of any draw, which contracts of all kinds can have ---------------------------------------------------------
+
+TILE = 64
+
+
+@dataclass(frozen=True)
+class DrawFault:
+    """What is wrong where a token is drawn: with its weights ``[V]``, or with the index that comes out."""
+
+    name: str
+    number: str
+    weights: Callable[[Array], Array] | None = None
+    chosen: Callable[[int, int], int] | None = None
+    least: int = 2
+
+
+def _without(first: Callable[[int], int], last: Callable[[int], int]) -> Callable[[Array], Array]:
+    """Weights of which tokens from ``first(V)`` up to ``last(V)`` have lost theirs, unless they are all there are."""
+
+    def cut(weights: Array) -> Array:
+        found = weights.copy()
+        found[first(len(weights)) : last(len(weights))] = 0
+        return found
+
+    return cut
+
+
+DRAWS: tuple[DrawFault, ...] = (
+    DrawFault(
+        "beyond the last whole tile nothing drawn", "20", _without(lambda V: V // TILE * TILE, int), None, TILE + 1
+    ),
+    DrawFault("the first token never drawn", "20", _without(lambda V: 0, lambda V: 1)),
+    DrawFault("the last token never drawn", "20", _without(lambda V: V - 1, int)),
+    DrawFault("the upper half never drawn", "20", _without(lambda V: (V + 1) // 2, int)),
+    DrawFault("index in 16 bits", "20", None, lambda x, V: x & 0xFFFF, 65_538),
+    DrawFault("index in 15 bits", "20", None, lambda x, V: x & 0x7FFF, 32_770),
+    DrawFault("the token after the one drawn", "20", None, lambda x, V: min(x + 1, V - 1)),
+)
+
+
+def drawn(source: Source, last: Any, weights: Array, right: Array) -> int:
+    """A token of ``weights``, or of the ``right`` ones where nothing is left."""
+    return source.token(last, weights if weights.any() else right)
+
+
+__all__ = [
+    "DRAWS",
+    "Block",
+    "Call",
+    "DrawFault",
+    "Fault",
+    "Generated",
+    "Given",
+    "OverCoins",
+    "Place",
+    "Source",
+    "Wrong",
+    "drawn",
+    "inverted",
+    "perturbed",
+    "raced",
+]

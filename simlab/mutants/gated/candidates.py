@@ -1,0 +1,158 @@
+"""A verifier of several candidates for one position, written once; a gate's position is the number of a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.mutants.gated.base import DRAWS, Block, Fault, Source, Wrong, drawn
+from simlab.mutants.gated.chains import greedy, rooted, squared
+
+
+@dataclass(frozen=True)
+class CandidateFault(Fault):
+    """Where a fault acts.
+
+    Attributes
+    ----------
+    ratio
+        What a coin is compared with, of the masses that are left of p and of q.
+    coin
+        The number of the candidate whose coin it is compared with.
+    target, draft
+        What is left of p and q after a rejection, of p, q and what was left of both.
+    last
+        The weights after all rejections, of p, q and what is left of both.
+    weights, chosen, reused
+        What the last token is drawn from; the index that comes out; whether the last coin is used again.
+    order
+        In which turn candidates are tried.
+    """
+
+    ratio: Callable[[float, float], float] | None = None
+    coin: Callable[[int], int] | None = None
+    target: Callable[[Array, Array, Array, Array], Array] | None = None
+    draft: Callable[[Array, Array, int], Array] | None = None
+    last: Callable[[Array, Array, Array], Array] | None = None
+    weights: Callable[[Array], Array] | None = None
+    chosen: Callable[[int, int], int] | None = None
+    reused: bool = False
+    order: Callable[[Array, Array, Array], Array] | None = None
+
+
+RIGHT = CandidateFault("nothing")
+
+
+def taken(block: Block, source: Source, wrong: Wrong) -> list[int]:
+    """One token, of rows p ``[1, V]`` and q ``[1, V]`` and candidates ``drafts[K]``."""
+    p, q = block.p[0], block.row_q(0, 0)
+    fault: CandidateFault = wrong.fault
+    if fault.order and bool(wrong.inside(block, 0)):
+        block.drafts = fault.order(p, q, block.drafts)
+    uniforms = source.uniforms(block)
+    rest, left = p, q
+    for k, x in enumerate(block.drafts.tolist()):
+        here = fault if bool(wrong.inside(block, k)) else RIGHT
+        coin = uniforms[here.coin(k) if here.coin else k]
+        ratio = _ratio(float(rest[x]), float(left[x]), here)
+        if source.kept(_one(coin), np.array([ratio])):
+            return [x]
+        rest, left = _after(p, q, rest, left, x, here)
+    return [_last(block, p, q, rest, left, uniforms, source, wrong)]
+
+
+def _one(coin: Any) -> Any:
+    found = np.empty(1, object if isinstance(coin, list) else np.float64)
+    found[0] = coin
+    return found
+
+
+def _ratio(p: float, q: float, fault: CandidateFault) -> float:
+    if fault.ratio:
+        return fault.ratio(p, q)
+    return p / q if q > 0 else float(p > 0)
+
+
+def _after(p: Array, q: Array, rest: Array, left: Array, x: int, fault: CandidateFault) -> tuple[Array, Array]:
+    """What is left of p and q after x was rejected."""
+    target = fault.target(p, q, rest, left) if fault.target else excess(rest, left)
+    return target, (fault.draft(q, left, x) if fault.draft else without(left, x))
+
+
+def excess(rest: Array, left: Array) -> Array:
+    """[p - q]+ scaled, or p where rounding leaves nothing."""
+    over = np.maximum(rest - left, 0)
+    whole = over.sum()
+    return np.asarray(over / whole) if whole > 0 else rest
+
+
+def without(left: Array, x: int) -> Array:
+    """q without the rejected token, scaled."""
+    found = left.copy()
+    found[x] = 0
+    whole = found.sum()
+    return np.asarray(found / whole) if whole > 0 else found
+
+
+def _last(
+    block: Block, p: Array, q: Array, rest: Array, left: Array, uniforms: Any, source: Source, wrong: Wrong
+) -> int:
+    """The token after all rejections."""
+    last = block.gamma - 1
+    fault: CandidateFault = wrong.fault if bool(wrong.inside(block, last)) else RIGHT
+    weights = fault.last(p, q, rest) if fault.last else rest
+    weights = fault.weights(weights) if fault.weights else weights
+    if fault.reused:
+        return source.of_coin(uniforms[last], weights)
+    token = drawn(source, source.last(block, last), weights, rest)
+    return fault.chosen(token, block.V) if fault.chosen else token
+
+
+def _struck(q: Array, left: Array, x: int) -> Array:
+    """Not scaled."""
+    found = left.copy()
+    found[x] = 0
+    return found
+
+
+def _over(p: float, q: float) -> float:
+    return p / q if q > 0 else float(p > 0)
+
+
+def _made() -> tuple[CandidateFault, ...]:
+    make = CandidateFault
+    found = [
+        make("ratio inverted", "10", ratio=lambda p, q: _over(q, p)),
+        make("ratio times 1.1", "11", ratio=lambda p, q: 1.1 * _over(p, q)),
+        make("ratio times 0.8", "39", ratio=lambda p, q: 0.8 * _over(p, q)),
+        make("0.1 added to the ratio", "39", ratio=lambda p, q: _over(p, q) + 0.1),
+        make("candidates unverified", "16", ratio=lambda p, q: 1.0),
+        make("candidates accepted where p is at least q", "7", ratio=lambda p, q: float(p >= q)),
+        make("candidates accepted with p", "30", ratio=lambda p, q: p),
+        make("siblings share a coin", "35", coin=lambda k: 0),
+        make("q before its temperature", "2", ratio=lambda p, q: _over(p, q**0.5)),
+        make("siblings scored with the unconditional q", "30", draft=lambda q, left, x: q),
+        make("what is left of q not scaled", "30", draft=_struck),
+        make("p not updated between siblings", "31", target=lambda p, q, rest, left: rest),
+        make("[q - p]+ left of p", "13", target=lambda p, q, rest, left: excess(left, rest)),
+        make("what is left of p not scaled", "31", target=lambda p, q, rest, left: np.maximum(rest - left, 0)),
+        make("residual not carried to the next sibling", "31", target=lambda p, q, rest, left: excess(p, left)),
+        make("after all rejections drawn from p", "12", last=lambda p, q, rest: p),
+        make("after all rejections drawn from q", "12", last=lambda p, q, rest: q),
+        make("temperature 1/2 on what is left", "15", weights=squared),
+        make("temperature 2 on what is left", "15", weights=rooted),
+        make("the largest of what is left", "15", weights=greedy),
+        make("residual reuses the last coin", "26", reused=True),
+        make("siblings sorted by q", "32", order=lambda p, q, x: x[np.argsort(-q[x], kind="stable")]),
+        make("siblings sorted by p", "32", order=lambda p, q, x: x[np.argsort(-p[x], kind="stable")]),
+        make("siblings sorted by number", "32", order=lambda p, q, x: np.sort(x)),
+    ]
+    found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]
+    return tuple(found)
+
+
+FAULTS: dict[str, CandidateFault] = {fault.name: fault for fault in _made()}

@@ -1,0 +1,314 @@
+"""Contracts: how the arguments of a call are read, and how its tokens are given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.mutants.gated import candidates, chains, drafting, logits, trees
+from simlab.mutants.gated.base import Block, Call, Fault, Generated, Given, Source, Wrong, perturbed, raced
+from simlab.mutants.gated.chains import BATCH, BONUS_ROW, UNIFORM, Q
+from simlab.mutants.gated.decoding import Decoding
+from simlab.mutants.gated.gates import NEVER, Gate
+from simlab.mutants.gated.trees import Tree
+from simlab.mutants.logit_operators import Settings
+
+Answer = Callable[[Block, Source, Wrong], Any]
+Read = Callable[..., tuple[Call, Source]]
+Written = Callable[[Call, list[Any]], Any]
+Implementation = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A contract that wrong implementations can have.
+
+    Attributes
+    ----------
+    name, group
+        What it is called, and which reference its faults act in: ``chain``, ``draft``, ``candidates``, ``tree``.
+    read
+        The call and its coins, of the arguments.
+    answer
+        What the reference emits for a block.
+    written
+        The result, of the call and the answers.
+    has
+        What of a call faults and gates can need.
+    """
+
+    name: str
+    group: str
+    faults: Mapping[str, Fault]
+    right: Fault
+    read: Read
+    answer: Answer
+    written: Written
+    has: frozenset[str]
+
+    def fits(self, fault: Fault, gate: Gate) -> bool:
+        """Whether both can be in code that is called so."""
+        return fault.needs | gate.needs <= self.has
+
+
+class Gated:
+    """An implementation with a fault behind a gate; it counts its calls."""
+
+    def __init__(self, contract: Contract, wrong: Wrong) -> None:
+        self.contract, self.wrong = contract, wrong
+        self.number, self.before = 0, Call()
+
+    def __call__(self, *arguments: Any) -> Any:
+        call, source = self.contract.read(*arguments)
+        call.number, call.before = self.number, self.before
+        self.number += 1
+        answers = [self.contract.answer(block, source, self.wrong) for block in call.blocks]
+        call.before = None
+        if self.wrong.fault.stale:
+            self.before = call
+        return self.contract.written(call, answers)
+
+
+def implementation(fault: str, gate: Gate, contract: str) -> Implementation:
+    """A callable of a contract that is right outside the gate, and has the fault inside."""
+    of = CONTRACTS[contract]
+    return _callable(of, Wrong(of.faults[fault], gate))
+
+
+def reference(contract: str) -> Implementation:
+    """The same code without a fault."""
+    of = CONTRACTS[contract]
+    return _callable(of, Wrong(of.right, NEVER))
+
+
+def _callable(contract: Contract, wrong: Wrong) -> Implementation:
+    return Decoding(wrong, Generated) if contract.group == "decode" else Gated(contract, wrong)
+
+
+# How arguments are read --------------------------------------------------------------------------------------------
+
+
+def _one(p: Array, q: Array | None, drafts: Array) -> Call:
+    call = Call()
+    call.blocks.append(Block(p, q, drafts, call))
+    return call
+
+
+def _verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> tuple[Call, Source]:
+    return _one(p, q, drafts), Generated(rng)
+
+
+def _verify_batch(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> tuple[Call, Source]:
+    call = Call()
+    for b, gamma in enumerate((drafts >= 0).sum(axis=1).tolist()):
+        call.blocks.append(Block(p[b, : gamma + 1], q[b, :gamma], drafts[b, :gamma], call, b))
+    return call, Generated(rng)
+
+
+def _candidates(p: Array, q: Array, drawn: Array, rng: np.random.Generator) -> tuple[Call, Source]:
+    return _one(p[None], q[None], drawn), Generated(rng)
+
+
+def _draft(q: Array, rng: np.random.Generator) -> tuple[Call, Source]:
+    return _one(q, q, np.zeros(len(q), np.int64)), Generated(rng)
+
+
+def _chain_uniforms(p: Array, q: Array, drafts: Array, uniforms: Array, uniform: Any) -> tuple[Call, Source]:
+    return _one(p, q, drafts), Given(lambda b: uniforms, lambda b, i: uniform)
+
+
+def _chain_exponential(p: Array, q: Array, drafts: Array, uniforms: Array, noise: Array) -> tuple[Call, Source]:
+    return _one(p, q, drafts), Given(lambda b: uniforms, lambda b, i: noise[i], raced)
+
+
+def _chain_gumbel(p: Array, q: Array, drafts: Array, uniforms: Array, noise: Array) -> tuple[Call, Source]:
+    return _one(p, q, drafts), Given(lambda b: uniforms, lambda b, i: noise[i], perturbed)
+
+
+def _chain_tokens(p: Array, drafts: Array, uniforms: Array, uniform: Any) -> tuple[Call, Source]:
+    return _one(p, None, drafts), Given(lambda b: uniforms, lambda b, i: uniform)
+
+
+def _batch_uniforms(q: Array, drafts: Array, uniforms: Array, p: Array) -> tuple[Call, Source]:
+    call = Call()
+    for b in range(len(drafts)):
+        call.blocks.append(Block(p[b], q[b], drafts[b], call, b))
+    return call, Given(lambda b: uniforms[b, :-1], lambda b, i: uniforms[b, -1])
+
+
+def _flat_exponential(
+    drafts: Array, ends: Array, q: Array | None, p: Array, bonus: Array, uniforms: Array, noise: Array
+) -> tuple[Call, Source]:
+    call, at = Call(), [0, *ends.tolist()]
+    for b in range(len(ends)):
+        rows = slice(at[b], at[b + 1])
+        scored = None if q is None else q[rows]
+        call.blocks.append(Block(p[rows], scored, drafts[rows], call, b, int(bonus[b, 0])))
+    return call, Given(lambda b: uniforms[at[b] : at[b + 1]], lambda b, i: noise[b], raced)
+
+
+def _flat_tokens(
+    drafts: Array, ends: Array, p: Array, bonus: Array, uniforms: Array, noise: Array
+) -> tuple[Call, Source]:
+    return _flat_exponential(drafts, ends, None, p, bonus, uniforms, noise)
+
+
+def _chain_logits(contract: str) -> Read:
+    def read(
+        target: Array,
+        draft: Array,
+        drafts: Array,
+        uniforms: Array,
+        uniform: Any,
+        temperature: float,
+        top_k: int,
+        top_p: float,
+    ) -> tuple[Call, Source]:
+        call = logits.read(contract, target, draft, drafts, Settings(temperature, top_k, top_p))
+        return call, Given(lambda b: uniforms, lambda b, i: uniform)
+
+    return read
+
+
+def _tree_parents(p: Array, tokens: Array, parents: Array, uniforms: Array, uniform: Any) -> tuple[Call, Source]:
+    call = Call()
+    call.trees.append(Tree.of_parents(p, tokens.tolist(), parents.tolist(), call))
+    return call, Given(lambda b: uniforms, lambda b, i: uniform)
+
+
+def _tree_siblings(
+    predicts: Array,
+    accept_index: Array,
+    accept_token_num: Array,
+    tokens: Array,
+    index: Array,
+    first_child: Array,
+    next_sibling: Array,
+    uniforms: Array,
+    last: Array,
+    p: Array,
+    q: Array,
+) -> tuple[Call, Source]:
+    call = Call()
+    for b in range(len(tokens)):
+        parents = _parents(first_child[b].tolist(), next_sibling[b].tolist())
+        call.trees.append(Tree.of_parents(p[b], tokens[b].tolist(), parents, call))
+    call.written = predicts, accept_index, accept_token_num, index
+    return call, Given(lambda b: uniforms[b], lambda b, i: last[b])
+
+
+def _parents(first_child: list[int], next_sibling: list[int]) -> list[int]:
+    """The parent of every node; siblings come in rising order, as engines number them."""
+    found = [-1] * len(first_child)
+    for node, child in enumerate(first_child):
+        while child != -1:
+            found[child] = node
+            child = next_sibling[child]
+    return found
+
+
+def _walked(block: Block, source: Source, wrong: Wrong) -> Any:
+    return trees.walked(block.call.trees[block.sequence], source, wrong)
+
+
+# How tokens are given back -----------------------------------------------------------------------------------------
+
+
+def _alone(call: Call, answers: list[Any]) -> Any:
+    return answers[0]
+
+
+def _listed(call: Call, answers: list[Any]) -> Any:
+    return answers
+
+
+def _padded(call: Call, answers: list[Any]) -> Any:
+    found = np.full((len(answers), max(call.widest + 1, *(len(row) for row in answers), 1)), -1)
+    for b, row in enumerate(answers):
+        found[b, : len(row)] = row
+    return found
+
+
+def _path(call: Call, answers: list[Any]) -> Any:
+    (path, last), tree = answers[0], call.trees[0]
+    return [*(tree.tokens[node] for node in path), last]
+
+
+def _paths_written(call: Call, answers: list[Any]) -> None:
+    predicts, accept_index, accept_token_num, index = call.written
+    for b, (path, last) in enumerate(answers):
+        at = index[b, [0, *path]]
+        predicts[at] = [*(call.trees[b].tokens[node] for node in path), last]
+        accept_index[b, : len(at)] = at
+        accept_token_num[b] = len(path)
+
+
+# All of them -------------------------------------------------------------------------------------------------------
+
+
+def _of_chain(name: str, read: Read, written: Written, *has: str) -> Contract:
+    return Contract(
+        name, "chain", chains.FAULTS, chains.RIGHT, read, chains.emitted, written, frozenset({"calls", *has})
+    )
+
+
+def _of_logits(name: str) -> Contract:
+    has = frozenset({"calls", Q, BONUS_ROW, UNIFORM, "logits"})
+    return Contract(name, "chain", logits.FAULTS, chains.RIGHT, _chain_logits(name), chains.emitted, _alone, has)
+
+
+def _of_trees(name: str, read: Read, written: Written, *has: str) -> Contract:
+    return Contract(name, "tree", trees.FAULTS, trees.RIGHT, read, _walked, written, frozenset({"calls", *has}))
+
+
+def _read_by_itself(*arguments: Any) -> tuple[Call, Source]:
+    raise NotImplementedError("a decoder makes its blocks as it goes on")
+
+
+def _made() -> tuple[Contract, ...]:
+    right = candidates.RIGHT
+    return (
+        _of_chain("verify", _verify, _alone, Q, BONUS_ROW, UNIFORM),
+        _of_chain("verify_batch", _verify_batch, _listed, Q, BONUS_ROW, UNIFORM, BATCH, "ragged"),
+        _of_chain("chain_uniforms", _chain_uniforms, _alone, Q, BONUS_ROW, UNIFORM),
+        _of_chain("chain_exponential", _chain_exponential, _alone, Q, BONUS_ROW, UNIFORM),
+        _of_chain("chain_gumbel", _chain_gumbel, _alone, Q, BONUS_ROW, UNIFORM),
+        _of_chain("chain_tokens", _chain_tokens, _alone, BONUS_ROW, UNIFORM),
+        _of_chain("batch_uniforms", _batch_uniforms, _padded, Q, BONUS_ROW, UNIFORM, BATCH),
+        _of_chain("flat_exponential", _flat_exponential, _padded, Q, UNIFORM, BATCH, "ragged", "bonus tokens"),
+        _of_chain("flat_tokens", _flat_tokens, _padded, UNIFORM, BATCH, "ragged", "bonus tokens"),
+        Contract(
+            "verify_candidates",
+            "candidates",
+            candidates.FAULTS,
+            right,
+            _candidates,
+            candidates.taken,
+            _alone,
+            frozenset({Q, UNIFORM}),
+        ),
+        Contract("draft", "draft", drafting.FAULTS, drafting.RIGHT, _draft, drafting.drafted, _alone, frozenset()),
+        _of_logits("chain_logits"),
+        _of_logits("chain_logits_joint"),
+        _of_trees("tree_parents", _tree_parents, _path),
+        _of_trees("tree_siblings", _tree_siblings, _paths_written, BATCH),
+        Contract(
+            "decode",
+            "decode",
+            chains.FAULTS,
+            chains.RIGHT,
+            _read_by_itself,
+            chains.emitted,
+            _alone,
+            frozenset({Q, BONUS_ROW, UNIFORM}),
+        ),
+    )
+
+
+CONTRACTS: dict[str, Contract] = {contract.name: contract for contract in _made()}
+
+__all__ = ["CONTRACTS", "Contract", "Gated", "implementation", "reference"]

@@ -1,0 +1,103 @@
+"""What can be wrong beside a chain where rows are made of logits: another temperature, or another cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.mutants.gated.base import Block, Call
+from simlab.mutants.gated.chains import FAULTS as OF_CHAINS
+from simlab.mutants.gated.chains import ChainFault, Q
+from simlab.mutants.logit_operators import FILTERS, Settings, softmax
+
+Change = Callable[[Settings], Settings]
+
+
+@dataclass(eq=False)
+class LogitsCall(Call):
+    """A call that is given logits ``[gamma + 1, V]`` and ``[gamma, V]``, and the settings that rows are made with."""
+
+    contract: str = "chain_logits"
+    target: Array = None
+    draft: Array = None
+    settings: Settings = Settings()  # noqa: RUF009 - it cannot be changed
+    made: dict[tuple[bool, Change], Array] = field(default_factory=dict)
+
+    def rows(self, q: bool, change: Change) -> Array:
+        """Rows made with other settings, once."""
+        if (q, change) not in self.made:
+            logits = self.draft if q else self.target
+            made = FILTERS[self.contract](softmax(logits), change(self.settings)) if len(logits) else logits
+            self.made[q, change] = made
+        return self.made[q, change]
+
+    def again(self, drafts: Array) -> LogitsCall:
+        """A call of the same logits with other drafts."""
+        call = LogitsCall(
+            contract=self.contract, target=self.target, draft=self.draft, settings=self.settings, made=self.made
+        )
+        call.blocks.append(Block(call.rows(False, _as_given), call.rows(True, _as_given), drafts, call))
+        return call
+
+
+def read(contract: str, target: Array, draft: Array, drafts: Array, settings: Settings) -> LogitsCall:
+    """The call, with rows made as they should."""
+    return LogitsCall(contract=contract, target=target, draft=draft, settings=settings).again(drafts)
+
+
+def _as_given(settings: Settings) -> Settings:
+    return settings
+
+
+def _cold(settings: Settings) -> Settings:
+    """Without the temperature."""
+    return settings._replace(temperature=1.0)
+
+
+def _twice(settings: Settings) -> Settings:
+    """With the temperature applied once more."""
+    return settings._replace(temperature=settings.temperature**2)
+
+
+def _warmer(settings: Settings) -> Settings:
+    return settings._replace(temperature=1.5 * settings.temperature)
+
+
+def _uncut(settings: Settings) -> Settings:
+    """Without the filters."""
+    return Settings(settings.temperature)
+
+
+def _top_two(settings: Settings) -> Settings:
+    return settings._replace(top_k=2)
+
+
+def _rows(q: bool, change: Change, block: Block, place: Any) -> tuple[Array, Any]:
+    """The rows of a block made otherwise."""
+    call = block.call
+    assert isinstance(call, LogitsCall)
+    made = call.rows(q, change)
+    return made, np.clip(place, 0, len(made) - 1)
+
+
+def _made() -> tuple[ChainFault, ...]:
+    needed = frozenset({Q, "logits"})
+    changes = (
+        ("without the temperature", _cold),
+        ("with the temperature twice", _twice),
+        ("at 1.5 times the temperature", _warmer),
+        ("without the filters", _uncut),
+        ("cut to the top 2", _top_two),
+    )
+    return (
+        *(ChainFault(f"q {told}", "2", needed, draft_rows=partial(_rows, True, change)) for told, change in changes),
+        *(ChainFault(f"p {told}", "6", needed, rows=partial(_rows, False, change)) for told, change in changes),
+    )
+
+
+FAULTS: dict[str, ChainFault] = OF_CHAINS | {fault.name: fault for fault in _made()}

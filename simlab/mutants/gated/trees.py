@@ -1,0 +1,188 @@
+"""A verifier of trees of candidates, written once; a gate's position is the depth, gamma the number of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.mutants.gated.base import DRAWS, Block, Call, Fault, Place, Source, Wrong, drawn
+from simlab.mutants.gated.chains import even, greedy, rooted, squared
+
+
+@dataclass(eq=False)
+class Tree:
+    """One tree of a call: rows ``block.p[N, V]`` after every node, tokens, and the children of every node in turn."""
+
+    block: Block
+    tokens: list[int]
+    parents: list[int]
+    children: list[list[int]]
+
+    @classmethod
+    def of_parents(cls, p: Array, tokens: list[int], parents: list[int], call: Call) -> Tree:
+        """The next tree of a call, of the parent of every node; that of node 0 is -1."""
+        children: list[list[int]] = [[] for _ in parents]
+        for node, parent in enumerate(parents):
+            if parent >= 0:
+                children[parent].append(node)
+        block = Block(p, None, np.zeros(len(tokens) - 1, np.int64), call, len(call.blocks))
+        call.blocks.append(block)
+        return cls(block, tokens, parents, children)
+
+
+@dataclass(frozen=True)
+class TreeFault(Fault):
+    """Where a fault acts.
+
+    Attributes
+    ----------
+    share
+        What a coin is compared with, of the mass of a child's token in what is left of p, and what is left.
+    row
+        The node whose row of p is taken for that of a node.
+    struck, scaled
+        Whether rejected siblings are struck from p, and their masses from what is left.
+    one_coin, reused
+        Whether siblings share a coin; whether the last token is drawn with the last coin.
+    other
+        Whether rows are those of the tree before.
+    weights, chosen
+        What the last token is drawn from, and the index that comes out.
+    """
+
+    share: Callable[[float, float], float] | None = None
+    row: Callable[[Tree, int], int] | None = None
+    struck: bool = True
+    scaled: bool = True
+    one_coin: bool = False
+    reused: bool = False
+    other: bool = False
+    weights: Callable[[Array], Array] | None = None
+    chosen: Callable[[int, int], int] | None = None
+
+
+RIGHT = TreeFault("nothing")
+Path = tuple[list[int], int]  # nodes that are accepted, and the token after them
+
+
+def walked(tree: Tree, source: Source, wrong: Wrong) -> Path:
+    """Down a tree: the nodes accepted, and the token behind them."""
+    block = tree.block
+    uniforms = source.uniforms(block)
+    node, path, asked = 0, list[int](), 0
+    while True:
+        here = _fault(block, tree, node, len(path), wrong)
+        row = _row(tree, node, here).astype(np.float64)
+        rest, left, first, child_taken = row.copy(), 1.0, asked, -1
+        for child in tree.children[node]:
+            coin = uniforms[first if here.one_coin else min(asked, len(uniforms) - 1)]
+            asked += 1
+            if source.kept(_one(coin), np.array([_share(float(rest[tree.tokens[child]]), left, here)])):
+                child_taken = child
+                break
+            left -= float(rest[tree.tokens[child]]) if here.scaled else 0.0
+            rest[tree.tokens[child]] *= 0.0 if here.struck else 1.0
+        if child_taken < 0:
+            return path, _last(block, rest if rest.any() else row, uniforms, asked, len(path), source, here)
+        node = child_taken
+        path.append(node)
+
+
+def _fault(block: Block, tree: Tree, node: int, depth: int, wrong: Wrong) -> TreeFault:
+    """The fault at a node, if it is inside: a gate of drafts is asked for the token of the node."""
+    block.drafts[:] = tree.tokens[node]
+    return wrong.fault if bool(wrong.gate.open(_AtNode(block, depth, node))) else RIGHT
+
+
+class _AtNode(Place):
+    """The facts of a node."""
+
+    def __init__(self, block: Block, depth: int, node: int) -> None:
+        super().__init__(block, depth)
+        self.node = node
+
+    @property
+    def support(self) -> Any:
+        return np.count_nonzero(self.block.p[self.node])
+
+    @property
+    def p_draft(self) -> Any:
+        return self.block.p[self.node].max()
+
+
+def _row(tree: Tree, node: int, fault: TreeFault) -> Array:
+    if fault.other:
+        rows = tree.block.other.p
+        return np.asarray(rows[min(node, len(rows) - 1)])
+    return np.asarray(tree.block.p[fault.row(tree, node) if fault.row else node])
+
+
+def _share(mass: float, left: float, fault: TreeFault) -> float:
+    if fault.share:
+        return fault.share(mass, left)
+    return mass / left if left > 0 else float(mass > 0)
+
+
+def _one(coin: Any) -> Any:
+    found = np.empty(1, object if isinstance(coin, list) else np.float64)
+    found[0] = coin
+    return found
+
+
+def _last(block: Block, rest: Array, uniforms: Any, asked: int, depth: int, source: Source, fault: TreeFault) -> int:
+    if fault.reused and asked:
+        return source.of_coin(uniforms[min(asked, len(uniforms)) - 1], rest)
+    token = drawn(source, source.last(block, depth), fault.weights(rest) if fault.weights else rest, rest)
+    return fault.chosen(token, block.V) if fault.chosen else token
+
+
+def _parent(tree: Tree, node: int) -> int:
+    return max(0, tree.parents[node])
+
+
+def _next(tree: Tree, node: int) -> int:
+    return min(node + 1, len(tree.tokens) - 1)
+
+
+def _first_sibling(tree: Tree, node: int) -> int:
+    return tree.children[tree.parents[node]][0] if node else 0
+
+
+def _over(mass: float, left: float) -> float:
+    return mass / left if left > 0 else float(mass > 0)
+
+
+def _made() -> tuple[TreeFault, ...]:
+    make = TreeFault
+    found = [
+        make("row of p of the parent", "8", row=_parent),
+        make("row of p of the next node", "9", row=_next),
+        make("the first row of p", "8", row=lambda tree, node: 0),
+        make("down the first chain after another sibling", "34", row=_first_sibling),
+        make("rejected siblings not struck from p", "12", struck=False, scaled=False),
+        make("rejected siblings left in what is drawn", "12", struck=False),
+        make("what is left of p not scaled", "31", scaled=False),
+        make("siblings share a coin", "35", one_coin=True),
+        make("children unverified", "16", share=lambda mass, left: 1.0),
+        make("children never accepted", "25", share=lambda mass, left: 0.0),
+        make("ratio times 1.1", "11", share=lambda mass, left: 1.1 * _over(mass, left)),
+        make("ratio times 0.8", "39", share=lambda mass, left: 0.8 * _over(mass, left)),
+        make("0.1 added to the ratio", "39", share=lambda mass, left: 0.1 + _over(mass, left)),
+        make("root of the ratio", "39", share=lambda mass, left: _over(mass, left) ** 0.5),
+        make("residual reuses the last coin", "26", reused=True),
+        make("row of p of another tree", "9", frozenset({"batch"}), other=True),
+        make("temperature 1/2 on what is left", "15", weights=squared),
+        make("temperature 2 on what is left", "15", weights=rooted),
+        make("the largest of what is left", "15", weights=greedy),
+        make("even over what is left", "14", weights=even),
+    ]
+    found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]
+    return tuple(found)
+
+
+FAULTS: dict[str, TreeFault] = {fault.name: fault for fault in _made()}
+__all__ = ["FAULTS", "RIGHT", "Tree", "TreeFault", "walked"]
