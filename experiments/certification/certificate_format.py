@@ -5,6 +5,8 @@ It needs nothing that certifies: pages are drawn from the file alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 LOOSE = 0.4  # TV that a pass excludes in cases that are not principal
@@ -47,3 +49,122 @@ def format_value(value: Any) -> str:
         return str(value)
     text = f"{value:.6g}"
     return repr(value) if text == "1" and value != 1 else text
+
+
+# Where it looked -----------------------------------------------------------------------------------------------
+
+NOT_LOOKED_AT = "."
+NEARLY_ONE = 1 - 2**-11  # coins above it are the largest that there are, in any precision
+
+
+@dataclass(frozen=True)
+class CellMap:
+    """What was seen of the bands of V, its rows, with those of another axis, its columns.
+
+    ``cells`` has a row of cells for each row, ``None`` where there is no shape, or none that fits memory.
+    """
+
+    axis: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[dict[str, Any] | None, ...], ...]
+
+
+def maps(shapes: dict[str, Any]) -> list[CellMap]:
+    """The maps of a certificate: V by each other axis that shapes have."""
+    return [found for axis in shapes["axes"] if axis != "V" and (found := _map(shapes, axis))]
+
+
+def _map(shapes: dict[str, Any], axis: str) -> CellMap | None:
+    """The cells that are bands of V and of this axis alone; a row is known by its most, a column by its least."""
+    every = shapes["cells"]
+    others = [name for name in shapes["axes"] if name not in ("V", axis)]
+    whole = {name: _span(cell["of"][name] for cell in every) for name in others}
+    cells = [cell for cell in every if all(tuple(cell["of"][name]) == whole[name] for name in others)]
+    rows = sorted({cell["of"]["V"][1] for cell in cells})
+    columns = sorted({cell["of"][axis][0] for cell in cells})
+    at = {(cell["of"]["V"][1], cell["of"][axis][0]): cell for cell in cells}
+    if not at:
+        return None
+    return CellMap(
+        axis,
+        tuple(_band(_span(cell["of"]["V"] for cell in cells if cell["of"]["V"][1] == most)) for most in rows),
+        tuple(_band(_span(cell["of"][axis] for cell in cells if cell["of"][axis][0] == least)) for least in columns),
+        tuple(tuple(at.get((most, least)) for least in columns) for most in rows),
+    )
+
+
+def _span(bands: Iterable[Sequence[int]]) -> tuple[int, int]:
+    lows, highs = zip(*bands, strict=True)
+    return min(lows), max(highs)
+
+
+def _band(band: Sequence[int]) -> str:
+    low, high = band
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def sizes(looked: dict[str, Any]) -> str:
+    """A range of shapes in words."""
+    told = ", ".join(f"{name} = {_band(band)}" for name, band in looked["of"].items())
+    return told + (f", {looked['dtype']}" if looked["dtype"] else "")
+
+
+def seen(cell: dict[str, Any] | None) -> str:
+    """A cell in a few letters: the smallest TV that would have been seen, in brackets outside the region."""
+    if cell is None:
+        return ""
+    if not cell["outcomes"] or cell["detectable"] is None:
+        return NOT_LOOKED_AT
+    return f" {cell['detectable']:.2f} " if cell["seen"] else f"({cell['detectable']:.2f})"
+
+
+def told_own(looked: dict[str, Any]) -> str:
+    """What was seen of a shape that was asked for."""
+    counted = f"outcomes: {looked['outcomes']:,}, shapes: {looked['shapes']:,}"
+    if not looked["outcomes"] or looked["detectable"] is None:
+        return f"not looked at{_why(looked)}"
+    if not looked["seen"]:
+        return f"too little was seen, only a TV of {looked['detectable']:.2g} or more ({counted}){_why(looked)}"
+    return f"a TV of {looked['detectable']:.2g} would have been seen ({counted})"
+
+
+def _why(looked: dict[str, Any]) -> str:
+    return f": {looked['why']}" if looked["why"] else ""
+
+
+def left_out(shapes: dict[str, Any]) -> list[str]:
+    """Why bands were left out, and which, a line a reason."""
+    reasons: dict[str, list[dict[str, Any]]] = {}
+    for cell in shapes["cells"]:
+        if cell["why"]:
+            reasons.setdefault(cell["why"], []).append(cell)
+    return [f"{sizes(cells[0]) if len(cells) == 1 else f'{len(cells)} bands'}: {why}" for why, cells in reasons.items()]
+
+
+def told_edge(edge: dict[str, Any]) -> str:
+    """What shows only at the ends of coins: which coin, what comes out, and how often."""
+    told, _, often = edge["told"].partition(", but only where ")
+    at = _ends(edge["arguments"].get("uniforms") or [])
+    rare = often.partition("(")[2].rstrip(")")
+    return "; ".join(filter(None, [f"{at}{': ' if at else ''}{told}", rare]))
+
+
+def _ends(coins: list[float]) -> str:
+    """Which coins are at an end, of those that are given."""
+    kinds = {
+        "is exactly 0": [k for k, coin in enumerate(coins, 1) if coin == 0],
+        "is the largest float below 1": [k for k, coin in enumerate(coins, 1) if coin > NEARLY_ONE],
+    }
+    return " and ".join(f"coin {' and '.join(map(str, k))} of {len(coins)} {what}" for what, k in kinds.items() if k)
+
+
+def clauses(document: dict[str, Any]) -> list[str]:
+    """The summary, a line a clause where nothing fails, without what is told elsewhere: own shapes, and the edge."""
+    if document["failure"] or not document.get("shapes"):
+        return [document["summary"]]
+    told = document["shapes"]["told"]
+    region = told.partition("; not looked at closely: ")[0]
+    summary = document["summary"].partition("; with an edge: ")[0].replace(told, region)
+    kept = [part for part in summary.split("; ") if not part.startswith("in shapes of ")]
+    return [*kept, "with an edge"] if document.get("edge") else kept

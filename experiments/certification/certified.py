@@ -66,21 +66,34 @@ def _work(request: Request, out: Path, link: Link) -> dict[str, Any]:
     if changed:
         lost = _lost(request, Lost("broken", changed), "when it is imported", time.monotonic())
         return {"document": certificate_document(request, subject, lost, out)}
-    link.tell("starting", 0.0)
-    certificate = certify(
-        subject.function if subject.processes else _watched(subject.function, request.limit, link),
-        subject.contract,
-        arrays=request.arrays,
-        budget=request.budget,
-        epsilon=request.epsilon,
-        confidence=request.confidence,
-        seed=request.seed,
-        calls=request.calls,
-        processes=subject.processes,
-        limit=request.limit,
-        subject=f"{subject.module}:{subject.name}",
-        progress=lambda what, share: link.tell(what, share),
-    )
+    called = list[str]()
+
+    def tell(what: str, share: float) -> None:
+        called.append(what)
+        link.tell(what, share)
+
+    try:
+        certificate = certify(
+            subject.function if subject.processes else _watched(subject.function, request.limit, link),
+            subject.contract,
+            arrays=request.arrays,
+            budget=request.budget,
+            epsilon=request.epsilon,
+            confidence=request.confidence,
+            seed=request.seed,
+            calls=request.calls,
+            processes=subject.processes,
+            limit=request.limit,
+            shapes=request.shapes,
+            at_most=request.at_most,
+            strict=request.strict,
+            subject=f"{subject.module}:{subject.name}",
+            progress=tell,
+        )
+    except ValueError as error:
+        if called:
+            raise
+        return {"unfit": str(error)}  # a shape that there is not, which is refused before anything is called
     return {"document": certificate_document(request, subject, replace(certificate, subject=request.spec), out)}
 
 

@@ -50,8 +50,9 @@ def certificate_of(published: Published, checkout: Path, budget: float, seed: in
     commit = commit_of(checkout)
     found = certify(published.callable(checkout), published.contract, budget=budget, seed=seed, processes=1)
     document: dict[str, Any] = finite(found.document)
-    if document["failure"]:
-        document["failure"]["script"] = ""  # it would need the checkout
+    for failure in (document["failure"], document["edge"]):
+        if failure:
+            failure["script"] = ""  # it would need the checkout
     about = {"name": published.name, "about": published.about, "repository": published.repository, "commit": commit}
     ran = {"file": published.file, "budget": budget, "seed": seed, "simlab": __version__, "versions": versions()}
     if published.contract == "verify":

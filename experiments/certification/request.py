@@ -2,7 +2,7 @@
 
 certificate.json  the certificate, "verdict" at its top level, and the command and versions that led to it
 certificate.html  the page, drawn from it
-reproduce.py      where something small fails: a program that shows it
+reproduce.py      where something small fails, if only at the ends of coins: a program that shows it
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from simlab.statistics.power import check_share
 
 USUAL = {"processes": 2, "limit": LIMIT}  # the defaults that a command need not repeat
 LEAST = 0.01  # seconds of a budget or a limit
+AGAIN = 30  # seconds that are enough to see a failure again in its shape
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ class Request:
     processes: int
     limit: float
     arrays: str | None = None
+    shapes: tuple[str, ...] = ()
+    at_most: str = ""
+    strict: bool = False
     process: bool = False  # whether it is a command line, of a process that answers the protocol
 
     def __post_init__(self) -> None:
@@ -61,15 +65,35 @@ class Request:
     @property
     def command(self) -> str:
         """The command that asks for the same, without the usual number of processes and the usual limit."""
-        words = ["simlab", "certify", *(["--command"] if self.process else []), self.spec]
-        words += ["--contract", self.contract] if self.contract else []
-        words += ["--arrays", self.arrays] if self.arrays else []
         options: dict[str, Any] = {"budget": self.budget} if self.calls is None else {"calls": self.calls}
         options |= {"epsilon": self.epsilon, "confidence": self.confidence, "seed": self.seed}
         options |= {name: getattr(self, name) for name, usual in USUAL.items() if getattr(self, name) != usual}
-        for name, value in options.items():
-            words += [f"--{name}", str(value).removesuffix(".0")]
-        return shlex.join(words)
+        words = [word for name, value in options.items() for word in (f"--{name}", str(value).removesuffix(".0"))]
+        shapes = [word for shape in self.shapes for word in ("--shape", shape)]
+        at_most = ["--at-most", self.at_most] if self.at_most else []
+        return shlex.join([*self._what, *shapes, *at_most, *(["--strict"] if self.strict else []), *words])
+
+    def again(self, document: dict[str, Any]) -> str:
+        """The command that shows a failure in a drawn shape again, for which there is no program; else empty."""
+        failure, shapes = document["failure"], document["shapes"]
+        if not failure or failure["script"] or not shapes:
+            return ""
+        sizes = {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", failure["case"])}
+        if not set(shapes["axes"]) <= sizes.keys():
+            return ""
+        own = (
+            one for one in shapes["own"] if all(low <= sizes[name] <= high for name, (low, high) in one["of"].items())
+        )
+        dtype = next((one["dtype"] for one in own if one["dtype"]), "")
+        shape = [f"{name}={sizes[name]}" for name in shapes["axes"]] + ([f"dtype={dtype}"] if dtype else [])
+        return shlex.join([*self._what, "--shape", ",".join(shape), "--budget", f"{AGAIN}", "--seed", f"{self.seed}"])
+
+    @property
+    def _what(self) -> list[str]:
+        """The first words of a command: what is certified, and how it is called."""
+        words = ["simlab", "certify", *(["--command"] if self.process else []), self.spec]
+        words += ["--contract", self.contract] if self.contract else []
+        return words + (["--arrays", self.arrays] if self.arrays else [])
 
 
 @dataclass(frozen=True)
@@ -174,10 +198,11 @@ def _adapter(request: Request) -> Subject:
 def certificate_document(request: Request, subject: Subject, certificate: Certificate, out: Path) -> dict[str, Any]:
     """The content of certificate.json, for the folder ``out``."""
     document = finite(certificate.document)
-    failure = document["failure"]
-    if failure and failure["script"]:
-        failure["script"] = standalone_script(failure["script"], subject, out)
+    for failure in (document["failure"], document["edge"]):
+        if failure and failure["script"]:
+            failure["script"] = standalone_script(failure["script"], subject, out)
     return document | {
+        "again": request.again(document),
         "signature": CONTRACTS[subject.contract].signature,
         "about": subject.about,
         "budget": request.budget if request.calls is None else None,
@@ -212,11 +237,17 @@ def standalone_script(script: str, subject: Subject, out: Path) -> str:
     return "import sys\nfrom pathlib import Path\n\n" + script.replace(found[0], f"\n{where}  {comment}\n{line}")
 
 
+def program(document: dict[str, Any]) -> str:
+    """The program that shows the failure, or else what is only at the ends of coins; empty where there is none."""
+    shown = document["failure"] or document.get("edge")
+    return (shown and shown["script"]) or ""
+
+
 def save_certificate(document: dict[str, Any], out: Path, copy: Path | None) -> None:
     """Write the files; those of an earlier certificate go first, so that none is left beside this one."""
     for name in ("certificate.html", "reproduce.py"):
         (out / name).unlink(missing_ok=True)
-    script = document["failure"] and document["failure"]["script"]
+    script = program(document)
     if script:
         write(out / "reproduce.py", lambda temporary: temporary.write_text(script, encoding="utf-8"))
     write_json(out / "certificate.json", document)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 COLOURS = {"lossless": "green", "lossy": "red", "breaks": "red", "inconclusive": "yellow"}
 STATUS = {"lossless": 0, "lossy": 1, "breaks": 1, "inconclusive": 3}
 WORST = 5  # lines that are printed; the page has all
+REASONS = 3  # why shapes were left out; the page has all
 MOST_OUTCOMES = 16  # that are printed; the page has more
 
 
@@ -51,6 +52,16 @@ def certify_command(
         str | None,
         typer.Option(metavar="KIND", help="for operators that take coins: numpy, torch or cuda, as torch.bfloat16"),
     ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="yours, as V=151936,gamma=4..8, or a preset (--list); repeatable"),
+    ] = None,
+    at_most: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="the largest shapes that it takes, as V=65536,gamma=16")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="fail for what shows only where a coin is 0 or the last below 1")
+    ] = False,
     budget: Annotated[float, typer.Option(metavar="S", help="seconds; a fault ends it earlier")] = 60.0,
     epsilon: Annotated[float, typer.Option(metavar="E", help="TV that must be ruled out")] = 0.03,
     confidence: Annotated[float, typer.Option(metavar="C", help="of the bound on TV")] = 0.999,
@@ -67,7 +78,7 @@ def certify_command(
         Path | None, file_option("--baseline", "an earlier certificate.json: only what is new fails")
     ] = None,
     out: Annotated[Path, out_option()] = Path("out/certify"),
-    listing: Annotated[bool, typer.Option("--list", help="list the contracts and adapters")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="list contracts, adapters and presets of shapes")] = False,
     self_test: Annotated[
         bool, typer.Option("--self-test", help="certify known bugs and correct verifiers instead")
     ] = False,
@@ -102,6 +113,10 @@ def certify_command(
         raise UsageError("certify: expected a SPEC, --command, --url, --list or --self-test, and only one of them")
     if quick and not self_test:
         raise UsageError("certify: --quick belongs to --self-test")
+    own = {"shape": shape, "at-most": at_most, "strict": strict}
+    given = next((name for name, value in own.items() if value or value == ""), None)
+    if given and (listing or self_test or url is not None):
+        raise UsageError(f"certify: --{given} belongs to a SPEC or --command")
     if listing:
         return _list()
     if self_test:
@@ -139,7 +154,20 @@ def certify_command(
             return _certify_server(url, asked, budget, epsilon, confidence, seed, limit, out, files)
         assert named is not None
         request = Request(
-            named, contract, budget, epsilon, confidence, seed, calls, processes, limit, arrays, process=spec is None
+            named,
+            contract,
+            budget,
+            epsilon,
+            confidence,
+            seed,
+            calls,
+            processes,
+            limit,
+            arrays,
+            shapes=tuple(shape or ()),
+            at_most=at_most or "",
+            strict=strict,
+            process=spec is None,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -207,6 +235,8 @@ def _certify_server(
 
 def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
     """Print a certificate, write what else is asked for, and draw the page; returns the exit status."""
+    from experiments.certification.request import program
+
     files.save(document)
     console = output()
     _print(console, document)
@@ -214,7 +244,7 @@ def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
     if not complete:
         print_text(console, "the page could not be drawn; the certificate is saved", "bold red")
     written = {"certificate": out / "certificate.json", "page": out / "certificate.html"}
-    if document["failure"] and document["failure"]["script"]:
+    if program(document):
         written["reproduce"] = out / "reproduce.py"
     print_text(console, f"\n{where(**written)}")
     status = STATUS[document["verdict"]]
@@ -225,9 +255,10 @@ def _show(document: dict[str, Any], out: Path, files: GateFiles) -> int:
 
 
 def _list() -> int:
-    """Print the contracts and the adapters."""
+    """Print the contracts, the adapters, and the presets of shapes."""
     from simlab.certify import CONTRACTS
     from simlab.certify.adapters import ADAPTERS
+    from simlab.certify.shapes.ranges import PRESETS
 
     console = output()
     width = max(map(len, CONTRACTS)) + 2
@@ -236,6 +267,11 @@ def _list() -> int:
     console.print()
     rows = [(one.name, one.contract, "CUDA" if one.needs_cuda else "CPU", one.about) for one in ADAPTERS.values()]
     console.print(plain_table(console, ("adapter", "contract", "runs on", "what it is"), rows))
+    console.print()
+    width = max(map(len, PRESETS)) + 2
+    print_text(console, "presets of --shape, of which a contract takes the sizes that it has", "bold")
+    for name, preset in PRESETS.items():
+        print_text(console, f"{name:<{width}}{preset}; {preset.source}")
     return 0
 
 
@@ -245,11 +281,24 @@ def _list() -> int:
 def _print(console: Console, document: dict[str, Any]) -> None:
     from rich.text import Text
 
+    from experiments.certification.certificate_format import clauses, told_edge
+
     verdict = document["verdict"]
     console.print(Text.assemble((verdict, f"bold {COLOURS[verdict]}"), f": {document['meaning']}"))
-    print_text(console, document["summary"])
+    shapes, edge = document.get("shapes"), document.get("edge")
+    if shapes:
+        _print_own(console, shapes)
+    for clause in clauses(document):
+        print_text(console, clause)
     if document["failure"]:
         _print_failure(console, document["failure"])
+    if document.get("again"):
+        print_text(console, f"\nto see it again: {document['again']}")
+    if shapes and any(cell["outcomes"] for cell in shapes["cells"]):
+        _print_maps(console, shapes)
+    if edge and not document["failure"]:
+        console.print()
+        console.print(Text.assemble(("edge: ", "yellow"), told_edge(edge)), soft_wrap=True)
     if any(line["calls"] for line in document["lines"]):
         console.print()
         _print_lines(console, document)
@@ -260,6 +309,33 @@ def _print(console: Console, document: dict[str, Any]) -> None:
     print_text(console, f"forced coins: {document['forced']}")
     for note in document["notes"]:
         console.print(Text.assemble(("note: ", "cyan"), note), soft_wrap=True)
+
+
+def _print_own(console: Console, shapes: dict[str, Any]) -> None:
+    """What was asked for, a line each."""
+    from rich.text import Text
+
+    from experiments.certification.certificate_format import told_own
+
+    for one in shapes["own"]:
+        colour = "green" if one["seen"] else "yellow"
+        console.print(Text.assemble((one["name"], f"bold {colour}"), f": {told_own(one)}"), soft_wrap=True)
+
+
+def _print_maps(console: Console, shapes: dict[str, Any]) -> None:
+    """Where it looked: a table for V by each other axis, and what was left out."""
+    from experiments.certification.certificate_format import left_out, maps, seen
+
+    for one in maps(shapes):
+        rows = [(row, *map(seen, cells)) for row, cells in zip(one.rows, one.cells, strict=True)]
+        console.print()
+        console.print(plain_table(console, (f"V by {one.axis}", *one.columns), rows))
+    print_text(console, "The smallest TV that would have been seen; in brackets and . outside the region.", "dim")
+    reasons = left_out(shapes)
+    for reason in reasons[:REASONS]:
+        print_text(console, f"left out: {reason}")
+    if len(reasons) > REASONS:
+        print_text(console, f"left out: {len(reasons) - REASONS} more, which the page names")
 
 
 def _print_failure(console: Console, failure: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ VERDICTS = {
     "breaks": "it fails, or returns something invalid, on valid input",
     "inconclusive": "no deviation found, but the budget was too small for the wanted precision",
 }
+BATTERY = 2  # of the cases and shapes that are tried; 1 had fixed cases alone
 LISTED = 64  # outcomes of a failing case that are listed
 
 
@@ -240,7 +241,7 @@ class Certificate:
     @property
     def document(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        found = {"verdict": self.verdict, "meaning": VERDICTS[self.verdict]} | asdict(self)
+        found = {"verdict": self.verdict, "meaning": VERDICTS[self.verdict], "battery": BATTERY} | asdict(self)
         if self.acceptance:
             found["acceptance"]["told"] = self.acceptance.told
         return found

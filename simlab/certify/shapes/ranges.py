@@ -202,7 +202,7 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
         elif name not in known:
             raise ValueError(f"{name!r} in shape {text!r}; expected {', '.join(known)} or dtype")
         else:
-            of[name] = _band(known[name], value, text)
+            of[name] = _band(known[name], value, f"shape {text!r}")
     found = Ranges(of, text, dtype)
     if not of:
         raise ValueError(f"shape is {text!r}, which has no size; expected one of {', '.join(known)}")
@@ -212,16 +212,16 @@ def parsed(text: str, axes: Sequence[Axis]) -> Ranges:
     return found
 
 
-def _band(axis: Axis, value: str, text: str) -> Band:
+def _band(axis: Axis, value: str, where: str) -> Band:
     """The bounds of one axis."""
     found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", value.replace("_", ""))
     if found is None:
-        raise ValueError(f"{axis.name} is {value!r} in shape {text!r}; expected a whole number, or two as in 4..8")
+        raise ValueError(f"{axis.name} is {value!r} in {where}; expected a whole number, or two as in 4..8")
     low, high = int(found[1]), int(found[2] or found[1])
     least = axis.least
     if not least <= low <= high:
         wanted = f"at least {least}" if low < least else "the smaller one first"
-        raise ValueError(f"{axis.name} is {value} in shape {text!r}; expected {wanted}")
+        raise ValueError(f"{axis.name} is {value} in {where}; expected {wanted}")
     return low, high
 
 
@@ -232,7 +232,7 @@ def limits(text: str, axes: Sequence[Axis]) -> dict[str, int]:
         name, _, value = (word.strip() for word in part.partition("="))
         if name not in known:
             raise ValueError(f"{name!r} in at-most {text!r}; expected one of {', '.join(known)}")
-        found[name] = _band(known[name], value, text)[1]
+        found[name] = _band(known[name], value, f"at-most {text!r}")[1]
     return found
 
 
