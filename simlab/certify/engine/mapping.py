@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 
 from simlab.certify.certificate import Looked, Map
 from simlab.certify.engine.region import SEEN, Region
@@ -45,31 +46,34 @@ def _looked(region: Region, at: int, few: bool) -> Looked:
 
 
 def _told(own: Sequence[Looked], cells: Sequence[Looked]) -> str:
-    """The region in a sentence: own shapes first, then the bands of the map."""
-    parts = []
-    for one in own:
-        if one.seen:
-            parts.append(f"in shapes of {one.told} a TV of {one.detectable:.2g} would have been seen")
-    seen = [cell for cell in cells if cell.seen]
-    if not seen:
-        parts.append("of no band of shapes was enough seen for more")
-    else:
-        worst = max(cell.detectable for cell in seen)
-        parts.append(f"in shapes drawn with {_bands(seen)} a TV of {worst:.2g} would have been seen")
-        missing = [cell.told for cell in cells if not cell.seen]
-        if missing:
-            more = f" and {len(missing) - 2} bands more" if len(missing) > 2 else ""
-            parts.append(f"not looked at closely: {'; '.join(missing[:2])}{more}")
+    """The region in a sentence: own shapes, then the bands of which every cell was seen, from the smallest up."""
+    parts = [f"in shapes of {one.told} a TV of {one.detectable:.2g} would have been seen" for one in own if one.seen]
+    most = _largest(cells)
+    if most is None:
+        return "; ".join([*parts, "beside these cases, of no band of shapes was enough seen"])
+    within = [cell for cell in cells if _within(cell, most)]
+    worst = max(cell.detectable for cell in within)
+    sizes = ", ".join(f"{name} up to {high:,}" for name, high in most.items())
+    parts.append(f"in every band of shapes with {sizes} a TV of {worst:.2g} would have been seen")
+    outside = [cell for cell in cells if cell not in within]
+    if outside:
+        also = sum(cell.seen for cell in outside)
+        parts.append(f"of {len(outside)} larger bands {f'{also} were seen so' if also else 'too little was seen'}")
     return "; ".join(parts)
 
 
-def _bands(seen: Sequence[Looked]) -> str:
-    """The least and the most of every axis over cells that were seen."""
-    bounds: dict[str, tuple[int, int]] = {}
-    pairs = [tuple(cell.of) for cell in seen]
-    names = list(dict.fromkeys(name for pair in pairs for name in pair))
-    for name in names:
-        low = min(cell.of[name][0] for cell in seen if name in cell.of)
-        high = max(cell.of[name][1] for cell in seen if name in cell.of)
-        bounds[name] = low, high
-    return ", ".join(f"{name} up to {high:,}" for name, (_, high) in bounds.items())
+def _largest(cells: Sequence[Looked]) -> dict[str, int] | None:
+    """The most of every axis such that every cell up to there was seen, as many cells as possible."""
+    names = list(dict.fromkeys(name for cell in cells for name in cell.of))
+    ends = [sorted({cell.of[name][1] for cell in cells if name in cell.of}) for name in names]
+    best, found = 0, None
+    for highs in product(*ends):
+        most = dict(zip(names, highs, strict=True))
+        within = [cell for cell in cells if _within(cell, most)]
+        if len(within) > best and all(cell.seen for cell in within):
+            best, found = len(within), most
+    return found
+
+
+def _within(cell: Looked, most: Mapping[str, int]) -> bool:
+    return all(high <= most[name] for name, (_, high) in cell.of.items())
