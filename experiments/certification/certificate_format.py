@@ -5,6 +5,7 @@ It needs nothing that certifies: pages are drawn from the file alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -115,7 +116,7 @@ def seen(cell: dict[str, Any] | None) -> str:
     if cell is None:
         return ""
     if not cell["outcomes"] or cell["detectable"] is None:
-        return NOT_LOOKED_AT
+        return f" {NOT_LOOKED_AT}"
     return f" {cell['detectable']:.2f} " if cell["seen"] else f"({cell['detectable']:.2f})"
 
 
@@ -130,15 +131,20 @@ def told_own(looked: dict[str, Any]) -> str:
 
 
 def _why(looked: dict[str, Any]) -> str:
-    return f": {looked['why']}" if looked["why"] else ""
+    return f": {reason(looked)}" if looked["why"] else ""
+
+
+def reason(looked: dict[str, Any]) -> str:
+    """Why a range of shapes was left out, without the shapes of it that were tried."""
+    parts = re.split(r"; (?=\w+ = \d)", looked["why"])
+    return "; ".join(dict.fromkeys(re.sub(r"^(\w+ = \d+(, )?)+: ", "", part) for part in parts))
 
 
 def left_out(shapes: dict[str, Any]) -> list[str]:
     """Why bands were left out, and which, a line a reason."""
     reasons: dict[str, list[dict[str, Any]]] = {}
-    for cell in shapes["cells"]:
-        if cell["why"]:
-            reasons.setdefault(cell["why"], []).append(cell)
+    for cell in (cell for cell in shapes["cells"] if cell["why"]):
+        reasons.setdefault(reason(cell), []).append(cell)
     return [f"{sizes(cells[0]) if len(cells) == 1 else f'{len(cells)} bands'}: {why}" for why, cells in reasons.items()]
 
 
@@ -163,8 +169,6 @@ def clauses(document: dict[str, Any]) -> list[str]:
     """The summary, a line a clause where nothing fails, without what is told elsewhere: own shapes, and the edge."""
     if document["failure"] or not document.get("shapes"):
         return [document["summary"]]
-    told = document["shapes"]["told"]
-    region = told.partition("; not looked at closely: ")[0]
-    summary = document["summary"].partition("; with an edge: ")[0].replace(told, region)
-    kept = [part for part in summary.split("; ") if not part.startswith("in shapes of ")]
+    parts = document["summary"].partition("; with an edge: ")[0].split("; ")
+    kept = [part for part in parts if not part.startswith("in shapes of ")]
     return [*kept, "with an edge"] if document.get("edge") else kept

@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from experiments.certification.certificate_format import named, outcome
+from experiments.certification.certificate_format import named, outcome, told_edge, told_own
 from experiments.results import write_json, write_text
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-LEVELS = {"lossy": "error", "breaks": "error", "inconclusive": "warning"}
+LEVELS = {"lossy": "error", "breaks": "error", "inconclusive": "warning", "edge": "note"}
 MEANINGS = {
     "lossy": "What comes out does not follow the target's law.",
     "breaks": "A valid case was not answered validly.",
     "inconclusive": "Nothing was found, but the budget was too small for the precision that was asked for.",
+    "edge": "What shows only where a coin is exactly 0 or the largest float below 1; no part of the verdict.",
 }
 
 # JUnit ---------------------------------------------------------------------------------------------------------
@@ -50,6 +51,9 @@ def junit(certificate: dict[str, Any]) -> str:
         if kind != "skipped":
             told.set("type", verdict)
             told.text = _plain(explained(certificate))
+    beside = aside(certificate)
+    if beside:
+        ElementTree.SubElement(first, "system-out").text = _plain("\n".join(beside))
     for line in certificate["lines"]:
         test = ElementTree.SubElement(suite, "testcase", classname=spec, name=_plain(named(line)))
         found = outcome(line, certificate["epsilon"])
@@ -69,13 +73,24 @@ def junit(certificate: dict[str, Any]) -> str:
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
+def aside(certificate: dict[str, Any]) -> list[str]:
+    """What stands beside the verdict, a line each: shapes that were asked for, and what shows at the ends of coins."""
+    shapes, edge = certificate.get("shapes"), _edge(certificate)
+    own = [f"{one['name']}: {told_own(one)}" for one in shapes["own"]] if shapes else []
+    return [*own, f"edge: {told_edge(edge)}"] if edge else own
+
+
+def _edge(certificate: dict[str, Any]) -> dict[str, Any] | None:
+    """What shows at the ends of coins, unless it is the failure."""
+    edge: dict[str, Any] | None = certificate.get("edge")
+    return edge if edge != certificate["failure"] else None
+
+
 def explained(certificate: dict[str, Any]) -> str:
     """A finding in lines of text: the smallest case, what explains it, and the program that shows it."""
-    failure = certificate["failure"]
+    failure, again = certificate["failure"], certificate.get("again") or certificate["command"]
     lines = [failure["told"], *(f"{name} = {value}" for name, value in failure["arguments"].items())]
-    return "\n".join(
-        filter(None, [*lines, failure["diagnosis"], failure["script"], f"again: {certificate['command']}"])
-    )
+    return "\n".join(filter(None, [*lines, failure["diagnosis"], failure["script"], f"again: {again}"]))
 
 
 def _plain(text: str) -> str:
@@ -87,7 +102,7 @@ def _plain(text: str) -> str:
 
 
 def sarif(certificate: dict[str, Any]) -> dict[str, Any]:
-    """SARIF 2.1.0 with at most one result, placed at the function that was certified.
+    """SARIF 2.1.0 with at most one result, and a note of what shows at the ends of coins, placed at the function.
 
     Parameters
     ----------
@@ -113,6 +128,10 @@ def sarif(certificate: dict[str, Any]) -> dict[str, Any]:
             digest = hashlib.sha256(json.dumps(identity(certificate)).encode()).hexdigest()
             found["partialFingerprints"] = {"finding/v1": digest}
         results.append(found)
+    edge = _edge(certificate)
+    if edge:
+        note = {"ruleId": "edge", "level": LEVELS["edge"], "message": {"text": told_edge(edge)}}
+        results.append(note | {"locations": [_location(certificate["subject"])]})
     driver = {"name": "simlab certify", "version": certificate["simlab"], "rules": rules}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 

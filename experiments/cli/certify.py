@@ -330,7 +330,11 @@ def _print_maps(console: Console, shapes: dict[str, Any]) -> None:
         rows = [(row, *map(seen, cells)) for row, cells in zip(one.rows, one.cells, strict=True)]
         console.print()
         console.print(plain_table(console, (f"V by {one.axis}", *one.columns), rows))
-    print_text(console, "The smallest TV that would have been seen; in brackets and . outside the region.", "dim")
+    print_text(
+        console,
+        "The smallest TV that would have been seen. In brackets: too little for the verdict; a dot: not looked at.",
+        "dim",
+    )
     reasons = left_out(shapes)
     for reason in reasons[:REASONS]:
         print_text(console, f"left out: {reason}")

@@ -42,6 +42,7 @@ def environment() -> Environment:
         "math": mathematics,
         "fields": fields,
         "laid_out": laid_out,
+        "zip": zip,
         "anchor": lambda id: id.replace(".", "-"),
     }
     found.globals["mark"] = Markup(f'{GENERATOR}">')

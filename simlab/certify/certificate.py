@@ -241,7 +241,8 @@ class Certificate:
     @property
     def document(self) -> dict[str, Any]:
         """Everything, for JSON."""
-        found = {"verdict": self.verdict, "meaning": VERDICTS[self.verdict], "battery": BATTERY} | asdict(self)
+        first: dict[str, Any] = {"verdict": self.verdict, "meaning": VERDICTS[self.verdict], "battery": BATTERY}
+        found = first | asdict(self)
         if self.acceptance:
             found["acceptance"]["told"] = self.acceptance.told
         return found
