@@ -269,8 +269,8 @@ def neighbours_distance(seed: int) -> Finding:
     the distance over which mass ends up displaced is that between q and p, not that between neighbours.
     """
     line = [[abs(x - y) for y in range(3)] for x in range(3)]
-    p, q = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)), (Fraction(0), Fraction(0), Fraction(1))
-    near, other, delta = [[1], [0], [1]], [[1], [0], [0]], Fraction(3, 10)
+    p, q = (Fraction(2, 3), Fraction(1, 3), Fraction(0)), (Fraction(0), Fraction(0), Fraction(1))
+    near, other, delta = [[1], [0], [1]], [[1], [0], [0]], Fraction(1, 2)
     (accepted, moved), (accepted_other, moved_other) = (
         (
             acceptance(Lantern(lists, delta), p, q),

@@ -125,9 +125,8 @@ def dynamic_residual(seed: int) -> Finding:
     probability 0 included. The two agree where all that is set to zero has joined.
     """
     lists = ((1, 2), (), (), ())
-    lost = (Fraction(1, 4), Fraction(1, 8), Fraction(3, 8), Fraction(1, 4))
-    nothing = (Fraction(1, 4), Fraction(1, 8), Fraction(5, 8), Fraction(0))
-    few, most = Fraction(1, 4), Fraction(3, 4)
+    lost, nothing = (Fraction(1, 4),) * 4, (*(Fraction(1, 3),) * 3, Fraction(0))
+    few, most = Fraction(2, 5), Fraction(3, 4)
     require(_apart(lost, lists, most) == 0, "the residuals differ where all neighbours have joined")
     return refuted_if(
         _apart(lost, lists, few) > 0 and _apart(nothing, lists, few) > 0,
@@ -213,17 +212,16 @@ def static_lossless(seed: int) -> Finding:
 def static_residual(seed: int) -> Finding:
     r"""The paper takes the mass of the neighbours that joined out of $p$, for it was counted for $x$. The code takes
     it out of $q$: $[p - q]_+$ then has all of $p$ on these tokens, which are emitted more often, not less. In the
-    example the paper never draws the neighbour, and the code draws it with probability $2/7$.
+    example the paper never draws the neighbour, and the code draws it with probability $1/2$.
     """
-    p = (Fraction(1, 8), Fraction(1, 4), Fraction(5, 8))
-    q = (Fraction(3, 4), Fraction(1, 4), Fraction(0))
+    p, q = (Fraction(0), Fraction(1, 2), Fraction(1, 2)), point_mass(0, 3)
     lists = ((1,), (), ())
 
     def residuals(delta: Fraction) -> tuple[tuple, tuple]:
         paper, code = Lantern(lists, delta), LanternReference(lists, delta, tree="static")
         return tuple(paper.residual(p, q, 0)), tuple(code.residual(p, q, 0))
 
-    joins, stays_out = Fraction(2, 5), Fraction(1, 5)
+    joins, stays_out = Fraction(2, 3), Fraction(1, 3)
     require(tv(*residuals(stays_out)) == 0, "the residuals differ where no neighbour joins")
     paper, code = residuals(joins)
     rule = LanternReference(lists, joins, tree="static")
@@ -257,8 +255,8 @@ def static_zero_delta(seed: int) -> Finding:
     most* $\delta$, so neighbours of mass 0, of which a top-k filter leaves many, join at $\delta = 0$; and then the
     $k + 1$ nearest tokens, some of which have mass, are set to zero in $q$. They keep all of $p$ in the residual.
     """
-    p = (Fraction(1, 4), Fraction(0), Fraction(1, 2), Fraction(1, 4))
-    q = (Fraction(1, 2), Fraction(0), Fraction(1, 2), Fraction(0))
+    p = (Fraction(1, 2), Fraction(1, 2), Fraction(0), Fraction(0))
+    q = (Fraction(0), Fraction(1, 2), Fraction(0), Fraction(1, 2))
     lists = ((1, 2), (0, 2), (1, 3), (2, 1))
 
     def off(rule: Rule) -> Fraction:
@@ -269,8 +267,8 @@ def static_zero_delta(seed: int) -> Finding:
     return refuted_if(
         off(code) > 0,
         counterexample(
-            f"one sibling, k = 1, p = {fmt_row(p)}, q = {fmt_row(q)}: token 1, the nearest of 0, joins with mass 0, "
-            f"and 1 and 2 are set to zero in q; law {fmt_row(step_law(code, p, q))}, TV {fmt(off(code))}",
+            f"one sibling, k = 1, p = {fmt_row(p)}, q = {fmt_row(q)}: token 2, the nearest of 3, joins with mass 0, "
+            f"and 2 and 1 are set to zero in q; law {fmt_row(step_law(code, p, q))}, TV {fmt(off(code))}",
             described("lantern-reference", {"neighbours": lists, "delta": 0, "k": 1, "tree": "static"}, p, q),
         ),
         control("the paper's rule at delta = 0 is at TV 0 there"),

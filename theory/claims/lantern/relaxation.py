@@ -286,17 +286,15 @@ def _heavy_first() -> tuple[tuple[Fraction, ...], list[int], Fraction]:
 )
 def largest_subset(seed: int) -> Finding:
     """A near token with much mass stops the construction, where farther ones with little would still fit."""
-    p, near, delta = _heavy_first()
-    lists = [[y for y in range(4) if y != x] for x in range(4)]
-    rule = Lantern(lists, delta)
-    built = rule.accept(p, POINT, 0)[()]
-    fits = p[0] + p[2] + p[3]
+    p, q, delta = (Fraction(0), Fraction(2, 3), Fraction(1, 3)), point_mass(0, 3), Fraction(1, 2)
+    lists = [[y for y in range(3) if y != x] for x in range(3)]
+    built, fits = Lantern(lists, delta).accept(p, q, 0)[()], p[0] + p[2]
     return refuted_if(
-        built < fits and p[2] + p[3] < delta,
+        built < fits and p[2] < delta,
         counterexample(
-            f"p = {fmt_row(p)}, x = 0, neighbours {near} in this order, delta = 1/4: token 1 would move 3/10 "
-            f"and stops the building, P(A) = {built}; tokens 2 and 3 together move 1/5, P = {fits}",
-            described("lantern", _parameters(lists, delta), p, POINT, x=0, built=built, largest=fits),
+            f"p = {fmt_row(p)}, x = 0, neighbours {lists[0]} in this order, delta = 1/2: token 1 would move 2/3 and "
+            f"stops the building, P(A) = {built}; token 2 moves 1/3, P = {fits}",
+            described("lantern", _parameters(lists, delta), p, q, x=0, built=built, largest=fits),
         ),
     )
 

@@ -49,18 +49,18 @@ def point(x: int, size: int) -> Pmf:
 def unrelaxed(seed: int) -> Finding:
     r"""The child is chosen, not drawn, so the draft row that belongs to it is the point mass on $x$, with which the
     rule would be lossless: accept with $p(x)$, else draw from $p$ without $x$. With $q(x) < 1$ in the ratio it is
-    accepted with $\min(1, p(x)/q(x)) > p(x)$. For $p = (1/2, 3/10, 1/5)$, $q = (1/5, 3/10, 1/2)$ and the third token,
-    it is accepted with 2/5 instead of 1/5.
+    accepted with $\min(1, p(x)/q(x)) > p(x)$. For $p = q = (2/3, 1/3)$ it is always accepted, not two times
+    out of three.
     """
-    (p, q), x = PAIR, 2
+    p = q = (Fraction(2, 3), Fraction(1, 3))
+    x = 0
     drawn = one_child(MarsReference(UNRELAXED), p, q, x)
-    scored = one_child(Speculative(), p, point(x, 3), x)
+    scored = one_child(Speculative(), p, point(x, 2), x)
     require(tv(scored, p) == 0, "a child scored with its point mass is said to be verified with loss")
     return refuted_if(
         tv(drawn, p) > 0,
         counterexample(
-            f"p = {fmt_row(p)}, q = {fmt_row(q)}, the child is the third token: emits {fmt_row(drawn)}, at TV "
-            f"{fmt(tv(drawn, p))} from p",
+            f"p = q = {fmt_row(p)}, the child is the first token: emits {fmt_row(drawn)}, at TV {fmt(tv(drawn, p))}",
             numbers("mars-reference", {"normaliser": UNRELAXED}, p=p, q=q, child=x, law=drawn, tv=tv(drawn, p)),
         ),
         control("the same check finds the law p where the child is scored with the point mass it is"),

@@ -24,8 +24,8 @@ COMPUTES = (
     "residual, with the row of this call. New drafts are uniform and declared as point masses. The function in "
     "janus_pro/scheduler/jacobi_iteration_lumina_mgpt.py handles rows alike."
 )
-STAY, LENGTH, WINDOW = Fraction(4, 5), 3, 3
-WORLD = "first token 1/2, 1/2, then the last one again with 4/5; three tokens, three drafts"
+STAY, LENGTH, WINDOW = Fraction(2, 3), 3, 3
+WORLD = "first token 1/2, 1/2, then the last one again with 2/3; three tokens, three drafts"
 
 
 def told(renewal: Any) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def reference_lossless(seed: int) -> Finding:
 )
 def reference_calls(seed: int) -> Finding:
     """A draft that stays with its old row is held against it again, and may be rejected for the very difference that it
-    was accepted in spite of. On the chain of scd-reference.lossless that costs 1/50 of a call. The right rows cost
+    was accepted in spite of. On the chain of scd-reference.lossless that costs 1/18 of a call. The right rows cost
     nothing there.
     """
     found, plain, right = told("maximal-reference"), told("fresh"), told("maximal")

@@ -1,4 +1,4 @@
-"""Two tokens can be drafted: the eighth, of rank 7, and the last. The window of rank 7 is the ranks 0 to 13."""
+"""The eighth token is drafted, of rank 7. Its window is the ranks 0 to 13, less what is 0.15 or more likelier."""
 
 from fractions import Fraction
 
@@ -8,11 +8,9 @@ def recompute(examples):
     p, q = ([Fraction(x) for x in entry["exact"][row]] for row in "pq")
     assert p == sorted(p)
     assert p[7] == 0
-    assert q[7] == q[17] == Fraction(1, 2)
-    eighth = min(Fraction(1), sum(p[0:14]) / sum(q[0:14]))
-    last = min(Fraction(1), sum(p[10:18]) / sum(q[10:18]))
-    kept = {7: q[7] * eighth, 17: q[17] * last}
-    gaps = [max(Fraction(0), x - y) for x, y in zip(p, q)]
-    law = [kept.get(x, 0) + (1 - sum(kept.values())) * gap / sum(gaps) for x, gap in enumerate(gaps)]
+    assert q[7] == 1
+    accepted = sum(mass for mass in p[0:14] if mass < Fraction(15, 100))
+    law = [(1 - accepted) * mass for mass in p]  # p has none of what is drafted, so that all of it is drawn from
+    law[7] = accepted
     assert law[7] > 0
-    return [{"acceptance": sum(kept.values()), "law": law}]
+    return [{"acceptance": accepted, "law": law}]
