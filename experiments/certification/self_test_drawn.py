@@ -1,0 +1,312 @@
+"""The part of ``simlab certify --self-test`` that is drawn: wrong implementations by design, and correct ones.
+
+A wrong one is a fault behind a gate under a contract (:mod:`simlab.mutants.gated`), drawn by a seed from those whose
+deviation is at least 0.02 in a shape of the bands; the battery does not know which. By itself, with a journal beside
+its table, so that it goes on where it was stopped::
+
+    python -m experiments.certification.self_test_drawn --count 60 --budget 20 --out out/selftest-drawn
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from math import sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.journal import Journal
+from experiments.results import versions, write_json
+from simlab.certify import Certificate, certify
+from simlab.mutants.gated.contracts import CONTRACTS, implementation
+from simlab.mutants.gated.correct import CORRECT
+from simlab.mutants.gated.deviations import ENOUGH, deviation
+from simlab.mutants.gated.gates import FAMILIES, GATES, Gate
+
+FOUND = ("lossy", "breaks")
+TARGET = 0.99  # the share of wrong ones that has to be found, gates of a single shape apart
+SHAPES = 200  # of a cell in which a gate is looked for
+NORMAL = 1.959964  # a 95 % interval
+AXES = {"V": "V", "gamma": "gamma", "batch": "batch", "K": "gamma", "length": "gamma", "nodes": "gamma"}
+
+Row = dict[str, Any]
+
+
+class WrongOne(NamedTuple):
+    """One that was drawn; the names of its pieces."""
+
+    contract: str
+    fault: str
+    gate: str
+
+
+# What is drawn -----------------------------------------------------------------------------------------------------
+
+
+def drawn(number: int, seed: int, contracts: Sequence[str] = tuple(CONTRACTS)) -> WrongOne:
+    """Wrong one ``number`` of a seed: of any contract, a family of gates, its parameters, and a fault."""
+    rng = np.random.default_rng([seed, number])
+    while True:
+        contract = CONTRACTS[contracts[int(rng.integers(len(contracts)))]]
+        family = FAMILIES[int(rng.integers(len(FAMILIES)))]
+        gates = list(family.gates())
+        gate = gates[int(rng.integers(len(gates)))]
+        names = [name for name, fault in contract.faults.items() if contract.fits(fault, gate)]
+        if names:
+            one = WrongOne(contract.name, names[int(rng.integers(len(names)))], gate.name)
+            if deviation(one.fault, gate, contract.name).tv >= ENOUGH:
+                return one
+
+
+# Rows --------------------------------------------------------------------------------------------------------------
+
+
+def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: Sequence[str]) -> Row:
+    """What a certificate says of a wrong one."""
+    one = drawn(number, seed, contracts)
+    gate, off = GATES[one.gate], deviation(one.fault, GATES[one.gate], one.contract)
+    certificate, seconds = _certified(
+        implementation(one.fault, gate, one.contract), one.contract, budget, number, processes
+    )
+    return {
+        **one._asdict(),
+        "family": gate.family,
+        "single": gate.single,
+        "measure": gate.measure,
+        "number": CONTRACTS[one.contract].faults[one.fault].number,
+        "deviation": off.tv,
+        "exact": off.exact,
+        "shape": dict(off.shape),
+        **_told(certificate, seconds),
+        "reached": _reached(certificate, gate),
+    }
+
+
+def right_row(contract: str, name: str, run: int, seed: int, budget: float, processes: int) -> Row:
+    """What a certificate says of a correct one."""
+    certificate, seconds = _certified(CORRECT[contract][name], contract, budget, seed + run, processes)
+    return {"contract": contract, "name": name, "run": run, **_told(certificate, seconds)}
+
+
+def _certified(
+    function: Callable[..., Any], contract: str, budget: float, seed: int, processes: int
+) -> tuple[Certificate, float]:
+    start = time.perf_counter()
+    found = certify(function, contract, budget=budget, seed=seed, processes=processes)
+    return found, time.perf_counter() - start
+
+
+def _told(certificate: Certificate, seconds: float) -> Row:
+    return {
+        "verdict": certificate.verdict,
+        "found": certificate.verdict in FOUND,
+        "by": certificate.failure.kind if certificate.failure else "",
+        "case": certificate.failure.case if certificate.failure else "",
+        "calls": certificate.calls,
+        "to_finding": certificate.seconds_to_finding,
+        "seconds": seconds,
+        "summary": certificate.summary,
+    }
+
+
+def _reached(certificate: Certificate, gate: Gate) -> float:
+    """The part of shapes, of the cells that the certificate says were seen, in which the gate opens."""
+    cells = [cell.of for cell in certificate.shapes.cells if cell.seen] if certificate.shapes else []
+    rng = np.random.default_rng(0)
+    shapes = [_within(of, rng) for of in cells for _ in range(max(1, SHAPES // len(cells)))]
+    return float(np.mean([gate.reachable(shape) for shape in shapes])) if shapes else 0.0
+
+
+def _within(of: Mapping[str, tuple[int, int]], rng: np.random.Generator) -> dict[str, int]:
+    """A shape of a cell; axes that it does not name are small."""
+    sizes = {
+        AXES[name]: round(float(np.exp(rng.uniform(np.log(low), np.log(high))))) for name, (low, high) in of.items()
+    }
+    return {"V": 8, "gamma": 2, "batch": 1} | sizes
+
+
+# What is found -----------------------------------------------------------------------------------------------------
+
+
+def wilson(found: int, count: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share."""
+    if not count:
+        return 0.0, 1.0
+    share, z = found / count, NORMAL**2 / count
+    middle, half = (share + z / 2) / (1 + z), NORMAL * sqrt(share * (1 - share) / count + z / count / 4) / (1 + z)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def share_of(rows: Iterable[Row]) -> Row:
+    """How many were found, and the interval of the share."""
+    those = list(rows)
+    found = sum(row["found"] for row in those)
+    low, high = wilson(found, len(those))
+    return {
+        "count": len(those),
+        "found": found,
+        "share": found / len(those) if those else None,
+        "low": low,
+        "high": high,
+    }
+
+
+def shares_by(rows: Sequence[Row], name: str) -> dict[str, Row]:
+    """The same for every value of a column, the worst first."""
+    values = {value: share_of(row for row in rows if row[name] == value) for value in sorted({r[name] for r in rows})}
+    return dict(sorted(values.items(), key=lambda one: (one[1]["share"], -one[1]["count"])))
+
+
+def summary(wrong: Sequence[Row], right: Sequence[Row]) -> Row:
+    """The table of a drawn self-test."""
+    many = [row for row in wrong if not row["single"]]
+    alarms = [row for row in right if row["found"]]
+    return {
+        "all": share_of(many),
+        "single": share_of(row for row in wrong if row["single"]),
+        "by_fault": shares_by(many, "fault"),
+        "by_gate": shares_by(many, "family"),
+        "by_contract": shares_by(many, "contract"),
+        "missed": [row for row in wrong if not row["found"]],
+        "lossless_in_region": [row for row in wrong if row["verdict"] == "lossless" and row["reached"]],
+        "right": {"runs": len(right), "alarms": len(alarms), "at_most": wilson(len(alarms), len(right))[1]},
+        "false_alarms": alarms,
+        "wrong": list(wrong),
+    }
+
+
+def passed(table: Row) -> bool:
+    """Whether as many were found as have to be, and nothing correct was rejected."""
+    share = table["all"]["share"]
+    return not table["false_alarms"] and not table["lossless_in_region"] and (share is None or share >= TARGET)
+
+
+def told(table: Row) -> list[str]:
+    """The table in lines."""
+    lines = [f"{_share(table['all'])} wrong ones by design found"]
+    if table["single"]["count"]:
+        lines.append(f"{_share(table['single'])} with a gate of a single shape among many")
+    for title in ("by_contract", "by_gate", "by_fault"):
+        worse = {name: row for name, row in table[title].items() if row["found"] < row["count"]}
+        lines += [f"  {title.replace('_', ' ')}: {_share(row)}  {name}" for name, row in worse.items()]
+    for row in table["missed"]:
+        where = ", ".join(f"{name} = {size}" for name, size in row["shape"].items())
+        inside = f", in its region: {row['reached']:.0%} of shapes" if row["verdict"] == "lossless" else ""
+        lines.append(
+            f"  {row['verdict']}: {row['fault']} / {row['gate']} / {row['contract']}; TV {row['deviation']:.3f} "
+            f"at {where}{inside}{' (a single shape)' if row['single'] else ''}"
+        )
+    right = table["right"]
+    lines.append(
+        f"{right['alarms']} false alarms in {right['runs']} runs of correct ones (at most {right['at_most']:.2g})"
+    )
+    lines += [
+        f"  {row['verdict']}: {row['name']} / {row['contract']}: {row['summary']}" for row in table["false_alarms"]
+    ]
+    return lines
+
+
+def _share(row: Row) -> str:
+    return f"{row['found']} of {row['count']} ({row['low']:.1%} to {row['high']:.1%})"
+
+
+# By itself ---------------------------------------------------------------------------------------------------------
+
+
+def drawn_self_test(
+    out: Path,
+    count: int,
+    budget: float,
+    seed: int = 0,
+    runs: int = 1,
+    processes: int = 1,
+    contracts: Sequence[str] = tuple(CONTRACTS),
+    tell: Callable[[str], None] = lambda line: None,
+) -> Row:
+    """Certify ``count`` wrong ones, and every correct one ``runs`` times, and save ``drawn.json``.
+
+    Parameters
+    ----------
+    out
+        The folder of ``drawn.json``, and of ``drawn.jsonl``, which has the rows so far.
+    count, seed
+        How many are drawn, and by which seed: a larger count begins with the same ones.
+    budget
+        Seconds of each certificate.
+    runs
+        How often each correct one is certified, with seeds of their own; 0 leaves them out.
+    processes
+        How many call a function at a time.
+    contracts
+        From which is drawn.
+    tell
+        Called with a line for each certificate.
+
+    Returns
+    -------
+    dict
+        The table (:func:`summary`).
+    """
+    asked = {"drawn self-test": 1, "seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()}
+    journal = Journal(out / "drawn.jsonl", asked)
+    rows = {tuple(names): row for names, row in journal.earlier}
+
+    def row(*names: Any, find: Callable[[], Row]) -> Row:
+        if names not in rows:
+            rows[names] = find()
+            journal.add([names, rows[names]])
+            tell(_line(rows[names]))
+        return rows[names]
+
+    wrong = [
+        row("wrong", number, find=partial(wrong_row, number, seed, budget, processes, contracts))
+        for number in range(count)
+    ]
+    right = [
+        row("right", contract, name, run, find=partial(right_row, contract, name, run, seed, budget, processes))
+        for run in range(runs)
+        for contract in contracts
+        for name in CORRECT[contract]
+    ]
+    table = {"seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()} | summary(
+        wrong, right
+    )
+    write_json(out / "drawn.json", table)
+    return table
+
+
+def _line(row: Row) -> str:
+    what = f"{row['fault']} / {row['gate']}" if "fault" in row else row["name"]
+    return f"{row['verdict']:<12} {row['seconds']:6.1f} s {row['calls']:>8} calls  {row['contract']}: {what}"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The command; 0 if :func:`passed`."""
+    parser = argparse.ArgumentParser(description="wrong implementations by design, and correct ones, drawn by a seed")
+    parser.add_argument("--out", type=Path, default=Path("out/selftest-drawn"))
+    parser.add_argument("--count", type=int, default=24, help="wrong ones (default: 24)")
+    parser.add_argument("--runs", type=int, default=0, help="runs of each correct one (default: 0)")
+    parser.add_argument("--budget", type=float, default=10.0, help="seconds of each certificate (default: 10)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--contract", action="append", choices=list(CONTRACTS), help="several times (default: all)")
+    asked = parser.parse_args(words)
+    contracts = tuple(asked.contract or CONTRACTS)
+    try:
+        table = drawn_self_test(
+            asked.out, asked.count, asked.budget, asked.seed, asked.runs, asked.processes, contracts, print
+        )
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print("\n".join(told(table)))
+    return 0 if passed(table) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
