@@ -505,22 +505,22 @@ figure.tight_layout()
 # A better reason to take near tokens is that they look alike, so that the mass they lend is lent at little cost.
 # TV cannot see this. Wasserstein-1 over the codebook can: mass times the distance it moves. But the rule does not
 # take from the neighbours what it gives to $x$ (part 1), and so nearest neighbours may distort more
-# (`lantern.neighbours.distance`, **refuted**). $p = (\frac12, \frac14, \frac14)$, $q = (0, 0, 1)$,
-# $\delta = \frac3{10}$, one neighbour each. Token 2 with its nearest token 1 is accepted with $\frac12$. A rejected
-# draft becomes 0, so the law is $(\frac12, 0, \frac12)$, at distance $\frac14$. With token 0 as its neighbour, whose
-# $\frac12$ exceeds $\delta$, nothing joins: the law is $p$.
+# (`lantern.neighbours.distance`, **refuted**). $p = (\frac23, \frac13, 0)$, $q = (0, 0, 1)$,
+# $\delta = \frac12$, one neighbour each. Token 2 with its nearest token 1 is accepted with $\frac13$. A rejected
+# draft becomes 0, so the law is $(\frac23, 0, \frac13)$, at distance $\frac13$. With token 0 as its neighbour, whose
+# $\frac23$ exceeds $\delta$, nothing joins: the law is $p$.
 
 # %%
 p, q = row("1/2 0 1/2"), row("1 0 0")
 assert acceptance(lantern([[1], [], []], 1), p, q) == F(1, 2)
 assert acceptance(lantern([[2], [], []], 1), p, q) == 1
 
-p, q = row("1/2 1/4 1/4"), row("0 0 1")
+p, q = row("2/3 1/3 0"), row("0 0 1")
 steps = [[abs(x - y) for y in range(3)] for x in range(3)]
-near, far = (step_law(lantern([[], [], [other]], F(3, 10)), p, q) for other in (1, 0))
-assert tuple(near) == row("1/2 0 1/2")
+near, far = (step_law(lantern([[], [], [other]], F(1, 2)), p, q) for other in (1, 0))
+assert tuple(near) == row("2/3 0 1/3")
 assert tuple(far) == p
-assert wasserstein1(near, p, steps) == 0.25
+assert abs(wasserstein1(near, p, steps) - 1 / 3) < 1e-12
 
 # %% [markdown]
 # **A family of rows over a codebook.** 60 pairs over 64 random vectors in three dimensions. Logits rise with the inner
@@ -751,29 +751,29 @@ assert acceptance(code, p, q) - alpha(p, q) == F(1, 10)
 # the notebook on SJD-PAC).
 #
 # *With neighbours* (`.residual`, **refuted**) the paper takes the mass of those that joined out of $p$, for it was
-# counted for $x$. The code sets them to zero in $q$: $[p - q]_+$ then has all of $p$ on them. $p = (\frac18, \frac14,
-# \frac58)$, $q = (\frac34, \frac14, 0)$, token 1 the neighbour of 0, $\delta = \frac25$: after 0 is rejected the paper
-# draws 2, and the code draws 1 with $\frac27$.
+# counted for $x$. The code sets them to zero in $q$: $[p - q]_+$ then has all of $p$ on them. $p = (0, \frac12,
+# \frac12)$, $q = (1, 0, 0)$, token 1 the neighbour of 0, $\delta = \frac23$: after 0 is rejected the paper draws 2, and
+# the code draws 1 with $\frac12$.
 #
 # *At $\delta = 0$* (`.zero-delta`, **refuted**) a neighbour of mass 0 joins, for the test in the code is $\le$, and the
-# $k + 1$ nearest are set to zero in $q$, whatever they have. $p = (\frac14, 0, \frac12, \frac14)$, $q = (\frac12, 0,
-# \frac12, 0)$, $k = 1$, one sibling: TV $\frac16$.
+# $k + 1$ nearest are set to zero in $q$, whatever they have. $p = (\frac12, \frac12, 0, 0)$, $q = (0, \frac12, 0,
+# \frac12)$, $k = 1$, one sibling: TV $\frac14$.
 
 # %%
 for p, q in ((random_row(Random(k), 4), random_row(Random(k + 99), 4)) for k in range(40)):
     alone = make_rule("lantern-reference", neighbours=[[]] * 4, delta=0, tree="static")
     assert all(tuple(candidates_law(alone, p, q, siblings)[0]) == p for siblings in (1, 2, 3))
 
-p, q, lists, delta = row("1/8 1/4 5/8"), row("3/4 1/4 0"), [[1], [], []], F(2, 5)
+p, q, lists, delta = row("0 1/2 1/2"), row("1 0 0"), [[1], [], []], F(2, 3)
 static = make_rule("lantern-reference", neighbours=lists, delta=delta, tree="static")
 assert lantern(lists, delta).accept(p, q, 0) == static.accept(p, q, 0) == F(1, 2)
 assert tuple(lantern(lists, delta).residual(p, q, 0)) == row("0 0 1")
-assert tuple(static.residual(p, q, 0)) == row("0 2/7 5/7")
+assert tuple(static.residual(p, q, 0)) == row("0 1/2 1/2")
 
-p, q, lists = row("1/4 0 1/2 1/4"), row("1/2 0 1/2 0"), [[1, 2], [0, 2], [1, 3], [2, 1]]
+p, q, lists = row("1/2 1/2 0 0"), row("0 1/2 0 1/2"), [[1, 2], [0, 2], [1, 3], [2, 1]]
 assert tuple(step_law(lantern(lists, 0), p, q)) == p
 static = make_rule("lantern-reference", neighbours=lists, delta=0, k=1, tree="static")
-assert tv(step_law(static, p, q), p) == F(1, 6)
+assert tv(step_law(static, p, q), p) == F(1, 4)
 
 # %% [markdown]
 # **Which codebook** (`lantern-reference.codebook`, **refuted**): the code lists neighbours by the distance of raw
