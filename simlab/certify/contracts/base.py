@@ -76,6 +76,11 @@ class Case(ABC):
     both_ends: bool = False
     bugs: ClassVar[Collection[str]] = ()
 
+    @property
+    def kind(self) -> str:
+        """What is particular about one that was drawn, if it is of a kind of which there are many."""
+        return ""
+
     @abstractmethod
     def inputs(self, n: int, rng: np.random.Generator) -> Any:
         """What is drawn beforehand for n calls."""

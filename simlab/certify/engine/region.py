@@ -26,7 +26,7 @@ from simlab.statistics import Sequential
 
 CALLS, LEAST_CALLS = 128, 32  # of a drawn case at first, and where each has the outcomes of many sequences
 MOST_CALLS = 1 << 14  # of one that looks odd
-ODD, STILL_ODD = 0.01, 0.1  # p-values below which a case is called more often, and goes on being
+ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
 AGAIN = 1.1  # times as many counts after which a test of added counts is made again
 SEEN = 0.3  # TV that has to be seen in every cell of a region
 DECLINED = 3  # shapes of a range that are declined before it is left alone
@@ -35,7 +35,7 @@ FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
 LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
 QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
 KINDS = 6  # of events that there are
-SIZES = 400  # sizes of axes whose counts are added up, at most
+SIZES = 500  # sizes of axes whose counts are added up, at most
 
 Key = tuple[str, int]
 
@@ -182,7 +182,7 @@ class Region:
         self.seconds[visit.at] += found.seconds
         count = max(LEAST_NUMBERS, numbers(self.drawing.axes, visit.shape))
         self.slope = max(self.slope, found.seconds / max(1, found.calls) / count)
-        keys = list(self._keys(visit.shape))
+        keys = list(self._keys(visit.shape, found.kind))
         for k, (name, seen) in enumerate(zip(found.names, found.counts, strict=True)):
             if seen.any():
                 self._count(visit, k, name, seen, keys)
@@ -218,13 +218,15 @@ class Region:
         """The level of each test of added counts."""
         return self.level / 2 / (KINDS * len(LAWS) * (len(self.slow) + SIZES))
 
-    def _keys(self, shape: Shape) -> Iterator[Key]:
+    def _keys(self, shape: Shape, kind: str) -> Iterator[Key]:
         """What the counts of a shape are added to."""
         yield "all", 0
+        yield kind, 0
         yield "odd", shape["V"] % 2
         yield "tiles", shape["V"] % 64
         yield from (("range", at) for at, one in enumerate(self.drawing.ranges) if shape in one)
         yield from ((name, min(size, 128)) for name, size in shape.sizes if name != "V")
+        yield from ((f"{kind}, {axis.name}", axis.band(shape[axis.name])) for axis in self.drawing.axes)
 
     # What it is worth ------------------------------------------------------------------------------------------
 

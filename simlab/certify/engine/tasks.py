@@ -52,6 +52,7 @@ class Counts:
     seconds: float
     kept: float = 0.0  # first drafts, where the case knows what is possible
     names: tuple[str, ...] = ()  # of the kinds of events
+    kind: str = ""  # of the case
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Sample(Task):
         done = case.completed(tokens[:made], completing)
         counts = tuple(np.bincount(events.codes(done), minlength=len(events.law)) for events in case.events)
         kept = float(case.kept(inputs[:made], tokens[:made]).sum()) if case.possible else 0.0
-        return Counts(self, made, counts, seconds, kept, tuple(events.name for events in case.events))
+        return Counts(self, made, counts, seconds, kept, tuple(events.name for events in case.events), case.kind)
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,16 @@ Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 
 @dataclass(frozen=True, eq=False)
 class DrawnBlock:
-    """A block, and the places that are looked at: ``at``, the next one, and one before, or ``None``."""
+    """A block, and the places that are looked at: ``at``, the next one, and one before, or ``None``.
+
+    ``kind`` says how q differs from p at the first of them; it is empty for the bonus.
+    """
 
     block: Block
     at: Place
     next: Place | None
     before: Place | None
+    kind: str = ""
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -50,7 +54,7 @@ class Making:
     row
         A row of p that is looked at.
     hard
-        The row of q for it.
+        The row of q for it, and how it differs.
     passed
         Rows of p and q, the former like the one given, whose drafts are accepted nearly always at so many positions.
     alike
@@ -58,7 +62,7 @@ class Making:
     """
 
     row: Callable[[int, np.random.Generator], Row]
-    hard: Callable[[Row, np.random.Generator], Array]
+    hard: Callable[[Row, np.random.Generator], tuple[str, Array]]
     passed: Callable[[Row, int, np.random.Generator], tuple[Array, Array]]
     alike: bool = True
 
@@ -74,19 +78,20 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, making: Making 
     before = int(rng.integers(ends)) if ends and making.alike else None
     anew = {ends, ends + 1, before}
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
-    labels = {}
+    labels, kinds = dict[int, Array](), dict[int, str]()
     for i in range(gamma + 1):
         of = making.row(size, rng) if i in anew else rows.turned(one, int(rng.integers(size)))
         p[i], labels[i] = of.p, of.labels
         if i < ends:
             p[i], q[i] = making.passed(of, ends, rng)
         elif i < gamma:
-            q[i] = making.hard(of, rng)
+            kinds[i], q[i] = making.hard(of, rng)
     return DrawnBlock(
         Block(tuple(row[None] for row in p), tuple(row[None] for row in q), 0),
         (ends, labels[ends]),
         (ends + 1, labels[ends + 1]) if ends < gamma else None,
         None if before is None else (before, labels[before]),
+        kinds.get(ends, ""),
     )
 
 

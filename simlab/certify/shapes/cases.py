@@ -44,6 +44,11 @@ class _OfDrawn:
 
     drawn: DrawnBlock = field(kw_only=True)
 
+    @property
+    def kind(self) -> str:
+        """How q differs from p where it is hard."""
+        return self.drawn.kind
+
     def completed(self, tokens: Array, rng: Generator) -> Array:
         return self.drawn.completed(tokens, rng)
 
@@ -189,7 +194,7 @@ def candidates(shape: Shape, rng: Generator) -> Case:
     """Candidates of one position, from a row that can draw as many."""
     size, count = shape["V"], shape["K"]
     of = rows.row(size, rng)
-    q = next((q for q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
+    q = next((q for _, q in (rows.hard(of, rng) for _ in range(8)) if (q > 0).sum() >= 2 * count), np.ones(size) / size)
     events = AtPlaces(LOOKED_AT, len(of.law), ((at(0, of.labels),),))
     return CandidatesCase(str(shape), of.p, q, count, (events,))
 

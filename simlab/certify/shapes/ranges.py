@@ -53,6 +53,10 @@ class Axis:
         """The smallest size that there is."""
         return self.bands[0][0]
 
+    def band(self, size: int) -> int:
+        """The number of the band that a size is in."""
+        return sum(high < size for _, high in self.bands)
+
     def rows(self, size: int) -> int:
         """How many rows a size stands for."""
         return 1 if self.more is None else size + self.more

@@ -1,9 +1,10 @@
 """Rows of any size whose law in classes is known beforehand, while no code can know the classes.
 
-Every row of p gives its classes of tokens the same masses (``LAWS``): a few heavy tokens and many light ones in two
-halves, rare ones that q never draws, tokens without mass, and a *special* class of a place in the vocabulary where
-kernels go wrong: the first token, the last tile, indices that pass 16 bits. Which token is in which class is drawn for
-each row. So what comes out of shapes that are all different can be counted together, and compared with one law.
+Every row of p gives its classes of tokens the same masses (``LAWS``). Two are places in the vocabulary where kernels go
+wrong: an *end*, such as the first token or the last tile, and a *part*, such as the indices that pass 16 bits. The
+others are a few heavy tokens, many light ones in two kinds, rare ones that q may never draw, and tokens without mass.
+Which token is in which is drawn for each row. So what comes out of shapes that are all different can be counted
+together, and compared with one law.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from simlab.arrays import Array
 from simlab.certify.contracts.blocks import scaled
 
 TILE = 64
-LAWS = {  # the masses of classes under p, by how many there are; the first is the special one
+LAWS = {  # the masses of classes under p, by how many there are
     2: np.array([1 / 2, 1 / 2]),
     4: np.array([1 / 4, 1 / 4, 1 / 2, 0]),
     7: np.array([1 / 8, 1 / 4, 1 / 8, 1 / 4, 1 / 8, 1 / 8, 0]),
@@ -25,14 +26,14 @@ LAWS = {  # the masses of classes under p, by how many there are; the first is t
 HALVES = {2: (0,), 4: (0, 1), 7: (0, 1, 2)}  # classes that have half of the mass together
 DRAFTS = {  # masses of classes under q in rows that are hard: what p has more of, excludes, or has little of
     2: ([1 / 8, 7 / 8], [3 / 4, 1 / 4]),
-    4: ([1 / 8, 1 / 2, 1 / 4, 1 / 8], [0, 1 / 2, 0, 1 / 2], [1 / 2, 1 / 8, 1 / 8, 1 / 4], [1 / 3, 0, 2 / 3, 0]),
+    4: ([1 / 8, 1 / 2, 1 / 4, 1 / 8], [0, 1 / 2, 0, 1 / 2], [1 / 2, 1 / 8, 1 / 8, 1 / 4]),
     7: (
         [1 / 16, 1 / 8, 5 / 16, 1 / 8, 5 / 16, 0, 1 / 16],
         [0, 1 / 4, 0, 1 / 4, 0, 0, 1 / 2],
         [5 / 8, 1 / 16, 1 / 16, 1 / 16, 1 / 16, 0, 1 / 8],
-        [1 / 7, 2 / 7, 1 / 7, 2 / 7, 1 / 7, 0, 0],  # all are accepted with 7/8, where a factor is seen best
     ),
 }
+RARE = 5  # the class of rare tokens, of seven
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
 
 Weights = Callable[[int, np.random.Generator], Array]
@@ -70,9 +71,10 @@ def turned(of: Row, by: int) -> Row:
     return Row(*(np.roll(one, by) for one in (of.p, of.labels, of.weights)))
 
 
-def hard(of: Row, rng: np.random.Generator) -> Array:
-    """A row of q ``[V]`` that is drawn from, and verified by p, in one of the ways that drafts differ from targets."""
-    return HARD[int(rng.integers(len(HARD)))](of, rng)
+def hard(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
+    """One of the ways in which drafts differ from targets, by name, and a row of q ``[V]`` that does so."""
+    kind = KINDS[int(rng.integers(len(KINDS)))]
+    return kind, HARD[kind](of, rng)
 
 
 def nearly(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -116,6 +118,12 @@ def _by_classes(of: Row, rng: np.random.Generator) -> Array:
     return scaled(_massed(of.labels, weights, masses))
 
 
+def _without(of: Row, rng: np.random.Generator) -> Array:
+    """All of p but a class, so that every draft is accepted with the same probability, where a factor is seen best."""
+    rare = {2: 0, 4: 0, 7: RARE}[len(of.law)]
+    return scaled(np.where(of.labels == rare, 0, of.p))
+
+
 def _certain(of: Row, rng: np.random.Generator) -> Array:
     """One token for certain: the likeliest, or any."""
     found = np.zeros_like(of.p)
@@ -137,7 +145,15 @@ def _other(of: Row, rng: np.random.Generator) -> Array:
     return np.roll(of.p, int(rng.integers(1, len(of.p))))
 
 
-HARD = (_by_classes, _by_classes, _by_classes, _certain, _flat, _tempered, _other)
+HARD = {
+    "by classes": _by_classes,
+    "without a class": _without,
+    "certain": _certain,
+    "flat": _flat,
+    "tempered": _tempered,
+    "another row": _other,
+}
+KINDS = ("by classes", "by classes", *HARD)  # as often as they are drawn
 
 
 # Rows that few bits hold ---------------------------------------------------------------------------------------------
@@ -147,21 +163,21 @@ def dyadic_row(size: int, rng: np.random.Generator) -> Row:
     """A row of p whose masses are powers of two: of each class 1, 2, 4 ... tokens alike, the others without mass."""
     labels = _labels(size, classes(size), rng)
     law, ones = LAWS[classes(size)], np.ones(size)
-    for label, mass in enumerate(law):
+    for label in range(len(law)):
         there = np.flatnonzero(labels == label)
-        left = there[1 << (len(there).bit_length() - 1) :]
-        ones[left] = 0
-        if mass and law[-1] == 0:
-            labels[left] = len(law) - 1
+        ones[there[1 << (len(there).bit_length() - 1) :]] = 0
+    if law[-1] == 0:
+        labels[ones == 0] = len(law) - 1
     return Row(_massed(labels, ones, law), labels, ones)
 
 
-def dyadic_hard(of: Row, rng: np.random.Generator) -> Array:
-    """A row of q that few bits hold: other masses of the classes of p, or one token for certain."""
+def dyadic_hard(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
+    """As :func:`hard`, with a row of q that few bits hold: other masses of the classes of p, or one certain token."""
     if rng.random() < 0.25:
-        return _certain(of, rng)
-    templates = [masses for masses in DRAFTS[len(of.law)] if all(16 * mass % 1 == 0 for mass in masses)]
-    return _massed(of.labels, of.weights, np.asarray(templates[int(rng.integers(len(templates)))], float))
+        return "certain", _certain(of, rng)
+    templates = DRAFTS[len(of.law)]
+    masses = np.asarray(templates[int(rng.integers(len(templates)))], float)
+    return "by classes", _massed(of.labels, of.weights, masses)
 
 
 def same(of: Row, positions: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -181,31 +197,39 @@ def _drawn_weights(size: int, rng: np.random.Generator) -> Array:
 def _labels(size: int, count: int, rng: np.random.Generator) -> Array:
     """A class for every token, none of which is empty."""
     labels = np.full(size, -1, np.int8)
-    special = _special(size, count, rng)
-    labels[special] = 0
-    others = rng.permutation(np.flatnonzero(labels < 0))
     if count < 7:
-        labels[others] = np.arange(len(others)) % (count - 1) + 1
+        labels[rng.permutation(size)] = np.arange(size) % count
         return labels
-    spare = len(others) - (count - 1)  # beyond one of each
+    _mark(labels, 1, _starts(size, (size // 2, size - size // 4, 1 << 15, 1 << 16, 1 << 17)), rng)
+    _mark(labels, 0, _starts(size, (0, size - 1, (size - 1) // TILE * TILE, (size - 1) // 1024 * 1024)), rng)
+    others = rng.permutation(np.flatnonzero(labels < 0))
+    spare = len(others) - 5  # beyond one of each
     heavy, rare, without = (int(spare * share * rng.random() ** 2) for share in (1 / 4, 1 / 4, 1 / 3))
     if rng.random() < 0.5:
-        heavy = 0  # one token each
-    sizes = [1 + heavy // 2, 1 + heavy - heavy // 2, 0, 0, 1 + rare, 1 + without]
-    light = len(others) - sum(sizes)
-    sizes[2], sizes[3] = light // 2, light - light // 2
-    labels[others] = np.repeat(np.arange(1, count), sizes)
+        heavy = 0  # one token
+    light = spare - heavy - rare - without
+    sizes = [1 + heavy, 1 + light // 2, 1 + light - light // 2, 1 + rare, 1 + without]
+    labels[others] = np.repeat(np.arange(2, 7), sizes)
     return labels
 
 
-def _special(size: int, count: int, rng: np.random.Generator) -> Array:
-    """A place in the vocabulary: an end, the last tile, a part, what passes 15 or 16 bits, or any token."""
-    if count < 7:
-        return np.array([rng.integers(size)])
-    last = (size - 1) // TILE * TILE
-    starts = [0, size - 1, last, size - size // 4, 1 << 15, 1 << 16, 1 << 17, size // 2]
-    fitting = [start for start in starts if start < size and size - start <= size * 3 // 4]
-    start = fitting[int(rng.integers(len(fitting)))] if rng.random() < 0.75 else -1
-    room = size - (count - 1)
+def _starts(size: int, starts: tuple[int, ...]) -> list[int]:
+    """Those behind which most of the vocabulary is not."""
+    return [start for start in starts if start == 0 or size // 4 < start < size]
+
+
+def _mark(labels: Array, label: int, starts: list[int], rng: np.random.Generator) -> None:
+    """Give a class to the first token, to those from one of the ``starts`` on, or to any token.
+
+    Five tokens stay without, and if all that it would get have another class, it gets one of those.
+    """
+    size = len(labels)
+    start = starts[int(rng.integers(len(starts)))] if starts and rng.random() < 0.8 else -1
     found = np.array([0]) if start == 0 else np.arange(start, size) if start > 0 else rng.integers(size, size=1)
-    return found[-room:]
+    found = found[-(size - 7) :] if len(found) > size - 7 else found
+    left = found[labels[found] < 0]
+    if label == 0 and (labels == 1).sum() > len(found):
+        left = found  # enough of the part is left
+    if not len(left):
+        left = rng.permutation(np.flatnonzero(labels < 0))[:1]
+    labels[left] = label
