@@ -190,8 +190,8 @@ assert acceptance(windows(2)["centred"], p, q) == F(59, 72) < alpha(p, q) == F(6
 # %% [markdown]
 # The filters do not repair it, nor does it take ties. The claim's own example has the paper's $\delta = 0.15$ and $d =
 # 0.5$, tokens on a line $\frac14$ apart, $G = 3$, centred, $p = (0, \frac17, \frac27, \frac47)$ and $q = (\frac16,
-# \frac12, \frac13, 0)$. The gap of $\frac27 > \delta$ keeps token 3 out of the window of token 2. Tokens 0 to 2 have the
-# ratios $\frac3{14}$, $\frac37$ and $\frac{18}{35}$, and acceptance is $\frac{59}{140}$ against $\frac{60}{140}$.
+# \frac12, \frac13, 0)$. The gap of $\frac27 > \delta$ keeps token 3 out of the window of token 2. Tokens 0 to 2 have
+# the ratios $\frac3{14}$, $\frac37$ and $\frac{18}{35}$, and acceptance is $\frac{59}{140}$ against $\frac{60}{140}$.
 #
 # The cell also runs the search by which such examples are found. It finds a violation for each reading of the slice,
 # and none for consecutive runs of $G$ ranks, which are a partition.
