@@ -104,6 +104,7 @@ def _last(
     """The token after all rejections."""
     last = block.gamma - 1
     fault: CandidateFault = wrong.fault if bool(wrong.inside(block, last)) else RIGHT
+    rest = rest if rest.any() else p  # what is not scaled can vanish
     weights = fault.last(p, q, rest) if fault.last else rest
     weights = fault.weights(weights) if fault.weights else weights
     if fault.reused:

@@ -339,17 +339,18 @@ def _coins_at(which: Callable[[Any], Any]) -> Callable[[Block, Any], Any]:
     return coins
 
 
-def _with_its_coin(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
-    """With the coin that rejected the draft, or accepted the last one."""
-    if not block.gamma:
-        return lambda weights: source.token(own, weights)
-    return lambda weights: source.of_coin(uniforms[min(kept, block.gamma - 1)], weights)
-
-
 def _after_rejection(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
+    """With the coin that rejected the draft."""
     if kept == block.gamma:
         return lambda weights: source.token(own, weights)
-    return _with_its_coin(block, kept, uniforms, own, source)
+    return lambda weights: source.of_coin(uniforms[kept], weights)
+
+
+def _after_all(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
+    """With the coin that accepted the last draft."""
+    if kept < block.gamma or not kept:
+        return lambda weights: source.token(own, weights)
+    return lambda weights: source.of_coin(uniforms[kept - 1], weights)
 
 
 def _with_first_noise(block: Block, kept: int, uniforms: Any, own: Any, source: Source) -> Callable[[Array], int]:
@@ -415,6 +416,7 @@ def _made() -> tuple[ChainFault, ...]:
         # the ratio
         make("ratio inverted", "10", ratio=_ratio(lambda p, q: _over(q, p))),
         make("ratio times 1.1", "11", ratio=_ratio(lambda p, q: 1.1 * _over(p, q))),
+        make("ratio times 1.2", "39", ratio=_ratio(lambda p, q: 1.2 * _over(p, q))),
         make("ratio times 0.8", "39", ratio=_ratio(lambda p, q: 0.8 * _over(p, q))),
         make("0.1 added to the ratio", "39", ratio=_ratio(lambda p, q: _over(p, q) + 0.1)),
         make("drafts unverified", "16", ratio=_ratio(lambda p, q: ones(p))),
@@ -488,7 +490,7 @@ def _made() -> tuple[ChainFault, ...]:
         ),
         # the draw
         make("residual reuses the coin", "26", _needing(UNIFORM), last=_after_rejection),
-        make("bonus reuses the last coin", "26", _needing(UNIFORM, BONUS_ROW), last=_with_its_coin),
+        make("bonus reuses the last coin", "26", _needing(UNIFORM, BONUS_ROW), last=_after_all),
         make("the first sequence's noise", "28", _needing(BATCH), pair=True, last=_with_first_noise),
     ]
     found += [make(one.name, one.number, weights=one.weights, chosen=one.chosen, least=one.least) for one in DRAWS]

@@ -113,8 +113,8 @@ def _found(name: str, gate: Gate, contract: str) -> Deviation:
     fault = of.faults[name]
     best = Deviation(0.0)
     for scene in _scenes(fault, gate, of):
-        measured = max((_measured(scene, rows, Wrong(fault, gate), of) for rows in _rows(of)), key=lambda one: one.tv)
-        found = Deviation(measured.tv * gate.share, scene.shape, measured.exact)
+        found_in = max((measured(scene, rows, Wrong(fault, gate), of) for rows in _rows(of)), key=lambda one: one.tv)
+        found = Deviation(found_in.tv * gate.share, scene.shape, found_in.exact)
         best = max(best, found, key=lambda one: one.tv)
         if best.tv >= ENOUGH:
             break
@@ -200,7 +200,7 @@ class Hard:
 
 A, B = (0.5, 0.1, 0.1, 0.3), (0.1, 0.3, 0.2, 0.4)
 C, D = (0.05, 0.45, 0.3, 0.2), (0.25, 0.25, 0.25, 0.25)
-ROWS = (
+ROWS = (  # of which each kind of fault deviates on one at least
     Hard(A, B, C, D),
     Hard((0.3, 0.2, 0.4, 0.1), (1.0, 0.0, 0.0, 0.0), A, (0.0, 0.0, 0.0, 1.0)),
     Hard((0.0, 0.6, 0.0, 0.4), (0.5, 0.2, 0.2, 0.1), (0.7, 0.0, 0.0, 0.3), C),
@@ -208,7 +208,7 @@ ROWS = (
     Hard((0.1, 0.2, 0.1, 0.6), (0.0, 0.0, 0.0, 1.0), D, A),
     Hard((0.1, 0.5, 0.3, 0.1), (0.5, 0.4, 0.1, 0.0), B, A),
     Hard((0.1, 0.8, 0.05, 0.05), (1.0, 0.0, 0.0, 0.0), C, A),
-    Hard((0.4, 0.5, 0.02, 0.08), (0.1, 0.6, 0.2, 0.1), D, A),
+    Hard((0.0, 0.85, 0.15, 0.0), (0.5, 0.0, 0.0, 0.5), D, A),
 )
 OF_LOGITS = tuple(
     Hard(A, B, C, (0.4, 0.3, 0.2, 0.1), settings)
@@ -259,7 +259,7 @@ def _support(row: Array) -> list[tuple[int, float]]:
 # Laws --------------------------------------------------------------------------------------------------------------
 
 
-def _measured(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviation:
+def measured(scene: Scene, rows: Hard, wrong: Wrong, of: Contract) -> Deviation:
     """The TV in one scene with these rows."""
     return MEASURES[of.group](scene, rows, wrong, of)
 
@@ -539,4 +539,4 @@ MEASURES: dict[str, Callable[[Scene, Hard, Wrong, Contract], Deviation]] = {
     "tree": _of_trees,
 }
 
-__all__ = ["ALWAYS", "ENOUGH", "Deviation", "deviation"]
+__all__ = ["ALWAYS", "ENOUGH", "OF_LOGITS", "ROWS", "Deviation", "Scene", "deviation", "measured"]
