@@ -47,7 +47,7 @@ NAMING = 4.0  # seconds of enumeration once a law is sure, for the same
 LIMIT = 10.0  # seconds of a call
 LARGEST_EXPONENT = 9999.0  # of an exponent: what the target excludes has none
 BY_SHAPES = 0.45  # the part of false alarms that drawn shapes may raise
-SHARE, LATER_SHARE = 0.4, 0.75  # of the time of calls that drawn shapes get; the latter once fixed cases need no more
+SHARE, LATER_SHARE = 0.3, 0.75  # of the time of calls that drawn shapes get; the latter once fixed cases need no more
 LISTED = 12  # outcomes that are listed in text: those off by most
 USEFUL = 0.1  # TV that a test excludes in the principal cases, if it asks for nothing else
 DISTINGUISHING = 8  # enumerated cases that tell known bugs apart
@@ -290,7 +290,8 @@ class _Run:
         unseen = [one.told for one in shapes.own if not one.seen] if shapes else []
         where = shapes.told if shapes else ""
         if failure is None:
-            verdict = "inconclusive" if missing or self._unsure or unseen else "lossless"
+            nowhere = shapes is not None and shapes.region is None
+            verdict = "inconclusive" if missing or self._unsure or unseen or nowhere else "lossless"
             asked = f"{self.epsilon:g} was asked for" if missing else ""
             own = f"too little was seen of {' and of '.join(unseen)}, which was asked for" if unseen else ""
             also = f"with an edge: {edge.told}" if edge else ""

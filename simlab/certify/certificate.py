@@ -116,6 +116,8 @@ class Map:
         The region that the verdict is about, in a sentence.
     most
         Numbers of the rows p of a call that are tried at most.
+    region
+        The largest sizes up to which every cell was seen; None where not even the smallest was.
     """
 
     axes: tuple[str, ...]
@@ -123,6 +125,7 @@ class Map:
     cells: tuple[Looked, ...]
     told: str
     most: int
+    region: dict[str, int] | None = None
 
 
 @dataclass(frozen=True)

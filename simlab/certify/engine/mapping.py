@@ -18,7 +18,7 @@ def mapped(region: Region, few: bool) -> Map | None:
     own = tuple(found[at] for at in region.own)
     cells = tuple(one for one in found if not one.name)
     axes = tuple(axis.name for axis in region.drawing.axes)
-    return Map(axes, own, cells, _told(own, cells), MOST)
+    return Map(axes, own, cells, _told(own, cells), MOST, _largest(cells))
 
 
 def _looked(region: Region, at: int, few: bool) -> Looked:

@@ -28,7 +28,7 @@ CALLS, LEAST_CALLS = 128, 32  # of a drawn case at first, and where each has the
 MOST_CALLS = 1 << 14  # of one that looks odd
 ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, and goes on being
 AGAIN = 1.1  # times as many counts after which a test of added counts is made again
-SEEN = 0.3  # TV that has to be seen in every cell of a region
+SEEN, ENOUGH = 0.3, 384  # TV that has to be seen in every cell of a region, and outcomes that do
 DECLINED = 3  # shapes of a range that are declined before it is left alone
 TRIES = 8  # shapes of a range that are looked at for one that is quick enough
 FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
@@ -141,13 +141,19 @@ class Region:
         mine = [at for at in open_ones if at in self.own]
         others = [at for at in open_ones if at not in self.own]
         first = mine and (not others or self.seconds[self.own].sum() <= self.seconds.sum() / 2)
-        each = np.maximum(QUICK, self.seconds / np.maximum(1, self.planned))
-        for at in sorted(mine if first else others, key=lambda at: self.planned[at] * each[at] ** 0.5):
+        for at in sorted(mine if first else others, key=self._turn):
             visit = self._new(at)
             if visit:
                 return self._asked(visit, max(LEAST_CALLS, CALLS // visit.shape.batch))
             self.slow[at] = True
         return None
+
+    def _turn(self, at: int) -> tuple[int, float]:
+        """Ranges of which too little was seen come first, one after the other; then those that have cost least."""
+        planned = int(self.planned[at])
+        if planned < ENOUGH:
+            return 0, at
+        return 1, planned * max(QUICK, float(self.seconds[at]) / planned) ** 0.5
 
     def once(self, calls: int) -> Iterator[tuple[int, int, int]]:
         """``calls`` of every range that has few numbers, whatever comes of it: the same ones on every machine."""
@@ -170,7 +176,8 @@ class Region:
 
     def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
         number, visit.batches = visit.batches, visit.batches + 1
-        self.planned[visit.at] += calls
+        for at, one in enumerate(self.drawing.ranges):
+            self.planned[at] += calls * visit.shape.batch if visit.shape in one else 0
         return visit.index, number, calls
 
     # What comes of it ------------------------------------------------------------------------------------------

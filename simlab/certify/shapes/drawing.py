@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 
@@ -15,15 +14,20 @@ PURPOSE = 13  # of the generator of a drawn case, beside those of calls
 
 
 def cells(axes: Sequence[Axis], at_most: Mapping[str, int]) -> tuple[Ranges, ...]:
-    """The bands of V with those of every other axis, as far as there are shapes in them: the cells of the maps."""
-    found = [
-        Ranges({one.name: a, other.name: b}).within(axes, at_most)
-        for one, other in combinations(axes, 2)
-        if one.name == "V"
-        for a in one.bands
-        for b in other.bands
+    """The bands of V with those of every other axis, as far as there are shapes in them: the cells of the maps.
+
+    In the turn in which they are looked at: few drafts before many, and small vocabularies somewhat before large ones.
+    """
+    others = [axis for axis in axes if axis.name != "V"]
+    turns = [
+        (2 * j + i, Ranges({"V": band, other.name: own}).within(axes, at_most))
+        for vocabulary in axes
+        if vocabulary.name == "V"
+        for other in others
+        for i, band in enumerate(vocabulary.bands)
+        for j, own in enumerate(other.bands)
     ]
-    return tuple(cell for cell in found if cell is not None)
+    return tuple(cell for _, cell in sorted(turns, key=lambda turn: turn[0]) if cell is not None)
 
 
 @dataclass(eq=False)
