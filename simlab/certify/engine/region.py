@@ -122,7 +122,8 @@ class Region:
         self.own = [at for at, one in enumerate(drawing.ranges) if one.name]
         self.visits: dict[int, Visit] = {}
         self.pools: dict[tuple[Key, str, int], Pool] = {}
-        self.turns, self.planned, self.seconds = np.zeros(count, int), np.zeros(count, int), np.zeros(count)
+        self.turns, self.seconds = np.zeros(count, int), np.zeros(count)
+        self.planned = [dict.fromkeys(LAWS, 0) for _ in range(count)]  # outcomes, by the number of classes
         self.slow = np.zeros(count, bool)
         self.declined: list[list[str]] = [[] for _ in range(count)]
         self.waiting: list[Visit] = []  # they look odd
@@ -150,7 +151,7 @@ class Region:
 
     def _turn(self, at: int) -> tuple[int, float]:
         """Ranges of which too little was seen come first, one after the other; then those that have cost least."""
-        planned = int(self.planned[at])
+        planned = max(self.planned[at].values())
         if planned < ENOUGH:
             return 0, at
         return 1, planned * max(QUICK, float(self.seconds[at]) / planned) ** 0.5
@@ -177,7 +178,7 @@ class Region:
     def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
         number, visit.batches = visit.batches, visit.batches + 1
         for at, one in enumerate(self.drawing.ranges):
-            self.planned[at] += calls * visit.shape.batch if visit.shape in one else 0
+            self.planned[at][classes(visit.shape["V"])] += calls * visit.shape.batch if visit.shape in one else 0
         return visit.index, number, calls
 
     # What comes of it ------------------------------------------------------------------------------------------
