@@ -83,7 +83,7 @@ class Failing:
         else:
             fails = self.evidence.fails
             off = deviation(case, found.events, found.counts / max(1, found.counts.sum()))
-        return "; ".join(filter(None, (diagnosis.summary(), off, condition(self.evidence.cases, fails))))
+        return "; ".join(filter(None, (diagnosis.summary(), off, condition(list(self.drawing), fails))))
 
     def of_fault(self, fault: Fault) -> Failure:
         """It raises, hangs, ends its process, or returns what it must not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,6 +46,9 @@ class Drawing(Sequence[Case]):
 
     def __len__(self) -> int:
         return len(self.fixed)
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self.fixed)
 
     def number(self, at: int, turn: int) -> int:
         """The number of the case that is drawn from range ``at`` at this turn."""
