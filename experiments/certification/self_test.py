@@ -1,8 +1,9 @@
-"""``simlab certify --self-test``: run the certifier on every known bug and on correct implementations.
+"""``simlab certify --self-test``: run the certifier on every known bug, on drawn ones and on correct implementations.
 
 A bug is certified as it is, and again with its chance hidden, so that nothing but sampling can find it; that at
 budgets of 1, 10 and 60 seconds until it is found. Where its law is known, the power of the case that shows it best is
 computed, and confirmed over many seeds. Correct implementations are run shortly, many times: none may be rejected.
+Wrong ones by design are drawn, and certified as anybody's code is (:mod:`experiments.certification.self_test_drawn`).
 
 selftest.jsonl  while it goes on, which takes hours: the rows so far, so that an interrupted command goes on from there
 selftest.json   the whole table, and selftest.html its page
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
+from experiments.certification import self_test_drawn
 from experiments.certification.self_test_processes import process_row, processes
 from experiments.certification.self_test_servers import server_row, toys
 from experiments.cli.terminal import (
@@ -54,6 +56,9 @@ CHEAP = 300e-6  # seconds of a call
 FAST = 5_000  # calls up to which power is confirmed
 OPEN = 10.0  # seconds for a bug as it is; enumeration and coins at their ends take less
 POWER = 0.999
+DRAWN, FEW_DRAWN = 2000, 12  # wrong ones by design, and in a quick self-test
+DRAWN_SECONDS, FEW_SECONDS = 60.0, 5.0  # of their certificates
+DRAWN_RUNS = 20  # of each correct one of ten kinds
 JOURNAL = "selftest.jsonl"
 
 Row = dict[str, Any]
@@ -77,6 +82,10 @@ class Rows:
             self.tell(names[-1], len(self.found))
             self.add(names, find())
         return self.found[names]
+
+    def drawn(self, names: tuple[Any, ...], find: Callable[[], Row]) -> Row:
+        """The row of one that is drawn."""
+        return self.row("drawn", *map(str, names), find=find)
 
     def side_by_side(self, tasks: dict[tuple[str, ...], Callable[[], Row]]) -> dict[tuple[str, ...], Row]:
         """The rows of these names, found two at a time, in processes that may start others."""
@@ -133,7 +142,15 @@ def selftest(seed: int, quick: bool, rows: Rows) -> dict[str, Any]:
             rows.row("servers", name, find=partial(server_row, name, toy, seed, wrong, quick))
             for name, toy, wrong in toys()
         ],
+        "drawn": drawn_table(seed, quick, rows),
     }
+
+
+def drawn_table(seed: int, quick: bool, rows: Rows) -> Row:
+    """What is found of wrong ones by design, and false alarms of ten kinds of correct ones."""
+    count, budget, runs = (FEW_DRAWN, FEW_SECONDS, 0) if quick else (DRAWN, DRAWN_SECONDS, DRAWN_RUNS)
+    contracts = tuple(name for name in self_test_drawn.CONTRACTS if name in CONTRACTS)
+    return self_test_drawn.drawn_table(seed, count, budget, runs, 2, contracts, rows.drawn)
 
 
 def pass_row(contract: str, seed: int, budget: float) -> Row:
@@ -348,6 +365,7 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
     missed += [row["name"] for row in document["processes"] if row["wrong"] and row["verdict"] not in seen]
     missed += [row["name"] for row in document["servers"] if row["wrong"] and row["verdict"] != "lossy" and not quick]
     rejected += [row["name"] for row in served if not row["wrong"] and row["verdict"] in seen]
+    rejected += [row["name"] for row in document["drawn"]["false_alarms"]]
     document |= {"missed": missed, "rejected": rejected}
     (out / "selftest.html").unlink(missing_ok=True)  # none of an earlier self-test is left beside this one
     for path in filter(None, (out / "selftest.json", copy)):
@@ -368,17 +386,21 @@ def selftest_command(out: Path, copy: Path | None, seed: int, quick: bool) -> in
         f"{len(rejected)} of {len(document['correct']) + len(served) - sum(row['wrong'] for row in served)} "
         "correct implementations rejected"
     )
+    for line in self_test_drawn.told(document["drawn"]):
+        print_text(console, line)
     complete = drawn(out, "selftest")
     if not complete:
         console.print("the page could not be drawn; the table is saved", style="bold red")
     print_text(console, where(table=out / "selftest.json", page=out / "selftest.html"))
-    return 1 if missed or rejected or not complete else 0
+    found_enough = quick or self_test_drawn.passed(document["drawn"])
+    return 1 if missed or rejected or not found_enough or not complete else 0
 
 
 def _count(quick: bool) -> int:
     """How many rows there are at most."""
     served = processes(quick, {(bug.contract, bug.name) for bug in bugs()})
-    return len(CONTRACTS) + 2 * len(bugs()) + len(correct()) + len(served) + len(toys())
+    by_design = FEW_DRAWN if quick else DRAWN + DRAWN_RUNS * sum(map(len, self_test_drawn.CORRECT.values()))
+    return len(CONTRACTS) + 2 * len(bugs()) + len(correct()) + len(served) + len(toys()) + by_design
 
 
 def _bug_cells(row: dict[str, Any]) -> Iterator[str | Text]:

@@ -37,6 +37,7 @@ NORMAL = 1.959964  # a 95 % interval
 AXES = {"V": "V", "gamma": "gamma", "batch": "batch", "K": "gamma", "length": "gamma", "nodes": "gamma"}
 
 Row = dict[str, Any]
+Rows = Callable[[tuple[Any, ...], Callable[[], Row]], Row]  # a name, and what finds its row
 UNTOLD: Row = {  # of what raised
     **{"verdict": "raised", "found": False, "by": "", "case": "", "calls": 0, "to_finding": None, "cells": []},
 }
@@ -76,6 +77,7 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
     one = drawn(number, seed, contracts)
     gate, off = GATES[one.gate], deviation(one.fault, GATES[one.gate], one.contract)
     told = _certified(implementation(one.fault, gate, one.contract), one.contract, budget, number, processes)
+    cells = told.pop("cells")
     return {
         **one._asdict(),
         "family": gate.family,
@@ -86,14 +88,14 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
         "exact": off.exact,
         "shape": dict(off.shape),
         **told,
-        "reached": _reached(told["cells"], gate, CONTRACTS[one.contract].faults[one.fault]),
+        "reached": _reached(cells, gate, CONTRACTS[one.contract].faults[one.fault]),
     }
 
 
 def right_row(contract: str, name: str, run: int, seed: int, budget: float, processes: int) -> Row:
     """What a certificate says of a correct one."""
     told = _certified(CORRECT[contract][name], contract, budget, seed + run, processes)
-    return {"contract": contract, "name": name, "run": run, **told}
+    return {"contract": contract, "name": name, "run": run, **told, "cells": len(told["cells"])}
 
 
 def _certified(function: Callable[..., Any], contract: str, budget: float, seed: int, processes: int) -> Row:
@@ -258,28 +260,33 @@ def drawn_self_test(
     journal = Journal(out / "drawn.jsonl", asked)
     rows = {tuple(names): row for names, row in journal.earlier}
 
-    def row(*names: Any, find: Callable[[], Row]) -> Row:
+    def found(names: tuple[Any, ...], find: Callable[[], Row]) -> Row:
         if names not in rows:
             rows[names] = find()
             journal.add([names, rows[names]])
             tell(_line(rows[names]))
         return rows[names]
 
+    table = {"versions": versions()} | drawn_table(seed, count, budget, runs, processes, contracts, found)
+    write_json(out / "drawn.json", table)
+    return table
+
+
+def drawn_table(
+    seed: int, count: int, budget: float, runs: int, processes: int, contracts: Sequence[str], found: Rows
+) -> Row:
+    """The table of ``count`` wrong ones, and ``runs`` of each correct one; ``found`` gives the row of a name."""
     wrong = [
-        row("wrong", number, find=partial(wrong_row, number, seed, budget, processes, contracts))
+        found(("wrong", number), partial(wrong_row, number, seed, budget, processes, contracts))
         for number in range(count)
     ]
     right = [
-        row("right", contract, name, run, find=partial(right_row, contract, name, run, seed, budget, processes))
+        found(("right", contract, name, run), partial(right_row, contract, name, run, seed, budget, processes))
         for run in range(runs)
         for contract in contracts
         for name in CORRECT[contract]
     ]
-    table = {"seed": seed, "budget": budget, "contracts": list(contracts), "versions": versions()} | summary(
-        wrong, right
-    )
-    write_json(out / "drawn.json", table)
-    return table
+    return {"seed": seed, "budget": budget, "contracts": list(contracts)} | summary(wrong, right)
 
 
 def _line(row: Row) -> str:

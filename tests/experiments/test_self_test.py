@@ -34,6 +34,8 @@ def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(self_test_processes, "known", lambda bugs: [] if bugs else [one])
     monkeypatch.setattr(self_test_processes, "CALLS", 5)
     monkeypatch.setattr(self_test_servers, "WRONG", {})
+    monkeypatch.setattr(self_test, "FEW_DRAWN", 2)
+    monkeypatch.setattr(self_test, "FEW_SECONDS", 1.0)
     command = ["certify", "--self-test", "--quick", "--out", str(tmp_path)]
     with monkeypatch.context() as patch:
         patch.setattr(self_test, "server_row", interrupted)
@@ -52,4 +54,5 @@ def test_the_whole_self_test_with_few_of_each(tmp_path: Path, monkeypatch: pytes
     assert [row["name"] for row in document["correct"]] == [each.name for each in right]
     assert [row["fault"] for row in document["correct"]] == [None, None]
     assert document["missed"] == document["rejected"] == []
+    assert [row["contract"] for row in document["drawn"]["wrong"]] == ["verify", "verify"]
     assert (tmp_path / "selftest.html").exists()

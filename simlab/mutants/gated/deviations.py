@@ -153,7 +153,7 @@ def _grid(counts: Sequence[int], group: str) -> list[tuple[int, int, int]]:
     """V, batch and gamma, those first that have enough of each, then by how many numbers there are."""
     every = product(SIZES, counts, LENGTHS)
     fitting = [(V, batch, gamma) for V, batch, gamma in every if V * (gamma + 1) * batch <= MOST]
-    few = 6 if group == "decode" else 2
+    few = 7 if group == "decode" else 2
     return sorted(fitting, key=lambda one: (one[0] < 5, one[2] < few, one[0] * one[1] * (one[2] + 1)))
 
 
@@ -174,7 +174,7 @@ def _positions(gate: Gate, gamma: int, group: str) -> list[int]:
     if gate.of != "position" or not inside:
         inside = every.tolist()
     first, final = inside[0], inside[-1]
-    wanted = [first, first + 1, final - 1, final, first - 1, last - 1, last, 0]
+    wanted = [first, first + 1, final - 1, final, first - 1, last - 1, last, 0, final - 2]
     return [place for place in dict.fromkeys(wanted) if 0 <= place <= last]
 
 

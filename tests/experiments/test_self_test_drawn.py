@@ -1,0 +1,153 @@
+"""The drawn self-test: what is drawn, its shares, its journal and its command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.certification import self_test_drawn
+from experiments.certification.self_test_drawn import (
+    drawn,
+    drawn_self_test,
+    main,
+    passed,
+    shares_by,
+    summary,
+    told,
+    wilson,
+    wrong_row,
+)
+from simlab.mutants.gated.contracts import CONTRACTS
+from simlab.mutants.gated.deviations import ENOUGH, deviation
+from simlab.mutants.gated.gates import GATES
+
+FEW = ("verify", "draft")
+
+
+def a_row(found: bool, fault: str = "a", verdict: str = "inconclusive", **more: Any) -> dict[str, Any]:
+    """A row of a wrong one."""
+    row = {"contract": "verify", "fault": fault, "gate": "gamma > 8", "family": "gamma > {}", "single": False}
+    row |= {
+        "verdict": "lossy" if found else verdict,
+        "found": found,
+        "reached": 0.5,
+        "deviation": 0.1,
+        "shape": {"V": 5},
+    }
+    return row | more
+
+
+def certified(function: Any, contract: str, budget: float, seed: int, processes: int) -> dict[str, Any]:
+    """In place of a certificate: every third wrong one is found."""
+    found = seed % 3 == 0
+    return {
+        **{"verdict": "lossy" if found else "lossless", "found": found, "by": "law", "case": "", "calls": 7},
+        **{"to_finding": None, "seconds": 0.1, "summary": "", "cells": [{"V": (2, 8), "gamma": (1, 3)}]},
+    }
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No certificates are made."""
+    monkeypatch.setattr(self_test_drawn, "_certified", certified)
+
+
+def test_what_is_drawn_deviates_and_depends_on_its_number_alone() -> None:
+    ones = [drawn(number, 3, FEW) for number in range(12)]
+    assert ones == [drawn(number, 3, FEW) for number in range(12)]
+    assert len(set(ones)) > 8
+    assert {one.contract for one in ones} == set(FEW)
+    for one in ones:
+        assert CONTRACTS[one.contract].fits(CONTRACTS[one.contract].faults[one.fault], GATES[one.gate])
+        assert deviation(one.fault, GATES[one.gate], one.contract).tv >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    ("found", "count", "low", "high"), [(0, 10, 0, 0.2775), (5, 10, 0.2366, 0.7634), (10, 10, 0.7225, 1)]
+)
+def test_wilson_s_interval(found: int, count: int, low: float, high: float) -> None:
+    """Brown, Cai and DasGupta, Statistical Science 16, 2001: z = 1.96."""
+    assert wilson(found, count) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_shares_are_told_with_the_worst_first() -> None:
+    rows = [a_row(True), a_row(True), a_row(True, "b"), a_row(False, "b"), a_row(False, "c")]
+    assert [(name, row["found"], row["count"]) for name, row in shares_by(rows, "fault").items()] == [
+        ("c", 0, 1),
+        ("b", 1, 2),
+        ("a", 2, 2),
+    ]
+
+
+def test_gates_of_a_single_shape_are_told_apart() -> None:
+    table = summary([a_row(True), a_row(False, single=True)], [])
+    assert (table["all"]["share"], table["single"]["share"]) == (1, 0)
+    assert passed(table)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ([a_row(False)], []),
+        ([a_row(True)] * 200 + [a_row(False, verdict="lossless")], []),
+        (
+            [a_row(True)],
+            [{"contract": "verify", "name": "sorted", "verdict": "lossy", "found": True, "summary": "off"}],
+        ),
+        ([a_row(True)], [{"contract": "draft", "name": "x", "verdict": "raised", "found": False, "summary": "off"}]),
+    ],
+)
+def test_what_does_not_pass(wrong: list[dict[str, Any]], right: list[dict[str, Any]]) -> None:
+    table = summary(wrong, right)
+    assert not passed(table)
+    assert len(told(table)) > 2
+    assert any("lossless: a / gamma > 8 / verify; TV 0.100 at V = 5" in line for line in told(table)) == (
+        len(wrong) > 1
+    )
+
+
+@pytest.mark.usefixtures("quickly")
+def test_it_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = drawn_self_test(tmp_path, 3, 1.0, contracts=FEW, runs=0)
+    assert [row["found"] for row in first["wrong"]] == [True, False, False]
+
+    lines = list[str]()
+    longer = drawn_self_test(tmp_path, 5, 1.0, contracts=FEW, runs=1, tell=lines.append)
+    assert longer["wrong"][:3] == first["wrong"]
+    assert len(lines) == 2 + longer["right"]["runs"]
+    saved = json.loads((tmp_path / "drawn.json").read_text())
+    assert saved["all"] == longer["all"]
+    assert {row["reached"] for row in saved["lossless_in_region"]} <= {row["reached"] for row in saved["wrong"]}
+    with pytest.raises(ValueError, match="asked otherwise"):
+        drawn_self_test(tmp_path, 3, 2.0, contracts=FEW)
+
+
+@pytest.mark.cli
+@pytest.mark.usefixtures("quickly")
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["--out", str(tmp_path), "--count", "4", "--contract", "draft", "--seed", "1"]
+    assert main(command) == 1
+    text = capsys.readouterr().out
+    assert "wrong ones by design found" in text
+    assert "by contract: 2 of 4" in text or "by contract: 2 of 3" in text
+    assert main([*command[:-1], "2"]) == 2
+
+
+def test_what_the_certifier_raises_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any, **__: Any) -> None:
+        raise IndexError("out of range")
+
+    monkeypatch.setattr(self_test_drawn, "certify", failing)
+    row = wrong_row(0, 0, 1.0, 1, ("draft",))
+    assert (row["verdict"], row["found"]) == ("raised", False)
+    assert "IndexError: out of range" in row["summary"]
+
+
+@pytest.mark.slow
+def test_a_wrong_one_is_certified(tmp_path: Path) -> None:
+    (row,) = drawn_self_test(tmp_path, 1, 5.0, contracts=("draft",), runs=0)["wrong"]
+    assert row["calls"] > 0
+    assert row["verdict"] in ("lossy", "lossless", "inconclusive")
