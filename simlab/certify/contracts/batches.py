@@ -98,6 +98,11 @@ class BatchCase(ArraysCase):
         return drafts
 
     def arguments(self, given: Array) -> dict[str, Array]:
+        p, q = self.padded_rows(given)
+        return {"p": p, "q": q, "drafts": given.copy()}
+
+    def padded_rows(self, given: Array) -> tuple[Array, Array]:
+        """p ``[B, gmax + 1, V]`` and q ``[B, gmax, V]`` along drafts, zeros behind each gamma: new arrays."""
         (batch, most), size = given.shape, self.vocabulary
         p, q = np.zeros((batch, most + 1, size)), np.zeros((batch, most, size))
         for b, block in enumerate(self.blocks):
@@ -105,7 +110,7 @@ class BatchCase(ArraysCase):
             p[b, : gamma + 1] = [table[block.context(given[b : b + 1], i)[0]] for i, table in enumerate(block.p)]
             for i, table in enumerate(block.q):
                 q[b, i] = table[block.context(given[b : b + 1], i)[0]]
-        return {"p": p, "q": q, "drafts": given.copy()}
+        return p, q
 
     @cached_property
     def possible(self) -> Possible | None:

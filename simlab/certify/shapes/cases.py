@@ -24,6 +24,7 @@ from simlab.certify.contracts.operators.logits import LogitsCase
 from simlab.certify.contracts.verifying import VerifyCase
 from simlab.certify.shapes import rows
 from simlab.certify.shapes.blocks import FEW_BITS, PLAIN, POINTS, DrawnBlock, Making, drawn_block, events_of
+from simlab.certify.shapes.copies import Copies, KeptArrays
 from simlab.certify.shapes.events import LAST, LOOKED_AT, NEIGHBOURS, NEXT, PAIR, AtPlaces, Look, at
 from simlab.certify.shapes.ranges import Shape
 from simlab.mutants.logit_operators import Settings
@@ -57,15 +58,42 @@ class _OfDrawn:
 class DrawnVerify(_OfDrawn, VerifyCase):
     """A drawn block for ``verify``."""
 
+    def arguments(self, given: Array) -> dict[str, Array]:
+        p, q = self._copies
+        return {"p": p(), "q": q(), "drafts": given.copy()}
+
+    @cached_property
+    def _copies(self) -> tuple[Copies, Copies]:
+        p, q = self.block.rows(np.zeros(self.block.gamma, np.int64))
+        return Copies(p), Copies(q)
+
 
 @dataclass(frozen=True, eq=False)
 class DrawnChain(_OfDrawn, ChainCase):
     """A drawn block for an operator of one block."""
 
+    def ask(self, function: Function, inputs: Any, i: int, rng: Generator) -> Tokens:
+        p, q = self.rows(inputs[i])
+        return self.read(function(*self.layout.arguments(self._kept, p, q, inputs[i], rng).values()))
+
+    @cached_property
+    def _kept(self) -> Arrays:
+        return KeptArrays.of(self.arrays, *self.rows(np.zeros(self.block.gamma, np.int64)))
+
 
 @dataclass(frozen=True, eq=False)
 class DrawnLogits(_OfDrawn, LogitsCase):
     """A drawn block for an operator that is given logits."""
+
+    def ask(self, function: Function, inputs: Any, i: int, rng: Generator) -> Tokens:
+        given = UNIFORMS.arguments(self._kept[0], *self._kept[1:], inputs[i], rng)
+        return self.read(function(*given.values(), *self.settings))
+
+    @cached_property
+    def _kept(self) -> tuple[Arrays, Array, Array]:
+        """Arrays that keep the logits, and these."""
+        p, q = map(self.logits, self.raw.rows(np.zeros(self.block.gamma, np.int64)))
+        return KeptArrays.of(self.arrays, p, q), p, q
 
 
 def verify(shape: Shape, rng: Generator) -> Case:
@@ -116,12 +144,12 @@ class _OfDrawnBatch:
 
     drawn: tuple[DrawnBlock, ...] = field(kw_only=True)
 
-    def arguments(self: Any, given: Array) -> dict[str, Array]:
+    def padded_rows(self: Any, given: Array) -> tuple[Array, Array]:
         p, q = self.padded
-        return {"p": p.copy(), "q": q.copy(), "drafts": given.copy()}
+        return p(), q()
 
     @cached_property
-    def padded(self: Any) -> tuple[Array, Array]:
+    def padded(self: Any) -> tuple[Copies, Copies]:
         """p ``[B, gmax + 1, V]`` and q ``[B, gmax, V]``."""
         most, size = max(self.widths) - 1, self.vocabulary
         p, q = np.zeros((len(self.blocks), most + 1, size)), np.zeros((len(self.blocks), most, size))
@@ -129,7 +157,7 @@ class _OfDrawnBatch:
             p[b, : block.gamma + 1] = np.concatenate(block.p)
             if block.gamma:
                 q[b, : block.gamma] = np.concatenate(block.q)
-        return p, q
+        return Copies(p), Copies(q)
 
     def completed(self: Any, tokens: Array, rng: Generator) -> Array:
         ends = np.cumsum(self.widths).tolist()

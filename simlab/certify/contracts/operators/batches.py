@@ -117,8 +117,7 @@ class OperatorBatchCase(BatchCase):
     together = OF_BATCHES
 
     def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
-        p, q, drafts = super().arguments(inputs[i]).values()
-        answer = function(*self.layout.arguments(self.arrays, p, q, drafts, rng).values())
+        answer = function(*self.layout.arguments(self.arrays, *self.padded_rows(inputs[i]), inputs[i], rng).values())
         return self.read(answer[0] if isinstance(answer, tuple) else answer)  # FlashInfer counts tokens as well
 
     def arguments(self, given: Array) -> dict[str, Array]:
