@@ -28,18 +28,18 @@ from simlab.mutants.gated.base import Fault
 from simlab.mutants.gated.contracts import CONTRACTS, implementation
 from simlab.mutants.gated.correct import CORRECT
 from simlab.mutants.gated.deviations import ENOUGH, deviation
-from simlab.mutants.gated.gates import FAMILIES, GATES, Gate
+from simlab.mutants.gated.gates import FAMILIES, GATES, Gate, drawn_shapes
 
 FOUND = ("lossy", "breaks")
 TARGET = 0.99  # the share of wrong ones that has to be found, gates of a single shape apart
-SHAPES = 200  # of a cell in which a gate is looked for
+SHAPES = 4000  # of the bands: those of a region in which a gate is looked for
 NORMAL = 1.959964  # a 95 % interval
 AXES = {"V": "V", "gamma": "gamma", "batch": "batch", "K": "gamma", "length": "gamma", "nodes": "gamma"}
 
 Row = dict[str, Any]
 Rows = Callable[[tuple[Any, ...], Callable[[], Row]], Row]  # a name, and what finds its row
 UNTOLD: Row = {  # of what raised
-    **{"verdict": "raised", "found": False, "by": "", "case": "", "calls": 0, "to_finding": None, "cells": []},
+    **{"verdict": "raised", "found": False, "by": "", "case": "", "calls": 0, "to_finding": None, "region": None},
 }
 
 
@@ -77,7 +77,6 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
     one = drawn(number, seed, contracts)
     gate, off = GATES[one.gate], deviation(one.fault, GATES[one.gate], one.contract)
     told = _certified(implementation(one.fault, gate, one.contract), one.contract, budget, number, processes)
-    cells = told.pop("cells")
     return {
         **one._asdict(),
         "family": gate.family,
@@ -88,14 +87,14 @@ def wrong_row(number: int, seed: int, budget: float, processes: int, contracts: 
         "exact": off.exact,
         "shape": dict(off.shape),
         **told,
-        "reached": _reached(cells, gate, CONTRACTS[one.contract].faults[one.fault]),
+        "reached": _reached(told["region"], gate, CONTRACTS[one.contract].faults[one.fault]),
     }
 
 
 def right_row(contract: str, name: str, run: int, seed: int, budget: float, processes: int) -> Row:
     """What a certificate says of a correct one."""
     told = _certified(CORRECT[contract][name], contract, budget, seed + run, processes)
-    return {"contract": contract, "name": name, "run": run, **told, "cells": len(told["cells"])}
+    return {"contract": contract, "name": name, "run": run, **told}
 
 
 def _certified(function: Callable[..., Any], contract: str, budget: float, seed: int, processes: int) -> Row:
@@ -114,24 +113,19 @@ def _certified(function: Callable[..., Any], contract: str, budget: float, seed:
         "to_finding": found.seconds_to_finding,
         "seconds": time.perf_counter() - start,
         "summary": found.summary,
-        "cells": [cell.of for cell in found.shapes.cells if cell.seen] if found.shapes else [],
+        "region": found.shapes.region if found.shapes else None,
     }
 
 
-def _reached(cells: Sequence[Mapping[str, tuple[int, int]]], gate: Gate, fault: Fault) -> float:
-    """The part of shapes, of the cells that a certificate says were seen, in which the gate opens on the fault."""
-    rng = np.random.default_rng(0)
-    shapes = [_within(of, rng) for of in cells for _ in range(max(1, SHAPES // len(cells)))]
-    inside = [gate.reachable(shape) and shape["V"] >= fault.least for shape in shapes]
+def _reached(region: Mapping[str, int] | None, gate: Gate, fault: Fault) -> float:
+    """The part of shapes, of the region that a certificate names, in which the gate opens on the fault."""
+    if region is None:
+        return 0.0
+    most = {AXES[name]: size for name, size in region.items()}
+    shapes = drawn_shapes(SHAPES, 0, tuple(most))
+    within = [shape for shape in shapes if all(shape[name] <= size for name, size in most.items())]
+    inside = [gate.reachable(shape) and shape["V"] >= fault.least for shape in within]
     return float(np.mean(inside)) if inside else 0.0
-
-
-def _within(of: Mapping[str, tuple[int, int]], rng: np.random.Generator) -> dict[str, int]:
-    """A shape of a cell; axes that it does not name are small."""
-    sizes = {
-        AXES[name]: round(float(np.exp(rng.uniform(np.log(low), np.log(high))))) for name, (low, high) in of.items()
-    }
-    return {"V": 8, "gamma": 2, "batch": 1} | sizes
 
 
 # What is found -----------------------------------------------------------------------------------------------------

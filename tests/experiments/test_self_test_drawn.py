@@ -45,7 +45,7 @@ def certified(function: Any, contract: str, budget: float, seed: int, processes:
     found = seed % 3 == 0
     return {
         **{"verdict": "lossy" if found else "lossless", "found": found, "by": "law", "case": "", "calls": 7},
-        **{"to_finding": None, "seconds": 0.1, "summary": "", "cells": [{"V": (2, 8), "gamma": (1, 3)}]},
+        **{"to_finding": None, "seconds": 0.1, "summary": "", "region": {"V": 64, "gamma": 3}},
     }
 
 
@@ -109,6 +109,21 @@ def test_what_does_not_pass(wrong: list[dict[str, Any]], right: list[dict[str, A
     )
 
 
+@pytest.mark.parametrize(
+    ("region", "gate", "share"),
+    [
+        (None, "gamma > 8", 0.0),
+        ({"V": 262_144, "gamma": 8}, "gamma > 8", 0.0),
+        ({"V": 64, "gamma": 96, "batch": 256}, "V <= 64 and gamma > 8", 0.6),
+        ({"V": 64, "length": 16}, "gamma > 8", 1 / 3),
+        ({"V": 8, "gamma": 3}, "position = 0", 1.0),
+    ],
+)
+def test_the_part_of_a_region_in_which_a_gate_opens(region: dict[str, int] | None, gate: str, share: float) -> None:
+    found = self_test_drawn._reached(region, GATES[gate], CONTRACTS["verify"].right)
+    assert found == pytest.approx(share, abs=0.05)
+
+
 @pytest.mark.usefixtures("quickly")
 def test_it_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = drawn_self_test(tmp_path, 3, 1.0, contracts=FEW, runs=0)
@@ -149,5 +164,5 @@ def test_what_the_certifier_raises_is_a_row(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 def test_a_wrong_one_is_certified(tmp_path: Path) -> None:
     (row,) = drawn_self_test(tmp_path, 1, 5.0, contracts=("draft",), runs=0)["wrong"]
-    assert row["calls"] > 0
+    assert row["seconds"] > 0
     assert row["verdict"] in ("lossy", "lossless", "inconclusive")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from experiments.certification import self_test as certify_selftest
+from experiments.certification import self_test_drawn
 from reports.data.documents import read_self_test
 from reports.data.files import Unreadable
 from reports.pages.self_test import build, grouped, page
@@ -90,6 +91,7 @@ def document() -> dict[str, Any]:
         "servers": [
             {"name": "mixed rows", "wrong": True, "verdict": "lossy", "calls": 1500, "seconds": 4.5, "summary": ""}
         ],
+        "drawn": self_test_drawn.summary([], []),
         "missed": ["coin <= ratio", "one uniform"],
         "rejected": ["Gumbel noise"],
     }
