@@ -494,7 +494,15 @@ class _Run:
         return None
 
     def _sampled(self, pool: WorkerPool) -> Fault | Finding | None:
-        for found in pool.run(self._batches()):
+        for drawn in self.region.rounds(self.calls) if self.calls else ():
+            found = self._taken_in(pool, (Sample(*asked) for asked in drawn))
+            if found:
+                return found
+        return self._taken_in(pool, self._batches())
+
+    def _taken_in(self, pool: WorkerPool, tasks: Iterator[Sample]) -> Fault | Finding | None:
+        """What comes of tasks as evidence, until something is found."""
+        for found in pool.run(tasks):
             drawn = found.task.case >= len(self.drawing)
             if isinstance(found, Fault):
                 if not (drawn and found.kind == "declines"):
@@ -525,8 +533,6 @@ class _Run:
         """Batches of the case that the plan is for, until the time is up, or all have been called enough."""
         planned = np.zeros(len(self.cases), np.int64)
         numbers = np.zeros(len(self.cases), np.int64)
-        if self.calls:
-            yield from (Sample(*drawn) for drawn in self.region.once(self.calls))
         while (planned.min() < self.calls) if self.calls else (self._spent() < 1):
             if not self.calls and planned.all() and self._turn_of_shapes:
                 drawn = self.region.next_case()

@@ -15,6 +15,7 @@ from simlab.certify.engine.scripted import NotScripted, Scripted
 
 TOO_SLOW = "too slow"
 FIRST_TOGETHER = 8  # calls that are asked for at once before it is known how long they take
+TOGETHER_BYTES = 1 << 26  # of the arguments of calls that are asked for at once, about
 TOGETHER = 0.1  # seconds of calls that are asked for at once, about
 
 
@@ -22,7 +23,8 @@ class Asking:
     """Asks a function for calls of a case; several at once if it has ``ask_many``, the more the faster it answers."""
 
     def __init__(self, case: Case, function: Function) -> None:
-        self.case, self.function, self.together = case, function, FIRST_TOGETHER
+        self.case, self.function = case, function
+        self.together = 1 if case.kind else FIRST_TOGETHER  # drawn ones may be large
 
     @property
     def at_once(self) -> bool:
@@ -42,7 +44,8 @@ class Asking:
                 unused = Scripted(()) if isinstance(rng, Scripted) else rng  # it counts what is asked of it
                 yield self.case.ask(lambda *_, answer=answer: answer, inputs, i, unused)
             seconds = max(1e-6, time.perf_counter() - start)
-            self.together = int(min(4 * self.together, max(1, TOGETHER * len(part) / seconds)))
+            most = min(TOGETHER * len(part) / seconds, TOGETHER_BYTES / _bytes(given[0]))
+            self.together = int(min(4 * self.together, max(1, most)))
 
     def _arguments(self, inputs: Any, i: int, rng: np.random.Generator) -> tuple[Any, ...]:
         def called(*arguments: Any) -> Any:
@@ -54,6 +57,10 @@ class Asking:
             arguments: tuple[Any, ...] = found.args[0]
             return arguments
         raise AssertionError("asking a case calls the function")
+
+
+def _bytes(arguments: tuple[Any, ...]) -> int:
+    return max(1, sum(int(getattr(one, "nbytes", 0)) for one in arguments))
 
 
 class _Arguments(Exception):

@@ -134,10 +134,9 @@ class Region:
 
     def next_case(self) -> tuple[int, int, int] | None:
         """The number of a case, of its batch, and calls: an odd one again, or a new one where least has been seen."""
-        while self.waiting:
-            visit = self.waiting.pop(0)
-            if visit.calls < MOST_CALLS:
-                return self._asked(visit, min(3 * visit.calls, MOST_CALLS - visit.calls))
+        again = self._again()
+        if again:
+            return again
         open_ones = [at for at in range(len(self.slow)) if not self.slow[at] and len(self.declined[at]) < DECLINED]
         mine = [at for at in open_ones if at in self.own]
         others = [at for at in open_ones if at not in self.own]
@@ -156,13 +155,28 @@ class Region:
             return 0, at
         return 1, planned * max(QUICK, float(self.seconds[at]) / planned) ** 0.5
 
-    def once(self, calls: int) -> Iterator[tuple[int, int, int]]:
-        """``calls`` of every range that has few numbers, whatever comes of it: the same ones on every machine."""
+    def rounds(self, calls: int) -> Iterator[list[tuple[int, int, int]]]:
+        """``calls`` of every range that has few numbers, or is the user's; then of odd cases, as long as they are odd.
+
+        What came of a round has to be taken in before the next is asked for: the same ones on every machine.
+        """
+        first = []
         for at in range(len(self.slow)):
             for _ in range(ceil(calls / CALLS)):
                 visit = self._new(at, inf if at in self.own else FEW)
                 if visit:
-                    yield self._asked(visit, min(calls, CALLS))
+                    first.append(self._asked(visit, min(calls, CALLS)))
+        yield first
+        while again := [asked for asked in iter(self._again, None) if asked]:
+            yield again
+
+    def _again(self) -> tuple[int, int, int] | None:
+        """More calls of a case that looks odd."""
+        while self.waiting:
+            visit = self.waiting.pop(0)
+            if visit.calls < MOST_CALLS:
+                return self._asked(visit, min(3 * visit.calls, MOST_CALLS - visit.calls))
+        return None
 
     def _new(self, at: int, most: float = inf) -> Visit | None:
         """Another case of a range; ``None`` where none of a few is quick enough."""

@@ -14,7 +14,6 @@ from simlab.certify.shapes.rows import HALVES, LAWS, classes
 LOOKED_AT, NEXT, BEFORE, PAIR = "the token looked at", "the next token", "an earlier token", "both together"
 CLASSES = {
     2: ("one half", "the other half"),
-    4: ("a quarter", "another quarter", "a half", "no mass"),
     7: ("an end", "a part", "heavy", "light", "light too", "rare", "no mass"),
 }
 

@@ -20,13 +20,11 @@ from simlab.certify.contracts.blocks import scaled
 TILE = 64
 LAWS = {  # the masses of classes under p, by how many there are
     2: np.array([1 / 2, 1 / 2]),
-    4: np.array([1 / 4, 1 / 4, 1 / 2, 0]),
     7: np.array([1 / 8, 1 / 4, 1 / 8, 1 / 4, 1 / 8, 1 / 8, 0]),
 }
-HALVES = {2: (0,), 4: (0, 1), 7: (0, 1, 2)}  # classes that have half of the mass together
+HALVES = {2: (0,), 7: (0, 1, 2)}  # classes that have half of the mass together
 DRAFTS = {  # masses of classes under q in rows that are hard: what p has more of, excludes, or has little of
     2: ([1 / 8, 7 / 8], [3 / 4, 1 / 4]),
-    4: ([1 / 8, 1 / 2, 1 / 4, 1 / 8], [0, 1 / 2, 0, 1 / 2], [1 / 2, 1 / 8, 1 / 8, 1 / 4]),
     7: (
         [1 / 16, 1 / 8, 5 / 16, 1 / 8, 5 / 16, 0, 1 / 16],
         [0, 1 / 4, 0, 1 / 4, 0, 0, 1 / 2],
@@ -55,7 +53,7 @@ class Row:
 
 def classes(size: int) -> int:
     """How many classes V tokens have."""
-    return 2 if size < 4 else 4 if size < 8 else 7
+    return 2 if size < 8 else 7
 
 
 def row(size: int, rng: np.random.Generator, weights: Array | None = None) -> Row:
@@ -120,7 +118,7 @@ def _by_classes(of: Row, rng: np.random.Generator) -> Array:
 
 def _without(of: Row, rng: np.random.Generator) -> Array:
     """All of p but a class, so that every draft is accepted with the same probability, where a factor is seen best."""
-    rare = {2: 0, 4: 0, 7: RARE}[len(of.law)]
+    rare = {2: 0, 7: RARE}[len(of.law)]
     return scaled(np.where(of.labels == rare, 0, of.p))
 
 

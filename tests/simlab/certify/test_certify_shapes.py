@@ -1,0 +1,370 @@
+"""Shapes that are drawn: their rows and laws, what is counted, which are asked for, and what is found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simlab.arrays import Array
+from simlab.certify import CONTRACTS, certify
+from simlab.certify.certificate import Looked
+from simlab.certify.contracts.operators.arrays import Arrays
+from simlab.certify.contracts.registry import makes
+from simlab.certify.engine.mapping import _largest, mapped
+from simlab.certify.engine.region import CALLS, Region, Tally
+from simlab.certify.engine.tasks import Sample
+from simlab.certify.shapes import rows
+from simlab.certify.shapes.copies import LARGE, Copies, KeptArrays
+from simlab.certify.shapes.drawing import Drawing, cells
+from simlab.certify.shapes.events import AtPlaces
+from simlab.certify.shapes.ranges import MOST, PRESETS, Ranges, Shape, limits, numbers, parsed
+from simlab.mutants.catalogue import correct
+
+SIZES = st.integers(2, 300) | st.sampled_from((1023, 4097, 32_769, 65_537, 140_000))
+SMALL = {"V": 3, "gamma": 2, "batch": 2, "K": 1, "length": 3, "nodes": 4}
+
+Function = Callable[..., Any]
+
+# Rows ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.property
+@pytest.mark.parametrize(("row", "hard"), [(rows.row, rows.hard), (rows.dyadic_row, rows.dyadic_hard)])
+@given(size=SIZES, seed=st.integers(0, 2**32))
+@settings(deadline=None)
+def test_every_row_gives_its_classes_the_same_masses(row: Any, hard: Any, size: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = row(size, rng)
+    assert np.bincount(drawn.labels, drawn.p, len(drawn.law)) == pytest.approx(drawn.law)
+    _, q = hard(drawn, rng)
+    assert (q >= 0).all()
+    assert q.sum() == pytest.approx(1)
+    if row is rows.dyadic_row:  # a significand of bfloat16 has eight bits
+        for masses in (drawn.p, q):
+            assert (np.frexp(masses[masses > 0])[0] * 2**8 % 1 == 0).all()
+
+
+@pytest.mark.exact
+def test_ends_and_parts_of_a_large_vocabulary_are_classes() -> None:
+    """The first token, the last, the last tile and what passes 16 bits are set apart in some of a few rows."""
+    size, rng = 70_000, np.random.default_rng(0)
+    drawn = [rows.row(size, rng).labels for _ in range(60)]
+    ends = {tuple(np.flatnonzero(labels == 0)[[0, -1]].tolist()) for labels in drawn}
+    assert {(0, 0), (size - 1, size - 1), (size // 64 * 64, size - 1)} <= ends
+    assert any((labels[1 << 16 :] <= 1).all() and (labels[: 1 << 16] != 1).all() for labels in drawn)
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("passed", [rows.nearly, rows.certain, rows.same])
+@pytest.mark.parametrize("positions", [1, 8, 96])
+def test_a_block_gets_past_its_easy_rows(passed: Any, positions: int) -> None:
+    rng = np.random.default_rng(positions)
+    p, q = passed(rows.row(50, rng), positions, rng)
+    assert p.sum() == pytest.approx(1)
+    assert float(np.minimum(p, q).sum()) ** positions >= 0.7
+
+
+# Laws ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("name", ["verify", "chain_uniforms", "chain_tokens", "chain_logits", "verify_batch", "draft"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_counted_of_a_block_has_the_law_that_is_stated(name: str, seed: int) -> None:
+    """Over all outcomes of a small block, by the target's rows."""
+    contract = CONTRACTS[name]
+    shape = Shape(tuple((axis.name, SMALL[axis.name]) for axis in contract.axes))
+    case: Any = contract.drawn(shape, np.random.default_rng(seed))  # type: ignore[misc]
+    blocks = case.blocks if hasattr(case, "blocks") else [case.block] if hasattr(case, "block") else None
+    p = [table[0] for block in blocks for table in block.p] if blocks else list(case.q)
+    every = np.array(list(product(range(SMALL["V"]), repeat=len(p))))
+    chances = np.prod([row[every[:, i]] for i, row in enumerate(p)], axis=0)
+    for events in case.events:
+        _same(events, every, chances)
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_counted_of_a_sequence_has_the_law_that_is_stated(seed: int) -> None:
+    case: Any = CONTRACTS["decode"].drawn(Shape((("V", 9), ("length", 3))), np.random.default_rng(seed))  # type: ignore[misc]
+    every = np.array(list(product(range(9), repeat=3)))
+    chances = np.array([np.prod([case.model(tokens[:i])[tokens[i]] for i in range(3)]) for tokens in every.tolist()])
+    for events in case.events:
+        _same(events, every, chances)
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_counted_of_a_tree_has_the_law_that_is_stated(seed: int) -> None:
+    """Along every path, each token from the row of the node that is reached, or from the row away from the tree."""
+    case: Any = CONTRACTS["tree_parents"].drawn(Shape((("V", 8), ("nodes", 3))), np.random.default_rng(seed))  # type: ignore[misc]
+    (one,) = case.drawn
+    every = np.array(list(product(range(8), repeat=one.width)))
+    chances = np.ones(len(every))
+    for place in range(one.width):
+        chances *= one.p[one.reached(place, every), every[:, place]]
+    for events in case.events:
+        looked = [look for group in events.groups for look in group]
+        assert len(looked) == 1
+        _same(events, every, chances)
+
+
+def _same(events: AtPlaces, every: Array, chances: Array) -> None:
+    groups = len(events.groups)
+    law = np.bincount(events.codes(every), np.tile(chances, groups), len(events.law)) / groups
+    assert law == pytest.approx(events.law)
+    assert all(events.format(code) for code in range(len(law)))
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("name", sorted(CONTRACTS))
+@given(seed=st.integers(0, 2**32), data=st.data())
+@settings(deadline=None, max_examples=25)
+def test_shapes_are_within_their_range_and_fit_memory(name: str, seed: int, data: st.DataObject) -> None:
+    contract = CONTRACTS[name]
+    found = cells(contract.axes, {})
+    assert len(found) > 20
+    one = data.draw(st.sampled_from(found))
+    shape = one.draw(contract.axes, np.random.default_rng(seed))
+    assert shape in one
+    assert numbers(contract.axes, shape) <= MOST
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("one", correct(), ids=lambda one: f"{one.contract}: {one.name}")
+def test_correct_code_answers_drawn_shapes(one: Any) -> None:
+    """Whatever is valid is counted, and within the law's support: a token that p excludes never comes out."""
+    contract, rng = CONTRACTS[one.contract], np.random.default_rng(1)
+    function = one.make()
+    for cell in cells(contract.axes, {"V": 300, "gamma": 9, "batch": 9, "length": 6, "nodes": 9})[:12]:
+        case = contract.drawn(cell.draw(contract.axes, rng), rng)  # type: ignore[misc]
+        inputs = case.inputs(4, rng)
+        tokens = np.full((4, case.length), -1)
+        for i in range(4):
+            emitted = case.ask(function, inputs, i, rng)
+            tokens[i, : len(emitted)] = emitted
+        done = case.completed(tokens, rng)
+        for events in case.events:
+            counts = np.bincount(events.codes(done), minlength=len(events.law))
+            assert counts[events.law == 0].sum() == 0
+            tally = Tally(events.name, getattr(case, "vocabulary", 8) if len(events.law) != 2 else 2)
+            tally.add(counts)
+            assert tally.p_value > 0
+
+
+# Copies --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("count", [8, LARGE // 8 + 3])
+def test_what_is_written_to_a_copy_is_seen_nowhere_else(count: int) -> None:
+    array = np.arange(count, dtype=np.float64)
+    copies = Copies(array)
+    first, second = copies(), copies()
+    first[:] = -1
+    assert second[-1] == copies()[-1] == array[-1] == count - 1
+    del copies
+    assert second[1] == 1
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize("kind", ["numpy.float32", "torch.float32", "torch.bfloat16", "torch.float16"])
+def test_kept_rows_are_what_arrays_make_of_them(kind: str) -> None:
+    rows_kept, other = np.random.default_rng(0).dirichlet(np.ones(600), 800), np.ones((2, 3)) / 3
+    usual = Arrays.named(kind)
+    kept = KeptArrays.of(usual, rows_kept)
+    for one in (rows_kept, other):
+        made, wanted = kept.rows(one), usual.rows(one)
+        assert made.dtype == wanted.dtype
+        assert (made == wanted).all()
+        made[:] = 0
+        assert (kept.rows(one) == wanted).all()
+
+
+# What is asked for -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exact
+def test_shapes_are_read() -> None:
+    axes = CONTRACTS["verify_batch"].axes
+    one = parsed("V=151936, gamma=4..8", axes)
+    assert one.of == {"V": (151_936, 151_936), "gamma": (4, 8)}
+    assert limits("V=65_536,batch=64", axes) == {"V": 65_536, "batch": 64}
+    for name, preset in PRESETS.items():
+        assert parsed(name, axes).source == preset.source
+        assert parsed(name, axes).within(axes, {}) is not None
+
+
+@pytest.mark.exact
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("V=1", "V is 1 in shape 'V=1'; expected at least 2"),
+        ("V=5,gamma=0", "gamma is 0"),
+        ("gamma=8..4", "the smaller one first"),
+        ("V=many", "expected a whole number"),
+        ("K=3", "'K' in shape 'K=3'; expected V, gamma or dtype"),
+        ("V=5,dtype=float80", "expected one of float64"),
+        ("V=5,dtype=bfloat16", "takes float64 alone"),
+        ("llama-9", "expected sizes such as V=151936,gamma=7, or one of llama-3"),
+        ("V=1000000,gamma=90", "does not fit memory"),
+        ("dtype=float32", "which has no size"),
+    ],
+)
+def test_a_shape_that_there_is_not_is_refused(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says.replace("(", r"\(")):
+        certify(_verify(), calls=1, shapes=[text])
+
+
+@pytest.mark.exact
+def test_what_numpy_has_not_and_what_is_beyond_a_limit_is_refused() -> None:
+    with pytest.raises(ValueError, match="which NumPy has not"):
+        makes("chain_uniforms", None, "bfloat16")
+    assert makes("chain_uniforms", "torch", "bfloat16")
+    with pytest.raises(ValueError, match="beyond at-most"):
+        certify(_verify(), calls=1, shapes=["V=100"], at_most="V=50")
+    with pytest.raises(ValueError, match="expected one of V, gamma"):
+        certify(_verify(), calls=1, at_most="batch=3")
+
+
+@pytest.mark.exact
+def test_a_region_is_one_of_which_every_cell_was_seen() -> None:
+    bands, depths = ((2, 7), (8, 64), (65, 1024)), ((1, 3), (4, 8))
+
+    def region(*unseen: tuple[int, int]) -> dict[str, int] | None:
+        return _largest(
+            [
+                Looked({"V": a, "gamma": b}, "", "", "", 1, 1, 0.1, 0.1, (i, j) not in unseen)
+                for i, a in enumerate(bands)
+                for j, b in enumerate(depths)
+            ]
+        )
+
+    assert region() == {"V": 1024, "gamma": 8}
+    assert region((2, 1)) in ({"V": 1024, "gamma": 3}, {"V": 64, "gamma": 8})
+    assert region((1, 0)) == {"V": 7, "gamma": 8}
+    assert region((0, 0)) is None
+
+
+@pytest.mark.exact
+def test_ranges_know_their_shapes() -> None:
+    one = Ranges({"V": (10, 20)})
+    assert Shape((("V", 20), ("gamma", 3))) in one
+    assert Shape((("V", 21), ("gamma", 3))) not in one
+    assert cells(CONTRACTS["verify"].axes, {"V": 64}) == tuple(
+        cell for cell in cells(CONTRACTS["verify"].axes, {}) if cell.of["V"][1] <= 64
+    )
+
+
+# What is found -------------------------------------------------------------------------------------------------
+
+
+def _verify(wrong: Callable[[int, int, int], bool] = lambda size, gamma, i: False) -> Function:
+    """Speculative sampling whose residual is drawn from p where it is ``wrong``."""
+
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        for i, x in enumerate(drafts):
+            if rng.random() * q[i, x] >= p[i, x]:
+                left = np.maximum(p[i] - q[i], 0)
+                left = p[i] if not left.any() or wrong(p.shape[1], len(drafts), i) else left
+                return [*drafts[:i], _drawn(left, rng)]
+        return [*drafts, _drawn(p[-1], rng)]
+
+    return verify
+
+
+def _drawn(weights: Array, rng: np.random.Generator) -> int:
+    upto = weights.cumsum()
+    return int(np.searchsorted(upto, rng.random() * upto[-1], side="right"))
+
+
+GATES: dict[str, tuple[str, Callable[[int, int, int], bool]]] = {
+    "between two lengths": ("V=8..900,gamma=6", lambda size, gamma, i: gamma == 6),
+    "deep and wide at once": ("V=65..900,gamma=40..60", lambda size, gamma, i: i > 31 and size > 64),
+    "beyond 65,536 tokens": ("V=70000,gamma=2", lambda size, gamma, i: size > 1 << 16),
+    "in an odd vocabulary": ("V=2001,gamma=3", lambda size, gamma, i: size > 100 and size % 2 == 1),
+}
+
+
+def _searched(function: Function, shape: str, calls: int, seed: int = 0) -> Region:
+    """A region of one own shape after so many calls of it, in this process."""
+    contract = CONTRACTS["verify"]
+    own = parsed(shape, contract.axes).within(contract.axes, {})
+    assert own
+    make = makes("verify", None, "")
+    drawing = Drawing((), contract.axes, lambda _: make, (own,), seed)
+    region = Region(drawing, 1e-6, 0.999, 10.0)
+    for drawn in region.rounds(calls):
+        for asked in drawn:
+            if not region.finding:
+                region.add(Sample(*asked).run(drawing[asked[0]], function, seed))
+    return region
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", GATES)
+def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
+    """Half of the kinds of rows make TV 0.1 or more: of 24 shapes one is odd after 128 calls, and sure after 3,000.
+
+    The same code without what is wrong raises no alarm; its rate is 1e-6.
+    """
+    shape, gate = GATES[name]
+    found = _searched(_verify(gate), shape, 24 * CALLS).finding
+    assert found
+    assert found.log_e > 14
+    assert _searched(_verify(), shape, 4 * CALLS).finding is None
+
+
+@pytest.mark.statistical
+def test_what_was_seen_of_an_own_shape_is_told() -> None:
+    seen, unseen = (mapped(_searched(_verify(), "V=50,gamma=3", calls), True) for calls in (512, 64))
+    assert seen
+    assert seen.own[0].seen
+    assert "in shapes of V = 50, gamma = 3 a TV of" in seen.told
+    assert unseen
+    assert not unseen.own[0].seen
+
+
+@pytest.mark.exact
+def test_a_shape_that_is_declined_is_left_out_and_one_that_fails_is_not() -> None:
+    right = _verify()
+
+    def declines(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        if len(drafts) > 20:
+            raise ValueError("more than 20 drafts are not supported")
+        return right(p, q, drafts, rng)  # type: ignore[no-any-return]
+
+    def fails(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        table = np.zeros(20)
+        return right(p, q, drafts, rng) if table[len(drafts) - 1] == 0 else []
+
+    found = certify(declines, calls=16)
+    assert found.verdict == "inconclusive"
+    assert found.shapes
+    assert any("more than 20 drafts are not supported" in one.why for one in found.shapes.cells)
+    assert certify(fails, calls=16).verdict == "breaks"
+
+
+@pytest.mark.exact
+def test_a_coin_that_is_exactly_zero_is_an_edge_and_fails_if_asked() -> None:
+    def verify(p: Array, q: Array, drafts: Array, rng: np.random.Generator) -> list[int]:
+        for i, x in enumerate(drafts):
+            if rng.random() * q[i, x] > p[i, x]:  # a coin of 0 accepts what p excludes
+                left = np.maximum(p[i] - q[i], 0)
+                left = left if left.any() else p[i]
+                return [*drafts[:i], int(rng.choice(len(left), p=left / left.sum()))]
+        return [*drafts, int(rng.choice(p.shape[1], p=p[-1] / p[-1].sum()))]
+
+    found = certify(verify, calls=8)
+    assert found.verdict == "inconclusive"  # so few calls are too few for more
+    assert found.edge
+    assert "a coin is 0" in found.summary
+    assert found.failure is None
+    assert certify(verify, calls=8, strict=True).verdict == "lossy"
+    assert certify(_verify(), calls=8).edge is None
