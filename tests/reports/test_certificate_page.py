@@ -19,6 +19,7 @@ from experiments.certification.request import Request, certificate_document, fin
 from experiments.cli.main import main
 from reports.pages.certificate import build
 from simlab.certify import Certificate, certify
+from simlab.certify.certificate import Failure, Looked, Map
 from simlab.mutants.verifiers import MUTANTS, lossless
 from simlab.randomness.coins import SampledCoins
 
@@ -57,7 +58,7 @@ def certified(function: Callable[..., Any], calls: int, epsilon: float = 0.03) -
 @pytest.fixture(scope="module")
 def certificates() -> dict[str, Certificate]:
     return {
-        "lossless": certified(right, 256, 0.9),
+        "lossless": certified(right, 512, 0.9),
         "inconclusive": certified(right, 64),
         "lossy": certified(wrong, 1024),
         "breaks": certified(failing, 64),
@@ -180,3 +181,65 @@ def test_a_page_tells_principal_cases_exact_laws_and_what_would_be_enough(tmp_pa
     assert "What would be enough: calls=9000 may do." in text
     assert "it took 7.5 s" in text
     assert "<b>0.0625</b><strong>TV at most in principal cases" in text
+
+
+def test_a_page_has_own_shapes_first_then_the_map_and_what_is_at_the_ends_of_coins(
+    certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    of = {"V": (9, 64), "gamma": (1, 3)}
+    seen = Looked(of, "", "", "", 4, 512, 0.25, 0.125, True)
+    few = Looked({"V": (9, 64), "gamma": (4, 8)}, "", "", "", 1, 64, 0.5, 0.5, False)
+    never = Looked(
+        {"V": (65, 1024), "gamma": (1, 3)}, "", "", "", 0, 0, 1.0, 1.0, False, "a call <b> would take too long"
+    )
+    own = replace(seen, name="llama-3", source="the <i>source</i>", detectable=0.125, outcomes=1234)
+    told = "it emits [1], but only where a coin is 0 (one in 2^24)"
+    script = "from tests.reports.test_certificate_page import right\n"
+    edge = Failure(
+        "edge", True, "", told, "", {"uniforms": [0.0]}, 1, None, None, [], "", (), script
+    )  # fmt: skip
+    shapes = Map(("V", "gamma"), (own,), (seen, few, never), "", 1)
+    text = page(tmp_path, replace(certificates["lossless"], shapes=shapes, edge=edge))
+    places = [text.index(f'id="{name}"') for name in ("yours", "where", "edge", "how")]
+    assert places == sorted(places)
+    assert '<td class="n">1,234</td>' in text
+    assert "the &lt;i&gt;source&lt;/i&gt;" in text
+    title = "V = 9–64, gamma = 1–3: 4 shapes, 512 outcomes, TV at most 0.125"
+    assert f'<td class="tv3" title="{title}">0.25</td>' in text
+    assert '<td class="few" title="V = 9–64, gamma = 4–8: 1 shapes, 64 outcomes">(0.50)</td>' in text
+    assert 'outcomes; a call &lt;b&gt; would take too long">.</td>' in text
+    assert '<td class="none" title="no shape, or none that fits memory"></td>' in text
+    assert "<li>V = 65–1,024, gamma = 1–3: a call &lt;b&gt; would take too long</li>" in text
+    assert "Coin 1 of 1 is exactly 0: it emits [1]; one in 2^24. It is told beside the verdict" in text
+    assert (tmp_path / "reproduce.py").exists()
+    assert "battery 2" in text
+
+
+def test_a_page_says_which_own_shapes_were_not_seen_and_how_to_see_a_failure_again(
+    certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    own = Looked({"V": (9, 9), "gamma": (1, 3)}, "V=9", "", "", 0, 0, 1.0, 1.0, False, "V = 9, gamma = 2: raises <b>")
+    shapes = Map(("V", "gamma"), (own,), (), "", 1)
+    text = page(tmp_path, replace(certificates["inconclusive"], shapes=shapes))
+    assert "Too little was seen of <code>V=9</code>, which was asked for: raises &lt;b&gt;." in text
+    assert 'id="where"' not in text
+    failure = certificates["lossy"].failure
+    assert failure
+    failure = replace(failure, script=None, case="V = 9, gamma = 2, mostly ended by token 1")
+    text = page(tmp_path, replace(certificates["lossy"], shapes=shapes, failure=failure))
+    assert f"<code>simlab certify {HERE} --shape V=9,gamma=2 --budget 30 --seed 0</code>" in text
+    assert not (tmp_path / "reproduce.py").exists()
+
+
+def test_a_page_of_an_earlier_certificate_is_drawn_without_shapes(
+    certificates: dict[str, Certificate], tmp_path: Path
+) -> None:
+    page(tmp_path, certificates["lossless"])
+    path = tmp_path / "certificate.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("battery", "shapes", "edge", "again"):
+        del document[name]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    text = build(tmp_path).read_text(encoding="utf-8")
+    assert "Where it looked" not in text
+    assert "battery" not in text.partition("<h1>")[0].partition("<main")[2]

@@ -102,13 +102,14 @@ def test_a_lossless_one_returns_0_and_the_same_calls_give_the_same_certificate(
 ) -> None:
     certificates = []
     for processes in ("1", "2"):
-        options = ["--calls", "128", "--epsilon", "0.8", "--processes", processes, "--seed", "3"]
+        options = ["--calls", "512", "--epsilon", "0.8", "--processes", processes, "--seed", "3"]
         assert main(["certify", "mine:good", *options]) == 0
         certificates.append(document(folder))
     assert certificates[0]["verdict"] == "lossless"
     assert certificates[0]["seed"] == 3
     assert certificates[0]["exact"].startswith("not possible")
     assert certificates[0]["lines"] == certificates[1]["lines"]
+    assert certificates[0]["shapes"] == certificates[1]["shapes"]
     assert capsys.readouterr().out.startswith("lossless: no deviation found\n")
 
 

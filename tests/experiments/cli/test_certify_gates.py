@@ -110,7 +110,7 @@ def test_sarif_places_a_finding_at_the_function(tmp_path: Path, monkeypatch: pyt
     assert (found["ruleId"], found["level"]) == ("lossy", "error")
     where = found["locations"][0]["physicalLocation"]
     assert where == {"artifactLocation": {"uri": "mine.py"}, "region": {"startLine": 4}}
-    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {"lossy", "breaks", "inconclusive"}
+    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {"lossy", "breaks", "inconclusive", "edge"}
     assert sarif(certificate())["runs"][0]["results"] == []
     elsewhere = sarif(certificate("lossy") | {"subject": "package.other:verify"})["runs"][0]["results"][0]
     assert elsewhere["locations"] == [{"logicalLocations": [{"fullyQualifiedName": "package.other:verify"}]}]
