@@ -144,6 +144,11 @@ class _OfDrawnBatch:
 
     drawn: tuple[DrawnBlock, ...] = field(kw_only=True)
 
+    @property
+    def kind(self) -> str:
+        """There are several kinds of rows in each."""
+        return "batch"
+
     def padded_rows(self: Any, given: Array) -> tuple[Array, Array]:
         p, q = self.padded
         return p(), q()

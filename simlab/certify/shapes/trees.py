@@ -78,6 +78,10 @@ class DrawnTreeCase(TreeCase):
     drawn: tuple[DrawnTree, ...] = field(kw_only=True)
 
     @property
+    def kind(self) -> str:
+        return "tree"
+
+    @property
     def vocabulary(self) -> int:  # type: ignore[override]
         return int(self.drawn[0].p.shape[1])
 

@@ -307,6 +307,7 @@ def _searched(function: Function, shape: str, calls: int, seed: int = 0) -> Regi
     return region
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", GATES)
 def test_what_is_wrong_in_a_shape_is_found_there(name: str) -> None:
