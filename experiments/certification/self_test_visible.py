@@ -66,7 +66,7 @@ def drawn_cases(contract: str, most: int) -> dict[int, Case]:
 
 
 def _needed(function: Any, cases: dict[int, Case], calls: int) -> float:
-    """Outcomes until an alarm: by the mean divergence of single cases, or that of all together, of any kind of events."""
+    """Outcomes until an alarm: by the mean divergence of single cases, or that of all, of any kind of events."""
     single: dict[str, list[float]] = {}
     pools: dict[tuple[str, int], tuple[Array, Array]] = {}
     for i, case in cases.items():

@@ -88,7 +88,10 @@ class Gate:
 
     @property
     def measure(self) -> float:
-        """The part of shapes in which it opens anywhere, of those with few enough numbers, times its share of calls."""
+        """The part of shapes with few enough numbers in which it opens anywhere, times its share of calls.
+
+        Of a gate of positions, the part of positions in the mean of all shapes.
+        """
         return _measure(self.name)
 
     @property
@@ -226,7 +229,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("one call in {}", "call", lambda at, k: at.call % k == k - 1, _each(3, 7), lambda k: 1 / k),
     Family("calls from {} on", "call", lambda at, k: at.call >= k, _each(100, 1000)),
 )
-ONE_SIZE = ("V = {}", "gamma = {}", "batch = {}")
+ONE_SIZE = ("V = {}", "gamma = {}", "batch = {}", "position = {}")
 ALWAYS = Gate("always", "always", "shape", lambda at: at.V > 0)
 NEVER = Gate("never", "never", "shape", lambda at: at.V < 0)
 
@@ -269,4 +272,11 @@ def _shapes(axes: tuple[str, ...]) -> tuple[dict[str, int], ...]:
 def _measure(name: str) -> float:
     gate = GATES[name]
     shapes = _shapes(("V", "gamma", "batch") if gate.needs else ("V", "gamma"))
-    return gate.share * float(np.mean([gate.reachable(shape) for shape in shapes]))
+    return gate.share * float(np.mean([_part(gate, shape) for shape in shapes]))
+
+
+def _part(gate: Gate, shape: Shape) -> float:
+    """The part of positions that are inside, or whether anything is."""
+    if gate.of != "position":
+        return float(gate.reachable(shape))
+    return float(np.mean(gate.open(_everywhere(gate.of, shape))))

@@ -195,8 +195,8 @@ def test_every_gate_opens_in_some_shape_and_not_in_all(gate: Gate) -> None:
 
 def test_gates_of_a_single_size_are_told_apart() -> None:
     single = {gate.name for gate in GATES.values() if gate.single}
-    assert {"gamma = 77", "V = 50,257", "batch = 100"} <= single
-    assert not {"gamma > 16", "V > 65,536", "9 <= gamma <= 15", "V odd", "gamma = 5"} & single
+    assert {"gamma = 77", "V = 50,257", "batch = 100", "position = 40"} <= single
+    assert not {"gamma > 16", "V > 65,536", "9 <= gamma <= 15", "V odd", "gamma = 5", "position > 31"} & single
     assert GATES["one call in 7"].measure == pytest.approx(1 / 7)
 
 
