@@ -13,6 +13,8 @@ from simlab.certify.shapes import rows
 from simlab.certify.shapes.events import BEFORE, LOOKED_AT, NEXT, PAIR, AtPlaces, Look, at
 from simlab.certify.shapes.rows import Row
 
+SURE = 0.2  # the part of blocks with two certain drafts in turn, where a coin that is used twice is seen best
+
 Place = tuple[int, Array]  # of an outcome, and the labels [V] of its tokens
 
 
@@ -69,7 +71,7 @@ class Making:
 
 PLAIN = Making(rows.row, rows.hard, rows.nearly)
 FEW_BITS = Making(rows.dyadic_row, rows.dyadic_hard, rows.same)  # for bfloat16 and float16
-POINTS = Making(rows.row, rows.hard, rows.certain, alike=False)  # where a draft counts as the only one there could be
+POINTS = Making(rows.row, rows.point, rows.certain, alike=False)  # where a draft counts as the only one there could be
 
 
 def drawn_block(size: int, gamma: int, rng: np.random.Generator, making: Making = PLAIN) -> DrawnBlock:
@@ -77,6 +79,7 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, making: Making 
     ends, one = _place(gamma, rng), making.row(size, rng)
     before = int(rng.integers(ends)) if ends and making.alike else None
     anew = {ends, ends + 1, before}
+    sure = {ends, ends + 1} if rng.random() < SURE else set()
     p, q = np.empty((gamma + 1, size)), np.empty((gamma, size))
     labels, kinds = dict[int, Array](), dict[int, str]()
     for i in range(gamma + 1):
@@ -85,7 +88,7 @@ def drawn_block(size: int, gamma: int, rng: np.random.Generator, making: Making 
         if i < ends:
             p[i], q[i] = making.passed(of, ends, rng)
         elif i < gamma:
-            kinds[i], q[i] = making.hard(of, rng)
+            kinds[i], q[i] = ("two certain", rows.likeliest(of)) if i in sure else making.hard(of, rng)
     return DrawnBlock(
         Block(tuple(row[None] for row in p), tuple(row[None] for row in q), 0),
         (ends, labels[ends]),
@@ -103,13 +106,13 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[A
     def look(place: Place, start: int) -> Look:
         return at(place[0] + start, place[1])
 
-    kinds = {
+    kinds: dict[str, list[tuple[Look, ...]]] = {
         LOOKED_AT: [(look(block.at, start),) for block, start in both],
         NEXT: [(look(block.next, start),) for block, start in both if block.next],
         BEFORE: [(look(block.before, start),) for block, start in both if block.before],
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
     }
-    return tuple(AtPlaces(name, count, tuple(groups), halves=name == PAIR) for name, groups in kinds.items() if groups)
+    return tuple(AtPlaces(name, count, tuple(groups), parted=name == PAIR) for name, groups in kinds.items() if groups)
 
 
 def _place(gamma: int, rng: np.random.Generator) -> int:

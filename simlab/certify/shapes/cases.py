@@ -217,7 +217,7 @@ def _events_of_batch(drawn: tuple[DrawnBlock, ...]) -> tuple[Counted, ...]:
     looks = [at(start + one.at[0], one.at[1]) for one, start in zip(drawn, starts, strict=True)]
     pairs = tuple((looks[b], looks[b + 1]) for b in range(0, len(looks) - 1, 2))
     count = found[0].count
-    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), AtPlaces(NEIGHBOURS, count, pairs, halves=True))
+    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), AtPlaces(NEIGHBOURS, count, pairs, parted=True))
 
 
 # Candidates, drafts, sequences ----------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[
     if len(looks) > 1:
         place = int(rng.integers(len(looks) - 1))
         found.append(AtPlaces(NEXT, count, ((looks[place + 1],),)))
-        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + 1]),), halves=True))
+        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + 1]),), parted=True))
     return tuple(found)
 
 

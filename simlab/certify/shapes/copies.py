@@ -23,7 +23,7 @@ class Copies:
         if self.array.nbytes >= LARGE and hasattr(os, "memfd_create"):
             self._file = os.memfd_create("rows")
             with os.fdopen(os.dup(self._file), "wb") as written:
-                written.write(memoryview(self.array).cast("B"))
+                written.write(self.array.data.cast("B"))
             self.array = self._mapped()  # the memory of the file alone is kept
 
     def __call__(self) -> Array:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simlab.certify.contracts.base import Case
-from simlab.certify.shapes.ranges import Axis, Ranges, Shape
+from simlab.certify.shapes.ranges import SMALL, Axis, Ranges, Shape, numbers
+from simlab.certify.shapes.turns import TwoInTurn
 
+IN_TURN = 0.25  # the part of cases that are two in turn
 PURPOSE = 13  # of the generator of a drawn case, beside those of calls
 
 
@@ -62,14 +64,21 @@ class Drawing(Sequence[Case]):
         """The shape of a drawn case."""
         return self._drawn(i)[0]
 
-    def __getitem__(self, i):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, i):  # type: ignore[no-untyped-def]
         if i < len(self.fixed):
             return self.fixed[i]
         if self._last is None or self._last[0] != i:
             self._last = None  # before the next one takes room
-            shape, rng = self._drawn(i)
-            self._last = i, self.make(self.range_of(i))(shape, rng)
+            self._last = i, self._made(i)
         return self._last[1]
+
+    def _made(self, i: int) -> Case:
+        """The drawn case of a number; some of those with few numbers are two in turn."""
+        shape, rng = self._drawn(i)
+        make = self.make(self.range_of(i))
+        if numbers(self.axes, shape) > SMALL or rng.random() > IN_TURN:
+            return make(shape, rng)
+        return TwoInTurn((make(shape, rng), make(shape, rng)))
 
     def _drawn(self, i: int) -> tuple[Shape, np.random.Generator]:
         turn, at = divmod(i - len(self.fixed), len(self.ranges))

@@ -9,7 +9,8 @@ from functools import cached_property, partial, reduce
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.shapes.rows import HALVES, LAWS, classes
+from simlab.certify.contracts.base import Counted
+from simlab.certify.shapes.rows import HEAVY, LAWS, classes
 
 LOOKED_AT, NEXT, BEFORE, PAIR = "the token looked at", "the next token", "an earlier token", "both together"
 CLASSES = {
@@ -30,9 +31,15 @@ def _at(place: int, labels: Array, tokens: Array) -> Array:
     return np.asarray(labels[tokens[:, place]])
 
 
+def heavy_or_not(count: int) -> Array:
+    """The mass of tokens that are not in the class of most mass, and of those that are."""
+    heavy = float(LAWS[count][HEAVY[count]])
+    return np.array([1 - heavy, heavy])
+
+
 @dataclass(frozen=True, eq=False)
 class AtPlaces:
-    """Tokens at some places of an outcome, each by its class; ``halves`` tell two halves of the mass apart only.
+    """Tokens at some places of an outcome, each by its class; ``parted`` tells heavy tokens from the others only.
 
     Several ``groups`` of places have the same law, as sequences of a batch do: a call counts once for each of them.
     """
@@ -40,12 +47,12 @@ class AtPlaces:
     name: str
     count: int  # of classes
     groups: tuple[tuple[Look, ...], ...]
-    halves: bool = False
+    parted: bool = False
 
     @cached_property
     def law(self) -> Array:
         masses = LAWS[self.count]
-        one = np.array([0.5, 0.5]) if self.halves else masses
+        one = heavy_or_not(self.count) if self.parted else masses
         return reduce(np.multiply.outer, [one] * len(self.groups[0])).ravel()
 
     def codes(self, tokens: Array) -> Array:
@@ -54,7 +61,7 @@ class AtPlaces:
             code = np.zeros(len(tokens), np.int64)
             for look in group:
                 label = look(tokens)
-                code = code * self._each + (np.isin(label, HALVES[self.count]) if self.halves else label)
+                code = code * self._each + ((label == HEAVY[self.count]) if self.parted else label)
             found.append(code)
         return np.concatenate(found)
 
@@ -62,18 +69,40 @@ class AtPlaces:
         told = []
         for _ in self.groups[0]:
             code, digit = divmod(code, self._each)
-            told.append(("one half", "the other half")[1 - digit] if self.halves else CLASSES[self.count][digit])
+            told.append(("another", "heavy")[digit] if self.parted else CLASSES[self.count][digit])
         return ", ".join(reversed(told))
 
     @property
     def _each(self) -> int:
-        return 2 if self.halves else self.count
+        return 2 if self.parted else self.count
 
 
 LAST, NEIGHBOURS = "the last sequence", "neighbours in the batch"
-HALVED = (PAIR, NEIGHBOURS)  # what is counted by halves
+PARTED = (PAIR, NEIGHBOURS)  # of which heavy tokens and others are told apart
 
 
 def law_of(name: str, size: int) -> Array:
     """The law of a kind of events over V tokens."""
-    return np.full(4, 0.25) if name in HALVED else LAWS[classes(size)]
+    one = heavy_or_not(classes(size))
+    return np.outer(one, one).ravel() if name in PARTED else LAWS[classes(size)]
+
+
+@dataclass(frozen=True, eq=False)
+class InTurn:
+    """The same kind of events of two cases that are called in turn."""
+
+    of: tuple[Counted, Counted]
+
+    @property
+    def name(self) -> str:
+        return self.of[0].name
+
+    @property
+    def law(self) -> Array:
+        return self.of[0].law
+
+    def codes(self, tokens: Array) -> Array:
+        return np.concatenate([events.codes(tokens[k::2]) for k, events in enumerate(self.of)])
+
+    def format(self, code: int) -> str:
+        return self.of[0].format(code)

@@ -2,8 +2,8 @@
 
 Every row of p gives its classes of tokens the same masses (``LAWS``). Two are places in the vocabulary where kernels go
 wrong: an *end*, such as the first token or the last tile, and a *part*, such as the indices that pass 16 bits. The
-others are a few heavy tokens, many light ones in two kinds, rare ones that q may never draw, and tokens without mass.
-Which token is in which is drawn for each row. So what comes out of shapes that are all different can be counted
+others are a heavy token or a few, many light ones in two kinds, rare ones that q may never draw, and tokens without
+mass. Which token is in which is drawn for each row. So what comes out of shapes that are all different can be counted
 together, and compared with one law.
 """
 
@@ -20,14 +20,14 @@ from simlab.certify.contracts.blocks import scaled
 TILE = 64
 LAWS = {  # the masses of classes under p, by how many there are
     2: np.array([1 / 2, 1 / 2]),
-    7: np.array([1 / 8, 1 / 4, 1 / 8, 1 / 4, 1 / 8, 1 / 8, 0]),
+    7: np.array([1 / 8, 1 / 16, 9 / 16, 1 / 8, 1 / 16, 1 / 16, 0]),
 }
-HALVES = {2: (0,), 7: (0, 1, 2)}  # classes that have half of the mass together
+HEAVY = {2: 0, 7: 2}  # the class of most mass, most often of one token
 DRAFTS = {  # masses of classes under q in rows that are hard: what p has more of, excludes, or has little of
     2: ([1 / 8, 7 / 8], [3 / 4, 1 / 4]),
     7: (
-        [1 / 16, 1 / 8, 5 / 16, 1 / 8, 5 / 16, 0, 1 / 16],
-        [0, 1 / 4, 0, 1 / 4, 0, 0, 1 / 2],
+        [1 / 16, 1 / 8, 1 / 4, 1 / 4, 1 / 4, 0, 1 / 16],
+        [0, 0, 1 / 4, 1 / 4, 0, 0, 1 / 2],
         [5 / 8, 1 / 16, 1 / 16, 1 / 16, 1 / 16, 0, 1 / 8],
     ),
 }
@@ -103,6 +103,18 @@ def _massed(labels: Array, weights: Array, masses: Array) -> Array:
     """Weights scaled so that each class has its mass."""
     total = np.bincount(labels, weights, len(masses))
     return np.asarray(weights * (masses / np.where(total > 0, total, 1))[labels])
+
+
+def likeliest(of: Row) -> Array:
+    """A row of q that is certain of the likeliest heavy token: where that is one alone it is accepted half the time."""
+    return np.eye(1, len(of.p), int(np.where(of.labels == HEAVY[len(of.law)], of.p, 0).argmax()))[0]
+
+
+def point(of: Row, rng: np.random.Generator) -> tuple[str, Array]:
+    """As :func:`hard`, of drafts that count as the only one there could be: a heavy one, or any that p has."""
+    if rng.random() < 0.6:
+        return "certain", likeliest(of)
+    return "any", np.eye(1, len(of.p), int(rng.choice(np.flatnonzero(of.p))))[0]
 
 
 # How q differs -----------------------------------------------------------------------------------------------------
@@ -203,7 +215,7 @@ def _labels(size: int, count: int, rng: np.random.Generator) -> Array:
     others = rng.permutation(np.flatnonzero(labels < 0))
     spare = len(others) - 5  # beyond one of each
     heavy, rare, without = (int(spare * share * rng.random() ** 2) for share in (1 / 4, 1 / 4, 1 / 3))
-    if rng.random() < 0.5:
+    if rng.random() < 0.75:
         heavy = 0  # one token
     light = spare - heavy - rare - without
     sizes = [1 + heavy, 1 + light // 2, 1 + light - light // 2, 1 + rare, 1 + without]

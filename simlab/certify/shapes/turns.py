@@ -1,0 +1,53 @@
+"""Two drawn cases of one shape that are called in turn: a row that is kept from the call before is another's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simlab.arrays import Array
+from simlab.certify.contracts.base import Case, Function
+from simlab.certify.contracts.blocks import Tokens
+from simlab.certify.shapes.events import InTurn
+
+
+@dataclass(frozen=True, eq=False)
+class TwoInTurn(Case):
+    """Calls of two cases, the first of which is called first."""
+
+    of: tuple[Case, Case]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"{self.of[0].name}, in turn with another"
+
+    @property
+    def length(self) -> int:  # type: ignore[override]
+        return max(case.length for case in self.of)
+
+    @property
+    def kind(self) -> str:
+        return self.of[0].kind if self.of[0].kind == self.of[1].kind else "two"
+
+    @property
+    def events(self) -> tuple[InTurn, ...]:  # type: ignore[override]
+        """The kinds that both have."""
+        first, second = ({events.name: events for events in case.events} for case in self.of)
+        return tuple(InTurn((first[name], second[name])) for name in first if name in second)
+
+    def inputs(self, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        return self.of[0].inputs(n, rng), self.of[1].inputs(n, rng)
+
+    def ask(self, function: Function, inputs: Any, i: int, rng: np.random.Generator) -> Tokens:
+        return self.of[i % 2].ask(function, inputs[i % 2], i, rng)
+
+    def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
+        found = tokens.copy()
+        for k, case in enumerate(self.of):
+            found[k::2, : case.length] = case.completed(tokens[k::2, : case.length], rng)
+        return found
+
+    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
+        return self.of[i % 2].call_arguments(inputs[i % 2], i)
