@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 LOOSE = 0.4  # TV that a pass excludes in cases that are not principal
@@ -117,7 +118,8 @@ def seen(cell: dict[str, Any] | None) -> str:
         return ""
     if not cell["outcomes"] or cell["detectable"] is None:
         return f" {NOT_LOOKED_AT}"
-    return f" {cell['detectable']:.2f} " if cell["seen"] else f"({cell['detectable']:.2f})"
+    upwards = ceil(100 * cell["detectable"] - 1e-9) / 100
+    return f" {upwards:.2f} " if cell["seen"] else f"({upwards:.2f})"
 
 
 def told_own(looked: dict[str, Any]) -> str:
