@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
 from typing import Any
@@ -35,7 +35,7 @@ from simlab.certify.engine.region import Region
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool, check_processes
 from simlab.certify.shapes.drawing import Drawing, cells
-from simlab.certify.shapes.ranges import limits, parsed
+from simlab.certify.shapes.ranges import MOST, limits, parsed
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.power import check_share
 
@@ -158,7 +158,7 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
     -------
     Certificate
         A ``lossless`` one, or, unless ``epsilon`` is given, an ``inconclusive`` one that excludes a TV of 0.1 in the
-        principal cases: no deviation was found then either.
+        principal cases, and all shapes that were asked for were seen: no deviation was found then either.
 
     Raises
     ------
@@ -172,7 +172,8 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
     worst = max((line.tv_at_most for line in principal), default=1.0)
     if certificate.verdict == "lossless":
         return certificate
-    if certificate.verdict == "inconclusive" and "epsilon" not in options and not certificate.unsure:
+    asked_for = certificate.shapes is None or all(one.seen for one in certificate.shapes.own)
+    if certificate.verdict == "inconclusive" and "epsilon" not in options and not certificate.unsure and asked_for:
         if worst <= USEFUL:
             return certificate
         calls = max(ceil(line.calls * (line.tv_at_most / USEFUL) ** 2) for line in principal)
@@ -244,8 +245,20 @@ def _drawing(contract: Contract, arrays: str | None, shapes: Sequence[str], at_m
             raise ValueError(f"shape {one.name!r} is beyond at-most {at_most!r}, or does not fit memory")
     ranges = (*(one for one in within if one is not None), *cells(contract.axes, most))
     make = {dtype: makes(contract.name, arrays, dtype) for dtype in {one.dtype for one in ranges}}
-    fixed = (*contract.cases(), *contract.both_ends())
-    return Drawing(fixed, contract.axes, lambda one: make[one.dtype], ranges, seed)
+    fixed = [case for case in contract.cases() if _within(case, most)]
+    return Drawing((*fixed, *contract.both_ends()), contract.axes, lambda one: make[one.dtype], ranges, seed)
+
+
+def _within(case: Case, most: Mapping[str, int]) -> bool:
+    """Whether a fixed case is no larger than what is taken, as far as it has such a size."""
+    sizes = {
+        "V": getattr(case, "vocabulary", 0),
+        "gamma": max(getattr(case, "widths", (case.length,)), default=0) - 1,
+        "K": getattr(case, "count", 0),
+        "length": case.length,
+        "batch": len(getattr(case, "widths", ())),
+    }
+    return all(size <= most.get(name, MOST) for name, size in sizes.items())
 
 
 @dataclass
@@ -271,8 +284,8 @@ class _Run:
     found_calls: int | None = None
 
     def __post_init__(self) -> None:
-        self.cases = tuple(self.contract.cases())
         self.edges = tuple(self.contract.both_ends())
+        self.cases = tuple(self.drawing)[: -len(self.edges) or None]
         self.evidence = Evidence(self.cases)
         self.plan = Plan(self.evidence, self.contract.principal, self.epsilon, self.confidence)
         self.region = Region(self.drawing, BY_SHAPES * FALSE_ALARMS, self.confidence, self.limit / 4)

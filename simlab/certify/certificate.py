@@ -77,7 +77,7 @@ class Looked:
     seen
         Whether it is in the region that the verdict is about.
     why
-        Why it is not, if there is more to say than that time did not suffice.
+        Shapes of it that the code declines, in its words; or why it was not seen, if it was not for want of time.
     """
 
     of: dict[str, tuple[int, int]]

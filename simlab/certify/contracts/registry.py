@@ -228,7 +228,7 @@ def makes(name: str, arrays: str | None, dtype: str) -> Callable[[Shape, np.rand
         if name not in OPERATORS:
             raise ValueError(f"dtype is {dtype!r}, but {name} takes float64 alone; {', '.join(OPERATORS)} take others")
         if library == "numpy" and dtype == "bfloat16":
-            raise ValueError("dtype is 'bfloat16', which NumPy has not; expected arrays='torch' with it")
+            raise ValueError("dtype is 'bfloat16', which NumPy has not; expected arrays of torch with it")
         kinds = Arrays(Arrays.named(library).library, dtype, "float32")
         found = OPERATORS[name](kinds)
     assert found.drawn is not None, "there are shapes of contracts with axes alone"

@@ -58,7 +58,11 @@ class Failing:
         target = small.case.events[0].law
         measured = None if small.counts is None else float(total_variation(small.counts / small.counts.sum(), target))
         exact = None if small.law is None else float(total_variation(small.law, target))
-        size = f"{exact:.4g}" if exact is not None else f"about {measured:.2g}" if measured is not None else "not 0"
+        size = (
+            f"{exact:.4g}"
+            if exact is not None
+            else f"about {self._measured(found) if measured is None else measured:.2g}"
+        )
         return Failure(
             kind="law",
             at_the_ends=False,
@@ -73,6 +77,13 @@ class Failing:
             diagnosis=diagnosis.summary() if diagnosis.explains else self._described(found, case, diagnosis),
             known=diagnosis.names,
             script=self._script(small),
+        )
+
+    def _measured(self, found: Finding | Exact) -> float:
+        """TV of what was counted of the events that were found to deviate."""
+        assert isinstance(found, Finding), "a law is exact"
+        return float(
+            total_variation(found.counts / found.counts.sum(), self.drawing[found.case].events[found.events].law)
         )
 
     def _described(self, found: Finding | Exact, case: Case, diagnosis: Diagnosis) -> str:

@@ -24,13 +24,9 @@ def mapped(region: Region, few: bool) -> Map | None:
 def _looked(region: Region, at: int, few: bool) -> Looked:
     one, seen = region.drawing.ranges[at], region.looked(at)
     inside = seen.detectable <= SEEN
-    why = ""
-    if not inside:
-        why = "; ".join(dict.fromkeys(region.declined[at]))
-        if not why and region.slow[at]:
-            why = "a call would take too long"
-        if not why and few:
-            why = "calls were counted"
+    why = "; ".join(dict.fromkeys(region.declined[at]))
+    if not inside and not why:
+        why = "a call would take too long" if region.slow[at] else "calls were counted" if few else ""
     return Looked(
         dict(one.of),
         one.name,
@@ -54,7 +50,10 @@ def _told(own: Sequence[Looked], cells: Sequence[Looked]) -> str:
     within = [cell for cell in cells if _within(cell, most)]
     worst = max(cell.detectable for cell in within)
     sizes = ", ".join(f"{name} up to {high:,}" for name, high in most.items())
-    parts.append(f"in every band of shapes with {sizes} a TV of {worst:.2g} would have been seen")
+    parts.append(f"in every band of shapes with {sizes} a TV of {worst:.2g} in their mean would have been seen")
+    declined = [cell for cell in within if cell.why]
+    if declined:
+        parts.append(f"but it declines shapes there, such as {declined[0].why.split('; ')[0]}")
     outside = [cell for cell in cells if cell not in within]
     if outside:
         also = sum(cell.seen for cell in outside)

@@ -30,11 +30,11 @@ def raised(error: BaseException) -> str:
 
 def declines(error: BaseException) -> bool:
     """Whether an error says that something is not taken: it is not implemented, or there is no memory for it, or a
-    ``ValueError`` that a line beginning with ``raise`` makes on purpose."""
+    ``ValueError`` that a line with ``raise`` makes on purpose."""
     if isinstance(error, NotImplementedError | MemoryError):
         return True
     frames = traceback.extract_tb(error.__traceback__)
-    return isinstance(error, ValueError) and bool(frames) and (frames[-1].line or "").startswith("raise ")
+    return isinstance(error, ValueError) and bool(frames) and "raise " in (frames[-1].line or "")
 
 
 def printable(text: str) -> str:

@@ -8,6 +8,7 @@ tests may be looked at whenever one likes, so that none of this raises more fals
 
 from __future__ import annotations
 
+from bisect import bisect, insort
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil, inf, log, log2
@@ -30,6 +31,7 @@ ODD, STILL_ODD = 0.02, 0.1  # p-values below which a case is called more often, 
 AGAIN = 1.1  # times as many counts after which a test of added counts is made again
 SEEN, ENOUGH = 0.3, 384  # TV that has to be seen in every cell of a region, and outcomes that do
 DECLINED = 3  # shapes of a range that are declined before it is left alone
+NEAREST = 5  # calls by which it is said how long others take
 TRIES = 8  # shapes of a range that are looked at for one that is quick enough
 FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
 LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
@@ -127,7 +129,7 @@ class Region:
         self.slow = np.zeros(count, bool)
         self.declined: list[list[str]] = [[] for _ in range(count)]
         self.waiting: list[Visit] = []  # they look odd
-        self.slope = 0.0  # seconds of a call for each number of its rows, at most
+        self.times: list[tuple[int, float]] = []  # numbers of the rows of a call, and its seconds, in rising order
         self.finding: Finding | None = None
 
     # Which case is called next ---------------------------------------------------------------------------------
@@ -184,10 +186,18 @@ class Region:
             index = self.drawing.number(at, int(self.turns[at]))
             self.turns[at] += 1
             shape = self.drawing.shape(index)
-            count = numbers(self.drawing.axes, shape)
-            if count <= most and self.slope * count <= self.patience:
+            if self._numbers(shape) <= most and self._seconds(shape) <= self.patience:
                 return self.visits.setdefault(index, Visit(index, at, shape, len(self.visits) + 1))
         return None
+
+    def _numbers(self, shape: Shape) -> int:
+        return max(LEAST_NUMBERS, numbers(self.drawing.axes, shape))
+
+    def _seconds(self, shape: Shape) -> float:
+        """About how long a call takes, by the median of the largest that were no larger; 0 where there were none."""
+        count = self._numbers(shape)
+        nearest = self.times[: bisect(self.times, (count, inf))][-NEAREST:]
+        return float(np.median([seconds * count / one for one, seconds in nearest])) if nearest else 0.0
 
     def _asked(self, visit: Visit, calls: int) -> tuple[int, int, int]:
         number, visit.batches = visit.batches, visit.batches + 1
@@ -202,8 +212,7 @@ class Region:
         visit = self.visits[found.task.case]
         visit.calls += found.calls
         self.seconds[visit.at] += found.seconds
-        count = max(LEAST_NUMBERS, numbers(self.drawing.axes, visit.shape))
-        self.slope = max(self.slope, found.seconds / max(1, found.calls) / count)
+        insort(self.times, (self._numbers(visit.shape), found.seconds / max(1, found.calls)))
         keys = list(self._keys(visit.shape, found.kind))
         for k, (name, seen) in enumerate(zip(found.names, found.counts, strict=True)):
             if seen.any():

@@ -56,11 +56,13 @@ def classes(size: int) -> int:
     return 2 if size < 8 else 7
 
 
-def row(size: int, rng: np.random.Generator, weights: Array | None = None) -> Row:
+def row(size: int, rng: np.random.Generator) -> Row:
     """A row of p over V tokens."""
     count = classes(size)
-    weights = _drawn_weights(size, rng) if weights is None else weights
     labels = _labels(size, count, rng)
+    weights = _drawn_weights(size, rng)
+    if labels[-1] == 0:  # the last token has half of what the last tile has
+        weights[-1] = weights[labels == 0].sum()
     return Row(_massed(labels, weights, LAWS[count]), labels, weights)
 
 
