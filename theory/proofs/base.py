@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import eq, ge, gt, le, lt
+from types import MappingProxyType
 from typing import Any
 
 from theory.symbolic import Answer, Limits
@@ -51,7 +52,14 @@ class Proof:
 
 
 def for_all_rows(
-    states: States, sizes: Mapping[str, int], subject: str, statement: str, zeros: bool = True, **limits: Any
+    states: States,
+    sizes: Mapping[str, int],
+    subject: str,
+    statement: str,
+    zeros: bool = True,
+    shares: Sequence[str] = (),
+    beside: Mapping[str, int] = MappingProxyType({}),
+    **limits: Any,
 ) -> Answer:
     """Prove comparisons of numbers that are computed from rows, for all rows.
 
@@ -66,6 +74,10 @@ def for_all_rows(
         What is asked, in words.
     zeros
         Whether masses may be 0.
+    shares
+        Names of numbers from 0 to 1 besides, such as the threshold of a rule, which are unknown as well.
+    beside
+        Of how many outcomes other laws are, such as those of sets of candidates, by name.
     **limits
         When to give up, as :class:`~theory.symbolic.Limits` has them.
 
@@ -74,10 +86,14 @@ def for_all_rows(
     Answer
         Proven, a counterexample, or unknown.
     """
-    cells, rows = unknown_rows(sizes, zeros, Limits(**limits))
+
+    def states_of(rows: Mapping[str, Any]) -> Iterable[Comparison]:
+        return states({name: row[0] if name in shares else row for name, row in rows.items()})
+
+    cells, rows = unknown_rows({**sizes, **beside, **dict.fromkeys(shares, 2)}, zeros, Limits(**limits))
     size = "V = " + " and ".join(map(str, sorted(set(sizes.values()))))
     asked = Asked(subject, statement, told_rows(zeros))
-    return _answered(asked, size, states, cells, rows, partial(simple_rows, rows=rows, positive=not zeros))
+    return _answered(asked, size, states_of, cells, rows, partial(simple_rows, rows=rows, positive=not zeros))
 
 
 def for_all_masses(states: States, names: tuple[str, ...], statement: str, **limits: Any) -> Answer:

@@ -62,9 +62,9 @@ from theory.claims.scd.coupling import Relabelled, Stale
 from theory.claims.traversal.traversal import RowKept, Squared
 from theory.proofs.base import Comparison, Proof, Question, eq, for_all_rows, ge, gt, le, lt
 from theory.proofs.pointwise import POINTWISE
+from theory.proofs.sequences import SEQUENCE_PROOFS, at_tables
+from theory.proofs.steps import STEP_PROOFS
 from theory.symbolic import Answer, prove_decoder, prove_rule, prove_verifier
-from theory.symbolic.answers import Asked, told_rows
-from theory.symbolic.prove_decoders import wrong_tables
 
 Numbers = Mapping[str, Any]
 Stated = Iterable[Comparison]
@@ -309,16 +309,6 @@ def wrong_rules(decoder: Decoder, length: int = 3) -> dict[str, Question]:
         else:
             found[name] = partial(prove_decoder, decoder, rule=rule, size=2, length=length)
     return found
-
-
-def at_tables(decoder: Decoder, size: int, length: int, rule: Rule | None = None) -> Answer:
-    """Rational tables at which the sequences of a wrong decoder do not follow the target.
-
-    For decoders whose sequences show what is wrong only where there are many cells.
-    """
-    asked = Asked(repr(decoder), "lossless", told_rows(zeros=False))
-    told, rows = f"V = {size}, sequences of {length}", wrong_tables(decoder, rule or Speculative(), size, length)
-    return asked.answer("counterexample", told, rows=rows) if rows else asked.answer("unknown", told)
 
 
 def wrong_decoders(found: Mapping[str, Decoder], length: int = 3) -> dict[str, Question]:
@@ -740,13 +730,6 @@ DECODER_PROOFS = (
         wrong_decoders({"weights squared": Squared((2, 1)), "a parent keeps its row": RowKept((2, 1))}),
     ),
     Proof(
-        "decoder.traversal-chain",
-        ("traversal.chain",),
-        "a chain accepts as many drafts as block verification",
-        decoder_asks(Traversal((1, 1)), that="lossless"),
-        wrong_decoders({"a parent keeps its row": RowKept((1, 1))}),
-    ),
-    Proof(
         "decoder.coupled",
         ("scd.lossless", "scd.continuation"),
         SEQUENCES,
@@ -763,5 +746,6 @@ DECODER_PROOFS = (
 )
 
 PROOFS: dict[str, Proof] = {
-    proof.name: proof for proof in (*RULE_PROOFS, *POINTWISE, *CANDIDATE_PROOFS, *DECODER_PROOFS)
+    proof.name: proof
+    for proof in (*RULE_PROOFS, *STEP_PROOFS, *POINTWISE, *CANDIDATE_PROOFS, *DECODER_PROOFS, *SEQUENCE_PROOFS)
 }

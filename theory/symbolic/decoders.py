@@ -31,10 +31,11 @@ from theory.symbolic.cells import Cell, Cells, Limits
 from theory.symbolic.histories import Histories, laws, outcomes
 from theory.symbolic.piecewise import Terms, Where, added, simplified, vanishes, without_edges
 from theory.symbolic.rows import Context, Rows, Table, contexts, row_name, unknown_rows
-from theory.symbolic.signs import POSITIVE, ZERO, of_powers, sign_of
+from theory.symbolic.signs import POSITIVE, SIGNS, ZERO, of_powers, sign_of
+from theory.symbolic.space import Literal
 from theory.symbolic.unknown import Refused, Unknown
 
-__all__ = ["Outcome", "Step", "accepted", "first_failure", "one_step", "steps"]
+__all__ = ["Outcome", "Step", "accepted", "commits_nothing", "first_difference", "first_failure", "one_step", "steps"]
 
 
 Supports = tuple[tuple[Context, Context], ...]  # after which drafts a row has mass on which tokens, in order
@@ -248,13 +249,21 @@ def _support(row: Any) -> Context:
     for token, mass in enumerate(row):
         if isinstance(mass, Unknown):
             product = mass.cells.product(mass)
-            sign = of_powers(product.sign, [(mass.cells.may_be(atom), odd) for atom, odd in product.factors])
+            sign = of_powers(product.sign, [(_signs_of(atom, mass.cells), odd) for atom, odd in product.factors])
         else:
             sign = sign_of(mass)
         if sign not in (ZERO, POSITIVE):
             raise Refused(f"it declares {mass} for a draft, which may be 0 or not")
         found += [token] if sign == POSITIVE else []
     return tuple(found)
+
+
+def _signs_of(atom: int, cells: Cells) -> int:
+    """The signs that a polynomial may have in the space."""
+    assumed = cells.may_be(atom)
+    if assumed in SIGNS:
+        return assumed
+    return sum(sign for sign in SIGNS if assumed & sign and cells.possible((Literal(atom, sign),)))
 
 
 def _outcome(state: Any, b: int, accepted: int, declared: dict[str, Any]) -> Outcome:
@@ -268,13 +277,29 @@ def _outcome(state: Any, b: int, accepted: int, declared: dict[str, Any]) -> Out
 # Statements ------------------------------------------------------------------------------------------------------
 
 
-def first_failure(step: Step) -> Cell[bool] | None:
-    """A cell in which a step does not emit the target's law, or leaves drafts that are not as declared."""
-    checks = _emits(step) if step.prefix is not None else iter(())
+def first_failure(step: Step, emits: bool = True) -> Cell[bool] | None:
+    """A cell in which a step does not emit the target's law, if ``emits``, or leaves drafts not as declared."""
+    checks = _emits(step) if emits and step.prefix is not None else iter(())
     for terms in (*checks, *_leaves(step)):
         if cell := vanishes(terms, step.cells):
             return cell
     return None
+
+
+def first_difference(step: Step, other: Step, key: Callable[[Outcome], Any]) -> Cell[bool] | None:
+    """A cell in which two steps from one state do not have the same law of ``key(outcome)``."""
+    parts: defaultdict[Any, list[tuple[Where, Any]]] = defaultdict(list)
+    for sign, made in ((1, step), (-1, other)):
+        for outcome, terms in made.laws.items():
+            parts[key(outcome)] += [(where, value * sign) for where, value in terms.items()]
+    differences = (_sum(each, step.cells) for each in parts.values())
+    return next((cell for terms in differences if (cell := vanishes(terms, step.cells))), None)
+
+
+def commits_nothing(step: Step) -> Cell[bool] | None:
+    """A cell in which a step may end without a token more than before; None also for the start."""
+    idle = [part for outcome, terms in step.laws.items() if outcome.tokens == step.prefix for part in terms.items()]
+    return vanishes(_sum(idle, step.cells), step.cells) if idle else None
 
 
 def _emits(step: Step) -> Iterator[Terms]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from simlab.rules import Rule, Speculative
 from theory.exact import sequence_law, target_law
 from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows
 from theory.symbolic.cells import Cell, Limits
-from theory.symbolic.decoders import accepted, first_failure, one_step, steps
+from theory.symbolic.decoders import Step, accepted, first_failure, one_step, steps
 from theory.symbolic.piecewise import value_of
 from theory.symbolic.rows import Table, contexts, row_name, rows_at, unknown_rows
 from theory.symbolic.small_rows import Row, simple_tables
@@ -19,7 +19,7 @@ from theory.symbolic.space import Point
 from theory.symbolic.statements import LOSSLESS, Statement, read_statement
 from theory.symbolic.unknown import Refused
 
-__all__ = ["prove_decoder", "wrong_tables"]
+__all__ = ["prove_decoder", "prove_steps", "wrong_tables"]
 
 
 def prove_decoder(
@@ -81,6 +81,48 @@ def prove_decoder(
         return found
     law, _ = sequence_law(decoder, *_given(decoder, rule, size, length, found.rows))
     return replace(found, values={"law": law})
+
+
+def prove_steps(
+    decoder: Decoder,
+    statement: str,
+    fails: Callable[[Step], Cell[bool] | None],
+    rule: Rule | None = None,
+    size: int = 2,
+    length: int = 3,
+    limits: Limits | None = None,
+) -> Answer:
+    """Prove a statement about every step of a decoder, from all states that it may be in.
+
+    Parameters
+    ----------
+    decoder, rule, size, length, limits
+        As for :func:`prove_decoder`.
+    statement
+        In words.
+    fails
+        Finds a cell in which a step, or the start, is not as stated; None if there is none.
+
+    Returns
+    -------
+    Answer
+        A counterexample is the rows of one step.
+    """
+    asked, made = _asked(decoder, rule or Speculative(), statement, None), list[Step]()
+
+    def look() -> Cell[bool] | None:
+        for step in steps(decoder, rule or Speculative(), size, length, limits):
+            asked.spaces.append(step.cells)
+            made.append(step)
+            if cell := fails(step):
+                return cell
+        return None
+
+    def simple(point: Point | None) -> dict[str, Row] | None:
+        return None if point is None else rows_at(made[-1].rows, point)
+
+    told = f"V = {size}, sequences of {length}"
+    return asked.settled(told, look, simple) or asked.answer("proven", told)
 
 
 def wrong_tables(decoder: Decoder, rule: Rule, size: int, length: int) -> dict[str, Row] | None:
