@@ -183,6 +183,19 @@ def impossible(n: Numbers, right: bool = True) -> Stated:
     return [(emitted, eq, min(q, joined) if right else q), (after, eq, 0), (max(0, 0 - other), eq, 0)]
 
 
+def raised(n: Numbers, right: bool = True) -> Stated:
+    """q > p: a draft comes out with min(q, h), and no residual has it: p, or less of it, is below q."""
+    p, q, h, share = n["p"], n["q"], n["h"], n["s"]
+    if not (q > p and share <= 1):
+        return []
+    rejected_ = 1 - accepted(h, q)
+    return [
+        (q * (1 - rejected_), eq, min(q, h) if right else q),
+        (max(0, h - q) * rejected_, eq, 0),
+        (max(0, p * share - q), eq, 0),
+    ]
+
+
 def product_kept(n: Numbers, least: bool = True) -> Stated:
     """min(a b, c d) >= min(a, c) min(b, d)."""
     both, apart = min(n["a"] * n["b"], n["c"] * n["d"]), min(n["a"], n["c"]) * min(n["b"], n["d"])
@@ -564,6 +577,15 @@ POINTWISE = (
         "q P r",
         "it is about one token of any vocabulary; another draft's p_A is 0 there, as p is",
         whole=("q for min(q, P)", {"right": False}),
+    ),
+    _proof(
+        "pointwise.raised",
+        ("cactus.law",),
+        "q > p: q min(1, h/q) = min(q, h), and [h - q]+ after a rejection and [s p - q]+ for s <= 1 are 0",
+        raised,
+        "p q h s",
+        "it is about one token of any vocabulary; h is any number, and so the one with the root",
+        whole=("q for min(q, h)", {"right": False}),
     ),
     _proof(
         "pointwise.products",

@@ -508,8 +508,8 @@ STEP_PROOFS = (
     Proof(
         "sjd-reference.residual",
         ("sjd-reference.residual",),
-        "top-k of the residual of rows filtered to top-k leaves it, without a tie at place k of p, for k = 1, 2, 3",
-        asks(filtered_again, "top-k of the residual", *({"count": count} for count in (1, 2, 3))),
+        "top-k of the residual of rows filtered to top-k leaves it, without a tie at place k of p, for k = 1, 2",
+        asks(filtered_again, "top-k of the residual", *({"count": count} for count in (1, 2))),
         {"top-1 of top-2": asks(filtered_again, "top-k of the residual", {"count": 2, "again": 1}, sizes=(3,))[0]},
     ),
     Proof(
@@ -524,10 +524,7 @@ STEP_PROOFS = (
         "cactus.law",
         ("cactus.law", "cactus.frontier"),
         "for every h >= p in the place of the one with the root: min(q, h) where q > p, and on the line",
-        (
-            *asks(cactus, "law and line", shares=("h0", "h1"), sizes=(2,)),
-            *asks(cactus, "law and line", shares=("h0", "h1", "h2"), sizes=(3,)),
-        ),
+        asks(cactus, "law and line", shares=("h0", "h1"), sizes=(2,)),
         {
             "any h": asks(cactus, "law and line", {"kind": Lowered}, shares=("h0", "h1"), sizes=(2,))[0],
             "nothing gained": asks(cactus, "law and line", {"over": 1}, shares=("h0", "h1"), sizes=(2,))[0],
@@ -555,8 +552,8 @@ STEP_PROOFS = (
     Proof(
         "candidates.greedy",
         ("candidates.greedy",),
-        "greedy candidates are accepted with p(T) + sum min(p, q') off T, as often as is possible, for K = 1, 2, 3",
-        asks(greedy_best, "acceptance of greedy candidates", *({"count": count} for count in (1, 2, 3))),
+        "greedy candidates are accepted with p(T) + sum min(p, q') off T, as often as is possible, for K = 1, 2",
+        asks(greedy_best, "acceptance of greedy candidates", *({"count": count} for count in (1, 2))),
         {
             "the candidates in turn": asks(
                 greedy_best, "acceptance of greedy candidates", {"count": 2, "verifier": Recursive()}, sizes=(3,)
