@@ -191,7 +191,8 @@ def uncapped(seed: int) -> Finding:
         return max(abs(ratio(*positive(e), labels) - 1).max() for e, labels in every_grouping())
 
     rows, labels = (weights(1, 0), weights(1, 1)), (0, 0)
-    difference = mean_ratio(*(np.array([side], dtype=object) for side in rows), labels)[0] - 1
+    p, q = (np.array([side], dtype=object) for side in rows)
+    difference = mean_ratio(p, q, labels)[0] - 1
     accepted = acceptance(Grouped(labels), *rows)
     return refuted_if(
         accepted > alpha(*rows) and difference <= 0,
