@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from theory.claims import CLAIMS, Evidence, Finding
+from theory.proofs.base import Comparison, eq, for_all_rows, le
 from theory.proofs.catalogue import PROOFS
 from theory.proofs.kept import code_hash, is_fresh, kept_entries, made
 from theory.proofs.making import make_again
-from theory.proofs.reasons import REASONS
+from theory.proofs.reasons import PARTLY, REASONS
 from theory.proofs.support import EVERY, MEANING, ROWS, rests_on, supported, why_not
+from theory.symbolic import Answer
 
 SMALL = [name for name in PROOFS if name.startswith("pointwise.")] + [
     "rows.concentrated",
@@ -53,6 +58,25 @@ def test_a_proof_made_again_is_what_is_kept_and_a_second_solver_agrees(name: str
     kept = kept_entries()[name]
     assert "cvc5" in entry["solvers"]
     assert {key: entry[key] for key in SAME} == {key: kept[key] for key in SAME}, AGAIN
+
+
+def test_settings_and_laws_beside_rows_are_unknown_as_well() -> None:
+    def within(n: Mapping[str, Any], most: int = 1) -> list[Comparison]:
+        return [(n["share"] * n["p"][0], le, most), (sum(n["s"]), eq, 1)]
+
+    def asked(**wrong: int) -> Answer:
+        return for_all_rows(partial(within, **wrong), {"p": 2}, "rows", "<= 1", shares=("share",), beside={"s": 3})
+
+    assert asked().outcome == "proven"
+    assert asked().size == "V = 2"
+    assert asked(most=0).outcome == "counterexample"
+
+
+def test_every_claim_has_a_proof_or_a_reason_and_a_part_is_of_a_proof() -> None:
+    served = {id for proof in PROOFS.values() for id in proof.claims}
+    assert PARTLY.keys() <= served
+    assert not PARTLY.keys() & REASONS.keys()
+    assert all("not put" not in reason and "yet" not in reason.split() for reason in (REASONS | PARTLY).values())
 
 
 def test_every_proof_has_a_wrong_variant() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ import pytest
 from simlab import mutants
 from simlab.arrays import Array
 from simlab.candidates import Independent, WithoutReplacement, make_verifier
-from simlab.decoders import Decoder, make_decoder
+from simlab.decoders import Decoder, Sjd, SjdAc, make_decoder
 from simlab.mutants import ac_decoders, sjd_decoders, speculative_decoders
 from simlab.mutants import rules as wrong_rules
 from simlab.rules import Rule, Speculative, Step, make_rule
 from theory.exact import sequence_law, target_law
 from theory.symbolic import Limits, Refused, prove, prove_rule, prove_verifier
+from theory.symbolic.decoders import commits_nothing, first_difference, first_failure, one_step
+from theory.symbolic.prove_decoders import prove_steps
 from theory.symbolic.rows import Table, contexts, row_name
 
 pytestmark = pytest.mark.exact
@@ -248,3 +251,36 @@ def test_a_rule_that_catches_the_limit_is_not_proven_by_it() -> None:
 def test_a_statement_that_is_none_is_told(that: str) -> None:
     with pytest.raises(ValueError, match="expected lossless, frontier"):
         prove(LOSSLESS, that)
+
+
+def test_steps_of_two_decoders_are_one_in_law_or_not() -> None:
+    def apart(other: Decoder) -> Any:
+        def fails(step: Any) -> Any:
+            beside = one_step(other, LOSSLESS, 2, 2, step.prefix, step.supports, beside=step)
+            return first_difference(step, beside, lambda outcome: outcome.tokens)
+
+        return fails
+
+    blocks, single = make_decoder("block", gamma=1), make_decoder("speculative", gamma=1)
+    assert prove_steps(blocks, "one in law", apart(single), length=2).outcome == "proven"
+    other = prove_steps(make_decoder("block", gamma=2), "one in law", apart(single), length=3)
+    assert other.outcome == "counterexample"
+    assert other.rows
+
+
+def test_every_step_commits_a_token_or_not() -> None:
+    class Idle(Sjd):
+        """Does nothing at all."""
+
+        def step(self, state: Any, process: Any, rule: Any, randomness: Any, draft: Any = None) -> Any:
+            return state, super().step(state, process, rule, randomness, draft)[1]
+
+    assert prove_steps(Sjd(1), "commits", commits_nothing, length=2).outcome == "proven"
+    assert prove_steps(Idle(1), "commits", commits_nothing, length=2).outcome == "counterexample"
+
+
+def test_a_law_that_is_declared_may_be_a_sum_of_positive_masses() -> None:
+    rule = make_rule("mixture", weight=Fraction(1, 2))
+    as_declared = partial(first_failure, emits=False)
+    assert prove_steps(SjdAc(2, relabel="law"), "as declared", as_declared, rule, length=2).outcome == "proven"
+    assert prove_steps(SjdAc(2), "as declared", as_declared, rule, length=2).outcome == "counterexample"
