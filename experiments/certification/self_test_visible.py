@@ -57,9 +57,7 @@ def visible(contract: str, cases: int, calls: int) -> dict[str, float]:
 def drawn_cases(contract: str, most: int) -> dict[int, Case]:
     """The first drawn cases with few numbers, by their number."""
     of = contract_named(contract)
-    make = of.drawn
-    assert make is not None, "every contract draws shapes"
-    drawing = Drawing(tuple(of.cases()), of.axes, lambda _: make, cells(of.axes, {}), 0)
+    drawing = Drawing(tuple(of.cases()), of.axes, lambda _: of.drawn, cells(of.axes, {}), 0)
     shapes = ((i, drawing.shape(i)) for i in count(len(drawing)))
     few = (i for i, shape in shapes if shape["V"] >= TOKENS and numbers(of.axes, shape) <= NUMBERS)
     return {i: drawing[i] for i in islice(few, most)}

@@ -12,14 +12,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
 from typing import Any
 
 import numpy as np
 
-from simlab.arrays import total_variation
+from simlab.arrays import Array, total_variation
 from simlab.certify.certificate import Certificate, Failure, Line
 from simlab.certify.contracts.base import Case, Function
 from simlab.certify.contracts.registry import Contract, contract_named, makes
@@ -35,7 +35,7 @@ from simlab.certify.engine.region import Region
 from simlab.certify.engine.tasks import HIDDEN, Conduct, Counts, Edges, Enumerate, Fault, Impossible, Sample, Task
 from simlab.certify.engine.workers import WorkerPool, check_processes
 from simlab.certify.shapes.drawing import Drawing, cells
-from simlab.certify.shapes.ranges import MOST, limits, parsed
+from simlab.certify.shapes.ranges import limits, parsed
 from simlab.checks import check_at_least, check_number
 from simlab.statistics.power import check_share
 
@@ -172,7 +172,7 @@ def assert_lossless(function: Function, contract: str = "verify", **options: Any
     worst = max((line.tv_at_most for line in principal), default=1.0)
     if certificate.verdict == "lossless":
         return certificate
-    asked_for = certificate.shapes is None or all(one.seen for one in certificate.shapes.own)
+    asked_for = all(one.seen for one in certificate.shapes.own) if certificate.shapes else True
     if certificate.verdict == "inconclusive" and "epsilon" not in options and not certificate.unsure and asked_for:
         if worst <= USEFUL:
             return certificate
@@ -235,8 +235,6 @@ def named(function: Function) -> str:
 
 def _drawing(contract: Contract, arrays: str | None, shapes: Sequence[str], at_most: str, seed: int) -> Drawing:
     """The cases of a contract, with what is drawn beside them."""
-    if (shapes or at_most) and not contract.axes:
-        raise ValueError(f"shapes are given, which the contract {contract.name} does not take")
     most = limits(at_most, contract.axes) if at_most else {}
     own = [parsed(text, contract.axes) for text in shapes]
     within = [one.within(contract.axes, most) for one in own]
@@ -245,20 +243,8 @@ def _drawing(contract: Contract, arrays: str | None, shapes: Sequence[str], at_m
             raise ValueError(f"shape {one.name!r} is beyond at-most {at_most!r}, or does not fit memory")
     ranges = (*(one for one in within if one is not None), *cells(contract.axes, most))
     make = {dtype: makes(contract.name, arrays, dtype) for dtype in {one.dtype for one in ranges}}
-    fixed = [case for case in contract.cases() if _within(case, most)]
+    fixed = [case for case in contract.cases() if all(case.sizes.get(name, 0) <= size for name, size in most.items())]
     return Drawing((*fixed, *contract.both_ends()), contract.axes, lambda one: make[one.dtype], ranges, seed)
-
-
-def _within(case: Case, most: Mapping[str, int]) -> bool:
-    """Whether a fixed case is no larger than what is taken, as far as it has such a size."""
-    sizes = {
-        "V": getattr(case, "vocabulary", 0),
-        "gamma": max(getattr(case, "widths", (case.length,)), default=0) - 1,
-        "K": getattr(case, "count", 0),
-        "length": case.length,
-        "batch": len(getattr(case, "widths", ())),
-    }
-    return all(size <= most.get(name, MOST) for name, size in sizes.items())
 
 
 @dataclass
@@ -296,23 +282,22 @@ class _Run:
     def certificate(self, subject: str) -> Certificate:
         failure, edge = self._failure(subject)
         seconds = time.monotonic() - self.start
-        shapes = mapped(self.region, self.calls is not None)
+        shapes = mapped(self.region)
         bounds, detectable = self.evidence.bounds(self.confidence), self.evidence.detectable()
         passed, missing = self._passed(bounds), self.plan.missing(bounds)
         more = self._more(missing, seconds) if missing else ""
-        unseen = [one.told for one in shapes.own if not one.seen] if shapes else []
-        where = shapes.told if shapes else ""
+        unseen = [one.told for one in shapes.own if not one.seen]
         if failure is None:
-            nowhere = shapes is not None and shapes.region is None
-            verdict = "inconclusive" if missing or self._unsure or unseen or nowhere else "lossless"
+            short = missing or self._unsure or unseen or shapes.region is None
+            verdict = "inconclusive" if short else "lossless"
             asked = f"{self.epsilon:g} was asked for" if missing else ""
             own = f"too little was seen of {' and of '.join(unseen)}, which was asked for" if unseen else ""
             also = f"with an edge: {edge.told}" if edge else ""
-            summary = "; ".join(filter(None, (self._unsure, passed, where, asked, own, more, also)))
+            summary = "; ".join(filter(None, (self._unsure, passed, shapes.told, asked, own, more, also)))
         else:
             verdict = "lossy" if failure.kind in ("law", "edge") else "breaks"
-            only = f"otherwise {passed}; {where}" if failure.at_the_ends and self.evidence.calls.all() else ""
-            summary = "; ".join(filter(None, (failure.told, failure.diagnosis, only.rstrip("; "))))
+            only = f"otherwise {passed}; {shapes.told}" if failure.at_the_ends and self.evidence.calls.all() else ""
+            summary = "; ".join(filter(None, (failure.told, failure.diagnosis, only)))
         return Certificate(
             subject=subject,
             contract=self.contract.name,
@@ -547,7 +532,7 @@ class _Run:
         planned = np.zeros(len(self.cases), np.int64)
         numbers = np.zeros(len(self.cases), np.int64)
         while (planned.min() < self.calls) if self.calls else (self._spent() < 1):
-            if not self.calls and planned.all() and self._turn_of_shapes:
+            if not self.calls and planned.all() and self._turn_of_shapes(planned):
                 drawn = self.region.next_case()
                 if drawn:
                     yield Sample(*drawn, self._part(0.02))
@@ -559,10 +544,9 @@ class _Run:
             planned[i] += turn
             numbers[i] += 1
 
-    @property
-    def _turn_of_shapes(self) -> bool:
+    def _turn_of_shapes(self, planned: Array) -> bool:
         """Whether drawn shapes have had less than their share of the time."""
-        drawn, share = float(self.region.seconds.sum()), LATER_SHARE if self.plan.content else SHARE
+        drawn, share = float(self.region.seconds.sum()), LATER_SHARE if self.plan.content(planned) else SHARE
         return drawn <= share * (drawn + float(self.evidence.seconds.sum()))
 
     def _turn(self, i: int, turn: int) -> int:

@@ -77,6 +77,11 @@ class Case(ABC):
     bugs: ClassVar[Collection[str]] = ()
 
     @property
+    def sizes(self) -> Mapping[str, int]:
+        """Its sizes, by the names of the axes of its contract."""
+        return {}
+
+    @property
     def kind(self) -> str:
         """What is particular about one that was drawn, if it is of a kind of which there are many."""
         return ""

@@ -9,11 +9,11 @@ and those of different sequences must be independent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, reduce
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -36,6 +36,13 @@ from simlab.certify.contracts.verifying import OfBlock
 from simlab.certify.engine.messages import shown
 from simlab.certify.engine.scripted import possible_edges
 from simlab.mutants.batches import MUTANTS, OF_BATCHES, Rows
+
+
+class Completing(Protocol):
+    """What completes the tokens of a sequence."""
+
+    def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
+        """Draws from the target in place of -1."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +95,17 @@ class BatchCase(ArraysCase):
         return tuple(len(block.p) for block in self.blocks)
 
     @property
+    def sizes(self) -> dict[str, int]:
+        return {"V": self.vocabulary, "gamma": max(self.widths) - 1, "batch": len(self.widths)}
+
+    @property
     def length(self) -> int:  # type: ignore[override]
         return sum(self.widths)
+
+    @property
+    def completing(self) -> Sequence[Completing]:
+        """What completes the tokens of each sequence."""
+        return self.blocks
 
     def inputs(self, n: int, rng: np.random.Generator) -> Array:
         drafts = np.full((n, len(self.blocks), max(self.widths) - 1), -1)
@@ -158,7 +174,12 @@ class BatchCase(ArraysCase):
             yield block, tokens[..., end - len(block.p) : end]
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
-        return np.concatenate([block.completed(part, rng) for block, part in self._parts(tokens)], axis=1)
+        ends = np.cumsum(self.widths).tolist()
+        parts = [
+            one.completed(tokens[:, end - width : end], rng)
+            for one, width, end in zip(self.completing, self.widths, ends, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
 
     def law_of(self, emitted: Mapping[Tokens, float]) -> Array:
         law = np.zeros(self.blocks[0].vocabulary ** self.length)

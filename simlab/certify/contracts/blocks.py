@@ -7,7 +7,7 @@ all gamma + 1 tokens together, is computed; :class:`Events` project it onto the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -65,9 +65,12 @@ class Block:
         """``int64[n, gamma]`` drawn from q."""
         return self._filled(np.full((n, self.gamma), -1), self.q, rng)
 
-    def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
-        """``tokens[n, gamma + 1]`` with every -1 at the end of a row replaced by a draw from p."""
-        return self._filled(tokens, self.p, rng)
+    def completed(self, tokens: Array, rng: np.random.Generator, places: Sequence[int] | None = None) -> Array:
+        """``tokens[n, gamma + 1]`` with every -1 at the end of a row, or at some ``places``, replaced by a draw from p.
+
+        Where not all places are filled, rows must not depend on the tokens before them.
+        """
+        return self._filled(tokens, self.p, rng, places)
 
     def rows(self, drafts: Array) -> tuple[Array, Array]:
         """p ``[gamma + 1, V]`` and q ``[gamma, V]`` along ``drafts[gamma]``: new arrays."""
@@ -77,13 +80,19 @@ class Block:
             np.stack([self.q[i][at[i]] for i in range(len(self.q))]),
         )
 
-    def _filled(self, tokens: Array, tables: tuple[Array, ...], rng: np.random.Generator) -> Array:
+    def _filled(
+        self,
+        tokens: Array,
+        tables: tuple[Array, ...],
+        rng: np.random.Generator,
+        places: Sequence[int] | None = None,
+    ) -> Array:
         filled = tokens.copy()
-        for i, table in enumerate(tables):
+        for i in range(len(tables)) if places is None else places:
             missing = np.flatnonzero(filled[:, i] < 0)
             if len(missing):
                 context = self.context(filled[missing], i)
-                filled[missing, i] = _drawn(table, context, rng.random(len(missing)))
+                filled[missing, i] = drawn_from(tables[i], context, rng.random(len(missing)))
         return filled
 
     # The joint law, for blocks that are small ----------------------------------------------------------------
@@ -190,7 +199,7 @@ def windows(block: Block, width: int) -> tuple[Events, ...]:
     return tuple(Events(f"tokens {s} to {s + width - 1}", tuple(range(s, s + width))) for s in starts)
 
 
-def _drawn(table: Array, context: Array, uniform: Array) -> Array:
+def drawn_from(table: Array, context: Array, uniform: Array) -> Array:
     """A token from row ``context[n]`` of ``table`` by inverse CDF."""
     upto = table.cumsum(axis=1)
     goal = uniform * upto[context, -1]

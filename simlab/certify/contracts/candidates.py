@@ -43,6 +43,10 @@ class CandidatesCase(ArraysCase):
     def vocabulary(self) -> int:  # type: ignore[override]
         return len(self.p)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"V": self.vocabulary, "K": self.count}
+
     def __post_init__(self) -> None:
         support = int((self.q > 0).sum())
         if not 1 <= self.count <= support:

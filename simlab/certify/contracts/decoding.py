@@ -131,6 +131,10 @@ class DecodeCase(Case):
     bugs = tuple(MUTANTS)
 
     @property
+    def sizes(self) -> dict[str, int]:
+        return {"V": self.model.rows.vocabulary, "length": self.length}
+
+    @property
     def length(self) -> int:  # type: ignore[override]
         return self.model.length
 

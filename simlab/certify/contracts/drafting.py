@@ -67,6 +67,10 @@ class DraftCase(ArraysCase):
         return int(self.q.shape[1])
 
     @property
+    def sizes(self) -> dict[str, int]:
+        return {"V": self.vocabulary, "gamma": self.length}
+
+    @property
     def length(self) -> int:  # type: ignore[override]
         return len(self.q)
 

@@ -69,6 +69,10 @@ class VerifyCase(ArraysCase):
         return self.block.vocabulary
 
     @property
+    def sizes(self) -> dict[str, int]:
+        return {"V": self.vocabulary, "gamma": self.block.gamma}
+
+    @property
     def length(self) -> int:  # type: ignore[override]
         return len(self.block.p)
 

@@ -6,45 +6,22 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from simlab.certify.certificate import Looked, Map
-from simlab.certify.engine.region import SEEN, Region
+from simlab.certify.engine.region import Region
 from simlab.certify.shapes.ranges import MOST
 
 
-def mapped(region: Region, few: bool) -> Map | None:
-    """What was seen; ``few`` says that calls were counted, so that shapes with many numbers were never tried."""
-    if not region.drawing.axes:
-        return None
-    found = [_looked(region, at, few) for at in range(len(region.drawing.ranges))]
-    own = tuple(found[at] for at in region.own)
-    cells = tuple(one for one in found if not one.name)
+def mapped(region: Region) -> Map:
+    """What was seen of all ranges."""
+    found = [region.looked(at) for at in range(len(region.drawing.ranges))]
+    own, cells = (tuple(one for one in found if bool(one.name) is named) for named in (True, False))
+    largest = largest_region(cells)
     axes = tuple(axis.name for axis in region.drawing.axes)
-    return Map(axes, own, cells, _told(own, cells), MOST, _largest(cells))
+    return Map(axes, own, cells, _told(own, cells, largest), MOST, largest)
 
 
-def _looked(region: Region, at: int, few: bool) -> Looked:
-    one, seen = region.drawing.ranges[at], region.looked(at)
-    inside = seen.detectable <= SEEN
-    why = "; ".join(dict.fromkeys(region.declined[at]))
-    if not inside and not why:
-        why = "a call would take too long" if region.slow[at] else "calls were counted" if few else ""
-    return Looked(
-        dict(one.of),
-        one.name,
-        one.dtype,
-        one.source,
-        seen.shapes,
-        seen.outcomes,
-        seen.detectable,
-        seen.tv_at_most,
-        inside,
-        why,
-    )
-
-
-def _told(own: Sequence[Looked], cells: Sequence[Looked]) -> str:
+def _told(own: Sequence[Looked], cells: Sequence[Looked], most: dict[str, int] | None) -> str:
     """The region in a sentence: own shapes, then the bands of which every cell was seen, from the smallest up."""
     parts = [f"in shapes of {one.told} a TV of {one.detectable:.2g} would have been seen" for one in own if one.seen]
-    most = _largest(cells)
     if most is None:
         return "; ".join([*parts, "beside these cases, of no band of shapes was enough seen"])
     within = [cell for cell in cells if _within(cell, most)]
@@ -61,7 +38,7 @@ def _told(own: Sequence[Looked], cells: Sequence[Looked]) -> str:
     return "; ".join(parts)
 
 
-def _largest(cells: Sequence[Looked]) -> dict[str, int] | None:
+def largest_region(cells: Sequence[Looked]) -> dict[str, int] | None:
     """The most of every axis such that every cell up to there was seen, as many cells as possible."""
     names = list(dict.fromkeys(name for cell in cells for name in cell.of))
     ends = [sorted({cell.of[name][1] for cell in cells if name in cell.of}) for name in names]

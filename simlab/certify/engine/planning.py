@@ -30,7 +30,6 @@ class Plan:
         self.evidence, self.epsilon, self.confidence = evidence, epsilon, confidence
         names = [case.name for case in evidence.cases]
         self.principal = [i for i, name in enumerate(names) if name in principal] or list(range(len(names)))
-        self.content = False  # whether all of it was met when a case was asked for last
         self._found: dict[int, tuple[int, float]] = {}  # bounds of cases, after so many calls
 
     def goal(self, i: int) -> float:
@@ -52,14 +51,25 @@ class Plan:
         uncalled = np.flatnonzero(planned == 0)
         if len(uncalled):
             return int(uncalled[0])
-        loose = [i for i in range(len(planned)) if i not in self.evidence.laws and planned[i] < self._loosely(i)]
+        loose, wanting = self._loose(planned), self._wanting
         if loose and float(seconds[loose].sum()) < FIRST_NEEDS * total:
             return min(loose, key=lambda i: planned[i])
-        wanting = [i for i in self.principal if self._bound(i) > CLOSE * self.epsilon]
         if wanting and float(seconds[self.principal].sum()) < PRINCIPAL_NEEDS * total:
             return min(wanting, key=lambda i: planned[i])
-        self.content = not wanting and not loose
         return int((planned * each**0.5).argmin())
+
+    def content(self, planned: Array) -> bool:
+        """Whether all needs are met, where so many calls of each case are planned."""
+        return not self._loose(planned) and not self._wanting
+
+    def _loose(self, planned: Array) -> list[int]:
+        """The cases in which not even a large TV is excluded."""
+        return [i for i in range(len(planned)) if i not in self.evidence.laws and planned[i] < self._loosely(i)]
+
+    @property
+    def _wanting(self) -> list[int]:
+        """The principal cases whose bound is not what was asked for."""
+        return [i for i in self.principal if self._bound(i) > CLOSE * self.epsilon]
 
     def _loosely(self, i: int) -> int:
         """Calls that exclude ``LOOSE`` in a case that follows its law."""

@@ -17,10 +17,11 @@ import numpy as np
 import scipy
 
 from simlab.arrays import Array
+from simlab.certify.certificate import Looked
 from simlab.certify.engine.evidence import Finding
 from simlab.certify.engine.tasks import Counts
 from simlab.certify.shapes.drawing import Drawing
-from simlab.certify.shapes.events import LOOKED_AT, law_of
+from simlab.certify.shapes.events import EVENTS, LOOKED_AT, law_of
 from simlab.certify.shapes.ranges import Shape, numbers
 from simlab.certify.shapes.rows import LAWS, classes
 from simlab.statistics import Sequential
@@ -36,8 +37,8 @@ TRIES = 8  # shapes of a range that are looked at for one that is quick enough
 FEW = 1 << 16  # numbers of the rows of a shape that is quick on every machine
 LEAST_NUMBERS = 1 << 12  # below which time does not depend on how many there are
 QUICK = 1e-4  # seconds of a call below which it does not matter how many there are
-KINDS = 6  # of events that there are
-SIZES = 500  # sizes of axes whose counts are added up, at most
+SIZES = 500  # sizes of axes and kinds of rows whose counts are added up, at most
+SLOW = "a call would take too long"
 
 Key = tuple[str, int]
 
@@ -46,7 +47,7 @@ class Tally:
     """Counts of one kind of events, and a test of them, which is made again when there are noticeably more."""
 
     def __init__(self, name: str, size: int, again: float = 1.0) -> None:
-        self.test, self.again = Sequential(law_of(name, size)), again
+        self.test, self.again = Sequential(law_of(name, classes(size))), again
         self.counts = np.zeros(self.test.law.size, np.int64)
         self.tested = self.counts.copy()
 
@@ -91,16 +92,6 @@ class Pool:
     tally: Tally
     visit: Visit
     odd: float = 1.0
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What was seen of a range of shapes: how many shapes, outcomes of the token looked at, and their bounds."""
-
-    shapes: int
-    outcomes: int
-    detectable: float
-    tv_at_most: float
 
 
 class Region:
@@ -231,10 +222,11 @@ class Region:
         tally = visit.tallies.setdefault(name, Tally(name, size))
         tally.add(seen)
         odd, doublings = tally.p_value, log2(visit.rank) + 1
-        self._raise(visit, k, tally, self.level / 2 / KINDS / (visit.rank * doublings * (doublings + 1)))
+        self._raise(visit, k, tally, self.level / 2 / len(EVENTS) / (visit.rank * doublings * (doublings + 1)))
         for key in keys:
             kind = key, name, classes(size)
             pool = self.pools.setdefault(kind, Pool(Tally(name, size, AGAIN), visit))
+            assert len(self.pools) * self.pooled <= self.level / 2, "each has its part of the false alarms"
             if odd < pool.odd:
                 pool.visit, pool.odd = visit, odd
             pool.tally.add(seen)
@@ -247,7 +239,7 @@ class Region:
     @property
     def pooled(self) -> float:
         """The level of each test of added counts."""
-        return self.level / 2 / (KINDS * len(LAWS) * (len(self.slow) + SIZES))
+        return self.level / 2 / (len(EVENTS) * len(LAWS) * (len(self.slow) + SIZES))
 
     def _keys(self, shape: Shape, kind: str) -> Iterator[Key]:
         """What the counts of a shape are added to."""
@@ -263,10 +255,21 @@ class Region:
 
     def looked(self, at: int) -> Looked:
         """What was seen of a range: of the token looked at, of all shapes of it that have as many classes."""
-        found = [pool.tally for (key, name, _), pool in self.pools.items() if (key, name) == (("range", at), LOOKED_AT)]
-        shapes = sum(visit.shape in self.drawing.ranges[at] for visit in self.visits.values() if visit.calls)
-        if not found:
-            return Looked(shapes, 0, 1.0, 1.0)
-        test = max(found, key=lambda tally: tally.test.n).test
-        each = 1 - (1 - self.confidence) / len(self.slow)
-        return Looked(shapes, test.n, min(1.0, test.detectable(test.n, self.pooled)), test.tv_upper(each))
+        one = self.drawing.ranges[at]
+        tests = [
+            pool.tally.test for (key, name, _), pool in self.pools.items() if (key, name) == (("range", at), LOOKED_AT)
+        ]
+        test = max(tests, key=lambda test: test.n, default=None)
+        least = min(1.0, test.detectable(test.n, self.pooled)) if test else 1.0
+        return Looked(
+            of=dict(one.of),
+            name=one.name,
+            dtype=one.dtype,
+            source=one.source,
+            shapes=sum(visit.shape in one for visit in self.visits.values() if visit.calls),
+            outcomes=test.n if test else 0,
+            detectable=least,
+            tv_at_most=test.tv_upper(1 - (1 - self.confidence) / len(self.slow)) if test else 1.0,
+            seen=least <= SEEN,
+            why="; ".join(dict.fromkeys(self.declined[at])) or (SLOW if self.slow[at] else ""),
+        )

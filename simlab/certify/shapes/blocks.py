@@ -38,13 +38,7 @@ class DrawnBlock:
 
     def completed(self, tokens: Array, rng: np.random.Generator) -> Array:
         """``tokens[n, gamma + 1]`` with a draw from p in place of -1 at the places that are looked at."""
-        found = tokens.copy()
-        for place, _ in self.places:
-            missing = np.flatnonzero(found[:, place] < 0)
-            if len(missing):
-                upto = self.block.p[place][0].cumsum()
-                found[missing, place] = np.searchsorted(upto, rng.random(len(missing)) * upto[-1], side="right")
-        return found
+        return self.block.completed(tokens, rng, [place for place, _ in self.places])
 
 
 @dataclass(frozen=True)
@@ -112,7 +106,7 @@ def events_of(drawn: tuple[DrawnBlock, ...], starts: tuple[int, ...]) -> tuple[A
         BEFORE: [(look(block.before, start),) for block, start in both if block.before],
         PAIR: [(look(block.at, start), look(block.next, start)) for block, start in both if block.next],
     }
-    return tuple(AtPlaces(name, count, tuple(groups), parted=name == PAIR) for name, groups in kinds.items() if groups)
+    return tuple(AtPlaces(name, count, tuple(groups)) for name, groups in kinds.items() if groups)
 
 
 def _place(gamma: int, rng: np.random.Generator) -> int:

@@ -164,13 +164,9 @@ class _OfDrawnBatch:
                 q[b, : block.gamma] = np.concatenate(block.q)
         return Copies(p), Copies(q)
 
-    def completed(self: Any, tokens: Array, rng: Generator) -> Array:
-        ends = np.cumsum(self.widths).tolist()
-        parts = [
-            one.completed(tokens[:, end - len(one.block.p) : end], rng)
-            for one, end in zip(self.drawn, ends, strict=True)
-        ]
-        return np.concatenate(parts, axis=1)
+    @property
+    def completing(self) -> tuple[DrawnBlock, ...]:
+        return self.drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +213,7 @@ def _events_of_batch(drawn: tuple[DrawnBlock, ...]) -> tuple[Counted, ...]:
     looks = [at(start + one.at[0], one.at[1]) for one, start in zip(drawn, starts, strict=True)]
     pairs = tuple((looks[b], looks[b + 1]) for b in range(0, len(looks) - 1, 2))
     count = found[0].count
-    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), AtPlaces(NEIGHBOURS, count, pairs, parted=True))
+    return (*found, AtPlaces(LAST, count, ((looks[-1],),)), AtPlaces(NEIGHBOURS, count, pairs))
 
 
 # Candidates, drafts, sequences ----------------------------------------------------------------------------------------
@@ -249,7 +245,7 @@ def _events_in_turn(looks: Sequence[Look], count: int, rng: Generator) -> tuple[
     if len(looks) > 1:
         place = int(rng.integers(len(looks) - 1))
         found.append(AtPlaces(NEXT, count, ((looks[place + 1],),)))
-        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + 1]),), parted=True))
+        found.append(AtPlaces(PAIR, count, ((looks[place], looks[place + 1]),)))
     return tuple(found)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import partial
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Counted
-from simlab.certify.shapes.rows import HEAVY, LAWS, classes
+from simlab.certify.shapes.rows import HEAVY, LAWS
 
-LOOKED_AT, NEXT, BEFORE, PAIR = "the token looked at", "the next token", "an earlier token", "both together"
+LOOKED_AT, NEXT, BEFORE, LAST = "the token looked at", "the next token", "an earlier token", "the last sequence"
+PAIR, NEIGHBOURS = PARTED = "both together", "neighbours in the batch"  # two tokens each
+EVENTS = (LOOKED_AT, NEXT, BEFORE, LAST, *PARTED)
 CLASSES = {
     2: ("one half", "the other half"),
     7: ("an end", "a part", "heavy", "light", "light too", "rare", "no mass"),
@@ -31,15 +33,17 @@ def _at(place: int, labels: Array, tokens: Array) -> Array:
     return np.asarray(labels[tokens[:, place]])
 
 
-def heavy_or_not(count: int) -> Array:
-    """The mass of tokens that are not in the class of most mass, and of those that are."""
+def law_of(name: str, count: int) -> Array:
+    """The law of a kind of events, of tokens in so many classes."""
+    if name not in PARTED:
+        return LAWS[count]
     heavy = float(LAWS[count][HEAVY[count]])
-    return np.array([1 - heavy, heavy])
+    return np.outer([1 - heavy, heavy], [1 - heavy, heavy]).ravel()
 
 
 @dataclass(frozen=True, eq=False)
 class AtPlaces:
-    """Tokens at some places of an outcome, each by its class; ``parted`` tells heavy tokens from the others only.
+    """Tokens at some places of an outcome, each by its class; two tokens together only as heavy ones or others.
 
     Several ``groups`` of places have the same law, as sequences of a batch do: a call counts once for each of them.
     """
@@ -47,13 +51,15 @@ class AtPlaces:
     name: str
     count: int  # of classes
     groups: tuple[tuple[Look, ...], ...]
-    parted: bool = False
 
-    @cached_property
+    @property
+    def parted(self) -> bool:
+        """Whether heavy tokens are told from others only."""
+        return self.name in PARTED
+
+    @property
     def law(self) -> Array:
-        masses = LAWS[self.count]
-        one = heavy_or_not(self.count) if self.parted else masses
-        return reduce(np.multiply.outer, [one] * len(self.groups[0])).ravel()
+        return law_of(self.name, self.count)
 
     def codes(self, tokens: Array) -> Array:
         found = []
@@ -75,16 +81,6 @@ class AtPlaces:
     @property
     def _each(self) -> int:
         return 2 if self.parted else self.count
-
-
-LAST, NEIGHBOURS = "the last sequence", "neighbours in the batch"
-PARTED = (PAIR, NEIGHBOURS)  # of which heavy tokens and others are told apart
-
-
-def law_of(name: str, size: int) -> Array:
-    """The law of a kind of events over V tokens."""
-    one = heavy_or_not(classes(size))
-    return np.outer(one, one).ravel() if name in PARTED else LAWS[classes(size)]
 
 
 @dataclass(frozen=True, eq=False)

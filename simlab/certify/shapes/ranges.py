@@ -13,11 +13,12 @@ from math import exp, log, prod
 
 import numpy as np
 
+from simlab.certify.contracts.battery import TILE
+
 MOST = 1 << 23  # numbers of the rows p of a call, which as float64 take 64 MiB, and as much again for q
 SMALL_SHARE = 3 / 4  # of the shapes that are drawn with few numbers, as far as their range has such
 SMALL = 1 << 19  # numbers that are few
 EDGES = 0.5  # the part of sizes that are next to a power of two, or to a multiple of 64
-TILE = 64
 
 Band = tuple[int, int]
 
@@ -255,7 +256,7 @@ PRESETS: dict[str, Ranges] = {
     ),
     "lumina-mgpt": Ranges(
         {"V": (65_536, 65_536), "gamma": (64, 96), "length": (64, 96)},
-        source="vocab_size of Alpha-VLLM/Lumina-mGPT-7B-768, config.json; windows of SJD (arXiv 2410.01699) and GSD",
+        source="vocab_size of Alpha-VLLM/Lumina-mGPT-7B-768, config.json; SJD-PAC verifies windows of 64 there",
     ),
     "llamagen": Ranges(
         {"V": (16_384, 16_384), "gamma": (1, 16), "length": (16, 96)},

@@ -9,15 +9,14 @@ together, and compared with one law.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from simlab.arrays import Array
+from simlab.certify.contracts.battery import TILE
 from simlab.certify.contracts.blocks import scaled
 
-TILE = 64
 LAWS = {  # the masses of classes under p, by how many there are
     2: np.array([1 / 2, 1 / 2]),
     7: np.array([1 / 8, 1 / 16, 9 / 16, 1 / 8, 1 / 16, 1 / 16, 0]),
@@ -33,8 +32,6 @@ DRAFTS = {  # masses of classes under q in rows that are hard: what p has more o
 }
 RARE = 5  # the class of rare tokens, of seven
 EASY = 1 / 32  # the most that is rejected at a position before the one that is looked at
-
-Weights = Callable[[int, np.random.Generator], Array]
 
 
 @dataclass(frozen=True, eq=False)

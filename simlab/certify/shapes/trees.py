@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from simlab.arrays import Array
 from simlab.certify.contracts.base import Case, Counted
+from simlab.certify.contracts.blocks import drawn_from
 from simlab.certify.contracts.operators.arrays import Arrays
 from simlab.certify.contracts.operators.trees import TreeCase, TreeLayout
 from simlab.certify.shapes import rows
@@ -66,8 +66,7 @@ class DrawnTree:
             nodes = self.reached(place, found[missing])
             for node in np.unique(nodes).tolist():
                 there = missing[nodes == node]
-                upto = self.p[node].cumsum()
-                found[there, place] = np.searchsorted(upto, rng.random(len(there)) * upto[-1], side="right")
+                found[there, place] = drawn_from(self.p[node][None], np.zeros_like(there), rng.random(len(there)))
         return found
 
 
@@ -99,15 +98,9 @@ class DrawnTreeCase(TreeCase):
     def _rows(self) -> Array:
         return np.stack([one.p[:-1] for one in self.drawn])
 
-    def completed(self, tokens: Array, rng: Generator) -> Array:
-        ends = np.cumsum(self.widths).tolist()
-        parts = [
-            one.completed(tokens[:, end - one.width : end], rng) for one, end in zip(self.drawn, ends, strict=True)
-        ]
-        return np.concatenate(parts, axis=1)
-
-    def call_arguments(self, inputs: Any, i: int) -> dict[str, Any]:
-        return super().call_arguments(inputs, i)
+    @property
+    def completing(self) -> tuple[DrawnTree, ...]:
+        return self.drawn
 
 
 def trees(layout: TreeLayout, arrays: Arrays, shape: Shape, rng: Generator) -> Case:

@@ -106,6 +106,10 @@ class TreeCase(BatchCase):
     arrays: Arrays = SINGLE
     bugs = tuple(LAWS)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"V": self.vocabulary, "nodes": len(self.trees[0].tokens), "batch": len(self.trees)}
+
     def rows(self) -> Array:
         """p ``[B, N, V]`` after every node."""
         return np.stack([_after_nodes(block, tree) for block, tree in zip(self.blocks, self.trees, strict=True)])
