@@ -6,6 +6,10 @@ Each is a bug found in real implementations, as small as it can be stated. None 
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from simlab.arrays import (
     Array,
     full,
@@ -19,6 +23,7 @@ from simlab.arrays import (
     splice,
 )
 from simlab.decoders import Decoder, Info, Sjd, SpeculativeDecoder
+from simlab.decoders.renewal import Drafts, Pmfs
 from simlab.decoders.sjd import SjdState
 from simlab.decoders.sjd_reference import PointMassSjd
 from simlab.decoders.speculative import SpeculativeState
@@ -180,3 +185,33 @@ def sjd_decoders(window: int) -> dict[str, Decoder]:
         "tail kept, q relabelled": TailRelabelled(window),
         "tail drawn again, q stale": TailStale(window),
     }
+
+
+class UnverifiedRelabelled(Sjd):
+    """Leaves drafts unverified and declares the row of this call for them."""
+
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
+        xp = namespace(drafts.p)
+        drawn = xp.where(drafts.behind[..., None], drafts.x[..., None] == xp.arange(drafts.p.shape[-1]), drafts.p)
+        return drawn + 0 * drafts.p, drafts.p
+
+
+class StaleRows(Sjd):
+    """Declares for every draft the row of the call before."""
+
+    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
+        return super().renew(drafts, rule, randomness)[0], drafts.q
+
+
+class TriesAgain(Sjd):
+    """Commits nothing when the first draft is rejected."""
+
+    def step(self, state: Any, process: Process, rule: Rule, randomness: Any, draft: Process | None = None) -> Any:
+        new, info = super().step(state, process, rule, randomness, draft)
+        same = info.accepted == 0
+        return type(state)(
+            *(
+                np.where(same.reshape(-1, *[1] * (old.ndim - 1)), old, field)
+                for old, field in zip(state, new, strict=True)
+            )
+        ), info

@@ -120,3 +120,13 @@ class WithRandomness(Decoder[Any]):
         self, state: Any, process: Process, rule: Rule, randomness: Randomness, draft: Process | None = None
     ) -> tuple[Any, Info]:
         return self.decoder.step(state, process, rule, self.change(randomness), draft)
+
+
+class OneMorePrefix(ChangedRandomness):
+    """Reports the coin of a prefix for the next longer one."""
+
+    def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
+        heads = self.randomness.accept(probability, position, lane)
+        moved = heads.copy()
+        moved[:, 1:] = heads[:, :-1] | heads[:, 1:]
+        return moved

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from simlab.arrays import (
     Array,
     at,
@@ -23,8 +25,9 @@ from simlab.arrays import (
     positive_part,
     without,
 )
-from simlab.rules import Amplify, Grouped, Rule, Speculative
+from simlab.rules import Amplify, Grouped, Lantern, Rule, Speculative
 from simlab.rules.base import group_masses, mass
+from simlab.rules.lantern import BOUNDS
 
 
 class InvertedRatio(Speculative):
@@ -158,6 +161,40 @@ class ResidualFiltered(Speculative):
 def inflated_ratio() -> Rule:
     """Accepts with min(1, 1.01 p/q)."""
     return Amplify(Fraction(101, 100))
+
+
+class HalfRatio(Grouped):
+    """Accepts with half the ratio of the group masses."""
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        target, draft = super()._masses(p, q, x)
+        return target / 2, draft
+
+
+@dataclass(frozen=True, eq=False)
+class OneNeighbourMore(Lantern):
+    """Lets the neighbour that reaches the bound join as well."""
+
+    def _within(self, moved: Array, own: Array) -> Array:
+        inside = super()._within(moved, own)
+        return np.concatenate([np.ones_like(inside[..., :1]), inside[..., :-1]], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class UpToDelta(Lantern):
+    """Lets neighbours join while the bound does not *exceed* delta."""
+
+    def _within(self, moved: Array, own: Array) -> Array:
+        return BOUNDS[self.bound](moved, own) <= number(self.delta, moved)
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutSelf(Lantern):
+    """A neighbourhood that leaves out the drafted token."""
+
+    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
+        target, draft = super()._masses(p, q, x)
+        return target - at(p, x), draft
 
 
 RULES: dict[str, Rule] = {

@@ -5,10 +5,15 @@ As in :mod:`simlab.mutants.decoders`, only checks and tests may use them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from simlab.arrays import Array, namespace, number, take, without
-from simlab.decoders import Decoder, SjdAc, SjdPac
+from simlab.candidates import Candidates, Recursive, Verified
+from simlab.decoders import Decoder, DynamicTree, SjdAc, SjdPac, Traversal
+from simlab.decoders.dynamic_tree import Grown, Ranked, ranked
 from simlab.decoders.sjd import DraftTail, PositionRows, SjdState, VerifiedWindow
 from simlab.decoders.tree import NONE, Shape
 from simlab.mutants.decoders import TailRelabelled
@@ -174,3 +179,37 @@ def tree_decoders(window: int, candidates: int, depth: int, tree: Shape) -> dict
         "siblings share one coin": WithRandomness(SjdPac(window, **shape), SharedCoin),
     }
     return wrong
+
+
+@dataclass(frozen=True)
+class RowKept(Traversal):
+    """The token after a path follows the target's own row, whatever was rejected below it."""
+
+    def traverse(self, p: Any, q: Any, nodes: Any) -> Any:
+        order, weights, _ = super().traverse(p, q, nodes)
+        return order, weights, [p[:, row] for row in order]
+
+
+@dataclass(frozen=True)
+class SquaredWeights(Traversal):
+    """Tries every row with the square of its weight."""
+
+    def traverse(self, p: Any, q: Any, nodes: Any) -> Any:
+        order, weights, left = super().traverse(p, q, nodes)
+        return order, [weight * weight if row else weight for row, weight in zip(order, weights, strict=True)], left
+
+
+class OtherParents(DynamicTree):
+    """Takes a node for the child of another node than the one it follows."""
+
+    def grow(self, draft: Any, tokens: Array, length: Array, ranked: Ranked = ranked) -> Grown:
+        tree = super().grow(draft, tokens, length, ranked)
+        return tree._replace(parents=np.roll(tree.parents, 1, axis=1))
+
+
+class FromTarget(Recursive):
+    """Draws from p where no candidate is accepted, not from what is left of it."""
+
+    def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
+        accepted = super().verify(p, q, x, candidates).accepted
+        return Verified(accepted, (1 - accepted.sum(axis=-1))[..., None] * p)

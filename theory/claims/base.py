@@ -35,10 +35,6 @@ Kind = Literal[
 ]
 
 
-class CheckFailed(AssertionError):
-    """A check did not do what a check must: a wrong variant passed it, or it contradicts itself."""
-
-
 @dataclass(frozen=True)
 class Evidence:
     """One piece of evidence: what was computed, what came out, and the numbers of a (counter)example."""

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from simlab.rules import make_rule
 from theory.acceptance import alpha
-from theory.claims.base import CheckFailed, Evidence, Finding
+from theory.claims.base import Evidence, Finding
 from theory.claims.format import fmt, numbers
 from theory.distances import tv
 from theory.exact import acceptance, step_law
+from theory.failures import CheckFailed
 from theory.search import Pmf
 
 Found = TypeVar("Found")

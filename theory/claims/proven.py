@@ -15,6 +15,9 @@ from simlab.rules import Rule
 from theory.claims.base import Evidence
 from theory.claims.evidence import identity, require
 from theory.example_processes import random_row
+from theory.proofs.catalogue import PROOFS, of_rule
+from theory.proofs.kept import is_fresh, kept_entries
+from theory.proofs.reasons import PARTLY
 
 SIZES, PAIRS = (4, 5, 6), 10  # of the rows that are tried beyond a proof
 
@@ -29,10 +32,6 @@ def proven(id: str) -> bool:
     CheckFailed
         If there is no proof, or one of a part only, or one is missing, of other claims or of other code.
     """
-    from theory.proofs.catalogue import PROOFS  # which takes wrong variants from claims
-    from theory.proofs.kept import is_fresh, kept_entries
-    from theory.proofs.reasons import PARTLY
-
     named = {name: proof for name, proof in PROOFS.items() if id in proof.claims}
     require(bool(named), f"no proof of {id}")
     require(id not in PARTLY, f"a proof of {id} is of a part of it")
@@ -73,8 +72,6 @@ def over_more_tokens(id: str, seed: int) -> Evidence:
 
 def _stated(id: str) -> Iterator[tuple[Callable[..., Any], Rule]]:
     """The statements of the proofs of a claim that are about one rule and its rows, with each rule."""
-    from theory.proofs.catalogue import PROOFS, of_rule
-
     asked = [question for proof in PROOFS.values() if id in proof.claims for question in proof.questions]
     found = {
         (repr(question.args[1]), question.args[3]): question.args[:2]

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-from theory.claims.base import CheckFailed
+from theory.failures import CheckFailed
 from theory.proofs.catalogue import PROOFS
 from theory.proofs.kept import KEPT, Entry, kept_entries
 from theory.proofs.making import make_again

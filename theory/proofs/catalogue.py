@@ -36,8 +36,10 @@ from simlab.decoders import (
     Traversal,
     sjd_reference,
 )
-from simlab.mutants.decoders import sjd_decoders, speculative_decoders
-from simlab.mutants.trees import OwnTokenLast, ac_decoders, tree_decoders
+from simlab.mutants.decoders import StaleRows, UnverifiedRelabelled, sjd_decoders, speculative_decoders
+from simlab.mutants.randomness import OneMorePrefix
+from simlab.mutants.rules import HalfRatio, OneNeighbourMore, UpToDelta, WithoutSelf
+from simlab.mutants.trees import FromTarget, OwnTokenLast, RowKept, SquaredWeights, ac_decoders, tree_decoders
 from simlab.rules import (
     Addition,
     Amplify,
@@ -54,12 +56,6 @@ from simlab.rules import (
     Truncation,
 )
 from simlab.rules.truncation import likely
-from theory.claims.baselines.baselines import _OneMore
-from theory.claims.candidates.verifiers import FromTarget
-from theory.claims.gsd.acceptance import HalfRatio
-from theory.claims.lantern.relaxation import OneMore, UpTo, WithoutSelf
-from theory.claims.scd.coupling import Relabelled, Stale
-from theory.claims.traversal.traversal import RowKept, Squared
 from theory.proofs.base import Comparison, Proof, Question, eq, for_all_rows, ge, gt, le, lt
 from theory.proofs.pointwise import POINTWISE
 from theory.proofs.sequences import SEQUENCE_PROOFS, at_tables
@@ -473,7 +469,7 @@ RULE_PROOFS = (
         of_rules(within_bound, "TV < delta", lanterns(Lantern, FIFTH), (3,)),
         {
             told: of_rules(within_bound, "TV < delta", [kind(neighbours(3)[0], FIFTH)], (3,))[0]
-            for told, kind in (("up to delta", UpTo), ("one more", OneMore))
+            for told, kind in (("up to delta", UpToDelta), ("one more", OneNeighbourMore))
         },
     ),
     Proof(
@@ -483,7 +479,7 @@ RULE_PROOFS = (
         of_rules(gains_less, "accepts < p + delta", lanterns(Lantern, FIFTH), (3,)),
         {
             told: of_rules(gains_less, "accepts < p + delta", [kind(neighbours(3)[0], FIFTH)], (3,))[0]
-            for told, kind in (("up to delta", UpTo), ("one more", OneMore))
+            for told, kind in (("up to delta", UpToDelta), ("one more", OneNeighbourMore))
         },
     ),
     Proof(
@@ -503,7 +499,7 @@ RULE_PROOFS = (
         ("lantern.zero-delta", "lantern.output-bound.sum"),
         "with delta = 0, or the factor 1, the rule is lossless",
         rule_asks("lossless", *lanterns(Lantern, 0), *lanterns(LanternMultiplicative, 1), sizes=(3,)),
-        {"one more": rule_asks("lossless", OneMore(neighbours(3)[0], 0), sizes=(3,))[0]},
+        {"one more": rule_asks("lossless", OneNeighbourMore(neighbours(3)[0], 0), sizes=(3,))[0]},
     ),
     Proof(
         "lantern.multiplicative",
@@ -703,7 +699,7 @@ DECODER_PROOFS = (
         ("baselines.block-verification.lossless", "block.optimal"),
         SEQUENCES,
         (*decoder_asks(Block(1), Block(2)), *decoder_asks(Block(1), size=3, length=2)),
-        wrong_decoders({"count off by one": mutants.WithRandomness(Block(2), _OneMore)}),
+        wrong_decoders({"count off by one": mutants.WithRandomness(Block(2), OneMorePrefix)}),
     ),
     Proof(
         "decoder.block-tokens",
@@ -727,14 +723,16 @@ DECODER_PROOFS = (
         ("traversal.lossless",),
         SEQUENCES,
         decoder_asks(Traversal((1, 2)), Traversal((2, 1)), Traversal((2,))),
-        wrong_decoders({"weights squared": Squared((2, 1)), "a parent keeps its row": RowKept((2, 1))}),
+        wrong_decoders({"weights squared": SquaredWeights((2, 1)), "a parent keeps its row": RowKept((2, 1))}),
     ),
     Proof(
         "decoder.coupled",
         ("scd.lossless", "scd.continuation"),
         SEQUENCES,
         decoder_asks(Sjd(2, renewal="maximal"), Sjd(3, renewal="maximal")),
-        wrong_decoders({"declared rows are stale": Stale(3, renewal="maximal"), "relabelled": Relabelled(3)}),
+        wrong_decoders(
+            {"declared rows are stale": StaleRows(3, renewal="maximal"), "relabelled": UnverifiedRelabelled(3)}
+        ),
     ),
     Proof(
         "decoder.coupled-trees",

@@ -14,11 +14,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from theory.claims.base import CheckFailed
+from theory.failures import CheckFailed
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = Path(__file__).with_name("kept.json")
-RUN = (  # what a proof runs; theory.claims has wrong variants, which have to be refuted whatever they are
+RUN = (  # what a proof runs, wrong variants among it
     "theory/symbolic/*.py",
     "theory/proofs/*.py",
     "theory/exact/laws.py",

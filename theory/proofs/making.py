@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from theory.claims.base import CheckFailed
+from theory.failures import CheckFailed
 from theory.proofs.kept import Entry, made
 from theory.symbolic.smtlib import CHECKER, written
 

@@ -8,11 +8,9 @@ from functools import partial
 from typing import Any
 
 from simlab.decoders import Block, Decoder, DynamicTree, Hierarchical, Sjd, SjdAc, SjdPac, SjdPd, Traversal
-from simlab.mutants.trees import WrongBranch
+from simlab.mutants.decoders import TriesAgain
+from simlab.mutants.trees import OtherParents, RowKept, WrongBranch
 from simlab.rules import Mixture, Rule, Speculative
-from theory.claims.candidates.dynamic_trees import OtherParents
-from theory.claims.sjd.losslessness import _TriesAgain
-from theory.claims.traversal.traversal import RowKept
 from theory.proofs.base import Proof, Question
 from theory.symbolic import Answer, prove_decoder
 from theory.symbolic.answers import Asked, told_rows
@@ -139,7 +137,7 @@ SEQUENCE_PROOFS = (
         ("sjd.worst-case",),
         "every step of SJD commits a token, whatever its drafts are",
         tuple(commits(decoder) for decoder in (Sjd(1), Sjd(2), Sjd(3), Sjd(2, bonus=False))),
-        {"tries again where the first draft is rejected": commits(_TriesAgain(2))},
+        {"tries again where the first draft is rejected": commits(TriesAgain(2))},
     ),
     Proof(
         "sequences.dynamic-tree",

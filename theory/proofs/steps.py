@@ -21,6 +21,7 @@ from simlab.candidates import (
     verified_law,
 )
 from simlab.candidates.base import NONE, drawn_law
+from simlab.mutants.rules import OneNeighbourMore, UpToDelta, WithoutSelf
 from simlab.optimum import Sets, candidate_sets, optimal_acceptance, optimal_plan
 from simlab.processes.processors import tempered, top_k
 from simlab.rules import (
@@ -36,7 +37,6 @@ from simlab.rules import (
 from simlab.rules.cactus import Cactus
 from simlab.rules.truncation import likely
 from theory.candidates import candidates_law
-from theory.claims.lantern.relaxation import OneMore, UpTo, WithoutSelf
 from theory.proofs.base import Comparison, Proof, Question, eq, for_all_rows, ge, le, lt
 
 Numbers = Mapping[str, Any]
@@ -444,7 +444,7 @@ STEP_PROOFS = (
         asks(bounded, "the largest within delta", *TURNED, rows="p", shares=DELTA),
         {
             told: asks(bounded, "the largest within delta", {"kind": kind}, rows="p", shares=DELTA, sizes=(3,))[0]
-            for told, kind in (("up to delta", UpTo), ("one more", OneMore))
+            for told, kind in (("up to delta", UpToDelta), ("one more", OneNeighbourMore))
         },
     ),
     Proof(
@@ -463,7 +463,7 @@ STEP_PROOFS = (
         ("lantern.zero-delta",),
         "for every delta that is at most each mass of p above 0, LANTERN's rule is the lossless one",
         asks(small_delta, "the lossless rule", *TURNED, shares=DELTA),
-        {"one more": asks(small_delta, "the lossless rule", {"kind": OneMore}, shares=DELTA, sizes=(2,))[0]},
+        {"one more": asks(small_delta, "the lossless rule", {"kind": OneNeighbourMore}, shares=DELTA, sizes=(2,))[0]},
     ),
     Proof(
         "lantern.greedy-after",
@@ -481,7 +481,7 @@ STEP_PROOFS = (
         ("lantern.greedy.one-hot",),
         "p a point mass and a certain draft, for every delta <= 1: LANTERN's rule is the greedy and the lossless one",
         asks(greedy_one_hot, "one rule", *TURNED, rows="p", shares=DELTA, sizes=(2, 3, 4)),
-        {"up to delta": asks(greedy_one_hot, "one rule", {"kind": UpTo}, rows="p", shares=DELTA, sizes=(2,))[0]},
+        {"up to delta": asks(greedy_one_hot, "one rule", {"kind": UpToDelta}, rows="p", shares=DELTA, sizes=(2,))[0]},
     ),
     Proof(
         "lantern.greedy-code",

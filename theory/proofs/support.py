@@ -59,8 +59,17 @@ def badge(entry: Entry) -> str:
     solvers = " and ".join(name.removesuffix("-solver") for name in entry["solvers"])
     if entry["lemma"]:
         return f"proven for every V, pointwise, {entry['cells']:,} cells, {solvers}"
-    rows, sizes = " and ".join(entry["assumed"]), "; ".join(entry["sizes"])
+    rows, sizes = " and ".join(entry["assumed"]), told_sizes(entry["sizes"])
     return f"proven for all {rows}, {sizes}, {entry['cells']:,} cells, {solvers}"
+
+
+def told_sizes(sizes: Sequence[str]) -> str:
+    """Sizes in words; those that differ in V alone together: ``V = 2 to 4``."""
+    known = [size.removeprefix("V = ") for size in sizes]
+    alone = [int(size) for size in known if size.isdigit()]
+    if len(sizes) > 1 and len(alone) == len(sizes) and alone == [*range(alone[0], alone[-1] + 1)]:
+        return f"V = {alone[0]} to {alone[-1]}"
+    return "; ".join(sizes)
 
 
 def rests_on(claim: Claim, finding: Finding) -> str:

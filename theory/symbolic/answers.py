@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
@@ -66,6 +66,11 @@ class Answer:
             rows = ", ".join(f"{name} = ({', '.join(map(str, row))})" for name, row in self.rows.items())
             return f"refuted, {self.size}: {self.statement} fails at {rows}{': ' + self.why if self.why else ''}"
         return f"unknown, {self.size}: {self.statement}; {self.why}"
+
+
+def up_to(sizes: Sequence[int]) -> str:
+    """The V for which something is asked, in words."""
+    return f"V = {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}"
 
 
 def told_rows(zeros: bool) -> str:

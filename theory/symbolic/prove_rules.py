@@ -13,7 +13,7 @@ import numpy as np
 
 from simlab.arrays import total_variation
 from simlab.rules import RULES, Rule, make_rule
-from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows
+from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows, up_to
 from theory.symbolic.cells import Limits
 from theory.symbolic.rows import unknown_rows
 from theory.symbolic.small_rows import simple_rows
@@ -38,33 +38,7 @@ def prove_rule(
     limits: Limits | None = None,
     heard: Heard | None = None,
 ) -> Answer:
-    """Prove a statement about one step of a rule.
-
-    Parameters
-    ----------
-    rule
-        A rule, or a function from V to one.
-    that
-        The statement; other rules are named as :func:`simlab.rules.make_rule` knows them.
-    sizes
-        The V for which it is asked, the smallest first.
-    zeros
-        Whether rows may hold zeros.
-    limits
-        When to give up, for each V.
-    heard
-        Is told how many cells have been visited.
-
-    Returns
-    -------
-    Answer
-        For all sizes together.
-
-    Raises
-    ------
-    ValueError, Refused
-        As :func:`theory.symbolic.prove` does.
-    """
+    """Prove a statement about one step of a rule; arguments and answer are those of :func:`theory.symbolic.prove`."""
     statement = read_statement(that, FREE)
     name = repr(rule) if isinstance(rule, Rule) else rule.__name__
     asked = Asked(name, statement.text, told_rows(zeros), heard)
@@ -88,7 +62,7 @@ def prove_rule(
         given = arrays(found.rows)
         why = fault(given)
         return replace(found, why=why) if why else replace(found, values=_Step(made, given["p"], given["q"]).values())
-    return asked.answer("proven", f"V = {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}")
+    return asked.answer("proven", up_to(sizes))
 
 
 def _fault(rule: Rule, statement: Statement, p: np.ndarray, q: np.ndarray, stating: Stating) -> str | None:

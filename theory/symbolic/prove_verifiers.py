@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.candidates import Candidates, Independent, Verifier, verified_law
 from simlab.candidates.base import NONE
-from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows
+from theory.symbolic.answers import Answer, Asked, Heard, arrays, told_rows, up_to
 from theory.symbolic.cells import Cell, Cells, Limits
 from theory.symbolic.histories import Weighted, laws
 from theory.symbolic.piecewise import added, vanishes
@@ -30,37 +30,7 @@ def prove_verifier(
     limits: Limits | None = None,
     heard: Heard | None = None,
 ) -> Answer:
-    """Prove that a verifier of K candidates is lossless.
-
-    Parameters
-    ----------
-    verifier
-        How candidates are tried.
-    that
-        ``lossless``, the only statement that is known of verifiers.
-    candidates
-        How they are drawn; the first way that the verifier takes if it is not said.
-    count
-        K.
-    sizes
-        The V for which it is asked, the smallest first.
-    zeros
-        Whether rows may hold zeros.
-    limits
-        When to give up, for each V.
-    heard
-        Is told how many cells have been visited.
-
-    Returns
-    -------
-    Answer
-        For all sizes together.
-
-    Raises
-    ------
-    ValueError, Refused
-        As :func:`theory.symbolic.prove` does.
-    """
+    """Prove that a verifier is lossless; arguments and answer are those of :func:`theory.symbolic.prove`."""
     if that != LOSSLESS:
         raise ValueError(f"that is {that!r}; expected {LOSSLESS}, all that is known of verifiers")
     drawing = candidates or (Independent() if verifier.takes == (Candidates,) else verifier.takes[0]())
@@ -87,7 +57,7 @@ def prove_verifier(
         )
         if found:
             return found
-    return asked.answer("proven", f"K = {count}, V = {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}")
+    return asked.answer("proven", f"K = {count}, {up_to(sizes)}")
 
 
 def _emitted(verifier: Verifier, drawing: Candidates, rows: Rows, count: int, cells: Cells) -> list[Weighted]:

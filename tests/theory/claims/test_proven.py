@@ -58,7 +58,7 @@ def test_a_claim_whose_proof_is_missing_or_stale_fails(
     assert proven(ID)
     kept = dict(kept_entries())
     change(kept)
-    monkeypatch.setattr("theory.proofs.kept.kept_entries", lambda: kept)
+    monkeypatch.setattr("theory.claims.proven.kept_entries", lambda: kept)
     with pytest.raises(CheckFailed, match=why):
         decide(ID, 0)
 

@@ -104,16 +104,6 @@ def block_lossless(seed: int) -> Finding:
     )
 
 
-class _OneMore(mutants.ChangedRandomness):
-    """Reports the coin of a prefix for the next longer one."""
-
-    def accept(self, probability: Any, position: Any, lane: int = 0) -> Any:
-        heads = self.randomness.accept(probability, position, lane)
-        moved = heads.copy()
-        moved[:, 1:] = heads[:, :-1] | heads[:, 1:]
-        return moved
-
-
 @CLAIMS.claim(
     "baselines.block-verification.tokens",
     BLOCK,

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array
 from simlab.candidates import NONE, Deterministic, Recursive
 from simlab.decoders import Decoder, DynamicTree
-from simlab.decoders.dynamic_tree import Grown, Ranked, ranked
+from simlab.mutants.trees import OtherParents
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.candidates.verifiers import P, Q, of
@@ -36,14 +34,6 @@ CLAIMS = Claims("candidates")
 RULE = Speculative()
 CODE = Repository("SafeAILab/EAGLE", "cb7e0841fe0c206c6ed74a197ad5e2a1f13f5a2b")
 SHAPES = ((1, 0, 1), (2, 1, 3), (2, 2, 4), (2, 2, 14), (3, 1, 5))
-
-
-class OtherParents(DynamicTree):
-    """Takes a node for the child of another node than the one it follows."""
-
-    def grow(self, draft: Any, tokens: Array, length: Array, ranked: Ranked = ranked) -> Grown:
-        tree = super().grow(draft, tokens, length, ranked)
-        return tree._replace(parents=np.roll(tree.parents, 1, axis=1))
 
 
 @CLAIMS.claim(

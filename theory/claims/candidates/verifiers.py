@@ -26,6 +26,7 @@ from simlab.candidates import (
     WithoutReplacement,
     verified_law,
 )
+from simlab.mutants.trees import FromTarget
 from simlab.optimum import candidate_sets, optimal_acceptance
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
@@ -69,14 +70,6 @@ def of(verifier: Verifier, candidates: Candidates, p: Any, q: Any, count: int) -
     p, q = (np.array(row, dtype=object) for row in (p, q))
     found = verified_law(verifier, candidates, p, q, count)
     return found.accepted + found.drawn, found.accepted.sum()
-
-
-class FromTarget(Recursive):
-    """Draws from p where no candidate is accepted, not from what is left of it."""
-
-    def verify(self, p: Array, q: Array, x: Array, candidates: Candidates) -> Verified:
-        accepted = super().verify(p, q, x, candidates).accepted
-        return Verified(accepted, (1 - accepted.sum(axis=-1))[..., None] * p)
 
 
 class AlwaysAccepts(Optimal):

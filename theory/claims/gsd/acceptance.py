@@ -44,14 +44,6 @@ def weights(*parts: int) -> Pmf:
     return tuple(Fraction(part, sum(parts)) for part in parts)
 
 
-class HalfRatio(Grouped):
-    """Accepts with half the ratio of the group masses."""
-
-    def _masses(self, p: Any, q: Any, x: Any) -> tuple[Any, Any]:
-        target, draft = super()._masses(p, q, x)
-        return target / 2, draft
-
-
 # Theorem 1 -----------------------------------------------------------------------------------------------------
 
 THEOREM = (

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from simlab.decoders import SpeculativeDecoder
+from simlab.mutants.rules import OneNeighbourMore, UpToDelta, WithoutSelf
 from simlab.processes import TableProcess
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, OptimalLossy, Rule, Speculative
 from theory.acceptance import alpha
@@ -27,7 +28,7 @@ from theory.claims.evidence import (
     require,
 )
 from theory.claims.format import fmt, fmt_row, numbers
-from theory.claims.lantern.relaxation import OneMore, UpTo, WithoutSelf, cases
+from theory.claims.lantern.relaxation import cases
 from theory.claims.sources import Source, derived, said
 from theory.distances import tv
 from theory.exact import acceptance, deviation, step_law
@@ -122,7 +123,7 @@ def output_sum(seed: int) -> Finding:
         ),
         rejects_mutants(
             {
-                "one neighbour more": OneMore,
+                "one neighbour more": OneNeighbourMore,
                 "neighbourhood without the token itself": WithoutSelf,
                 "published code": _code,
             },
@@ -299,7 +300,7 @@ def gain(seed: int) -> Finding:
             numbers(parameters={f"k = {k}": row for k, row in shares.items()}),
         ),
         rejects_mutants(
-            {"at most delta for below delta": UpTo, "the first that reaches it joins": OneMore},
+            {"at most delta for below delta": UpToDelta, "the first that reaches it joins": OneNeighbourMore},
             lambda make: gained(make) >= 0,
             "the gain of a candidate",
         ),
@@ -397,7 +398,9 @@ def support(seed: int) -> Finding:
             described("lantern", {"neighbours": lists, "delta": delta, "bound": "tv"}, p, q),
         ),
         rejects_mutants(
-            {"the lossless rule": lambda *_: Speculative(), "one neighbour more": OneMore}, differs, "the formula"
+            {"the lossless rule": lambda *_: Speculative(), "one neighbour more": OneNeighbourMore},
+            differs,
+            "the formula",
         ),
     )
 

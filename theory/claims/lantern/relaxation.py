@@ -7,7 +7,6 @@ around a drafted token, $P(A)$ its mass, and $p_A$ the conditional target: p wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from random import Random
@@ -15,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from simlab.arrays import Array, at, number
+from simlab.arrays import Array
+from simlab.mutants.rules import OneNeighbourMore, UpToDelta
 from simlab.rules import Lantern, LanternMultiplicative, LanternReference, Rule, Speculative
-from simlab.rules.lantern import BOUNDS, NeighbourhoodRule
+from simlab.rules.lantern import NeighbourhoodRule
 from theory.acceptance import alpha
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
@@ -61,15 +61,6 @@ def each_token(rule: NeighbourhoodRule, p: Any) -> tuple[Array, Array]:
 
 
 # Acceptance ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class WithoutSelf(Lantern):
-    """A neighbourhood that leaves out the drafted token."""
-
-    def _masses(self, p: Array, q: Array, x: Array) -> tuple[Array, Array]:
-        target, draft = super()._masses(p, q, x)
-        return target - at(p, x), draft
 
 
 # The pair of rows that the examples of this module are about: tokens 0 and 1 are neighbours of each other.
@@ -166,23 +157,6 @@ def _rotated(lists: list[list[int]], k: int) -> list[list[int]]:
 # Bounds --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class UpTo(Lantern):
-    """Lets neighbours join while the bound does not *exceed* delta."""
-
-    def _within(self, moved: Array, own: Array) -> Array:
-        return BOUNDS[self.bound](moved, own) <= number(self.delta, moved)
-
-
-@dataclass(frozen=True, eq=False)
-class OneMore(Lantern):
-    """Lets the neighbour that reaches the bound join as well."""
-
-    def _within(self, moved: Array, own: Array) -> Array:
-        inside = super()._within(moved, own)
-        return np.concatenate([np.ones_like(inside[..., :1]), inside[..., :-1]], axis=-1)
-
-
 @CLAIMS.claim(
     "lantern.conditional-bound",
     said(
@@ -261,7 +235,7 @@ def largest_nearest(seed: int) -> Finding:
             numbers("lantern", _parameters([near, [], [], []], Fraction(2, 5)), p=p, joined=built),
         ),
         rejects_mutants(
-            {"at most delta for below delta": UpTo, "the first that reaches it joins": OneMore},
+            {"at most delta for below delta": UpToDelta, "the first that reaches it joins": OneNeighbourMore},
             differs,
             "the largest prefix",
         ),
@@ -337,7 +311,7 @@ def zero_delta(seed: int) -> Finding:
             described("lantern", _parameters(lists, least), p, q),
         ),
         rejects_mutants(
-            {"the published code's dynamic tree": LanternReference, "one neighbour more": OneMore},
+            {"the published code's dynamic tree": LanternReference, "one neighbour more": OneNeighbourMore},
             apart,
             "the rule at delta = 0",
         ),

@@ -7,13 +7,11 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from simlab.arrays import namespace
 from simlab.decoders import Decoder, Sjd, SjdAc, SjdPac
-from simlab.decoders.renewal import Drafts, Pmfs
+from simlab.mutants.decoders import StaleRows, UnverifiedRelabelled
 from simlab.processes import TableProcess
-from simlab.randomness import Randomness
 from simlab.randomness.simplex import race, unbounded
-from simlab.rules import Rule, Speculative
+from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import enumeration, example, first, holds_if, rejects_mutants
 from theory.claims.format import fmt, numbers
@@ -27,22 +25,6 @@ from theory.example_processes import random_process, random_row
 CLAIMS = Claims("scd")
 Row = Sequence[Fraction]
 COUPLINGS = "maximal", "gumbel"
-
-
-class Stale(Sjd):
-    """Declares for every draft the row of the call before."""
-
-    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
-        return super().renew(drafts, rule, randomness)[0], drafts.q
-
-
-class Relabelled(Sjd):
-    """Leaves drafts unverified and declares the row of this call for them."""
-
-    def renew(self, drafts: Drafts, rule: Rule, randomness: Randomness) -> Pmfs:
-        xp = namespace(drafts.p)
-        drawn = xp.where(drafts.behind[..., None], drafts.x[..., None] == xp.arange(drafts.p.shape[-1]), drafts.p)
-        return drawn + 0 * drafts.p, drafts.p
 
 
 def worlds(seed: int) -> list[TableProcess]:
@@ -85,9 +67,9 @@ def lossless(seed: int) -> Finding:
     ]
     worst = max(deviation(*case) for case in tried)
     wrong = {
-        "maximal, q of the call before": Stale(3, renewal="maximal"),
-        "Gumbel, q of the call before": Stale(3, renewal="gumbel"),
-        "old token, q relabelled": Relabelled(3),
+        "maximal, q of the call before": StaleRows(3, renewal="maximal"),
+        "Gumbel, q of the call before": StaleRows(3, renewal="gumbel"),
+        "old token, q relabelled": UnverifiedRelabelled(3),
         "q of the call before for accepted drafts": Sjd(3, renewal="maximal-reference"),
     }
     return holds_if(

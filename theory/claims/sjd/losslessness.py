@@ -7,11 +7,10 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 from simlab import mutants
 from simlab.decoders import Decoder, Jacobi, Sjd, SjdUnrefined, make_decoder
 from simlab.decoders.initial import INITIALS
+from simlab.mutants.decoders import TriesAgain
 from simlab.processes import Process, TableProcess
 from simlab.rules import Rule, Speculative
 from theory.claims.base import Claims, Finding
@@ -293,7 +292,7 @@ def worst_case(seed: int) -> Finding:
         found = [longest(decoder, process) - process.length for decoder, process in decoders]
         return abs(max(found))
 
-    again = [(_TriesAgain(2), process) for process in small]
+    again = [(TriesAgain(2), process) for process in small]
     return holds_if(
         excess(tried) == 0,
         enumeration(
@@ -305,20 +304,6 @@ def worst_case(seed: int) -> Finding:
             {"a decoder that tries again when its first draft is rejected": again}, excess, "the number of calls"
         ),
     )
-
-
-class _TriesAgain(Sjd):
-    """Commits nothing when the first draft is rejected."""
-
-    def step(self, state: Any, process: Process, rule: Rule, randomness: Any, draft: Process | None = None) -> Any:
-        new, info = super().step(state, process, rule, randomness, draft)
-        same = info.accepted == 0
-        return type(state)(
-            *(
-                np.where(same.reshape(-1, *[1] * (old.ndim - 1)), old, field)
-                for old, field in zip(state, new, strict=True)
-            )
-        ), info
 
 
 @CLAIMS.claim(

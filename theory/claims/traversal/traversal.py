@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from simlab.decoders import Block, Decoder, Traversal
+from simlab.mutants.trees import RowKept
 from simlab.processes import TableProcess
 from simlab.rules import Speculative
 from theory.claims.base import Claims, Finding
@@ -104,24 +104,6 @@ def lossless(seed: int) -> Finding:
             f"is the target's in rationals in {len(tried)} cases of {len(TREES)} trees; largest TV {fmt(worst)}"
         ),
     )
-
-
-@dataclass(frozen=True)
-class Squared(Traversal):
-    """Tries every row with the square of its weight."""
-
-    def traverse(self, p: Any, q: Any, nodes: Any) -> Any:
-        order, weights, left = super().traverse(p, q, nodes)
-        return order, [weight * weight if row else weight for row, weight in zip(order, weights, strict=True)], left
-
-
-@dataclass(frozen=True)
-class RowKept(Traversal):
-    """The token after a path follows the target's own row, whatever was rejected below it."""
-
-    def traverse(self, p: Any, q: Any, nodes: Any) -> Any:
-        order, weights, _ = super().traverse(p, q, nodes)
-        return order, weights, [p[:, row] for row in order]
 
 
 @CLAIMS.claim(
