@@ -6,11 +6,12 @@ What can be settled is whether it holds on a process that has the properties whi
 
 fixed beforehand
     rows of 48 tokens, as an image of 768 x 768 pixels has; log token probabilities of mean -4.9 and standard deviation
-    2.35 (SJD, Table 11), by ``entropy`` and ``heterogeneity``; nearly half of SJD's calls commit one token (SJD-PAC,
-    Fig. 1), by ``coupling``.
+    2.35 (SJD, Table 11), by ``entropy`` and ``heterogeneity``.
 fitted
-    ``locality`` to the step compression 2.31 of SJD with a window of 32, ``jitter`` to the 4.51 of SJD-PAC with a
-    budget of 64 (SJD-PAC, Table 2).
+    ``coupling`` to the calls of SJD that commit one token, nearly half of them (SJD-PAC, Fig. 1), ``locality`` to the
+    step compression 2.31 of SJD with a window of 32, ``jitter`` to the 4.51 of SJD-PAC with a budget of 64 (SJD-PAC,
+    Table 2). None of the three is shown by what comes out, nor is how often adaptive continuation retains a token,
+    which 4.51 depends on.
 
 set by hand
     ``floor``, the size of the term in which all tokens before count alike, 0.3: neither printed nor fitted. With none,

@@ -1,26 +1,32 @@
-"""The rules and decoders the tests go through, by name, with parameters that matter at a small vocabulary."""
+"""The rules and decoders the tests go through, by name, with parameters that matter at a small vocabulary.
+
+What is registered and not listed here is gone through too, with parameters out of its signature.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from simlab import decoders, rules
 from simlab.decoders.initial import INITIALS
+from simlab.registry import examples
 from simlab.rules.fuzzy import BEYOND, DIVERGENCES
 from simlab.rules.lantern_reference import TREES as KINDS
 from simlab.rules.lenience import RESIDUALS as LENIENT
 from simlab.rules.medusa_reference import RESIDUALS as AFTER_MEDUSA
 from simlab.rules.truncation import RESIDUALS as CUT
 
+Cases = list[tuple[str, dict[str, Any]]]
 WINDOWS = ("printed", "clamped", "centred")
 BOUNDS = ("tv", "jsd", "jsd-bits", "jsd-root")
 
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
-SUCCESSORS: list[tuple[str, dict[str, Any]]] = [  # lossy rules that take no table
+SUCCESSORS: Cases = [  # lossy rules that take no table
     *(("mixture", {"weight": weight}) for weight in (0, QUARTER, 1)),
     *(("lenience", {"factor": HALF, "residual": residual}) for residual in LENIENT),
     *(("cactus", {"delta": delta}) for delta in (0, Fraction(1, 32), 2)),
@@ -51,12 +57,24 @@ def alone(vocabulary: int) -> list[list[int]]:
     return [[] for _ in range(vocabulary)]
 
 
-def rule_parameters(vocabulary: int) -> list[tuple[str, dict[str, Any]]]:
-    """Every rule, with labels, distances and neighbours over ``vocabulary`` tokens; floats that binary can hold."""
+def others(table: Mapping[str, Any], listed: Cases, given: Mapping[str, Any]) -> Cases:
+    """Examples of what is in a ``table`` and not ``listed``."""
+    names = {name for name, _ in listed}
+    return [(name, own) for name in table if name not in names for own in examples(table, name, given)]
+
+
+def tables(vocabulary: int) -> dict[str, Any]:
+    """Labels, distances and neighbours over ``vocabulary`` tokens."""
     labels = [(2 * token + 1) % 3 for token in range(vocabulary)]
+    return {"labels": labels, "distances": line(vocabulary), "neighbours": nearest(vocabulary)}
+
+
+def rule_parameters(vocabulary: int) -> Cases:
+    """Every rule, with labels, distances and neighbours over ``vocabulary`` tokens; floats that binary can hold."""
+    labels = tables(vocabulary)["labels"]
     filters = {"max_gap": Fraction(1, 8), "max_distance": 1, "distances": line(vocabulary)}
     near = {"neighbours": nearest(vocabulary)}
-    return [
+    listed: Cases = [
         ("speculative", {}),
         ("amplify", {"k": Fraction(3, 2)}),
         ("amplify", {"k": Fraction(1, 2)}),
@@ -85,6 +103,7 @@ def rule_parameters(vocabulary: int) -> list[tuple[str, dict[str, Any]]]:
         *(("optimal-lossy", {"tv": tv}) for tv in (0, Fraction(1, 8), 1)),
         *SUCCESSORS,
     ]
+    return listed + others(rules.RULES, listed, tables(vocabulary))
 
 
 def named(name: str, parameters: dict[str, Any]) -> str:
@@ -113,14 +132,10 @@ def every_rule(argument: str = "name, parameters") -> pytest.MarkDecorator:
 
 def sized(parameters: dict[str, Any], vocabulary: int) -> dict[str, Any]:
     """``parameters`` with labels, distances and neighbours for another vocabulary."""
-    fresh = dict(parameters)
-    if "labels" in fresh:
-        fresh["labels"] = [(2 * token + 1) % 3 for token in range(vocabulary)]
-    if "distances" in fresh:
-        fresh["distances"] = line(vocabulary)
-    if "neighbours" in fresh:
-        fresh["neighbours"] = (nearest if any(map(len, fresh["neighbours"])) else alone)(vocabulary)
-    return fresh
+    fresh = tables(vocabulary)
+    if not any(map(len, parameters.get("neighbours", [[0]]))):
+        fresh["neighbours"] = alone(vocabulary)
+    return {key: fresh.get(key, value) for key, value in parameters.items()}
 
 
 # Every decoder with its parameters; those of DRAFTED need a draft process.
@@ -217,9 +232,10 @@ LONG = [  # windows longer than any sequence of the tests
     ("sjd-pac", tree(8, 2, 1)),
 ]
 DRAFTED = [*SPECULATIVE, *BLOCK, *HIERARCHICAL, *TRAVERSAL]
-DECODERS = [("autoregressive", {}), *DRAFTED, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *TREES, *LONG]
+LISTED = [("autoregressive", {}), *DRAFTED, *JACOBI, *SJD, *UNREFINED, *REFERENCE, *TREES, *LONG]
+DECODERS = [*LISTED, *others(decoders.DECODERS, [*LISTED, *CANDIDATE_TREES], {})]
 
 
-def by_decoder(cases: list[tuple[str, dict[str, Any]]]) -> pytest.MarkDecorator:
+def by_decoder(cases: Cases) -> pytest.MarkDecorator:
     """Parametrise over ``cases``, each a decoder and its parameters."""
     return pytest.mark.parametrize(("name", "parameters"), cases, ids=[named(*case) for case in cases])

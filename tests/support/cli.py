@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,3 +28,8 @@ def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str
     assert printed.out == ""
     assert printed.err.startswith("simlab: ")
     return printed.err
+
+
+def files_of(guide: str) -> dict[str, str]:
+    """The files that a guide shows, by their names."""
+    return dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", guide, re.S))

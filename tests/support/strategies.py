@@ -8,8 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from simlab.registry import examples
+from simlab.rules import RULES
 from simlab.rules.lantern_reference import TREES
-from tests.support.cases import BOUNDS, WINDOWS, line
+from tests.support.cases import BOUNDS, WINDOWS, line, tables
 
 PARTS = 64  # every probability is a multiple of 1/64
 Row = tuple[Fraction, ...]
@@ -121,6 +123,8 @@ def parameters(name: str, size: int) -> st.SearchStrategy[dict[str, Any]]:
         return st.fixed_dictionaries(SUCCESSORS[name])
     if name == "dynamic-grouped":
         own = st.fixed_dictionaries({"size": st.integers(1, 2 * size + 2), "window": st.sampled_from(WINDOWS)})
-    else:
+    elif name == "gsd-reference":
         own = st.fixed_dictionaries({"below": st.integers(0, size), "above": st.integers(0, size)})
+    else:
+        return st.sampled_from(examples(RULES, name, tables(size)))
     return st.builds(lambda mine, others: {**mine, **others}, own, filters(size))

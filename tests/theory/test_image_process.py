@@ -17,9 +17,11 @@ import pytest
 from simlab.decoders import Jacobi, Sjd, SjdAc, SjdPac, SjdPd, SjdUnrefined, run
 from simlab.randomness import Tape
 from simlab.rules import Speculative
+from simlab.statistics import estimate
 from theory import image_process as images
 from theory.claims import CLAIMS, CheckFailed
 from theory.claims.sjd import speeds as sjd_speeds
+from theory.claims.sjd_pac import locality as pac_locality
 from theory.claims.sjd_pac import readings as pac_readings
 from theory.claims.sjd_pac import speed as pac_scale
 from theory.claims.sjd_pac.locality import masked
@@ -157,10 +159,17 @@ def test_the_order_of_the_components(swap: bool, verdict: str, monkeypatch: pyte
 @pytest.mark.parametrize(("drop", "verdict"), [(0.0, "not-decided"), (1.0, "not-refuted"), (-1.5, "refuted")])
 def test_an_optimum_inside(drop: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def of(decoder: Any, **_: Any) -> float:
-        beyond = isinstance(decoder, SjdPac) and (decoder.candidates > 4 or decoder.depth > 3)
-        return 4.5 - drop if beyond else 4.5 if isinstance(decoder, SjdPac) else 2.3
+        if not isinstance(decoder, SjdPac):
+            return 2.3
+        return 4.5 if (decoder.candidates, decoder.depth) == (4, 3) else 4.5 - drop
 
     assert decided(monkeypatch, pac_scale, "pac.ablation.optimum", of) == verdict
+
+
+@pytest.mark.parametrize(("long", "verdict"), [(4.6, "not-refuted"), (5.25, "not-decided"), (6.0, "refuted")])
+def test_whether_a_longer_window_gains_little(long: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = lambda decoder, **_: {128: long, 64: 4.5}.get(getattr(decoder, "budget", 0), 2.3)  # noqa: E731
+    assert decided(monkeypatch, pac_scale, "pac.window", of) == verdict
 
 
 @pytest.mark.parametrize(("alone", "verdict"), [(3.0, "not-refuted"), (5.0, "refuted"), (4.0, "not-decided")])
@@ -193,6 +202,26 @@ def test_whether_a_reading_predicts(pd: float, half: float, verdict: str, monkey
         return pd if isinstance(decoder, SjdPd) else 2.31
 
     assert decided(monkeypatch, pac_readings, "pac.readings.steps", of) == verdict
+    exists = "not-refuted" if verdict == "not-refuted" else "not-decided"  # one reading that fails refutes no other
+    assert decided(monkeypatch, pac_readings, "pac.readings", of) == exists
+
+
+@pytest.mark.parametrize(
+    ("tv", "row", "above"),
+    [
+        ({1: 0.4, 4: 0.01, 48: 0.4}, "not-refuted", "not-refuted"),
+        ({48: 0.01}, "not-decided", "not-decided"),
+        ({1: 0.4, 16: 0.6}, "refuted", "not-decided"),
+        ({32: 0.4}, "refuted", "refuted"),
+    ],
+)
+def test_whether_influence_falls_and_rises(
+    tv: dict[int, float], row: str, above: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    felt = {offset: estimate(tv.get(offset, 0.01) + np.array([-1e-4, 0, 1e-4] * 6)) for offset in pac_locality.OFFSETS}
+    monkeypatch.setattr(pac_locality, "perturbed", lambda seed: felt)
+    monkeypatch.setattr(pac_locality, "twice", str)
+    assert (pac_locality.row(0).verdict, pac_locality.above(0).verdict) == (row, above)
 
 
 def test_a_masked_token_is_not_looked_at() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -15,6 +15,7 @@ from simlab.rules import Rule
 from theory.claims.base import Evidence
 from theory.claims.evidence import identity, require
 from theory.example_processes import random_row
+from theory.proofs.base import for_all_rows
 from theory.proofs.catalogue import PROOFS, of_rule
 from theory.proofs.kept import is_fresh, kept_entries
 from theory.proofs.reasons import PARTLY
@@ -56,30 +57,48 @@ def over_more_tokens(id: str, seed: int) -> Evidence:
     CheckFailed
         Where it is false.
     """
-    random, tried = Random(seed), 0
-    for states, rule in _stated(id):
+    random, tried, found = Random(seed), 0, [*_stated(id), *_stated_of_rows(id)]
+    require(bool(found), f"no proof of {id} is about a rule alone, or about rows of any size")
+    for states, rule, names, shares in found:
         for size in SIZES:
-            wide = _over(rule, size, random)
+            wide = None if rule is None else _over(rule, size, random)
             for _ in range(PAIRS):
-                rows = {name: np.array(random_row(random, size), dtype=object) for name in "pq"}
-                true = all(holds(one, other) for one, holds, other in states(wide, rows))
+                rows: dict[str, Any] = {name: np.array(random_row(random, size), dtype=object) for name in names}
+                rows |= {name: Fraction(random.randint(0, 12), 12) for name in shares}
+                compared = list(states(rows) if wide is None else states(wide, rows))
+                true = all(holds(one, other) for one, holds, other in compared)
                 require(true, f"{id} is false for {wide} at {rows}")
-                tried += 1
-    return identity(
-        f"beyond the proof: what it states, in rationals, on {tried} random pairs of rows over 4 to 6 tokens"
-    )
+                tried += bool(compared)
+    require(tried > 0, f"no random rows are what {id} assumes")
+    return identity(f"beyond the proof: what it states, in rationals, on {tried} random rows over 4 to 6 tokens")
 
 
-def _stated(id: str) -> Iterator[tuple[Callable[..., Any], Rule]]:
+Stated = tuple[Callable[..., Any], Rule | None, Iterable[str], Iterable[str]]
+
+
+def _stated(id: str) -> Iterator[Stated]:
     """The statements of the proofs of a claim that are about one rule and its rows, with each rule."""
-    asked = [question for proof in PROOFS.values() if id in proof.claims for question in proof.questions]
     found = {
         (repr(question.args[1]), question.args[3]): question.args[:2]
-        for question in asked
-        if isinstance(question, partial) and question.func is of_rule
+        for question in _asked(id)
+        if question.func is of_rule
     }
-    require(bool(found), f"no proof of {id} is about a rule alone")
-    yield from found.values()
+    yield from ((states, rule, "pq", ()) for states, rule in found.values())
+
+
+def _stated_of_rows(id: str) -> Iterator[Stated]:
+    """Those about rows of any one size, and numbers from 0 to 1 besides, with their names."""
+    for question in _asked(id):
+        if question.func is for_all_rows and len(question.args) == 6:
+            states, sizes, _, _, zeros, shares = question.args
+            if zeros and set(sizes.values()) == {2}:
+                yield states, None, sizes, shares
+
+
+def _asked(id: str) -> Iterator[partial[Any]]:
+    """The questions of the proofs of a claim."""
+    asked = [question for proof in PROOFS.values() if id in proof.claims for question in proof.questions]
+    yield from (question for question in asked if isinstance(question, partial))
 
 
 def _over(rule: Any, size: int, random: Random) -> Rule:

@@ -16,6 +16,7 @@ from types import ModuleType
 
 from theory.claims.base import Claim
 from theory.claims.headlines import Headline, Result
+from theory.claims.moved import MOVED
 
 ORDER = ("leviathan", "gsd", "lantern", "sjd", "sjd_pac", "baselines", "lossy", "cspd", "published")
 
@@ -52,9 +53,9 @@ PAPERS: tuple[str, ...] = tuple(dict.fromkeys(claim.paper for claim in CLAIMS.va
 
 
 def find(id: str) -> Claim:
-    """The claim called ``id``; raises ``ValueError`` with the nearest ids if there is none."""
-    if id in CLAIMS:
-        return CLAIMS[id]
+    """The claim called ``id``, or that says what it said; raises ``ValueError`` with the nearest ids if none does."""
+    if id in CLAIMS or id in MOVED:
+        return CLAIMS[MOVED.get(id, id)]
     near = get_close_matches(id, CLAIMS, n=3, cutoff=0.4)
     raise ValueError(
         f"unknown claim {id!r}; expected one of those `simlab claims` lists"

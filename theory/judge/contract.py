@@ -146,13 +146,13 @@ def contract(
             known[pair] = _faults(rule, *pair)
         return known[pair]
 
-    def looked_at(pair: Pair) -> bool:
+    def never(pair: Pair) -> bool:
         faults(pair)
         return False  # no failure ends this search: it is to see them all
 
     first = {name: next((pair for pair in rows if faults(pair)), None) for name, rows in cases.items()}
     until = perf_counter() + LONGEST
-    smallest_violation(pairs, looked_at, seed, levels, tries)
+    smallest_violation(pairs, never, seed, levels, tries)
     failing = {id: min(len(p) for (p, _), f in known.items() if id in f) for found in known.values() for id in found}
 
     def check(id: str) -> Check:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simlab.arrays import Array
-from simlab.certify.engine.messages import shown
+from simlab.messages import shown
 from simlab.rules import Rule, Step
 from theory.judge.user_rule import Functions, last_line
 from theory.symbolic.cells import Empty, Limit, Unsound

@@ -154,13 +154,13 @@ class Judged:
         """
         seen: dict[str, int] = {}  # question: the least vocabulary on which it was answered with yes
 
-        def looked_at(pair: Pair) -> bool:
+        def never(pair: Pair) -> bool:
             for question in QUESTIONS:
                 if self._shows(self.step(pair), question):
                     seen.setdefault(question.id, len(pair[0]))
             return False  # nothing found ends this search: it is to see which questions to ask
 
-        smallest_violation(pairs, looked_at, seed, WIDE, tries)
+        smallest_violation(pairs, never, seed, WIDE, tries)
         return [self._asked(question, seed, tries, seen.get(question.id)) for question in QUESTIONS]
 
     def _asked(self, question: Question, seed: int, tries: int, least: int | None) -> Searched:

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.arrays import Array, Number, is_exact, number
-from simlab.certify.engine.messages import printable, shown
 from simlab.checks import TOLERANCE
+from simlab.messages import printable, shown
 from simlab.rules import Rule, Step
 
 MESSAGE = 1000  # characters of an exception that are read

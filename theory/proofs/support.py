@@ -8,7 +8,7 @@ from dataclasses import replace
 from theory.claims.base import Claim, Evidence, Finding
 from theory.claims.evidence import proof as proof_evidence
 from theory.proofs.kept import Entry, entry_of, kept_entries
-from theory.proofs.reasons import PARTLY, REASONS
+from theory.proofs.reasons import PARTLY, reason
 
 EVERY, ROWS = "every V", "all rows up to a size"
 PROSE, CHECKED, SAMPLED, PARTS, PRINTED = "enumeration", "exact checks", "sampled", "its parts", "examples"
@@ -59,11 +59,11 @@ def badge(entry: Entry) -> str:
     solvers = " and ".join(name.removesuffix("-solver") for name in entry["solvers"])
     if entry["lemma"]:
         return f"proven for every V, pointwise, {entry['cells']:,} cells, {solvers}"
-    rows, sizes = " and ".join(entry["assumed"]), told_sizes(entry["sizes"])
+    rows, sizes = " and ".join(entry["assumed"]), sizes_text(entry["sizes"])
     return f"proven for all {rows}, {sizes}, {entry['cells']:,} cells, {solvers}"
 
 
-def told_sizes(sizes: Sequence[str]) -> str:
+def sizes_text(sizes: Sequence[str]) -> str:
     """Sizes in words; those that differ in V alone together: ``V = 2 to 4``."""
     known = [size.removeprefix("V = ") for size in sizes]
     alone = [int(size) for size in known if size.isdigit()]
@@ -88,8 +88,10 @@ def rests_on(claim: Claim, finding: Finding) -> str:
     return SAMPLED if "simulation" in kinds or "search" in kinds else PRINTED
 
 
-def why_not(id: str, finding: Finding) -> str:
+def why_not(claim: Claim, finding: Finding) -> str:
     """Why a claim that holds is not proven by solvers, or what is left of it; nothing where all of it is proven."""
     if finding.verdict not in HOLDS:
         return ""
-    return f"a part is; not {PARTLY[id]}" if id in PARTLY else REASONS.get(id, "")
+    if claim.id in PARTLY:
+        return f"a part is; not {PARTLY[claim.id]}"
+    return "" if any(claim.id in entry["claims"] for entry in kept_entries().values()) else reason(claim)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from simlab.rules import Amplify, DynamicGrouped, Lantern, Rule
-from theory.claims import CLAIMS, CheckFailed, Finding
+from tests.support.verdicts import decided
+from theory.claims import CheckFailed, Finding
 from theory.claims.gsd import large_vocabulary as gsd_scale
 from theory.claims.lantern import large_vocabulary as lantern_scale
 from theory.claims.lantern import large_vocabulary_output as lantern_scale_output
@@ -17,12 +18,6 @@ from theory.claims.leviathan import expected_tokens as leviathan_scale
 pytestmark = pytest.mark.exact
 
 SEED = 3
-
-
-def decided(id: str) -> Finding:
-    decide = CLAIMS[id].decide
-    assert decide is not None
-    return decide(SEED)
 
 
 def told(finding: Finding, kind: str) -> list[str]:
@@ -47,7 +42,7 @@ def fewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_blocks_that_differ_as_a_whole() -> None:
-    finding = decided("leviathan.expected-tokens.block")
+    finding = decided("leviathan.expected-tokens.block", SEED)
     assert finding.verdict == "holds-under-assumptions"
     assert any("5/2 tokens; the formula says 15/8" in text for text in told(finding, "example"))
 
@@ -57,33 +52,33 @@ def test_blocks_outside_of_the_bounds_would_refute(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         leviathan_scale, "mixed_blocks", lambda *given: mixed(*given)._replace(tokens=mixed(*given).tokens * 2)
     )
-    assert decided("leviathan.expected-tokens.block").verdict == "refuted"
+    assert decided("leviathan.expected-tokens.block", SEED).verdict == "refuted"
 
 
 def test_regions_and_their_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("leviathan.expected-tokens.regions")
+    finding = decided("leviathan.expected-tokens.regions", SEED)
     assert finding.verdict == "not-refuted"
     assert "0 with another sign" in told(finding, "search")[0]
     regions = leviathan_scale.two_regions
     monkeypatch.setattr(leviathan_scale, "two_regions", lambda e, h, stay, gamma: regions(e, h, (1 - stay) / 2, gamma))
-    assert decided("leviathan.expected-tokens.regions").verdict == "refuted"
+    assert decided("leviathan.expected-tokens.regions", SEED).verdict == "refuted"
 
 
 def test_the_formula_is_off_on_uneven_processes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("leviathan.expected-tokens.empirical")
+    finding = decided("leviathan.expected-tokens.empirical", SEED)
     assert finding.verdict == "not-refuted"
     assert "heterogeneity 2" in told(finding, "exact-small-scale")[0]
     found = leviathan_scale.processes()
     flat = dict.fromkeys(found, found[leviathan_scale.EVEN])
     monkeypatch.setattr(leviathan_scale, "processes", lambda: flat)
-    assert decided("leviathan.expected-tokens.empirical").verdict == "refuted"
+    assert decided("leviathan.expected-tokens.empirical", SEED).verdict == "refuted"
 
 
 # GSD ------------------------------------------------------------------------------------------------------------
 
 
 def test_amplify_is_nearer_than_gsd_at_equal_acceptance(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("gsd.naive-lossy.empirical")
+    finding = decided("gsd.naive-lossy.empirical", SEED)
     assert finding.verdict == "refuted"
     counterexample = next(e.numbers for e in finding.evidence if e.kind == "counterexample")
     assert counterexample is not None
@@ -97,25 +92,25 @@ def test_amplify_is_nearer_than_gsd_at_equal_acceptance(monkeypatch: pytest.Monk
         return found if isinstance(rule, DynamicGrouped) else found._replace(wasserstein=found.wasserstein + 1)
 
     monkeypatch.setattr(gsd_scale, "moved", farther)
-    assert decided("gsd.naive-lossy.empirical").verdict == "not-refuted"
+    assert decided("gsd.naive-lossy.empirical", SEED).verdict == "not-refuted"
 
 
 def test_a_naive_rule_that_does_not_accept_as_much_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsd_scale, "parameters_to", lambda rows, acceptance: (2.0, 0.1))
     with pytest.raises(CheckFailed, match="do not accept as much"):
-        decided("gsd.naive-lossy.empirical")
+        decided("gsd.naive-lossy.empirical", SEED)
 
 
 def test_windows_accept_more_than_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert decided("gsd.dynamic.scale").verdict == "not-refuted"
+    assert decided("gsd.dynamic.scale", SEED).verdict == "not-refuted"
     monkeypatch.setattr(gsd_scale, "windows", lambda size: Amplify(0.99))
-    assert decided("gsd.dynamic.scale").verdict == "refuted"
+    assert decided("gsd.dynamic.scale", SEED).verdict == "refuted"
 
 
 def test_printed_addends_keep_all_on_flat_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert decided("gsd.naive-lossy.explode.scale").verdict == "not-refuted"
+    assert decided("gsd.naive-lossy.explode.scale", SEED).verdict == "not-refuted"
     monkeypatch.setattr(gsd_scale, "ADDENDS", (1e-6,))
-    assert decided("gsd.naive-lossy.explode.scale").verdict == "refuted"
+    assert decided("gsd.naive-lossy.explode.scale", SEED).verdict == "refuted"
 
 
 # LANTERN --------------------------------------------------------------------------------------------------------
@@ -131,41 +126,41 @@ def exchanged(monkeypatch: pytest.MonkeyPatch, **other: str) -> None:
 
 @pytest.mark.slow
 def test_nearest_are_ahead_as_in_table_4(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("lantern.neighbours.empirical")
+    finding = decided("lantern.neighbours.empirical", SEED)
     assert finding.verdict == "not-refuted"
     assert "Not so in 0 of 6 cases" in told(finding, "search")[0]
     exchanged(monkeypatch, l2="random", random="l2")
-    assert decided("lantern.neighbours.empirical").verdict == "refuted"
+    assert decided("lantern.neighbours.empirical", SEED).verdict == "refuted"
 
 
 @pytest.mark.slow
 def test_random_ones_are_ahead_somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("lantern.neighbours.settings")
+    finding = decided("lantern.neighbours.settings", SEED)
     assert finding.verdict == "refuted"
     numbers = next(e.numbers for e in finding.evidence if e.kind == "counterexample")
     assert numbers is not None
     assert numbers["random"] > numbers["nearest"]
     exchanged(monkeypatch, random="l2")
-    assert decided("lantern.neighbours.settings").verdict == "not-refuted"
+    assert decided("lantern.neighbours.settings", SEED).verdict == "not-refuted"
 
 
 def test_a_few_contexts_do_not_decide_between_amplify_and_lantern(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert decided("lantern.neighbours.naive").verdict == "not-decided"
+    assert decided("lantern.neighbours.naive", SEED).verdict == "not-decided"
     for least, verdict in ((1.0, "refuted"), (0.0, "not-decided")):  # LANTERN's, beyond amplify's in every context
 
         def bounds(contexts: object, rule: object, *given: object, least: float = least) -> tuple[float, float]:
             return (least, least) if isinstance(rule, Lantern) else (0.0, 0.0)
 
         monkeypatch.setattr(lantern_scale, "bounds", bounds)
-        assert decided("lantern.neighbours.naive").verdict == verdict
+        assert decided("lantern.neighbours.naive", SEED).verdict == verdict
     monkeypatch.setattr(lantern_scale, "amplify_to", lambda contexts, acceptance: 1.0)
     with pytest.raises(CheckFailed, match="do not move as much mass"):
-        decided("lantern.neighbours.naive")
+        decided("lantern.neighbours.naive", SEED)
 
 
 @pytest.mark.slow
 def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("lantern.output-bound.scale")
+    finding = decided("lantern.output-bound.scale", SEED)
     assert finding.verdict == "refuted"
     both = lantern_scale.candidates
 
@@ -174,12 +169,12 @@ def test_a_step_is_beyond_delta_with_sampled_candidates(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(lantern_scale_output, "candidates", sure)
     with pytest.raises(CheckFailed, match="does not see: sampled candidates"):
-        decided("lantern.output-bound.scale")
+        decided("lantern.output-bound.scale", SEED)
 
 
 def test_sequences_are_beyond_delta(monkeypatch: pytest.MonkeyPatch) -> None:
-    finding = decided("lantern.output-bound.long")
+    finding = decided("lantern.output-bound.long", SEED)
     assert finding.verdict == "refuted"
     assert "n = 500, false alarms" in told(finding, "counterexample")[0]
     monkeypatch.setattr(lantern_scale_output, "_deterministic_laws", lambda rule, p, q: p)
-    assert decided("lantern.output-bound.long").verdict == "not-refuted"
+    assert decided("lantern.output-bound.long", SEED).verdict == "not-refuted"

@@ -15,8 +15,10 @@ from scipy.stats import norm
 from simlab.continuous.models.chains import Chain
 from simlab.continuous.models.diffusion import ddpm_chain
 from simlab.continuous.models.sequences import Tokens
+from tests.support.verdicts import notices, numbers_of
 from theory.claims import CLAIMS
 from theory.claims.base import combined
+from theory.claims.cspd import prefill as cspd_prefill
 from theory.claims.cspd.prefill import gains
 from theory.continuous.positions import block_tokens, costs, fading, mean_after, rates
 from theory.published.ledger import FILE
@@ -149,9 +151,7 @@ def test_tokens_of_a_block_and_means_by_hand() -> None:
 VERDICTS = {
     "raises": "holds-under-assumptions",
     "causal": "refuted",
-    "raises-any": "refuted",
     "diminishing": "holds-under-assumptions",
-    "diminishing-any": "refuted",
     "no-cost": "holds-under-assumptions",
     "no-cost-any": "refuted",
 }
@@ -161,11 +161,6 @@ def decided(id: str):  # type: ignore[no-untyped-def]
     decide = CLAIMS[f"cspd.prefill.{id}"].decide
     assert decide is not None
     return decide(11)
-
-
-def counterexample(id: str) -> dict:
-    [example] = [e.numbers for e in decided(id).evidence if e.kind == "counterexample"]
-    return example
 
 
 def test_verdicts() -> None:
@@ -178,7 +173,7 @@ def test_verdicts() -> None:
 
 
 def test_two_models_that_part_by_hand() -> None:
-    example = counterexample("raises-any")
+    example = numbers_of("cspd.prefill.raises", "example")[1]
     apart = abs(example["carry"] - example["draft_carry"])
     second = quad(lambda x: norm.pdf(x) * 2 * norm.cdf(-abs(apart * x) / 2), -12, 12, points=[0])[0]
     assert example["rates"] == pytest.approx([1, second], abs=1e-9)
@@ -189,8 +184,12 @@ def test_two_models_that_part_by_hand() -> None:
     )
 
 
+def test_rates_that_would_not_fall_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert notices("cspd.prefill.raises", cspd_prefill, "rates", lambda *pair: [0.5] * pair[0].length, monkeypatch)
+
+
 def test_returns_that_rise_by_hand() -> None:
-    example = counterexample("diminishing-any")
+    _, example = numbers_of("cspd.prefill.diminishing", "example")
     row = [float(2 * norm.cdf(-gap / 2)) for gap in example["gaps"]]
     assert example["rates"] == pytest.approx(row)
     first, second = example["gains"]
@@ -200,7 +199,7 @@ def test_returns_that_rise_by_hand() -> None:
 
 
 def test_a_token_that_costs_by_hand() -> None:
-    example = counterexample("no-cost-any")
+    (example,) = numbers_of("cspd.prefill.no-cost-any")
     alpha = example["alpha"]
     assert example["calls"] == 1 + (1 - alpha)  # a second block only where the first draft is rejected
     assert example["calls_prefilled"] == 1 + 1
@@ -220,6 +219,6 @@ def test_what_table_5_prints() -> None:
     slower = [g for g in (4, 8, 16, 32) if at(g, 0, "speedup") - half > at(g, 15, "speedup") + half]
     assert slower == [8, 16, 32]
     assert all(at(g, share, "speedup") <= at(g, 0, "speedup") for g in (4, 8, 16, 32) for share in (5, 15))
-    summaries = [e.summary for id in ("raises-any", "no-cost-any") for e in decided(id).evidence]
+    summaries = [e.summary for id in ("raises", "no-cost-any") for e in decided(id).evidence]
     assert any("gamma = 8, alpha = 0.33 without pre-filling, 0.31 at 5 %" in told for told in summaries)
     assert any("gamma = 8, 16, 32 by more than rounding" in told for told in summaries)

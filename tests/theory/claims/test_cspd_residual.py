@@ -9,20 +9,14 @@ from fractions import Fraction as F
 
 import pytest
 
-from theory.claims import CLAIMS, CheckFailed
-from theory.claims.base import Finding
+from tests.support.verdicts import decided
+from theory.claims import CheckFailed
 from theory.claims.cspd import residual as cspd_residual
 from theory.claims.cspd.residual import Proposed, one_coin, printed_threshold, proposed, rejected
 
 pytestmark = pytest.mark.exact
 
 P, Q = (F(1, 2), F(1, 3), F(1, 6)), (F(1, 6), F(1, 6), F(2, 3))
-
-
-def decided(id: str) -> Finding:
-    decide = CLAIMS[id].decide
-    assert decide is not None
-    return decide(0)
 
 
 def test_proposals_one_after_the_other_by_hand() -> None:

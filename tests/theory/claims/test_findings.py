@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import theory.claims
+from tests.support.verdicts import decided
 from theory.claims import CLAIMS, VERDICTS, CheckFailed, Finding
 from theory.published.ledger import published
 
@@ -200,9 +201,3 @@ def changed(id: str, changes: dict[int, Fraction], monkeypatch: pytest.MonkeyPat
             return decided(id) != before
         except CheckFailed:
             return False
-
-
-def decided(id: str) -> Finding:
-    decide = CLAIMS[id].decide
-    assert decide is not None
-    return decide(0)

@@ -26,6 +26,7 @@ from theory.claims.evidence import (
     require,
 )
 from theory.claims.format import fmt, numbers
+from theory.claims.proven import proven
 from theory.claims.sources import derived, said
 from theory.draft_length import (
     Bounds,
@@ -73,7 +74,6 @@ CLAIMS.summary(
         "cspd.draft-length.printed",
         "cspd.draft-length.share",
         "cspd.draft-length.in-place",
-        "cspd.draft-length.falls",
     ),
 )
 
@@ -120,24 +120,12 @@ def enumerated() -> list[tuple[int, Counts]]:
     return found
 
 
-def of_verified(gamma: int, found: Counts) -> Any:
-    return found.rate
-
-
-def of_all(gamma: int, found: Counts) -> Any:
-    return sum(found.accepted) / (gamma * found.blocks)
-
-
-Variant = tuple[Callable[[int, Counts], Any], Bounds]
-
-
-def violation(variant: Variant) -> Fraction:
+def violation() -> Fraction:
     """How far the mean acceptance of a position is outside the bounds, at most."""
-    rate, bounds = variant
     worst = Fraction(0)
     for gamma, found in enumerated():
-        low, high = bounds(rate(gamma, found), gamma)
-        worst = max(worst, low - found.mean, found.mean - high)
+        low, high = verified_bounds(found.rate, gamma)
+        worst = max(worst, Fraction(low - found.mean), Fraction(found.mean - high))
     return worst
 
 
@@ -170,17 +158,16 @@ def bounds_of_the_mean(seed: int) -> Finding:
     (lower) or always are (upper), and put in between, as often as $\alpha$ demands, positions where they never are. A
     block always begins where such a stretch does.
     """
-    worst = violation((of_verified, verified_bounds))
     low, high = sharp(2, "110"), sharp(2, "1110")
     attained = [(found.rate, found.mean, *verified_bounds(found.rate, 2)) for found in (low, high)]
     require(attained[0][1] == attained[0][2] and attained[1][1] == attained[1][3], "the bounds are not attained")
     chain = dict(enumerated()[2::3])
     require(len({found.mean for found in chain.values()}) == 1, "the mean depends on gamma")
     return holds_under_assumptions_if(
-        worst == 0,
+        proven("cspd.draft-length.bounds") and violation() == 0,
         enumeration(
-            f"{len(enumerated())} small pairs at gamma = 1, 2, 3, in rationals, by following every branch "
-            f"of the decoder: the mean is never outside the bounds"
+            f"beyond the proof: {len(enumerated())} small pairs at gamma = 1, 2, 3, in rationals, by following every "
+            "branch of the decoder: the mean is never outside the bounds"
         ),
         example(
             "two tokens; quarters after the last one: target 3, 1 after 0 and 1, 3 after 1, draft 2, 2 and 4, 0, at "
@@ -204,14 +191,6 @@ def bounds_of_the_mean(seed: int) -> Finding:
             for accepts, which, (rate, mean, least, most) in zip(
                 ("110", "1110"), ("lower", "upper"), attained, strict=True
             )
-        ),
-        rejects_mutants(
-            {
-                "alpha as the share of all drafts": (of_all, verified_bounds),
-                "bounds at ten times gamma": (of_verified, lambda rate, gamma: verified_bounds(rate, 10 * gamma)),
-            },
-            violation,
-            "the bounds",
         ),
     )
 
@@ -397,8 +376,9 @@ def in_place(seed: int) -> Finding:
     acceptance at place $j$ of a block the rate is $(1 / \gamma) \sum_{j < \gamma} a_j$. It falls with $\gamma$
     where $a_j$ falls with $j$, as it does when the target, which does not see the drafts, knows ever less of them.
 
-    An example: a token of the target is the one before with probability $\rho$, else uniform; the draft does the same
-    from its own last token, and marks its token, as the target never does, with probability $1 - \kappa$. Up to terms
+    An example, whose two numbers are fitted to the four rates of a column, by which 0.04 is met and not predicted: a
+    token of the target is the one before with probability $\rho$, else uniform; the draft does the same from its own
+    last token, and marks its token, as the target never does, with probability $1 - \kappa$. Up to terms
     of order $1/V$, $a_j = \kappa (1 - \rho) + \rho^j \min(\rho^{j+1}, \kappa \rho)$: new tokens overlap in $\kappa (1 -
     \rho)$, and the last token seen has come through to the draft with probability $\rho^j$.
     """
@@ -438,41 +418,4 @@ def in_place(seed: int) -> Finding:
         ),
         control("the same distance refuses the rates in the wrong order"),
         rejects_mutants({"a draft that agrees half as often": small[0] / 2}, differs, "the closed form"),
-    )
-
-
-@CLAIMS.claim(
-    "cspd.draft-length.falls",
-    said(
-        "4.3, Figure 8",
-        "As the length of the draft increases, the acceptance rate tends to decline.",
-        "stronger",
-        "the paper speaks of MAR, and of a tendency; this is what its explanation, that longer drafts deviate more, "
-        "would say of every pair",
-    ),
-    r"For every target and draft, the share of verified drafts that are accepted does not rise with the draft length "
-    r"$\gamma$, for the lossless rule and blocks that are cut at the first rejection.",
-)
-def falls(seed: int) -> Finding:
-    r"""A draft is verified only if all before it in its block were accepted, and then it was made from a prefix of the
-    target's law. So deviations do not add up behind it. What $\gamma$ decides is where the tokens of the target's own
-    fall, which are not verified. Let drafts be accepted at two positions and rejected at the third, over and over. With
-    $\gamma = 2$ the target's own token always falls on the third, and every verified draft is accepted; with $\gamma =
-    1$ it falls on the second, and every other one is rejected.
-    """
-    found = {gamma: sharp(gamma, "110").rate for gamma in (1, 2, 3)}
-    even = {gamma: sharp(gamma, "1").rate for gamma in (1, 2, 3)}
-
-    def rises(rates: dict[int, Any]) -> bool:
-        return any(rates[gamma] < rates[gamma + 1] for gamma in (1, 2))
-
-    require(not rises(even), "a constant rate is seen to rise")
-    return refuted_if(
-        rises(found),
-        counterexample(
-            "drafts always (1) or never (0) accepted by position, 110 repeated: the rate of verified drafts is "
-            + ", ".join(f"{fmt(rate)} at gamma {gamma}" for gamma, rate in found.items()),
-            numbers(pattern="110", rates=found),
-        ),
-        control("the same check sees no rise where every draft is accepted"),
     )

@@ -15,12 +15,10 @@ from simlab.continuous.models.gaussians import root_of
 from simlab.continuous.models.trajectories import TrajectoryPair
 from theory.claims.base import Claims, Finding
 from theory.claims.evidence import (
-    counterexample,
     example,
     holds_if,
     holds_under_assumptions_if,
     identity,
-    refuted_if,
     rejects_mutants,
     require,
     search,
@@ -48,12 +46,11 @@ FIXED = "state-free kernels: slopes and covariances do not depend on the state"
 CLAIMS.summary(
     "cspd.theorem-1",
     said("Theorem 1", THEOREM, "formalised", "read for one step whose means and covariances are given"),
-    r"Sharing the noise of a denoising step, $\varepsilon_t^p = \varepsilon_t^q$, lowers "
-    r"$\mathbb{E}|x_{t-1}^q - x_{t-1}^p|^2$ by $2\,\mathrm{tr}\sqrt{\Sigma_t^q \Sigma_t^p}$.",
+    r"Sharing the noise of a denoising step whose means and commuting covariances are given, $\varepsilon_t^p = "
+    r"\varepsilon_t^q$, lowers $\mathbb{E}|x_{t-1}^q - x_{t-1}^p|^2$ by $2\,\mathrm{tr}\sqrt{\Sigma_t^q "
+    r"\Sigma_t^p}$.",
     [
         "cspd.theorem-1.commuting",
-        "cspd.theorem-1.non-commuting",
-        "cspd.theorem-1.several-steps",
         "cspd.theorem-1.any-root",
         "cspd.theorem-1.corrected",
     ],
@@ -105,6 +102,17 @@ def commuting(seed: int) -> Finding:
     and $L_p$ are diagonal in one basis with no negative eigenvalue, so $L_q^T L_p$ is symmetric, has no negative
     eigenvalue, and its square is $\Sigma^q \Sigma^p$: it is $\sqrt{\Sigma^q \Sigma^p}$. (The sentence after eq. 9
     prints $2\,\mathrm{tr}(\Sigma_t^q \Sigma_t^p)$, without the root.)
+
+    Not for every two covariances: eq. 43 replaces $\sqrt{\Sigma^p}\sqrt{\Sigma^q}$ by $\sqrt{\Sigma^p \Sigma^q}$. With
+    symmetric roots $A$, $B$ the distance falls by $2\,\mathrm{tr}(A B)$. $\Sigma^q \Sigma^p$ is similar to $A \Sigma^q
+    A$, so the trace of its root is that of $(A B B A)^{1/2}$: the sum of the singular values of $B A$, never below
+    $\mathrm{tr}(A B)$, and equal only if the covariances commute. So the printed value is too large exactly where they
+    do not.
+
+    Nor for every two models along whole trajectories, whose means are slopes times states that share their noise too
+    (of exact denoisers see ``cspd.theorem-1.corrected``). With $x_1 = \varepsilon_2$, $x_0^p = a x_1^p + \varepsilon_1$
+    and $x_0^q = b x_1^q + \varepsilon_1$ the second moment at $x_0$ falls from $a^2 + b^2 + 2$ to $(a - b)^2$, by $2 +
+    2 a b$: by 4 for $a = b = 1$, and by $-6$ for $a = 2$, $b = -2$.
     """
     sizes = [(Fraction(a, b), Fraction(c, b)) for a in (1, 2, 5) for b in (1, 3) for c in (1, 4)]
     pairs = [(make(*one), make(*other)) for make in (_diagonal, turned) for one in sizes for other in sizes]
@@ -127,6 +135,17 @@ def commuting(seed: int) -> Finding:
         "noise that is not shared": lambda p, q: 0,
     }
     p, q = turned(3, 1), turned(2, 5)
+    a, b = exact(((5, 0), (0, 1))), exact(((2, 3), (3, 6)))
+    product = b @ b @ a @ a
+    root = (product + 15 * exact(((1, 0), (0, 1)))) / Fraction(20)
+    require((root @ root == product).all(), "that is no root of the product")
+    true, printed = reduction(a, b), 2 * np.trace(root)
+    excess = _excess(seed)
+    require(true < printed and excess[0] > 0, "covariances that do not commute lose nothing")
+    (opposite, one, _), (same, other, _) = (
+        _lowered(on_the_line((s, 0), (1, 1)), on_the_line((r, 0), (1, 1))) for s, r in ((2, -2), (1, 1))
+    )
+    require(one == other == 2 and opposite < 0 and same > 2 + NEAR, "two steps lower the distance like one")
     return holds_under_assumptions_if(
         worst == 0,
         identity(
@@ -137,6 +156,22 @@ def commuting(seed: int) -> Finding:
             f"covariances of eigenvalues 9, 1 (target) and 4, 25 (draft) along (3, 4) / 5 and (-4, 3) / 5: the "
             f"distance falls by {reduction(p, q)}",
             numbers(Sp=p @ p, Sq=q @ q, reduction=reduction(p, q)),
+        ),
+        example(
+            "not for every two covariances: Sp = diag(25, 1), Sq = (13, 24; 24, 45), the squares of diag(5, 1) and (2, "
+            f"3; 3, 6): the distance falls by {true}, not by {printed}; ((Sq Sp) + 15 I) / 20 is the root of the "
+            f"product, of trace {printed / 2}",
+            numbers(Sp=a @ a, Sq=b @ b, reduction=true, printed=printed, root_of_product=root, root_p=a, root_q=b),
+        ),
+        search(
+            f"200 random pairs in 3 dimensions: what is printed exceeds the reduction by {fmt(2 * excess[0])} to "
+            f"{fmt(2 * excess[1])}, never the other way"
+        ),
+        example(
+            "not for every two models along their trajectories: d = 1, T = 2, unit variances, last slopes 2 and -2: at "
+            f"x_0 sharing the noise lowers the distance by {opposite:g}, from 10 to 16, where 2 is printed; with "
+            f"slopes 1 and 1 it lowers it by {same:g}",
+            numbers(slope_p=2, slope_q=-2, variance=1, reduction=opposite, printed=2, same_slopes=same),
         ),
         rejects_mutants(wrong, deviation, "Theorem 1"),
     )
@@ -170,52 +205,12 @@ def _lowered(target: Chain, draft: Chain, given: tuple[np.ndarray, np.ndarray] |
     return [own.distance - shared.distance for own, shared in zip(*laws, strict=True)]
 
 
-@CLAIMS.claim(
-    "cspd.theorem-1.non-commuting",
-    said(
-        "Theorem 1; eqs. 43 and 45",
-        THEOREM,
-        "stronger",
-        "the theorem names no covariances, and is read here for any two; the diagonal ones that the paper uses commute",
-    ),
-    r"For given means and every two covariances $\Sigma_t^q$, $\Sigma_t^p$, setting $\varepsilon_t^p = "
-    r"\varepsilon_t^q$ lowers $\mathbb{E}|x_{t-1}^q - x_{t-1}^p|^2$ by $2\,\mathrm{tr}\sqrt{\Sigma_t^q \Sigma_t^p}$.",
-)
-def non_commuting(seed: int) -> Finding:
-    r"""Eq. 43 replaces $\sqrt{\Sigma^p}\sqrt{\Sigma^q}$ by $\sqrt{\Sigma^p \Sigma^q}$. With symmetric roots $A$, $B$
-    the distance falls by $2\,\mathrm{tr}(A B)$. $\Sigma^q \Sigma^p$ is similar to $A \Sigma^q A$, so the trace of its
-    root is that of $(A B B A)^{1/2}$: the sum of the singular values of $B A$, never below $\mathrm{tr}(A B)$, and
-    equal only if $A B$ is symmetric, that is, if the covariances commute. So the printed value is too large exactly
-    where they do not. For 2 x 2, with $A = \mathrm{diag}(a, b)$ and $d$ the entry of $B$ beside its diagonal, the sum
-    of the singular values is the root of $\mathrm{tr}(A B)^2 + d^2 (a - b)^2$.
-    """
-    a, b = exact(((5, 0), (0, 1))), exact(((2, 3), (3, 6)))
-    product = b @ b @ a @ a
-    root = (product + 15 * exact(((1, 0), (0, 1)))) / Fraction(20)
-    require((root @ root == product).all(), "that is no root of the product")
-    true, printed = reduction(a, b), 2 * np.trace(root)
-
+def _excess(seed: int) -> tuple[float, float]:
+    """By how much 200 random pairs have tr sqrt(Sq Sp) above the trace of the product of the roots: least and most."""
     random = np.random.default_rng(seed)
-    excess = []
-    for _ in range(200):
-        p, q = (root_of(m @ m.T) for m in random.normal(size=(2, 3, 3)))
-        excess.append(float(np.linalg.norm(q @ p, "nuc") - np.trace(q @ p)))
-    require(min(excess) > 0, "the reduction is above what the theorem says")
-    together = float(np.linalg.norm((turned(2, 3) @ turned(1, 5)).astype(float), "nuc")) - 17
-    require(abs(together) < NEAR, "the two differ where covariances commute")
-    return refuted_if(
-        true != printed,
-        counterexample(
-            "Sp = diag(25, 1), Sq = (13, 24; 24, 45), the squares of diag(5, 1) and (2, 3; 3, 6): the distance "
-            f"falls by {true}, not by {printed}; ((Sq Sp) + 15 I) / 20 is the root of the product, of trace "
-            f"{printed / 2}",
-            numbers(Sp=a @ a, Sq=b @ b, reduction=true, printed=printed, root_of_product=root, root_p=a, root_q=b),
-        ),
-        search(
-            f"200 random pairs in 3 dimensions: what is printed exceeds the reduction by {fmt(2 * min(excess))} "
-            f"to {fmt(2 * max(excess))}, never the other way; where they commute by 0 up to {NEAR}",
-        ),
-    )
+    pairs = ((root_of(m @ m.T) for m in random.normal(size=(2, 3, 3))) for _ in range(200))
+    excess = [float(np.linalg.norm(q @ p, "nuc") - np.trace(q @ p)) for p, q in pairs]
+    return min(excess), max(excess)
 
 
 @CLAIMS.claim(
@@ -260,40 +255,6 @@ def any_root(seed: int) -> Finding:
 
 
 # Several steps -------------------------------------------------------------------------------------------------
-
-
-@CLAIMS.claim(
-    "cspd.theorem-1.several-steps",
-    said(
-        "A.2; 3.2, after eq. 9",
-        "Denoising trajectory alignment enhances consistency by reducing the expected inter-sample distance throughout "
-        "the denoising process.",
-        "stronger",
-        "the paper proves a step whose means are given; here the means are those along two whole trajectories, "
-        "for models of any slopes. For exact denoisers of normal data it is true (cspd.theorem-1.corrected)",
-    ),
-    r"For every two models and every step $t$, $\mathbb{E}|x_{t-1}^q - x_{t-1}^p|^2$ along their trajectories is lower "
-    r"with shared noise than with independent noise, by $2\,\mathrm{tr}\sqrt{\Sigma_t^q \Sigma_t^p}$.",
-)
-def several_steps(seed: int) -> Finding:
-    r"""Along a trajectory the means are slopes times states that share their noise too. With $x_1 = \varepsilon_2$ for
-    both models and $x_0^p = a x_1^p + \varepsilon_1$, $x_0^q = b x_1^q + \varepsilon_1$, the second moment at $x_0$ is
-    $a^2 + b^2 + 2$ with independent noise and $(a - b)^2$ with shared noise: it falls by $2 + 2 a b$. That is 2 only if
-    one slope is 0, more if both point the same way, and negative for $a = 2$, $b = -2$: 10 becomes 16.
-    """
-    unit = (1, 1)
-    (opposite, first, _), (same, other, _) = (
-        _lowered(on_the_line((a, 0), unit), on_the_line((b, 0), unit)) for a, b in ((2, -2), (1, 1))
-    )
-    require(first == other == 2, "the first step is not that of the theorem")
-    return refuted_if(
-        opposite < 0 and same != 2,
-        counterexample(
-            f"d = 1, T = 2, unit variances, last slopes 2 and -2: at x_0 sharing the noise lowers the distance by "
-            f"{opposite:g}, from 10 to 16, where 2 is printed; with slopes 1 and 1 it lowers it by {same:g}",
-            numbers(slope_p=2, slope_q=-2, variance=1, reduction=opposite, printed=2, same_slopes=same),
-        ),
-    )
 
 
 def predicted(target: Chain, draft: Chain, carried: bool = True, transposed: bool = True) -> list[float]:
@@ -451,14 +412,6 @@ def trajectory_distance(seed: int) -> Finding:
 
 # Correlation ---------------------------------------------------------------------------------------------------
 
-CORRELATION = "our analysis shows that the correlation of p and q becomes 1"
-CLAIMS.summary(
-    "cspd.correlation",
-    said("A.1.1", CORRELATION, "formalised", "read for a coordinate of the two states after a step"),
-    "With shared noise the states of the two trajectories have correlation 1.",
-    ["cspd.correlation.one-step", "cspd.correlation.trajectory"],
-)
-
 
 def correlations(covariance: np.ndarray) -> np.ndarray:
     """``[d]``: of each coordinate of two vectors, from their joint covariance ``[2 d, 2 d]``."""
@@ -469,8 +422,13 @@ def correlations(covariance: np.ndarray) -> np.ndarray:
 
 
 @CLAIMS.claim(
-    "cspd.correlation.one-step",
-    said("A.1.1", CORRELATION, "formalised", "read for one step from given states, as Theorem 1 is proven"),
+    "cspd.correlation",
+    said(
+        "A.1.1",
+        "our analysis shows that the correlation of p and q becomes 1",
+        "formalised",
+        "read for a coordinate of the two states after one step from given states, as Theorem 1 is proven",
+    ),
     r"Given $x_t^p$ and $x_t^q$, with $\varepsilon_t^p = \varepsilon_t^q$ and diagonal covariances, each coordinate of "
     r"$x_{t-1}^p$ has correlation 1 with the same coordinate of $x_{t-1}^q$.",
     assumptions=[
@@ -483,6 +441,11 @@ def correlation_of_a_step(seed: int) -> Finding:
     plus a positive multiple of the same $\varepsilon_{t,i}$. Two increasing affine functions of one variable have
     correlation 1. It does not depend on how far apart the means are, so by itself it does not make $p(x_0) / q(x_0)$
     large.
+
+    Not for every two whole trajectories: with affine means in one dimension $x_0$ is a number plus $\sum_t a_t
+    \varepsilon_t$ for the target and $\sum_t b_t \varepsilon_t$ for the draft, and their correlation is the cosine of
+    the angle between $a$ and $b$. Let $x_1 = \varepsilon_2$ for both and $x_0 = c x_1 + \varepsilon_1$ with $c = 1$ for
+    the target. For a draft of $c = 1/2$ it is $3 / \sqrt{10}$, and for $c = -2$ it is $-1 / \sqrt{10}$.
     """
     cases = random_chains(seed, 24)
     diagonal = [case for case in cases if case[0].slope.ndim == 2]
@@ -496,9 +459,21 @@ def correlation_of_a_step(seed: int) -> Finding:
             worst = max(worst, float(np.abs(correlations(law.covariance) - 1).max()))
         return worst if worst > NEAR else 0.0
 
+    whole = []
+    for slope in (0.5, -2):
+        target, draft = (on_the_line((each, 0), (1, 1)) for each in (1, slope))
+        law = joint_states(target, draft, UNCONDITIONAL, aligned=True)[0]
+        whole.append(float(correlations(law.covariance)[0]))
+    require(max(whole) < 1 - NEAR, "whole trajectories have correlation 1 too")
     return holds_under_assumptions_if(
         deviation(diagonal) == 0,
         identity(f"1 within {NEAR} in the joint law of a step for {len(diagonal)} random pairs of diagonal kernels"),
+        example(
+            "not for every two trajectories: d = 1, T = 2, x_1 = e_2 for both models, then x_0 = c x_1 + e_1 with c = "
+            f"1 (target) and 1/2 (draft): the correlation is 3 / sqrt(10) = {fmt(whole[0])}; with c = -2 it is "
+            f"{fmt(whole[1])}",
+            numbers(slope_p=1, slopes_q=[0.5, -2], correlation=whole),
+        ),
         rejects_mutants(
             {
                 "independent noise": lambda: deviation(diagonal, aligned=False),
@@ -507,33 +482,5 @@ def correlation_of_a_step(seed: int) -> Finding:
             },
             lambda variant: variant(),
             "the correlation",
-        ),
-    )
-
-
-@CLAIMS.claim(
-    "cspd.correlation.trajectory",
-    said("A.1.1", CORRELATION, "stronger", "read for the last states of two whole trajectories of any two models"),
-    r"For every two models whose trajectories share all noise, $x_0^p$ and $x_0^q$ have correlation 1.",
-)
-def correlation_of_trajectories(seed: int) -> Finding:
-    r"""With affine means in one dimension $x_0$ is a fixed number plus $\sum_t a_t \varepsilon_t$ for the target and
-    $\sum_t b_t \varepsilon_t$ for the draft. Their correlation is the cosine of the angle between the vectors $a$ and
-    $b$: 1 only if the draft weighs the noise of all steps as the target does, up to a common factor. Let $x_1 =
-    \varepsilon_2$ for both and $x_0 = c x_1 + \varepsilon_1$ with $c = 1$ for the target. For a draft of $c = 1/2$ the
-    correlation is $3 / \sqrt{10}$, and for $c = -2$ it is $-1 / \sqrt{10}$.
-    """
-
-    def found(slope: float) -> float:
-        target, draft = (on_the_line((each, 0), (1, 1)) for each in (1.0, slope))
-        return float(correlations(joint_states(target, draft, UNCONDITIONAL, aligned=True)[0].covariance)[0])
-
-    same, opposite = found(0.5), found(-2)
-    return refuted_if(
-        max(same, opposite) < 1 - NEAR,
-        counterexample(
-            "d = 1, T = 2, x_1 = e_2 for both models, then x_0 = c x_1 + e_1 with c = 1 (target) and 1/2 (draft): the "
-            f"correlation is 3 / sqrt(10) = {fmt(same)}; with c = -2 it is {fmt(opposite)}",
-            numbers(slope_p=1, slopes_q=[0.5, -2], correlation=[same, opposite]),
         ),
     )

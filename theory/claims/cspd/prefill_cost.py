@@ -62,12 +62,7 @@ def no_cost(seed: int) -> Finding:
     throughout, and the end far away, a token costs $C / \tau$ (renewal), so that pre-filling is free exactly where the
     speedup $\tau / C$ of a block is at most 1.
     """
-    cases = [
-        (row, gamma, Fraction(c, 20))
-        for row in rising(seed, 120, concave=False)
-        for gamma in (1, 2, 4)
-        for c in (0, 1, 4)
-    ]
+    cases = [(row, gamma, Fraction(c, 20)) for row in rising(seed, 120) for gamma in (1, 2, 4) for c in (0, 1, 4)]
 
     def dearer(slack: Fraction) -> tuple[Fraction, int]:
         """The most a pre-filled token costs where it should be free, and in how many cases; ``slack`` widens those."""

@@ -12,18 +12,13 @@ import numpy as np
 import scipy
 
 from simlab.continuous.rules.base import proposal_acceptance
-from theory.claims.base import Claims, Finding
+from theory.claims.base import Claims, Evidence, Finding
 from theory.claims.cspd.assumed import SOMEWHERE_ABOVE, UNBOUNDED
 from theory.claims.evidence import (
-    counterexample,
-    enumeration,
     example,
-    first,
     holds_if,
     holds_under_assumptions_if,
     identity,
-    refuted_if,
-    rejects_mutants,
     require,
 )
 from theory.claims.format import fmt, numbers
@@ -111,11 +106,6 @@ def proposed(p: Pmf, q: Pmf, threshold: Threshold, trials: int) -> Proposed:
     return found
 
 
-def _pmfs(size: int, denominator: int) -> list[tuple[Fraction, ...]]:
-    counts = product(range(denominator + 1), repeat=size)
-    return [tuple(Fraction(c, denominator) for c in each) for each in counts if sum(each) == denominator]
-
-
 def _law(masses: Sequence[Fraction]) -> list[Fraction]:
     """In proportion to ``masses``; zeros if there are none."""
     whole = sum(masses, Fraction(0))
@@ -140,14 +130,13 @@ CLAIMS.summary(
         EQUIVALENT,
         "formalised",
         "In eq. 50 the densities of $p'(Y)$ become those of eq. 9, of two trajectories that share $x_0$. In that "
-        "reading it is true given the trajectories; read of eq. 5's residual of one trajectory it is not "
-        "(cspd.corollary-1.paths).",
+        "reading it is true given the trajectories; read of eq. 5's residual of one trajectory it is not: examples of "
+        "cspd.corollary-1.two-path.",
     ),
-    r"Tokens drawn from the target's last step and accepted with the threshold $\alpha_s$ of eq. 13 are equivalent to "
-    r"samples of the modified distribution $p'(Y)$.",
+    r"Given both trajectories down to $x_1$, tokens drawn from the target's last step and accepted with the threshold "
+    r"$\alpha_s$ of eq. 13 are equivalent to samples of the modified distribution $p'(Y)$.",
     (
         "cspd.corollary-1.two-path",
-        "cspd.corollary-1.paths",
         "cspd.corollary-1.one-step",
         "cspd.corollary-1.given-states",
     ),
@@ -174,6 +163,11 @@ def two_path(seed: int) -> Finding:
     which has that density up to its integral.
 
     Without "somewhere above" no proposal is ever accepted (``cspd.termination.printed``).
+
+    Not for every two models does the token follow $p'(Y) = [p(Y) - q(Y)]_+ / Z$ as eq. 5 defines it, of the laws of one
+    trajectory. After a rejection Algorithm 1 keeps $x_T^p$ to $x_1^p$ as they are, distributed as under $p$ given a
+    rejection; under that $p'(Y)$ they follow a residual of their own. And where $\Sigma p \le q$ everywhere the
+    threshold is 0, though $p'(Y)$ exists.
     """
     share = acceptance_rates(1.0, log(2.0))
     return holds_under_assumptions_if(
@@ -184,30 +178,12 @@ def two_path(seed: int) -> Finding:
             "agree, as a lossless rule has them, only for Sigma = 1",
             numbers(sigma=2, gap=1, taken=share.proposal_acceptance, rejected=1 - share.acceptance),
         ),
+        *other_residuals(),
     )
 
 
-@CLAIMS.claim(
-    "cspd.corollary-1.paths",
-    said(
-        "Corollary 1, eq. 5",
-        EQUIVALENT,
-        "stronger",
-        "$p'(Y)$ is read as eq. 5 defines it, the residual of the laws of one trajectory; eq. 50 puts two trajectories "
-        "in its place.",
-    ),
-    r"Tokens drawn from $p(x_0 | x_1^p)$ and accepted with the threshold of eq. 13 follow the law of $x_0$ under "
-    r"$p'(Y) = [p(Y) - q(Y)]_+ / Z$, the residual of the laws of whole trajectories.",
-)
-def paths(seed: int) -> Finding:
-    r"""After a rejection Algorithm 1 keeps $x_T^p$ to $x_1^p$ as they are, distributed as under $p$ given a rejection;
-    under $p'(Y)$ of eq. 5 these states follow a residual of their own. And where $\Sigma p \le q$ everywhere the
-    threshold is 0, though $p'(Y)$ exists.
-
-    First example: $x_0 \sim N(0, 1)$ in both models whatever $x_1$ is, and $x_1$ is $N(0, 4)$ for the target and $N(0,
-    1)$ for the draft. Then $\Sigma = 1/2$ and $\max(0, p/2 - q) = 0$ at every $x_0$. Yet $p'(Y)$ has $Z = TV(N(0, 4),
-    N(0, 1)) > 0$, and its $x_0$ is $N(0, 1)$.
-    """
+def other_residuals() -> list[Evidence]:
+    """Where what the threshold accepts is not x_0 of eq. 5's residual of the laws of one trajectory."""
 
     # p'(x_0) for x_1 ~ N(0, 1) against N(0, 4), and x_0 = x_1 + N(0, 1/4), by one integral over x_1
     x = np.linspace(-9, 9, 181)
@@ -219,20 +195,22 @@ def paths(seed: int) -> Finding:
     tv = 0.5 * float(np.abs(law - residual_density).sum() * (x[1] - x[0]))
     z = 2 * (scipy.stats.norm.cdf(_even(2.0)) - scipy.stats.norm.cdf(_even(2.0) / 2))
     taken = float(acceptance_rates(0.0, log(0.5)).proposal_acceptance)
-    return refuted_if(
-        tv > 0.01 and taken == 0 < z,
-        counterexample(
-            "T = 2, and the last step draws from N(0, 1) in both models, whatever x_1 is; x_1 is N(0, 4) for the "
-            "target and N(0, 1) for the draft. Then Sigma = 1/2, and max(0, p/2 - q) is 0 at every x_0: no "
-            "token is ever accepted. Yet p'(Y) exists, with Z = TV(N(0, 4), N(0, 1)), and its x_0 follows N(0, 1)",
+    require(tv > 0.01 and taken == 0 < z, "the threshold accepts what eq. 5 asks for")
+    return [
+        example(
+            "not for every two models with p'(Y) of eq. 5: T = 2, and the last step draws from N(0, 1) in both models, "
+            "whatever x_1 is; x_1 is N(0, 4) for the target and N(0, 1) for the draft. Then Sigma = 1/2, and max(0, "
+            "p/2 - q) is 0 at every x_0: no token is ever accepted. Yet p'(Y) exists, with Z = TV(N(0, 4), N(0, 1)), "
+            "and its x_0 follows N(0, 1)",
             numbers(sigma=0.5, taken=taken, z=z),
         ),
-        counterexample(
-            "T = 2, x_1 is N(0, 1) for the target and N(0, 4) for the draft (shared noise), and x_0 = x_1 + N(0, 1/4): "
-            f"Sigma = 2. What the threshold accepts and the x_0 of p'(Y) are {tv:.3f} apart in TV",
+        example(
+            "nor where tokens are accepted: T = 2, x_1 is N(0, 1) for the target and N(0, 4) for the draft (shared "
+            f"noise), and x_0 = x_1 + N(0, 1/4): Sigma = 2. What the threshold accepts and the x_0 of p'(Y) of eq. 5 "
+            f"are {tv:.3f} apart in TV",
             numbers(sigma=2, sd_target=1, sd_draft=2, last_sd=0.5, tv=tv),
         ),
-    )
+    ]
 
 
 def _even(ratio: float) -> float:
@@ -284,63 +262,19 @@ def one_step(seed: int) -> Finding:
     (p(x_0 | x_1) - q(x_0 | x_1))$. A rejection at $x_1$ has probability $Z(x_1)$, so $x_1$ given a rejection has the
     density $p(x_1) Z(x_1) / Z$, and $x_0$ then follows $[p - q]_+ / Z(x_1)$: together $[p(Y) - q(Y)]_+ / Z$.
     """
-    cases = [(start, kernels) for start in _pmfs(2, 4) for kernels in product(_pmfs(2, 3), repeat=4)]
-
-    def deviation(way: Way) -> Fraction:
-        """Between (x_1, x_0) given a rejection, of the process, and [p(Y) - q(Y)]+ / Z, on paths; the first."""
-
-        def off(start: Pmf, kernels: Kernels) -> Fraction:
-            p, q, other = kernels[:2], kernels[2:], way.draft_start(start)
-            joint = one_coin(start, other) if way.one_coin else [[a * b for b in other] for a in start]
-            found = rejected(joint, p, q, way.threshold)
-            rest = [_positive([start[s] * x for x in p[s]], [other[s] * x for x in q[s]]) for s in (0, 1)]
-            laws = [_law([*rows[0], *rows[1]]) for rows in (found, rest)]
-            return max(abs(one - two) for one, two in zip(*laws, strict=True))
-
-        return first(off(start, kernels) for start, kernels in cases)
-
-    right = Way()
     start, p, q = (HALF, HALF), (HALF, HALF), (Fraction(1, 3), Fraction(2, 3))
     kernels = ((Fraction(1), Fraction(0)), p, (HALF, HALF), q)
-    rest = [_positive([a * x for x in kernels[s]], [a * x for x in kernels[s + 2]]) for s, a in enumerate(start)]
-    wrong = {
-        "a start law of the draft's own": right._replace(draft_start=lambda start: start[::-1]),
-        "x_1 drawn by each": right._replace(one_coin=False),
-        "proposals that are always taken": right._replace(threshold=lambda x, y: Fraction(1)),
-    }
+    runs = rejected(one_coin(start, start), kernels[:2], kernels[2:], printed_threshold)
+    rest = [start[s] * x for s in (0, 1) for x in _positive(kernels[s], kernels[s + 2])]
+    found = [*runs[0], *runs[1]]
     return holds_under_assumptions_if(
-        deviation(right) == 0,
-        enumeration(
-            f"{len(cases)} laws of two states x_1 with two pairs of kernels, in rationals: x_1 and the x_0 that is "
-            "accepted, of a run of drafting, rejecting and proposing, follow the residual of trajectories",
-        ),
+        proven("cspd.corollary-1.one-step") and found == rest,
         example(
             "x_1 is 0 or 1 with 1/2 each; given 0 the target's x_0 is 0 and the draft's even, given 1 the target's "
             "is even and the draft's (1/3, 2/3): a rejection ends in (x_1, x_0) with the law shown",
-            numbers(
-                start=start,
-                p=kernels[:2],
-                q=kernels[2:],
-                law=_law(
-                    [
-                        x
-                        for row in rejected(one_coin(start, start), kernels[:2], kernels[2:], printed_threshold)
-                        for x in row
-                    ]
-                ),
-                z=sum((x for row in rest for x in row), Fraction(0)),
-            ),
+            numbers(start=start, p=kernels[:2], q=kernels[2:], law=_law(found), z=sum(rest, Fraction(0))),
         ),
-        rejects_mutants(wrong, deviation, "what is accepted after a rejection"),
     )
-
-
-class Way(NamedTuple):
-    """How a run goes: the draft's law of x_1 for the target's, whether one coin draws both, and the threshold."""
-
-    draft_start: Callable[[Pmf], Pmf] = lambda start: start
-    one_coin: bool = True
-    threshold: Threshold = printed_threshold
 
 
 def one_coin(p: Pmf, q: Pmf) -> list[list[Fraction]]:

@@ -18,6 +18,7 @@ from theory.claims.base import Claims, Finding
 from theory.claims.cspd.assumed import UNBOUNDED
 from theory.claims.evidence import (
     counterexample,
+    example,
     holds_under_assumptions_if,
     identity,
     refuted_if,
@@ -87,6 +88,11 @@ def stochastic(seed: int) -> Finding:
     Eq. 16 of the DDIM paper makes $\sigma_1 = 0$ whatever $\eta$ is, as DDPM's $\tilde\beta_1$ is. Samplers either
     raise it, or $x_0$ is a point given $x_1$, and the last factor, the one that decides in eq. 9, does not exist. The
     smaller $\eta$ is, the farther apart trajectories are: $KL(q || p)$ grows like $1 / \eta^2$.
+
+    Not for every $\eta$ as printed: the variance of a step is $\eta^2 (1 - \bar\alpha_{t-1}) / (1 - \bar\alpha_t) \cdot
+    (1 - \bar\alpha_t / \bar\alpha_{t-1})$, which is 0 at every step for $\eta = 0$, the sampler that is usually called
+    DDIM. Appendix E.2 says that the formulas apply, and not at which $\eta$ its Table 7 was made. A variance that is
+    predicted and not drawn with gives a ratio too, of another sampler.
     """
     random = np.random.default_rng(seed)
     abar = schedule("linear", steps=5)
@@ -112,6 +118,9 @@ def stochastic(seed: int) -> Finding:
     means = [coupling.quadratic(Path().log_draft_ratio).mean_exp for coupling in couplings.values()]
     divergence = [-coupling.quadratic(Path().log_draft_ratio).mean for coupling in couplings.values()]
     holds = deviation(log_path) == 0 and max(abs(mean - 1) for mean in means) < NEAR and printed
+    cosine = {eta: ddim_chain([1.0], schedule("cosine", steps=100), eta) for eta in (0.0, 0.5, 1.0)}
+    noiseless = {f"{eta:g}": _noiseless(chain) for eta, chain in cosine.items()}
+    require(min(noiseless.values()) > 0 == _noiseless(noisy(cosine[1.0])), f"steps without noise are {noiseless}")
     return holds_under_assumptions_if(
         holds,
         identity(
@@ -120,6 +129,11 @@ def stochastic(seed: int) -> Finding:
             "for every eta, the covariance of a trajectory is singular",
         ),
         identity(f"KL(q||p) of trajectories at these eta: {', '.join(map(fmt, divergence))}"),
+        example(
+            "not for every eta as printed: steps without noise of 100, by eta: "
+            + ", ".join(f"{eta}: {count}" for eta, count in noiseless.items()),
+            numbers(noiseless=noiseless),
+        ),
         rejects_mutants(
             {
                 "without the start": lambda model: log_path(model) - _start(model),
@@ -130,6 +144,11 @@ def stochastic(seed: int) -> Finding:
             "the factorisation",
         ),
     )
+
+
+def _noiseless(chain: Chain) -> int:
+    """How many steps add no noise."""
+    return int((chain.factor == 0).sum())
 
 
 def _states(drawn: TrajectoryPair) -> np.ndarray:

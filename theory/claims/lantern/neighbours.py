@@ -16,6 +16,7 @@ from theory.claims.evidence import (
     not_refuted_if,
     refuted_if,
     rejects_mutants,
+    require,
     small_scale,
 )
 from theory.claims.format import fmt, fmt_row, numbers
@@ -85,13 +86,12 @@ CRUCIAL = (
 CLAIMS.summary(
     "lantern.neighbours",
     said("4.3.1, Table 4", CRUCIAL, "formalised", "Acceleration; image quality is lantern.quality-of-near."),
-    r"In Table 4 and on the simulated codebook process, nearest neighbours accept more than random ones at equal "
-    r"$\delta$, with $\ell_2$ and cosine alike.",
+    r"At $\delta = 0.2$, in Table 4 and on the simulated codebook process, nearest neighbours accept more than random "
+    r"ones wherever these do not accept all, with $\ell_2$ and cosine alike.",
     [
         "lantern.neighbours.printed",
         "lantern.neighbours.empirical",
         "lantern.neighbours.settings",
-        "lantern.neighbours.always",
         "lantern.neighbours.distance",
         "lantern.neighbours.naive",
     ],
@@ -123,20 +123,34 @@ def _shown(*settings: tuple[str, str]) -> dict[str, tuple[float, float]]:
         "With the next paragraph, which finds the two metrics almost identical.",
     ),
     r"In Table 4, at $\delta = 0.2$, the mean accepted lengths with $\ell_2$ and cosine are above that with random "
-    r"neighbours, and differ by less than a tenth of that lead.",
+    r"neighbours, and differ by less than a quarter of that lead.",
 )
 def neighbours_printed(seed: int) -> Finding:
-    r"""$2.09 = 2.09 > 1.26$."""
+    r"""$2.09 = 2.09 > 1.26$.
+
+    These are means over images. That nearest neighbours accept at least as much as any others for every pair of rows is
+    false: the mass decides, not the distance, and a far token with more mass does more for acceptance, as the second
+    example has it.
+    """
 
     def off(table: Printed) -> int:
         near, other, far = (table[name, "0.2"][0] for name in ("l2", "cosine", "random"))
         lead = min(near, other) - far
-        return int(lead <= 0) + int(abs(near - other) >= lead / 10)
+        return int(lead <= 0) + int(abs(near - other) >= lead / 4)
 
     settings = [("l2", "0.2"), ("cosine", "0.2"), ("random", "0.2")]
+    p, q = (Fraction(1, 2), Fraction(0), Fraction(1, 2)), point_mass(0, 3)
+    near, far = [[1], [0], [1]], [[2], [0], [0]]
+    less, more = (acceptance(Lantern(lists, 1), p, q) for lists in (near, far))
+    require(less < more, "the nearest token does as much as the farthest")
     return holds_if(
         off(TABLE_4) == 0,
         example("mean accepted lengths 2.09, 2.09 and 1.26", numbers(parameters=_shown(*settings))),
+        example(
+            f"not for every row: three tokens on a line, p = {fmt_row(p)}, q = (1, 0, 0), delta = 1: with the nearest "
+            f"token of 0 acceptance is {fmt(less)}, with the farthest {fmt(more)}",
+            described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far, acceptance_far=more),
+        ),
         rejects_mutants(
             {
                 "cosine as random": TABLE_4 | {("cosine", "0.2"): TABLE_4["random", "0.2"]},
@@ -148,38 +162,28 @@ def neighbours_printed(seed: int) -> Finding:
     )
 
 
-CLAIMS.summary(
+@CLAIMS.claim(
     "lantern.quality-of-near",
     said(
         "4.3.1, Table 4",
         CRUCIAL,
         "formalised",
         "Image quality, in FID as printed. Read at equal speed, the reading in which random neighbours do not win for "
-        "accepting next to nothing.",
-    ),
-    "In Table 4, at equal mean accepted length, neighbours selected by proximity give a lower FID than random ones.",
-    ["lantern.quality-of-near.equal-length", "lantern.quality-of-near.equal-delta"],
-)
-
-
-@CLAIMS.claim(
-    "lantern.quality-of-near.equal-length",
-    said(
-        "4.3.1, Table 4",
-        "the random selection shows inferior acceleration compared to the ... distance with $\\delta = 0.05$, "
-        "while maintaining a similar FID, which highlights the importance of token selection based on latent "
-        "proximity.",
-        "formalised",
-        "No two printed rows have one accepted length; the FID between two is interpolated.",
+        "accepting next to nothing; no two printed rows have one accepted length, and the FID between two is "
+        "interpolated.",
     ),
     r"At the mean accepted length of the random neighbours of Table 4, the FID of $\ell_2$ neighbours, interpolated "
     r"linearly between the lossless method and $\delta = 0.05$, is lower than theirs.",
 )
-def quality_equal_length(seed: int) -> Finding:
+def quality_of_near(seed: int) -> Finding:
     r"""The lossless method has length 1.20 and the target's FID, 15.22; $\ell_2$ with $\delta = 0.05$ has 1.50 and
     15.71. At 1.26, which random neighbours reach with FID 15.62, the line between has 15.32. That the trade-off lies on
     that line, and the error of an FID from 30k images, are not printed: the numbers agree with the statement, and do
     not prove it.
+
+    At equal $\delta$, which the paper does not say, it is the other way round: at $\delta = 0.2$ the FID is 17.43 with
+    nearest neighbours and 15.62 with random ones, the lowest of the table. By lantern.frontier distortion is acceptance
+    gained, and random neighbours gain .06 tokens over the lossless 1.20, nearest ones .89.
     """
 
     def lead(table: Printed) -> float:
@@ -189,41 +193,23 @@ def quality_equal_length(seed: int) -> Finding:
 
     ahead = lead(TABLE_4)
     settings = [("lossless", "0"), ("l2", "0.05"), ("random", "0.2")]
+    excess = TABLE_4["l2", "0.2"][1] - TABLE_4["random", "0.2"][1]
+    require(excess > 0, "at equal delta nearest neighbours have the lower FID")
     return not_refuted_if(
         ahead > 0,
         example(
             f"interpolated FID {15.62 - ahead:.2f} against 15.62 at length 1.26",
             numbers(parameters=_shown(*settings), interpolated=15.62 - ahead),
         ),
+        example(
+            f"at equal delta, 0.2: FID {TABLE_4['l2', '0.2'][1]} with the nearest by l2, "
+            f"{TABLE_4['random', '0.2'][1]} with random ones",
+            numbers(parameters=_shown(("l2", "0.2"), ("random", "0.2")), excess=excess),
+        ),
         rejects_mutants(
             {"random with FID 15.3": TABLE_4 | {("random", "0.2"): (1.26, 15.3)}},
             lambda table: float(lead(table) <= 0),
             "the lead",
-        ),
-    )
-
-
-@CLAIMS.claim(
-    "lantern.quality-of-near.equal-delta",
-    said(
-        "4.3.1, Table 4",
-        CRUCIAL,
-        "stronger",
-        r"At equal $\delta$ random neighbours accept little, and so distort little; the paper does not say that the "
-        r"advantage is at equal $\delta$.",
-    ),
-    r"In Table 4, at $\delta = 0.2$, the FID with $\ell_2$ neighbours is lower than with random ones.",
-)
-def quality_equal_delta(seed: int) -> Finding:
-    r"""It is 17.43 against 15.62, the lowest FID of the table. By lantern.frontier distortion is acceptance gained, and
-    random neighbours gain .06 tokens over the lossless 1.20, nearest ones .89.
-    """
-    near, far = TABLE_4["l2", "0.2"][1], TABLE_4["random", "0.2"][1]
-    return refuted_if(
-        near > far,
-        counterexample(
-            f"FID {near} with the nearest by l2, {far} with random ones",
-            numbers(parameters=_shown(("l2", "0.2"), ("random", "0.2")), excess=near - far),
         ),
     )
 
@@ -235,26 +221,6 @@ def _mean(family: Any, lists: Any, delta: float) -> tuple[float, float, float]:
     metric = codebook_distances(family.codebook)
     accepted = acceptance(rule, family.p, family.q)
     return float(accepted.mean()), float(tv(law, family.p).mean()), float(wasserstein1(law, family.p, metric).mean())
-
-
-@CLAIMS.claim(
-    "lantern.neighbours.always",
-    said("4.3.1, Table 4", CRUCIAL, "stronger", "The paper speaks of means over images, not of every pair of rows."),
-    r"For every $p$, $q$ and $\delta$, nearest neighbours accept at least as much as any others.",
-)
-def neighbours_always(seed: int) -> Finding:
-    """The mass decides, not the distance: a far token with more mass does more for acceptance."""
-    p, q = (Fraction(1, 2), Fraction(0), Fraction(1, 2)), point_mass(0, 3)
-    near, far = [[1], [0], [1]], [[2], [0], [0]]
-    less, more = (acceptance(Lantern(lists, 1), p, q) for lists in (near, far))
-    return refuted_if(
-        less < more,
-        counterexample(
-            f"three tokens on a line, p = {fmt_row(p)}, q = (1, 0, 0), delta = 1: with the nearest token "
-            f"of 0 acceptance is {fmt(less)}, with the farthest {fmt(more)}",
-            described("lantern", {"neighbours": near, "delta": 1, "bound": "tv"}, p, q, far=far, acceptance_far=more),
-        ),
-    )
 
 
 @CLAIMS.claim(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,13 @@ from theory.claims.evidence import (
     enumeration,
     example,
     holds_under_assumptions_if,
-    identity,
     not_refuted_if,
     rejects_mutants,
     search,
     small_scale,
 )
 from theory.claims.format import fmt, numbers
+from theory.claims.proven import proven
 from theory.claims.sources import derived
 from theory.exact.block_lengths import (
     Blocks,
@@ -34,20 +33,8 @@ from theory.exact.block_lengths import (
 )
 
 CLAIMS = Claims("leviathan")
-Rates = tuple[tuple[Fraction, ...], tuple[Fraction, ...], int]  # of blocks, how likely each is, and gamma
 
 # Blocks that are easy or hard as a whole -------------------------------------------------------------------------
-
-
-def rates_of_blocks(seed: int, count: int = 300) -> list[Rates]:
-    """Two or three rates of blocks with their weights, and gamma from 1 to 8."""
-    random, found = Random(seed), []
-    for k in range(count):
-        size = 2 + k % 2
-        weights = [random.randint(1, 9) for _ in range(size)]
-        rates = tuple(Fraction(random.randint(0, 12), 12) for _ in range(size))
-        found.append((rates, tuple(Fraction(w, sum(weights)) for w in weights), 1 + k % 8))
-    return [case for case in found if any(case[0])]
 
 
 @CLAIMS.claim(
@@ -69,48 +56,24 @@ def constant_within_blocks(seed: int) -> Finding:
     1)/2$ over $i + j = s$, $0 \le i, j < \gamma$. Over all $i$ from 0 to $s$ this sum is 0; where $i$ or $j$ would be
     $\gamma$ or more, the terms of the smallest $i j$ are missing, and it is positive.
     """
-    tried = rates_of_blocks(seed)
-
-    def broken(bounds: Callable[[Rated], tuple[Any, Any]]) -> Fraction:
-        """The most that tokens are outside of the formula at a lower and an upper rate."""
-        worst = Fraction(0)
-        for rates, weights, gamma in tried:
-            found = mixed_blocks(rates, weights, gamma)
-            low, high = (expected_tokens(rate, gamma) for rate in bounds(found))
-            worst = max(worst, low - found.tokens, found.tokens - high)
-        return worst
-
-    worst = broken(lambda found: (found.rate, found.verified_rate))
     half = mixed_blocks([Fraction(0), Fraction(1)], [Fraction(1, 2)] * 2, 3)
     least, at = min(
         (_over_formula(mixed_blocks([0.0, 1.0], [1 - w, w], gamma), gamma), gamma)
         for gamma in (2, 4, 8, 16, 32, 64)
         for w in np.linspace(0.05, 0.95, 91).tolist()
     )
+    low, high = (expected_tokens(rate, 3) for rate in (half.rate, half.verified_rate))
     return holds_under_assumptions_if(
-        worst == 0,
-        identity(
-            f"in rationals for {len(tried)} mixtures of two or three rates and gamma = 1 to 8 (most outside: "
-            f"{fmt(worst)})"
-        ),
+        proven("leviathan.expected-tokens.block") and low <= half.tokens <= high,
         example(
             f"gamma = 3, half of the blocks accepted whole and half rejected at once: {fmt(half.tokens)} tokens; "
-            f"the formula says {fmt(expected_tokens(half.rate, 3))} at the mean rate {fmt(half.rate)} and "
-            f"{fmt(expected_tokens(half.verified_rate, 3))} at the rate of verified drafts, {fmt(half.verified_rate)}",
+            f"the formula says {fmt(low)} at the mean rate {fmt(half.rate)} and {fmt(high)} at the rate of verified "
+            f"drafts, {fmt(half.verified_rate)}",
             numbers(gamma=3, rates=[0, 1], weights=[Fraction(1, 2)] * 2, **half._asdict()),
         ),
         example(
             f"blocks accepted whole or rejected at once, in any proportion: tokens are as little as {least:.3f} of "
             f"the formula at the rate of verified drafts (gamma = {at}, of 2 to 64)",
-        ),
-        rejects_mutants(
-            {
-                "bounds exchanged": lambda found: (found.verified_rate, found.rate),
-                "the mean rate for both": lambda found: (found.rate, found.rate),
-                "the rate of verified drafts for both": lambda found: (found.verified_rate, found.verified_rate),
-            },
-            broken,
-            "the bounds",
         ),
     )
 
@@ -229,7 +192,8 @@ def expected_tokens_empirical(seed: int) -> Finding:
     r"""Where rows depend on the position and the last token alone, whole sequences are followed exactly
     (:mod:`theory.exact.block_lengths`). The rate $\alpha$ is that
     of the verified drafts, or the mean over positions; neither makes the formula right where easy and hard regions are
-    smooth.
+    smooth, as they are made here. One per cent stands for any number in between: at the better of both rates the one
+    process is off by 1.7 %, the other by 0.05 % at most.
     """
     found = {name: blocks_of(pair.target, pair.draft, GAMMAS) for name, pair in processes().items() if pair.draft}
 

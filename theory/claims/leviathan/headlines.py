@@ -38,7 +38,8 @@ TAKE_HOME = (
         "leviathan.cost-of-rows",
         "A method pays while rows are free",
         "Tokens a step are worth what they promise only where a call costs the same for one row and for many. A method "
-        "with r rows and C tokens a step is between C/r and C times as fast as plain decoding, drafting aside; where "
-        "every row costs the same, none with one candidate or many is faster, however good its drafts.",
+        "with r rows and C tokens a step is between C/r and C times as fast as plain decoding, drafting aside, where "
+        "rows more never make a call cheaper, nor the rows dearer; where every row costs the same, none with one "
+        "candidate or many is faster, however good its drafts.",
     ),
 )

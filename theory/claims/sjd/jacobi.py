@@ -14,7 +14,7 @@ from simlab.decoders.compiled import simulate
 from simlab.processes import Processed, TableProcess
 from simlab.randomness import Tape
 from simlab.rules import Speculative
-from theory.claims.base import Claims, Finding
+from theory.claims.base import Claims, Finding, Verdict
 from theory.claims.evidence import (
     rejects_mutants,
     require,
@@ -22,8 +22,10 @@ from theory.claims.evidence import (
 )
 from theory.claims.sjd.losslessness import deviation
 from theory.claims.sjd.speeds import (
+    ERRORS,
     MOST_JACOBI,
     PRINTED_JACOBI,
+    PROCESS,
     SIMULATES,
     STATED,
     TENTH,
@@ -52,7 +54,7 @@ CLAIMS.summary(
         ONLY_GREEDY,
         "formalised",
         f"What is printed of Jacobi decoding with sampling is a step compression of {PRINTED_JACOBI} on Lumina-mGPT "
-        f"and up to {MOST_JACOBI} on Anole (Tables 1, 2, 4, 5): that much counts as no acceleration.",
+        f"and up to {MOST_JACOBI} on Anole (Tables 1, 2, 4, 5): that much counts as no acceleration. {PROCESS}",
     ),
     f"On the simulated image-like process, Jacobi decoding with fresh randomness in every call commits fewer than "
     f"{MOST_JACOBI} tokens a call.",
@@ -75,7 +77,7 @@ def make_jacobi(noise: str) -> Decoder:
         ONLY_GREEDY,
         "formalised",
         f"The published code draws with fresh randomness in every call. {MOST_JACOBI}, the most that is printed of it "
-        "with sampling (Table 5, Anole), counts as no acceleration.",
+        f"with sampling (Table 5, Anole), counts as no acceleration. {PROCESS}",
     ),
     f"On the simulated image-like process with 16 inputs, Jacobi decoding that draws with fresh randomness in every "
     f"call commits fewer than {MOST_JACOBI} tokens a call.",
@@ -104,15 +106,16 @@ def jacobi_fresh(seed: int) -> Finding:
 
 @CLAIMS.claim(
     "sjd.jacobi-sampling.fixed",
-    derived("after 5.4", "The paper's Jacobi decoding does not keep its randomness."),
+    derived("after 5.4", f"The paper's Jacobi decoding does not keep its randomness. {PROCESS}"),
     "On the simulated image-like process with 16 inputs, Jacobi decoding commits more tokens a call if each position "
     "keeps one uniform number through all calls than with fresh randomness, and fewer than SJD.",
     simulates=SIMULATES,
 )
 def jacobi_fixed(seed: int) -> Finding:
-    """With one uniform number a position, the iteration is deterministic: a token changes only if its row moves by more
-    than the distance of that number to the next edge of the cumulative masses. So it comes to rest sooner where rows
-    move little.
+    """With one uniform number a position, a token changes only if its row moves by more than the distance of that
+    number to the next edge of the cumulative masses. So it comes to rest sooner where rows move little. Rows move
+    with the drafts to their left, and here with the noise that each call has on its logits; without that noise Jacobi
+    decoding that keeps its numbers commits a little more, 1.19 for 1.15 tokens a call on 12 images.
     """
     found = {noise: jacobi_of(noise, seed) for noise in ("fresh", "fixed")} | speeds_of({"SJD": Sjd(drafts(16))}, seed)
 
@@ -133,19 +136,23 @@ def _small_processes(seed: int) -> list[TableProcess]:
     return [sticky_process(Fraction(3, 4), 2, 5), *(random_process(seed + k, 2, 5, zeros=0) for k in range(2))]
 
 
+BOTH = (
+    "According to this figure, our method is stable across multiple randomness and can achieve more than 2× step "
+    "compression ratio."
+)
+
 CLAIMS.summary(
     "sjd.stability",
     said(
         "5.4, Fig. 6",
-        "According to this figure, our method is stable across multiple randomness and can achieve more than 2× step "
-        "compression ratio.",
-        "weaker",
-        "Stable is read as what the caption of Fig. 6 says: ahead of Jacobi decoding whatever the randomness. How "
-        "large the step compression is at a top-K that the stand-in was not fitted to is another part, and ours.",
+        BOTH,
+        "formalised",
+        "Stable is read as what the caption of Fig. 6 says: ahead of Jacobi decoding whatever the randomness. "
+        + PROCESS,
     ),
-    "On the simulated image-like process, SJD commits more tokens a call than Jacobi decoding with top-10 sampling and "
-    "unfiltered.",
-    ["sjd.stability.jacobi", "sjd.stability.level"],
+    "SJD has a step compression above 2 on Lumina-mGPT with every top-K of Fig. 6; and on the simulated image-like "
+    "process it commits more tokens a call than Jacobi decoding with top-10 sampling and unfiltered.",
+    ["sjd.stability.jacobi", "sjd.stability.more-than-2x", "sjd.stability.level"],
 )
 
 TOP = (10, 1024)  # of V = 1024: the last leaves the row
@@ -171,7 +178,7 @@ def top_speed(decoder: Decoder, top_k: int, seed: int) -> Speed:
         "Fig. 6",
         "Our method beats the vanilla Jacobi decoding under various sampling randomness.",
         "formalised",
-        "Randomness is the K of top-K sampling: 10 and all 1,024 tokens, for the paper's 10 to 2,000.",
+        f"Randomness is the K of top-K sampling: 10 and all 1,024 tokens, for the paper's 10 to 2,000. {PROCESS}",
     ),
     "On the simulated image-like process with 16 inputs, SJD commits more tokens a call than Jacobi decoding with "
     "top-10 sampling and unfiltered.",
@@ -194,7 +201,7 @@ def stability_jacobi(seed: int) -> Finding:
         simulation(
             "tokens a call, SJD and Jacobi decoding: "
             + "; ".join(f"{name} {one} and {other}" for name, (one, other) in found.items())
-            + f"; {FEW} images of {FEWER_ROWS[0]} rows, sign tests at a false-alarm rate of {FALSE_ALARMS:g}"
+            + f"; {ERRORS}; {FEW} images of {FEWER_ROWS[0]} rows, sign tests at a false-alarm rate of {FALSE_ALARMS:g}"
         ),
         rejects_mutants(
             {"SJD and Jacobi decoding exchanged": [(b, a) for a, b in found.values()]}, slower, "being ahead"
@@ -203,19 +210,58 @@ def stability_jacobi(seed: int) -> Finding:
 
 
 @CLAIMS.claim(
+    "sjd.stability.more-than-2x",
+    said(
+        "5.4, Fig. 6",
+        BOTH,
+        "formalised",
+        "Table 7 names the K of Fig. 6. What is simulated is the image-like process, which was fitted to the step "
+        f"compression at K = 2000 alone: it cannot refute this. {PROCESS}",
+    ),
+    "On Lumina-mGPT, SJD has a step compression above 2 with top-1, top-10, top-100 and top-2000 sampling.",
+    simulates=SIMULATES,
+)
+def stability_twice(seed: int) -> Finding:
+    """The tables print step compressions at K = 2000 alone, 2.22 to 2.28, and Fig. 6 is a drawing. On the simulated
+    process SJD commits about two tokens a call unfiltered, which it was fitted to, and about 1.2 with top-10 sampling:
+    its dependence on K is not that of the model, if Fig. 6 is right, and it decides nothing here.
+    """
+    found = {f"top-{k}": top_speed(Sjd(drafts(16)), k, seed) for k in TOP}
+
+    def short(speeds: Iterable[Speed]) -> float:
+        """By how much the step compression may be below 2, at the K where it may be most."""
+        return max(0.0, *(2 - one.mean.interval(1 - FALSE_ALARMS)[0] for one in speeds))
+
+    verdict: Verdict = "not-decided" if short(found.values()) > 0 else "not-refuted"
+    return Finding(
+        verdict,
+        [
+            simulation(
+                f"tokens a call: {summary(found)}; {ERRORS}; {FEW} images of {FEWER_ROWS[0]} rows, at {FALSE_ALARMS:g}"
+            ),
+            rejects_mutants(
+                {"Jacobi decoding": [top_speed(make_jacobi("fresh"), k, seed) for k in TOP]}, short, "being above 2"
+            ),
+        ],
+    )
+
+
+@CLAIMS.claim(
     "sjd.stability.level",
     derived(
         "after 5.4",
-        "The paper prints more than 2 for every K on Lumina-mGPT. The stand-in was fitted at K = 2000 alone, so this "
-        "says nothing on that model; it says that a step compression does not carry over from one K to another.",
+        "The paper has more than 2 at every K on Lumina-mGPT. The process was fitted at K = 2000 alone, so this says "
+        "nothing on that model; it says that a step compression does not carry over from one K to another. " + PROCESS,
     ),
     "On the simulated image-like process with 16 inputs, the step compression of SJD is smaller with top-10 sampling "
     "than unfiltered, by more than a tenth.",
     simulates=SIMULATES,
 )
 def stability_level(seed: int) -> Finding:
-    """A filter that keeps few tokens makes rows depend on which tokens it keeps, and on this process, whose logits have
-    fresh noise in every call, these differ from call to call.
+    """Which ten tokens of 1,024 are the likeliest changes with the drafts to the left. With one of these drawn again,
+    and no noise, two rows filtered to top-10 have about three tokens in common and share 0.26 of their mass, where they
+    share 0.57 unfiltered (60 positions of 6 images). The noise that each call has on its logits is not the cause:
+    without it SJD commits 1.25 and 2.10 tokens a call on 8 images, with it 1.25 and 2.12.
     """
     found = {f"top-{k}": top_speed(Sjd(drafts(16)), k, seed) for k in (TOP[0], TOP[-1])}
     few, all_ = found.values()
@@ -227,6 +273,8 @@ def stability_level(seed: int) -> Finding:
     return judged(
         alike(few, all_),
         added(all_, few)[1] < TENTH,
-        simulation(f"tokens a call: {summary(found)}; {FEW} images of {FEWER_ROWS[0]} rows, at {FALSE_ALARMS:g}"),
+        simulation(
+            f"tokens a call: {summary(found)}; {ERRORS}; {FEW} images of {FEWER_ROWS[0]} rows, at {FALSE_ALARMS:g}"
+        ),
         rejects_mutants({"exchanged": (all_, few), "with itself": (few, few)}, lambda pair: alike(*pair), "the fall"),
     )

@@ -16,9 +16,10 @@ from simlab.decoders import Decoder
 from simlab.processes import TableProcess
 from theory.claims.base import Evidence, Finding, Verdict
 from theory.claims.sjd.losslessness import mean_steps
-from theory.image_process import FALSE_ALARMS, FEW, Speed, compare, speed
+from theory.image_process import FALSE_ALARMS, FEW, STAND_IN, Speed, compare, speed
 
 SIMULATES = "SJD on the image-like process"
+PROCESS = STAND_IN.replace("fitted to Table 2", "fitted to SJD-PAC's Table 2")  # SJD has a Table 2 too
 IMAGE_ROWS: Any = {"shape": (6, 48)}  # half of an image, enough to tell
 PRINTED_JACOBI = 1.04  # Tables 1 and 2: step compression of Jacobi decoding on Lumina-mGPT
 MOST_JACOBI = 1.14  # Table 5, on Anole: the most that is printed of Jacobi decoding with sampling
@@ -69,4 +70,5 @@ def autoregression(tokens: int, images: int = FEW) -> Speed:
     return Speed(tokens, np.full(images, tokens), np.array([0, tokens * images]))
 
 
-STATED = f"{FEW} images of 6 rows, intervals and sign tests at a false-alarm rate of {FALSE_ALARMS:g}"
+ERRORS = "± is one standard error"
+STATED = f"{ERRORS}; {FEW} images of 6 rows, intervals and sign tests at a false-alarm rate of {FALSE_ALARMS:g}"

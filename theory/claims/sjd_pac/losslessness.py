@@ -32,6 +32,45 @@ Row = tuple[Fraction, ...]
 # Accepting a token -----------------------------------------------------------------------------------------------
 
 
+@CLAIMS.claim(
+    "pac.rejection-sampling",
+    said(
+        "3.2",
+        "The technique guarantees that accepted samples are distributed exactly according to [p], provided that [p(x) "
+        "<= c q(x)] holds for all [x] and a known constant [c >= 1].",
+        note="The probability of acceptance is von Neumann's, and not the one with which speculative decoding accepts.",
+    ),
+    r"If $p(x) \le c \, q(x)$ for all $x$, a token drawn from $q$ and accepted with probability $p(x) / (c \, q(x))$ "
+    r"follows $p$ given that it is accepted.",
+)
+def rejection_sampling(seed: int) -> Finding:
+    r"""A token $x$ is drawn and accepted with probability $q(x) \cdot p(x) / (c \, q(x)) = p(x) / c$, in proportion to
+    $p$; where $q(x) = 0$ the premise says $p(x) = 0$. Speculative decoding uses neither $c$ nor the premise: it accepts
+    with $\min(1, p(x) / q(x))$, and the accepted tokens alone follow $\min(p, q)$ in proportion, which is $p$ only if
+    $p = q$. What follows $p$ there, for every $q$, is the token that is emitted, accepted or drawn from the residual
+    (leviathan.lossless).
+    """
+    tried = [(p, q) for p, q in random_pairs(seed, 100) if all(y for x, y in zip(p, q, strict=True) if x)]
+
+    def off(accept: Callable[[Fraction, Fraction, Fraction], Fraction]) -> Fraction:
+        """The largest TV between p and the law of accepted tokens, at the least c."""
+        found = Fraction(0)
+        for p, q in tried:
+            c = max(x / y for x, y in zip(p, q, strict=True) if y)
+            masses = [y * accept(x, y, c) if y else Fraction(0) for x, y in zip(p, q, strict=True)]
+            found = max(found, tv([mass / sum(masses) for mass in masses], p))
+        return found
+
+    worst = off(lambda x, y, c: x / (c * y))
+    return holds_if(
+        worst == 0,
+        identity(f"in rationals, on {len(tried)} pairs with the least c: largest TV {fmt(worst)}"),
+        rejects_mutants(
+            {"as in speculative decoding, min(1, p/q)": lambda x, y, c: min(Fraction(1), x / y)}, off, "the law"
+        ),
+    )
+
+
 HALVES, NEW = (Fraction(1, 2),) * 2, (Fraction(1, 4), Fraction(3, 4))  # p' and p of an example
 
 
@@ -283,8 +322,10 @@ def rejection_mass(seed: int) -> Finding:
         "4.3",
         "SJD-PAC is rigorously lossless, as both the AC and PD components preserve the underlying target distribution.",
         "formalised",
-        "The shape of the tree and what follows an accepted path are left open; the readings that fit the text are "
-        "each covered, with the retained token as first candidate.",
+        "The shape of the tree and what follows an accepted path are left open. Covered are two shapes, with the "
+        "retained token as first candidate; K separate paths are another reading, and lossless as well "
+        "(pac.readings). Taken literally, section 4.1 draws all drafts behind the tree again, and adaptive "
+        "continuation is without effect: that is proactive drafting alone.",
     ),
     "Proactive drafting and adaptive continuation together are lossless: finished sequences follow the target's "
     "autoregressive law exactly, for a full tree of candidates and for a comb, with and without a bonus token.",

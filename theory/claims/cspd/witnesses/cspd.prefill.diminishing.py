@@ -9,7 +9,7 @@ def rate(gap):
 
 
 def recompute(examples):
-    (entry,) = examples
+    entry, three = examples
     rates = [rate(entry["first_gap"] * entry["memory"] ** n) for n in range(entry["length"])]
     means = [sum(rates[k:]) / len(rates[k:]) for k in range(9)]
     gains = [b - a for a, b in pairwise(means)]
@@ -19,4 +19,7 @@ def recompute(examples):
 
     assert bend(0.9) < 0 < bend(1.1)
     assert gains[1] > gains[0]  # so low a first rate is below where rates become concave
-    return [{"turning_rate": rate(2), "rates": rates[:8], "gains": gains}]
+    a, b, c = map(rate, three["gaps"])
+    steps = [(b + c) / 2 - (a + b + c) / 3, c - (b + c) / 2]
+    assert steps[1] > steps[0]
+    return [{"turning_rate": rate(2), "rates": rates[:8], "gains": gains}, {"rates": [a, b, c], "gains": steps}]

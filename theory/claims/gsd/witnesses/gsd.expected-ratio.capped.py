@@ -1,15 +1,37 @@
-"""The mean difference of the acceptance probabilities as a difference of two shared masses, and token by token."""
+"""The means are sums over groups, and over tokens: with the cap of the lesser of two masses, without it of the
+target's, as the draft's cancel.
+"""
 
 from fractions import Fraction
 
 
-def recompute(examples):
-    (entry,) = examples
+def read(entry):
+    """Both rows, and the tokens of the group that each token is in."""
     p, q = ([Fraction(x) for x in entry["exact"][row]] for row in "pq")
     labels = entry["labels"]
-    total = [[sum(m for m, g in zip(row, labels) if g == label) for label in labels] for row in (p, q)]
-    differences = [min(Fraction(1), total[0][x] / total[1][x]) - min(Fraction(1), p[x] / q[x]) for x in range(len(p))]
-    groups = {label: (total[0][x], total[1][x]) for x, label in enumerate(labels)}
-    mean = sum(min(pair) for pair in groups.values()) - sum(min(pair) for pair in zip(p, q))
-    assert mean == sum(m * d for m, d in zip(q, differences)) > 0 > min(differences)
-    return [{"differences": differences, "mean": mean}]
+    return p, q, [[y for y, other in enumerate(labels) if other == label] for label in labels]
+
+
+def total(row, group):
+    return sum(row[x] for x in group)
+
+
+def recompute(examples):
+    capped, uncapped = examples
+    p, q, groups = read(capped)
+    each = [min(1, total(p, g) / total(q, g)) - min(1, p[x] / q[x]) for x, g in enumerate(groups)]
+    mean = sum(min(total(p, g), total(q, g)) for g in map(list, {tuple(g) for g in groups})) - sum(map(min, p, q))
+    assert min(each) < 0 < mean
+
+    p, q, groups = read(uncapped)
+    assert min(q) > 0
+    of_groups = sum(q[x] * total(p, g) / total(q, g) for x, g in enumerate(groups))
+    of_tokens = sum(q[x] * (p[x] / q[x]) for x in range(len(p)))
+    accepted = sum(q[x] * min(1, total(p, g) / total(q, g)) for x, g in enumerate(groups))
+    lossless = sum(map(min, p, q))
+    assert accepted > lossless
+    assert of_groups <= of_tokens
+    return [
+        {"differences": each, "mean": mean},
+        {"mean_difference": of_groups - of_tokens, "acceptance": accepted, "acceptance_speculative": lossless},
+    ]

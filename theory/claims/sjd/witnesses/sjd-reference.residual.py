@@ -17,6 +17,10 @@ def recompute(examples):
     residual = rest(filtered(tied["p"], k), filtered(tied["q"], k))
     again = filtered(residual, k)
     assert max(abs(a - b) for a, b in zip(residual, again)) > 0.05
+    top_p, top_q = filtered(tied["p"], k), filtered(tied["q"], k)
+    kept = [min(a, b) for a, b in zip(top_p, top_q)]
+    tied_law = [a + (1 - sum(kept)) * b for a, b in zip(kept, again)]
+    tied_apart = sum(abs(a - b) for a, b in zip(tied_law, top_p)) / 2
 
     p, q = tempered["p"], tempered["q"]
     squares = [x * x for x in rest(p, q)]
@@ -24,4 +28,4 @@ def recompute(examples):
     left = 1 - sum(law)
     law = [x + left * y / sum(squares) for x, y in zip(law, squares)]
     apart = max(abs(a - b) for a, b in zip(law, p))  # of two tokens, so this is the TV
-    return [{"residual": residual, "again": again}, {"law": law, "tv": apart}]
+    return [{"residual": residual, "again": again, "law": tied_law, "tv": tied_apart}, {"law": law, "tv": apart}]

@@ -1,14 +1,29 @@
-"""The best set of K candidates is found by trying all of them; the bound is computed from the entropy."""
+"""All sets of K candidates are tried, and the bound is taken from the order-2 entropy. Temperature divides logits;
+acceptance is the area below both rows. Entropy and acceptance both rise from 1/2 to 1.
+"""
 
 from itertools import combinations
-from math import exp, log, sqrt
+from math import exp, log
 
 
 def recompute(examples):
-    (entry,) = examples
-    p = entry["p"]
-    entropy = -log(sum(mass**2 for mass in p))
-    best = [max(map(sum, combinations(p, k))) for k in (1, 2)]
-    bound = [sqrt(k) * exp(-entropy / 2) for k in (1, 2)]
+    entry, sampled = examples
+    p, counts = entry["p"], range(1, len(entry["best"]) + 1)
+    best = [max(map(sum, combinations(p, k))) for k in counts]
+    order_2 = -log(sum(mass * mass for mass in p))
+    bound = [k**0.5 * exp(-order_2 / 2) for k in counts]
     assert all(one <= most for one, most in zip(best, bound))
-    return [{"best": best, "bound": bound}]
+
+    def at(row, temperature):
+        weights = [exp(log(mass) / temperature) for mass in row]
+        return [w / sum(weights) for w in weights]
+
+    def accepts(temperature):
+        return sum(map(min, at(sampled["p"], temperature), at(sampled["q"], temperature)))
+
+    def entropy(temperature):
+        return -sum(mass * log(mass) for mass in at(sampled["p"], temperature))
+
+    assert entropy(1) > entropy(0.5)
+    assert accepts(1) > accepts(0.5)
+    return [{"best": best, "bound": bound}, {"acceptance": accepts(1), "acceptance_colder": accepts(0.5)}]
